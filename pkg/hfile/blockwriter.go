@@ -1,0 +1,153 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+)
+
+// headerSize is the size of a block header with checksum fields (minor version 1 and later).
+const headerSize = 33
+
+// blockKind is a block's magic and the chain that its previous-offset belongs to.
+type blockKind uint8
+
+const (
+	kindData blockKind = iota
+	kindEncodedData
+	kindLeafIndex
+	kindIntermediateIndex
+	kindRootIndex
+	kindBloomChunk
+	kindFileInfo
+	kindBloomMeta
+	kindDeleteBloomMeta
+	kindMeta
+	kindCount
+)
+
+// blockKinds names the kinds as HBase's BlockType does. Data and encoded data share one chain.
+var blockKinds = [kindCount]struct {
+	magic string
+	name  string
+	chain blockKind
+}{
+	kindData:              {"DATABLK*", "DATA", kindData},
+	kindEncodedData:       {"DATABLKE", "ENCODED_DATA", kindData},
+	kindLeafIndex:         {"IDXLEAF2", "LEAF_INDEX", kindLeafIndex},
+	kindIntermediateIndex: {"IDXINTE2", "INTERMEDIATE_INDEX", kindIntermediateIndex},
+	kindRootIndex:         {"IDXROOT2", "ROOT_INDEX", kindRootIndex},
+	kindBloomChunk:        {"BLMFBLK2", "BLOOM_CHUNK", kindBloomChunk},
+	kindFileInfo:          {"FILEINF2", "FILE_INFO", kindFileInfo},
+	kindBloomMeta:         {"BLMFMET2", "GENERAL_BLOOM_META", kindBloomMeta},
+	kindDeleteBloomMeta:   {"DFBLMET2", "DELETE_FAMILY_BLOOM_META", kindDeleteBloomMeta},
+	kindMeta:              {"METABLKc", "META", kindMeta},
+}
+
+// placed says where a block lies and how long it is on disk, header and checksums included.
+type placed struct {
+	offset int64
+	size   int32
+}
+
+// flushSize is how much is collected before the output is written to.
+const flushSize = 1 << 20
+
+// blockWriter turns payloads into blocks, one behind the other, and writes
+// them to out in pieces of about a megabyte. Errors stick.
+type blockWriter struct {
+	out         io.Writer
+	buf         []byte // what is not yet written
+	base        int64  // file offset of buf[0]
+	err         error
+	comp        compressor
+	sum         ChecksumType
+	bytesPerSum int
+	table       *crc32.Table
+	prev        [kindCount]int64 // offset of the last block of each chain, -1 before the first
+}
+
+func newBlockWriter(out io.Writer, o *Options) *blockWriter {
+	b := &blockWriter{out: out, comp: compressor{codec: o.Compression}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
+	b.buf = make([]byte, 0, flushSize+256<<10)
+	b.table = crc32.MakeTable(crc32.Castagnoli)
+	if o.Checksum == ChecksumCRC32 {
+		b.table = crc32.IEEETable
+	}
+	for i := range b.prev {
+		b.prev[i] = -1
+	}
+	return b
+}
+
+// offset is where the next block will lie.
+func (b *blockWriter) offset() int64 { return b.base + int64(len(b.buf)) }
+
+// write compresses the payload, adds header and checksums, and gives the
+// block's place. The payload may be reused afterwards.
+func (b *blockWriter) write(kind blockKind, payload []byte) placed {
+	at := len(b.buf)
+	place := placed{offset: b.offset()}
+	if b.err != nil {
+		return place
+	}
+	b.buf = slices.Grow(b.buf, headerSize)[:at+headerSize]
+	if b.buf, b.err = b.comp.append(b.buf, payload); b.err != nil {
+		return place
+	}
+	onDisk := len(b.buf) - at // header and data
+	sums := (onDisk + b.bytesPerSum - 1) / b.bytesPerSum
+	if int64(onDisk)+4*int64(sums) > 1<<31-1 {
+		b.err = fmt.Errorf("block at offset %d has %d bytes, more than a block can have", place.offset, onDisk)
+		return place
+	}
+	chain := blockKinds[kind].chain
+	h := b.buf[at : at+headerSize]
+	copy(h, blockKinds[kind].magic)
+	binary.BigEndian.PutUint32(h[8:], uint32(onDisk-headerSize+4*sums))
+	binary.BigEndian.PutUint32(h[12:], uint32(len(payload)))
+	binary.BigEndian.PutUint64(h[16:], uint64(b.prev[chain]))
+	h[24] = checksumIDs[b.sum]
+	binary.BigEndian.PutUint32(h[25:], uint32(b.bytesPerSum))
+	binary.BigEndian.PutUint32(h[29:], uint32(onDisk))
+	b.prev[chain] = place.offset
+	b.appendChecksums(at, sums)
+	place.size = int32(len(b.buf) - at)
+	if len(b.buf) >= flushSize {
+		b.flush()
+	}
+	return place
+}
+
+// appendChecksums guards header and data from position at on, a checksum for
+// each piece. Without a checksum type HBase leaves the room and fills it with zeros.
+func (b *blockWriter) appendChecksums(at, sums int) {
+	end := len(b.buf)
+	for i := range sums {
+		var crc uint32
+		if b.sum != ChecksumNone {
+			from := at + i*b.bytesPerSum
+			crc = crc32.Checksum(b.buf[from:min(from+b.bytesPerSum, end)], b.table)
+		}
+		b.buf = binary.BigEndian.AppendUint32(b.buf, crc)
+	}
+}
+
+// raw appends bytes that are no block: the trailer.
+func (b *blockWriter) raw(p []byte) {
+	b.buf = append(b.buf, p...)
+}
+
+func (b *blockWriter) flush() {
+	if b.err != nil || len(b.buf) == 0 {
+		return
+	}
+	if _, err := b.out.Write(b.buf); err != nil {
+		b.err = fmt.Errorf("write at offset %d: %w", b.base, err)
+		return
+	}
+	b.base += int64(len(b.buf))
+	b.buf = b.buf[:0]
+}

@@ -1,0 +1,184 @@
+package hfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Type is the kind of a cell, with HBase's codes (KeyValue.Type).
+type Type byte
+
+// The types a file can hold. Bulk loads usually hold only puts.
+const (
+	Put                 Type = 4
+	Delete              Type = 8
+	DeleteFamilyVersion Type = 10
+	DeleteColumn        Type = 12
+	DeleteFamily        Type = 14
+
+	// typeMaximum is only found in index and Bloom keys that are made up.
+	typeMaximum Type = 255
+)
+
+// LatestTimestamp is HBase's HConstants.LATEST_TIMESTAMP: in a request "now",
+// in a made-up key "before every version".
+const LatestTimestamp = math.MaxInt64
+
+// String gives HBase's name of the type.
+func (t Type) String() string {
+	switch t {
+	case Put:
+		return "Put"
+	case Delete:
+		return "Delete"
+	case DeleteFamilyVersion:
+		return "DeleteFamilyVersion"
+	case DeleteColumn:
+		return "DeleteColumn"
+	case DeleteFamily:
+		return "DeleteFamily"
+	case typeMaximum:
+		return "Maximum"
+	}
+	return fmt.Sprintf("Type(%d)", byte(t))
+}
+
+// ParseType is the inverse of [Type.String] for types that a file can hold.
+func ParseType(s string) (Type, error) {
+	for _, t := range []Type{Put, Delete, DeleteFamilyVersion, DeleteColumn, DeleteFamily} {
+		if s == t.String() {
+			return t, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown cell type %q", s)
+}
+
+// Limits of a cell (HConstants and KeyValue, 2.6.4).
+const (
+	MaxRowLen    = math.MaxInt16
+	MaxFamilyLen = math.MaxInt8
+	MaxTagsLen   = math.MaxUint16
+)
+
+// A Cell is one value of one column of one row at one time. Its slices belong
+// to whoever made it.
+type Cell struct {
+	Row       []byte // 0 to 32,767 bytes; servers refuse an empty one
+	Family    []byte // 1 to 127 bytes, the same in the whole file
+	Qualifier []byte // may be empty
+	Timestamp int64  // milliseconds since 1970, at least 0
+	Type      Type
+	Value     []byte // may be empty
+	Tags      []byte // concatenated (u16 length of the rest, u8 type, payload), at most 65,535 bytes
+}
+
+// Compare gives the order of two cells in a file: negative if a comes first.
+func Compare(a, b *Cell) int {
+	if c := bytes.Compare(a.Row, b.Row); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(a.Family, b.Family); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(a.Qualifier, b.Qualifier); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(b.Timestamp, a.Timestamp); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.Type, a.Type)
+}
+
+// keyOverhead is what a flat key has beside row, family and qualifier: the
+// two lengths, the timestamp and the type.
+const keyOverhead = 2 + 1 + 8 + 1
+
+// flat is a cell whose key lies in one piece, as the encoders want it:
+// u16 row length, row, u8 family length, family, qualifier, i64 timestamp, u8 type.
+type flat struct {
+	key    []byte
+	rowLen int
+	famLen int
+	value  []byte
+	tags   []byte
+}
+
+func (f *flat) row() []byte       { return f.key[2 : 2+f.rowLen] }
+func (f *flat) family() []byte    { return f.key[3+f.rowLen : 3+f.rowLen+f.famLen] }
+func (f *flat) qualifier() []byte { return f.key[3+f.rowLen+f.famLen : len(f.key)-9] }
+func (f *flat) timestamp() int64 {
+	return int64(binary.BigEndian.Uint64(f.key[len(f.key)-9:]))
+}
+func (f *flat) typ() Type { return Type(f.key[len(f.key)-1]) }
+
+// setKey makes f the key of c; f.key is reused.
+func (f *flat) setKey(row, family, qualifier []byte, ts int64, t Type) {
+	f.key = appendKey(f.key[:0], row, family, qualifier, ts, t)
+	f.rowLen, f.famLen = len(row), len(family)
+}
+
+func appendKey(dst, row, family, qualifier []byte, ts int64, t Type) []byte {
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(family)))
+	dst = append(dst, family...)
+	dst = append(dst, qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(ts))
+	return append(dst, byte(t))
+}
+
+// parseKey takes a flat key apart; the lengths in it must agree with its own.
+func parseKey(key []byte) (flat, error) {
+	if len(key) < keyOverhead {
+		return flat{}, fmt.Errorf("key of %d bytes is shorter than an empty key", len(key))
+	}
+	rowLen := int(binary.BigEndian.Uint16(key))
+	if rowLen+keyOverhead > len(key) {
+		return flat{}, fmt.Errorf("row length %d goes past the key of %d bytes", rowLen, len(key))
+	}
+	famLen := int(key[2+rowLen])
+	if rowLen+famLen+keyOverhead > len(key) {
+		return flat{}, fmt.Errorf("family length %d goes past the key of %d bytes", famLen, len(key))
+	}
+	return flat{key: key, rowLen: rowLen, famLen: famLen}, nil
+}
+
+// compareFlat orders flat keys like [Compare].
+func compareFlat(a, b *flat) int {
+	if c := bytes.Compare(a.row(), b.row()); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(a.family(), b.family()); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(a.qualifier(), b.qualifier()); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(b.timestamp(), a.timestamp()); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.typ(), a.typ())
+}
+
+// describe prints a key for an error message.
+func (f *flat) describe() string {
+	return fmt.Sprintf("%q/%s:%q/%d/%s", f.row(), f.family(), f.qualifier(), f.timestamp(), f.typ())
+}
+
+// commonPrefix counts the leading bytes that a and b share.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:])
+		if x != 0 {
+			return i + trailingZeroBytes(x)
+		}
+	}
+	for ; i < n && a[i] == b[i]; i++ {
+	}
+	return i
+}

@@ -1,0 +1,226 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// indexEntries is a list of (place, key), with all keys in one piece.
+type indexEntries struct {
+	places []placed
+	keys   []byte
+	ends   []int // end of each key in keys
+}
+
+func (x *indexEntries) len() int { return len(x.places) }
+
+func (x *indexEntries) key(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = x.ends[i-1]
+	}
+	return x.keys[from:x.ends[i]]
+}
+
+func (x *indexEntries) add(p placed, key []byte) {
+	x.places = append(x.places, p)
+	x.keys = append(x.keys, key...)
+	x.ends = append(x.ends, len(x.keys))
+}
+
+func (x *indexEntries) reset() {
+	x.places, x.keys, x.ends = x.places[:0], x.keys[:0], x.ends[:0]
+}
+
+// nonRootSize is the size of all entries as a leaf or intermediate block.
+func (x *indexEntries) nonRootSize() int {
+	n := x.len()
+	return 4 + 4*(n+1) + 12*n + len(x.keys)
+}
+
+// rootEntrySize is what entry i takes in a root block.
+func (x *indexEntries) rootEntrySize(i int) int {
+	n := len(x.key(i))
+	return 12 + vlongSize(int64(n)) + n
+}
+
+// appendRoot appends the entries from..to in root format: offset, size, length and key.
+func (x *indexEntries) appendRoot(dst []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(x.places[i].offset))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(x.places[i].size))
+		dst = appendVlong(dst, int64(len(x.key(i))))
+		dst = append(dst, x.key(i)...)
+	}
+	return dst
+}
+
+// appendNonRoot appends the entries from..to as a leaf or intermediate block:
+// a count, the positions of all entries and of their end, then offset, size and key.
+func (x *indexEntries) appendNonRoot(dst []byte, from, to int) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(to-from))
+	pos := 0
+	for i := from; i < to; i++ {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(pos))
+		pos += 12 + len(x.key(i))
+	}
+	dst = binary.BigEndian.AppendUint32(dst, uint32(pos))
+	for i := from; i < to; i++ {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(x.places[i].offset))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(x.places[i].size))
+		dst = append(dst, x.key(i)...)
+	}
+	return dst
+}
+
+// indexWriter is HFileBlockIndex.BlockIndexWriter (2.6.4): it collects an
+// entry for each data block, writes full leaves between data blocks, and
+// builds the upper levels when the file is closed.
+type indexWriter struct {
+	maxSize    int
+	minEntries int
+
+	leaf     indexEntries // entries not yet in a leaf
+	root     indexEntries // an entry for each leaf written
+	rootNums []int64      // data blocks in the leaves up to and with each
+	blocks   int64        // data blocks
+	buf      []byte
+
+	uncompressed int64 // payload bytes of all data index blocks
+}
+
+func (x *indexWriter) add(p placed, key []byte) {
+	x.leaf.add(p, key)
+	x.blocks++
+}
+
+// writeLeaf writes the collected entries as a leaf if they fill one, or at
+// the end if there are leaves already. It gives the payload bytes for the
+// trailer's total.
+func (x *indexWriter) writeLeaf(w *blockWriter, end bool) (uncompressed int64) {
+	if x.leaf.len() == 0 {
+		return 0
+	}
+	if end {
+		if x.root.len() == 0 {
+			return 0 // the entries become the root
+		}
+	} else if x.leaf.nonRootSize() < x.maxSize {
+		return 0
+	}
+	x.buf = x.leaf.appendNonRoot(x.buf[:0], 0, x.leaf.len())
+	place := w.write(kindLeafIndex, x.buf)
+	x.root.add(place, x.leaf.key(0))
+	x.rootNums = append(x.rootNums, x.blocks)
+	x.uncompressed += int64(len(x.buf))
+	x.leaf.reset()
+	return headerSize + int64(len(x.buf))
+}
+
+// rootInfo is what the trailer says of the data index.
+type rootInfo struct {
+	place        placed
+	entries      int
+	levels       int
+	uncompressed int64 // payload bytes of all data index blocks
+}
+
+// finish writes intermediate levels, if there are any, and the root.
+func (x *indexWriter) finish(w *blockWriter) rootInfo {
+	info := rootInfo{levels: 1}
+	var midKey []byte
+	root := &x.root
+	if root.len() == 0 {
+		root = &x.leaf
+	} else {
+		info.levels = 2
+		midKey = x.midKey()
+		for info.levels < 16 && root.len() > x.minEntries && x.rootSize(root) > x.maxSize {
+			root = x.intermediate(w, root)
+			info.levels++
+		}
+	}
+	x.buf = root.appendRoot(x.buf[:0], 0, root.len())
+	x.buf = append(x.buf, midKey...)
+	info.place = w.write(kindRootIndex, x.buf)
+	info.entries = root.len()
+	info.uncompressed = x.uncompressed + int64(len(x.buf))
+	return info
+}
+
+func (x *indexWriter) rootSize(e *indexEntries) int {
+	n := 0
+	for i := range e.len() {
+		n += e.rootEntrySize(i)
+	}
+	return n
+}
+
+// intermediate cuts a level into blocks and gives the level above. HBase
+// asks for the least number of entries with the position in the whole level,
+// not in the block, so only the first block is sure to have that many.
+func (x *indexWriter) intermediate(w *blockWriter, level *indexEntries) *indexEntries {
+	parent := new(indexEntries)
+	from, size := 0, 0
+	put := func(to int) {
+		x.buf = level.appendNonRoot(x.buf[:0], from, to)
+		place := w.write(kindIntermediateIndex, x.buf)
+		parent.add(place, level.key(from))
+		x.uncompressed += int64(len(x.buf))
+		from, size = to, 0
+	}
+	for i := range level.len() {
+		size += level.rootEntrySize(i)
+		if i >= x.minEntries && size >= x.maxSize {
+			put(i + 1)
+		}
+	}
+	if from < level.len() {
+		put(level.len())
+	}
+	return parent
+}
+
+// midKey says in which leaf, and where in it, the middle data block is found.
+func (x *indexWriter) midKey() []byte {
+	mid := (x.blocks - 1) / 2
+	i, before := 0, int64(0)
+	for x.rootNums[i] <= mid {
+		before = x.rootNums[i]
+		i++
+	}
+	p := x.root.places[i]
+	b := binary.BigEndian.AppendUint64(nil, uint64(p.offset))
+	b = binary.BigEndian.AppendUint32(b, uint32(p.size))
+	return binary.BigEndian.AppendUint32(b, uint32(mid-before))
+}
+
+// appendMidpoint appends the index key of a block whose first cell is right
+// and before which left came: a short key that lies between them
+// (HFileWriterImpl.getMidpoint, 2.6.4). A row that is made up has no family.
+func appendMidpoint(dst []byte, left, right *flat) []byte {
+	if left == nil {
+		return append(dst, right.key...)
+	}
+	var short []byte
+	row, qualifier := right.row(), right.qualifier()
+	switch {
+	case !bytes.Equal(left.row(), row):
+		short = midpoint(left.row(), row)
+		return appendKey(dst, short, nil, nil, LatestTimestamp, typeMaximum)
+	case !bytes.Equal(left.qualifier(), qualifier):
+		short = midpoint(left.qualifier(), qualifier)
+		return appendKey(dst, row, right.family(), short, LatestTimestamp, typeMaximum)
+	}
+	return append(dst, right.key...)
+}
+
+// midpoint is the shortest key above left and not above right, for left < right.
+func midpoint(left, right []byte) []byte {
+	n := commonPrefix(left, right)
+	m := append(make([]byte, 0, n+1), right[:n]...)
+	if n == len(left) {
+		return append(m, 0)
+	}
+	return append(m, left[n]+1)
+}

@@ -1,0 +1,186 @@
+package hfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrUnsupported is wrapped by every refusal of a setting that HBase knows
+// and this package does not write: a codec, an encoding, encryption.
+var ErrUnsupported = errors.New("not supported")
+
+// Encoding is how the cells of a data block are stored.
+type Encoding uint8
+
+// Data block encodings (DataBlockEncoding, 2.6.4).
+const (
+	EncodingNone Encoding = iota
+	EncodingPrefix
+	EncodingDiff
+	EncodingFastDiff
+	EncodingRowIndexV1
+)
+
+var encodingNames = [...]string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}
+var encodingIDs = [...]uint16{0, 2, 3, 4, 7}
+
+// String gives HBase's name of the encoding.
+func (e Encoding) String() string { return nameOf(encodingNames[:], int(e)) }
+
+// ParseEncoding finds an encoding by HBase's name, in any case. An empty name is NONE.
+func ParseEncoding(s string) (Encoding, error) {
+	i, err := find(encodingNames[:], s, "data block encoding")
+	return Encoding(i), err
+}
+
+// BloomType is what a Bloom filter of a file is asked for.
+type BloomType uint8
+
+// Bloom filter types (regionserver.BloomType, 2.6.4).
+const (
+	BloomNone BloomType = iota
+	BloomRow
+	BloomRowCol
+	BloomRowPrefix // ROWPREFIX_FIXED_LENGTH: the first Options.BloomPrefix bytes of the row
+)
+
+var bloomNames = [...]string{"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"}
+
+// String gives HBase's name of the type.
+func (b BloomType) String() string { return nameOf(bloomNames[:], int(b)) }
+
+// ParseBloomType finds a type by HBase's name, in any case. An empty name is NONE.
+func ParseBloomType(s string) (BloomType, error) {
+	i, err := find(bloomNames[:], s, "bloom type")
+	return BloomType(i), err
+}
+
+// ChecksumType is how the bytes of a block are guarded.
+type ChecksumType uint8
+
+// Checksum types (ChecksumType, 2.6.4); CRC32C is HBase's default.
+const (
+	ChecksumCRC32C ChecksumType = iota
+	ChecksumCRC32
+	ChecksumNone
+)
+
+var checksumNames = [...]string{"CRC32C", "CRC32", "NULL"}
+var checksumIDs = [...]byte{2, 1, 0}
+
+// String gives HBase's name of the type.
+func (c ChecksumType) String() string { return nameOf(checksumNames[:], int(c)) }
+
+// ParseChecksumType finds a type by HBase's name, in any case. An empty name is CRC32C.
+func ParseChecksumType(s string) (ChecksumType, error) {
+	if strings.EqualFold(s, "NONE") {
+		return ChecksumNone, nil
+	}
+	i, err := find(checksumNames[:], s, "checksum type")
+	return ChecksumType(i), err
+}
+
+// Options say how a file is written. The zero value is a file with neither
+// encoding nor compression nor Bloom filter, and HBase's defaults elsewhere.
+type Options struct {
+	Family      []byte // the column family of every cell; AppendRow needs it, Append takes it from the first cell when it is empty
+	Compression Compression
+	Encoding    Encoding
+	Bloom       BloomType
+	BloomPrefix int // bytes of the row for BloomRowPrefix
+
+	BlockSize        int          // bytes of unencoded cells in a data block, default 65536
+	Checksum         ChecksumType // default CRC32C
+	BytesPerChecksum int          // default 16384 (hbase.hstore.bytes.per.checksum)
+	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size rules
+
+	IndexBlockSize  int     // bytes of an index block, default 131072 (hfile.index.block.max.size)
+	IndexMinEntries int     // default 16 (hfile.index.block.min.entries)
+	BloomBlockSize  int     // bytes of a Bloom chunk, default 131072 (io.storefile.bloom.block.size)
+	BloomErrorRate  float32 // default 0.01 (io.storefile.bloom.error.rate)
+
+	CreateTime   int64  // milliseconds since 1970, hfile.CREATE_TIME_TS
+	BulkloadTime int64  // milliseconds since 1970, BULKLOAD_TIMESTAMP
+	Task         string // BULKLOAD_SOURCE_TASK, default "attempt_200001010000_0001_r_000000_0"
+	// ExcludeFromMinorCompaction sets the file info entry of that name.
+	ExcludeFromMinorCompaction bool
+}
+
+// MaxBlockSize bounds [Options.BlockSize]: a block's sizes are 32-bit.
+const MaxBlockSize = 1 << 30
+
+func (o Options) withDefaults() Options {
+	orInt := func(p *int, d int) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	orInt(&o.BlockSize, 64<<10)
+	orInt(&o.BytesPerChecksum, 16<<10)
+	orInt(&o.IndexBlockSize, 128<<10)
+	orInt(&o.IndexMinEntries, 16)
+	orInt(&o.BloomBlockSize, 128<<10)
+	if o.BloomErrorRate == 0 {
+		o.BloomErrorRate = 0.01
+	}
+	if o.Task == "" {
+		o.Task = "attempt_200001010000_0001_r_000000_0"
+	}
+	return o
+}
+
+// Validate says what in the options no file can be written with.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if int(o.Compression) >= len(codecs) {
+		bad("unknown compression %d", o.Compression)
+	}
+	if int(o.Encoding) >= len(encodingNames) {
+		bad("unknown data block encoding %d", o.Encoding)
+	}
+	if int(o.Bloom) >= len(bloomNames) {
+		bad("unknown bloom type %d", o.Bloom)
+	}
+	if o.Bloom == BloomRowPrefix && o.BloomPrefix <= 0 {
+		bad("bloom type %s needs a prefix length above 0, not %d", o.Bloom, o.BloomPrefix)
+	}
+	if o.BlockSize < 1 || o.BlockSize > MaxBlockSize {
+		bad("block size %d is outside 1..%d", o.BlockSize, MaxBlockSize)
+	}
+	if int(o.Checksum) >= len(checksumNames) {
+		bad("unknown checksum type %d", o.Checksum)
+	}
+	if o.BytesPerChecksum < 1 || o.IndexBlockSize < 1 || o.IndexMinEntries < 2 || o.BloomBlockSize < 1 {
+		bad("bytes per checksum %d, index block size %d and bloom block size %d must be above 0, index entries %d at least 2",
+			o.BytesPerChecksum, o.IndexBlockSize, o.BloomBlockSize, o.IndexMinEntries)
+	}
+	if o.BloomErrorRate <= 0 || o.BloomErrorRate >= 1 {
+		bad("bloom error rate %g is outside 0..1", o.BloomErrorRate)
+	}
+	if len(o.Family) > MaxFamilyLen {
+		bad("family of %d bytes is longer than %d", len(o.Family), MaxFamilyLen)
+	}
+	return errors.Join(errs...)
+}
+
+func nameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("unknown(%d)", i)
+}
+
+func find(names []string, s, what string) (int, error) {
+	if s == "" {
+		return 0, nil
+	}
+	for i, n := range names {
+		if strings.EqualFold(n, s) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%s %q: %w (known: %s)", what, s, ErrUnsupported, strings.Join(names, ", "))
+}

@@ -1,0 +1,342 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Schema is what all rows of a file have in common.
+type Schema struct {
+	Qualifiers [][]byte // in rising order, no two equal
+	Timestamp  int64    // of every cell, milliseconds since 1970
+}
+
+// A RowWriter writes rows of one schema: every cell is a put of the schema's
+// timestamp. In FAST_DIFF all that precedes a value is then nearly constant
+// for a pair of neighbouring columns, so it is taken from a template instead
+// of compared with the cell before. The file is the same, byte for byte, as
+// [Writer.Append] makes of the same cells.
+type RowWriter struct {
+	w       *Writer
+	s       Schema
+	general bool   // settings that have no fast path
+	tail    []byte // timestamp and type that end every key
+	qualMax int
+	tables  map[int]*pairTable // by row length
+	table   *pairTable
+	tableOf int
+	scratch pairTemplate
+	left    flat // the cell before, when an index key is needed inside a row
+}
+
+// maxTables bounds the templates kept for row lengths; keys of the usual
+// designs have one length or a few dozen.
+const maxTables = 64
+
+// maxPairColumns is the greatest number of columns for which every pair has a
+// template; beyond it only neighbours have.
+const maxPairColumns = 32
+
+// NewRowWriter is [NewWriter] for rows. The options' family is needed.
+func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
+	if len(o.Family) == 0 {
+		return nil, fmt.Errorf("hfile options: rows need a family")
+	}
+	if s.Timestamp < 0 {
+		return nil, fmt.Errorf("hfile schema: timestamp %d is below 0", s.Timestamp)
+	}
+	w, err := NewWriter(out, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &RowWriter{w: w, s: s, tableOf: -1, tables: make(map[int]*pairTable)}
+	for i, q := range s.Qualifiers {
+		if i > 0 && bytes.Compare(s.Qualifiers[i-1], q) >= 0 {
+			return nil, fmt.Errorf("hfile schema: qualifier %q does not follow %q", q, s.Qualifiers[i-1])
+		}
+		r.qualMax = max(r.qualMax, len(q))
+	}
+	r.general = o.Bloom == BloomRowCol || o.Encoding != EncodingFastDiff && o.Encoding != EncodingNone
+	r.tail = append(binary.BigEndian.AppendUint64(nil, uint64(s.Timestamp)), byte(Put))
+	return r, nil
+}
+
+// AppendRow adds a row: values in the order of the schema's qualifiers, nil
+// for a column that has no cell. Rows come in strictly rising order. A row
+// with no cell at all leaves no trace. No slice is kept.
+func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
+	w := r.w
+	if w.err != nil {
+		return w.err
+	}
+	if len(values) != len(r.s.Qualifiers) {
+		return w.fail(fmt.Errorf("row %q has %d values for %d qualifiers", row, len(values), len(r.s.Qualifiers)))
+	}
+	if len(row) > MaxRowLen {
+		return w.fail(fmt.Errorf("%w: row of %d bytes, more than %d, starting %q", ErrTooLarge, len(row), MaxRowLen, row[:32]))
+	}
+	if w.started && bytes.Compare(w.prev.row(), row) >= 0 {
+		return w.fail(fmt.Errorf("%w: row %q after %q", ErrOrder, row, w.prev.row()))
+	}
+	if r.general {
+		return r.appendCells(row, values)
+	}
+	r.startRow(row)
+	last := -1
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		r.appendValue(last, i, v)
+		last = i
+	}
+	if last >= 0 {
+		r.endRow(last, values[last])
+	}
+	return w.blocks.err
+}
+
+// Finish is [Writer.Finish].
+func (r *RowWriter) Finish() (Stats, error) { return r.w.Finish() }
+
+// appendCells is the plain path: cell by cell.
+func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
+	c := Cell{Row: row, Family: r.w.o.Family, Timestamp: r.s.Timestamp, Type: Put}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		c.Qualifier, c.Value = r.s.Qualifiers[i], v
+		if err := r.w.Append(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startRow makes the part of the flat key that all cells of the row share.
+func (r *RowWriter) startRow(row []byte) {
+	c := &r.w.cur
+	c.key = binary.BigEndian.AppendUint16(c.key[:0], uint16(len(row)))
+	c.key = append(c.key, row...)
+	c.key = append(c.key, byte(len(r.w.o.Family)))
+	c.key = append(c.key, r.w.o.Family...)
+	c.rowLen, c.famLen, c.tags = len(row), len(r.w.o.Family), nil
+	if len(row) != r.tableOf {
+		r.chooseTable(len(row))
+	}
+}
+
+// setKey completes the flat key for a column.
+func (r *RowWriter) setKey(c *flat, column int) {
+	c.key = append(c.key[:3+c.rowLen+c.famLen], r.s.Qualifiers[column]...)
+	c.key = append(c.key, r.tail...)
+}
+
+// appendValue adds one cell; last is the column before in this row, -1 for the row's first.
+func (r *RowWriter) appendValue(last, column int, value []byte) {
+	w := r.w
+	if last < 0 {
+		switch w.o.Bloom {
+		case BloomRow:
+			w.bloom.add(w.cur.row())
+		case BloomRowPrefix:
+			w.bloom.add(w.cur.row()[:min(w.cur.rowLen, w.o.BloomPrefix)])
+		}
+		w.info.addRow(w.cur.row(), r.s.Timestamp)
+	}
+	if w.blockFull() {
+		w.endBlock()
+	}
+	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
+	switch {
+	case w.cells == 0:
+		r.openBlock(last, column, value)
+	case w.o.Encoding == EncodingNone:
+		r.setKey(&w.cur, column)
+		w.cur.value = value
+		w.block = appendCell(w.block, EncodingNone, nil, &w.cur)
+	case last < 0:
+		r.appendFirst(column, value)
+	default:
+		r.appendTemplate(r.template(last, column), value)
+	}
+	w.cells++
+	w.unencoded += unencodedSize(keyLen, len(value), 0)
+	w.info.cells++
+	w.info.keyBytes += int64(keyLen)
+	w.info.valueBytes += int64(len(value))
+	if size := int64(keyLen) + int64(len(value)) + 12; size > w.info.biggest {
+		r.setKey(&w.cur, column)
+		w.info.biggest = size
+		w.info.biggestKey = append(w.info.biggestKey[:0], w.cur.key...)
+	}
+}
+
+// openBlock writes the first cell of a block and makes the block's index key.
+func (r *RowWriter) openBlock(last, column int, value []byte) {
+	w := r.w
+	var left *flat
+	switch {
+	case last >= 0:
+		left = &r.left
+		left.key = append(left.key[:0], w.cur.key[:3+w.cur.rowLen+w.cur.famLen]...)
+		left.rowLen, left.famLen = w.cur.rowLen, w.cur.famLen
+		r.setKey(left, last)
+	case w.started:
+		left = &w.prev
+	}
+	r.setKey(&w.cur, column)
+	w.cur.value = value
+	w.firstKey = appendMidpoint(w.firstKey[:0], left, &w.cur)
+	w.block = appendCell(w.block, w.o.Encoding, nil, &w.cur)
+	r.valueAt(len(w.block)-2-len(value), len(value))
+}
+
+// appendFirst writes the first cell of a row that is not the first of its block.
+func (r *RowWriter) appendFirst(column int, value []byte) {
+	w := r.w
+	r.setKey(&w.cur, column)
+	w.cur.value = value
+	w.prev.value = w.block[w.prevAt : w.prevAt+w.prevLen]
+	at := len(w.block)
+	w.block = appendFastDiff(w.block, &w.prev, &w.cur)
+	w.block = append(w.block, 0, 0)
+	if w.block[at]&fastSameValue == 0 {
+		r.valueAt(len(w.block)-2-len(value), len(value))
+	}
+}
+
+// valueAt remembers where the last value lies in the block.
+func (r *RowWriter) valueAt(at, n int) { r.w.prevAt, r.w.prevLen = at, n }
+
+// endRow makes the row's last cell the one before the next row.
+func (r *RowWriter) endRow(last int, value []byte) {
+	w := r.w
+	r.setKey(&w.cur, last)
+	w.cur.value = value
+	w.prev, w.cur = w.cur, w.prev
+	w.started = true
+}
+
+// pairTemplate is all of a FAST_DIFF cell that precedes its value, but for
+// the value's length, when it follows a given column in the same row.
+type pairTemplate struct {
+	set    bool
+	flag   byte // without the value's bits
+	keyLen [5]byte
+	keyN   uint8
+	tailN  uint8
+	tail   [templateTail]byte // shared prefix, qualifier's rest, last byte of the timestamp
+	long   []byte             // the tail if it is longer
+}
+
+const templateTail = 32
+
+// templateRoom bounds what a cell takes in a block beside tail and value.
+const templateRoom = 1 + 5 + 10 + templateTail + 2
+
+// pairTable holds the templates for one row length.
+type pairTable struct {
+	all   []pairTemplate // column before × columns + column, if there are few columns
+	after []pairTemplate // for a column behind its neighbour
+}
+
+func (r *RowWriter) chooseTable(rowLen int) {
+	t := r.tables[rowLen]
+	if t == nil {
+		if len(r.tables) >= maxTables {
+			clear(r.tables)
+		}
+		t = new(pairTable)
+		if n := len(r.s.Qualifiers); n <= maxPairColumns {
+			t.all = make([]pairTemplate, n*n)
+		} else {
+			t.after = make([]pairTemplate, n)
+		}
+		r.tables[rowLen] = t
+	}
+	r.table, r.tableOf = t, rowLen
+}
+
+// template finds or makes the template for column behind last.
+func (r *RowWriter) template(last, column int) *pairTemplate {
+	t := &r.scratch
+	switch {
+	case r.table.all != nil:
+		t = &r.table.all[last*len(r.s.Qualifiers)+column]
+	case column == last+1:
+		t = &r.table.after[column]
+	default:
+		t.set = false
+	}
+	if !t.set {
+		r.fill(t, last, column)
+	}
+	return t
+}
+
+func (r *RowWriter) fill(t *pairTemplate, last, column int) {
+	a, b := r.s.Qualifiers[last], r.s.Qualifiers[column]
+	head := 3 + r.w.cur.rowLen + r.w.cur.famLen
+	same := commonPrefix(a, b)
+	*t = pairTemplate{set: true, flag: fastTimestampMask | fastSameType}
+	if len(a) == len(b) {
+		t.flag |= fastSameKeyLen
+	} else {
+		t.keyN = uint8(len(appendLEB(t.keyLen[:0], head+len(b)+9)))
+	}
+	tail := appendLEB(t.tail[:0], head+same)
+	tail = append(tail, b[same:]...)
+	tail = append(tail, r.tail[7])
+	if len(tail) <= templateTail {
+		t.tailN = uint8(len(tail))
+	} else {
+		t.long = tail
+	}
+}
+
+// appendTemplate writes a cell that follows another of its row. Fixed-size
+// copies that overshoot are cheaper than exact ones; what follows overwrites them.
+func (r *RowWriter) appendTemplate(t *pairTemplate, value []byte) {
+	w := r.w
+	n := len(w.block)
+	if room := templateRoom + len(t.long) + len(value); cap(w.block)-n < room {
+		w.block = slices.Grow(w.block, room)
+	}
+	b := w.block[:cap(w.block)]
+	flag := t.flag
+	if len(value) == w.prevLen {
+		flag |= fastSameValueLen
+		if string(value) == string(b[w.prevAt:w.prevAt+w.prevLen]) {
+			flag |= fastSameValue
+		}
+	}
+	b[n] = flag
+	n++
+	*(*[5]byte)(b[n:]) = t.keyLen
+	n += int(t.keyN)
+	if flag&fastSameValueLen == 0 {
+		if len(value) < 0x80 {
+			b[n] = byte(len(value))
+			n++
+		} else {
+			n += binary.PutUvarint(b[n:], uint64(len(value)))
+		}
+	}
+	if t.long == nil {
+		*(*[templateTail]byte)(b[n:]) = t.tail
+		n += int(t.tailN)
+	} else {
+		n += copy(b[n:], t.long)
+	}
+	if flag&fastSameValue == 0 {
+		w.prevAt, w.prevLen = n, len(value)
+		n += copy(b[n:], value)
+	}
+	b[n], b[n+1] = 0, 0
+	w.block = b[:n+2]
+}

@@ -1,0 +1,327 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// ErrOrder is wrapped by the error for a cell that comes before the one before it.
+var ErrOrder = errors.New("cells out of order")
+
+// ErrTooLarge is wrapped by the error for a cell beyond HBase's limits.
+var ErrTooLarge = errors.New("cell too large")
+
+// A Writer makes one HFile from cells in order. Its first error sticks: every
+// later call gives it again, and Finish then fails, so a loop may check once.
+//
+// Memory: one data block, one index block, one or two Bloom chunks and about
+// two megabytes of output, whatever the file's size, plus the root index (some
+// 80 bytes for each 128 KiB of leaf index) and 80 bytes for each Bloom chunk.
+type Writer struct {
+	o      Options
+	blocks *blockWriter
+	index  indexWriter
+	bloom  *bloomWriter // nil for BloomNone
+	delete *bloomWriter // rows with delete-family markers; nil for BloomRowCol
+
+	block      []byte // cells of the open data block, behind blockPrefix bytes
+	cells      int    // in block
+	unencoded  int    // unencoded size of the cells in block
+	firstKey   []byte // index key of the open block
+	prev, cur  flat   // the cell before, and the one in hand; prev.value lies in block
+	prevAt     int    // where prev's value starts in block
+	prevLen    int    // and its length
+	started    bool   // prev is set
+	rowStarts  []uint32
+	bloomKey   []byte
+	stats      Stats
+	info       fileStats
+	err        error
+	finished   bool
+	dataBlocks int64
+	firstData  int64
+	lastData   int64
+	total      int64 // trailer's total_uncompressed_bytes so far
+}
+
+// Stats describe what a Writer has written.
+type Stats struct {
+	Cells    int64
+	Bytes    int64  // of the file; 0 until Finish
+	FirstRow []byte // owned by the caller
+	LastRow  []byte
+	Blocks   int64 // data blocks
+	Levels   int   // of the data index
+}
+
+// NewWriter prepares a file; nothing is written before about a megabyte is
+// there. The caller closes out, after Finish.
+func NewWriter(out io.Writer, o Options) (*Writer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("hfile options: %w", err)
+	}
+	o = o.withDefaults()
+	w := &Writer{o: o, firstData: -1, lastData: -1}
+	w.blocks = newBlockWriter(out, &o)
+	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries}
+	if o.Bloom != BloomNone {
+		w.bloom = newBloomWriter(&o, o.Bloom == BloomRowCol)
+	}
+	if o.Bloom != BloomRowCol {
+		w.delete = newBloomWriter(&o, false)
+	}
+	w.block = make([]byte, 0, min(o.BlockSize+o.BlockSize/4, 16<<20)+4<<10)
+	w.info = newFileStats()
+	w.startBlock()
+	return w, nil
+}
+
+// Append adds one cell. Its slices are not kept.
+func (w *Writer) Append(c *Cell) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.check(c); err != nil {
+		return w.fail(err)
+	}
+	if len(w.o.Family) == 0 {
+		w.o.Family = append([]byte(nil), c.Family...)
+	}
+	w.cur.setKey(c.Row, c.Family, c.Qualifier, c.Timestamp, c.Type)
+	w.cur.value, w.cur.tags = c.Value, c.Tags
+	equal := false
+	if w.started {
+		order := compareFlat(&w.prev, &w.cur)
+		if order > 0 {
+			return w.fail(fmt.Errorf("%w: %s after %s", ErrOrder, w.cur.describe(), w.prev.describe()))
+		}
+		equal = order == 0
+	}
+	w.addToBlooms(&w.cur)
+	if !equal && w.blockFull() {
+		w.endBlock()
+	}
+	w.put()
+	return w.blocks.err
+}
+
+// put encodes w.cur into the open block and makes it w.prev.
+func (w *Writer) put() {
+	prev := &w.prev
+	if w.cells == 0 {
+		var left *flat
+		if w.started {
+			left = prev
+		}
+		w.firstKey = appendMidpoint(w.firstKey[:0], left, &w.cur)
+		prev = nil
+	} else {
+		prev.value = w.block[w.prevAt : w.prevAt+w.prevLen]
+	}
+	if w.o.Encoding == EncodingRowIndexV1 && (prev == nil || string(prev.row()) != string(w.cur.row())) {
+		w.rowStarts = append(w.rowStarts, uint32(len(w.block)-blockPrefix))
+	}
+	before := len(w.block)
+	w.block = appendCell(w.block, w.o.Encoding, prev, &w.cur)
+	w.placeValue(before)
+	w.cells++
+	w.unencoded += unencodedSize(len(w.cur.key), len(w.cur.value), len(w.cur.tags))
+	w.info.add(&w.cur)
+	w.prev, w.cur = w.cur, w.prev
+	w.started = true
+}
+
+// placeValue finds the value of w.cur in the block, so that the next cell can
+// be compared with it: it lies before tags and sequence id, or where the
+// value before it lay if that was the same.
+func (w *Writer) placeValue(before int) {
+	if w.o.Encoding == EncodingFastDiff && w.cells > 0 && w.block[before]&fastSameValue != 0 {
+		return
+	}
+	tail := len(w.cur.tags) + 1 + 2
+	if w.o.Encoding == EncodingPrefix || w.o.Encoding == EncodingDiff || w.o.Encoding == EncodingFastDiff {
+		tail = len(w.cur.tags) + 1 + lebSize(len(w.cur.tags))
+	}
+	w.prevAt, w.prevLen = len(w.block)-tail-len(w.cur.value), len(w.cur.value)
+}
+
+// check refuses what HBase's own classes would not take or could not read back.
+func (w *Writer) check(c *Cell) error {
+	switch {
+	case len(c.Row) > MaxRowLen:
+		return fmt.Errorf("%w: row of %d bytes, more than %d, starting %q", ErrTooLarge, len(c.Row), MaxRowLen, c.Row[:32])
+	case len(c.Family) == 0 || len(c.Family) > MaxFamilyLen:
+		return fmt.Errorf("%w: family %q has %d bytes, outside 1..%d", ErrTooLarge, c.Family, len(c.Family), MaxFamilyLen)
+	case len(c.Tags) > MaxTagsLen:
+		return fmt.Errorf("%w: tags of %d bytes, more than %d, in row %q", ErrTooLarge, len(c.Tags), MaxTagsLen, c.Row)
+	case int64(len(c.Row))+int64(len(c.Qualifier))+int64(len(c.Value)) > 1<<30:
+		return fmt.Errorf("%w: over %d bytes in row %q", ErrTooLarge, 1<<30, c.Row)
+	case c.Timestamp < 0:
+		return fmt.Errorf("timestamp %d of row %q is below 0", c.Timestamp, c.Row)
+	case len(w.o.Family) > 0 && string(w.o.Family) != string(c.Family):
+		return fmt.Errorf("cell of family %q in a file of family %q, row %q", c.Family, w.o.Family, c.Row)
+	}
+	return nil
+}
+
+// addToBlooms comes before the block check: the filters hold the first row of
+// the next block already when chunks are written behind this one.
+func (w *Writer) addToBlooms(c *flat) {
+	switch w.o.Bloom {
+	case BloomRow:
+		w.bloom.add(c.row())
+	case BloomRowPrefix:
+		w.bloom.add(c.row()[:min(c.rowLen, w.o.BloomPrefix)])
+	case BloomRowCol:
+		w.bloomKey = appendRowColKey(w.bloomKey[:0], c.row(), c.qualifier())
+		w.bloom.add(w.bloomKey)
+	}
+	if t := c.typ(); t == DeleteFamily || t == DeleteFamilyVersion {
+		w.info.deleteFamily++
+		if w.delete != nil {
+			w.delete.add(c.row())
+		}
+	}
+}
+
+// blockPrefix is the room for encoding id and unencoded size in front of
+// encoded cells.
+const blockPrefix = 6
+
+func (w *Writer) startBlock() {
+	w.block = append(w.block[:0], 0, 0, 0, 0, 0, 0)
+	w.rowStarts = w.rowStarts[:0]
+	w.cells, w.unencoded = 0, 0
+}
+
+// blockFull says whether the next key opens a new data block (HFileWriterImpl
+// .checkBlockBoundary, 2.6.4).
+func (w *Writer) blockFull() bool {
+	if w.cells == 0 {
+		return false
+	}
+	encoded := len(w.block) - blockPrefix
+	if limit := int(float64(w.o.BlockSize) * w.o.EncodedRatio); limit > 0 {
+		return encoded >= limit
+	}
+	return encoded >= w.o.BlockSize || w.unencoded >= w.o.BlockSize
+}
+
+// endBlock writes the open data block and whatever index leaf and Bloom
+// chunks are complete, and opens the next block.
+func (w *Writer) endBlock() {
+	kind, payload := kindData, w.block[blockPrefix:]
+	if w.o.Encoding != EncodingNone {
+		kind = kindEncodedData
+		if w.o.Encoding == EncodingRowIndexV1 {
+			w.block = appendRowIndex(w.block, w.rowStarts)
+		}
+		payload = w.block
+		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
+		binary.BigEndian.PutUint32(payload[2:], uint32(w.unencoded))
+	}
+	place := w.blocks.write(kind, payload)
+	w.total += headerSize + int64(len(payload))
+	if w.firstData < 0 {
+		w.firstData = place.offset
+	}
+	w.lastData = place.offset
+	w.dataBlocks++
+	w.index.add(place, w.firstKey)
+	w.writeInline(false)
+	w.startBlock()
+}
+
+// writeInline writes the blocks that lie between data blocks, in HBase's order.
+func (w *Writer) writeInline(end bool) {
+	w.total += w.index.writeLeaf(w.blocks, end)
+	if w.bloom != nil {
+		w.total += w.bloom.writeReady(w.blocks, end)
+	}
+	if w.delete != nil {
+		w.total += w.delete.writeReady(w.blocks, end)
+	}
+}
+
+// Finish writes the rest of the file. The file is complete only if Finish
+// gives no error; a file without cells is one too.
+func (w *Writer) Finish() (Stats, error) {
+	if w.err != nil {
+		return Stats{}, w.err
+	}
+	if w.finished {
+		return Stats{}, errors.New("hfile: finished twice")
+	}
+	w.finished = true
+	if w.cells > 0 {
+		w.endBlock()
+	}
+	w.writeInline(true)
+	t := trailer{loadOnOpen: -1}
+	root := w.index.finish(w.blocks)
+	t.loadOnOpen = root.place.offset
+	t.dataIndexUncompressed = root.uncompressed
+	t.dataIndexEntries, t.levels = root.entries, root.levels
+	w.blocks.write(kindRootIndex, nil) // the meta index: nothing writes meta blocks
+	info := w.fileInfo()
+	t.fileInfo = w.blocks.write(kindFileInfo, info).offset
+	w.total += headerSize + headerSize + int64(len(info))
+	w.bloomMeta(kindBloomMeta, w.bloom)
+	w.bloomMeta(kindDeleteBloomMeta, w.delete)
+	t.totalUncompressed = w.total + trailerSize
+	t.cells = w.info.cells
+	t.firstData, t.lastData = w.firstData, w.lastData
+	t.compression = w.o.Compression
+	w.blocks.raw(t.marshal())
+	w.blocks.flush()
+	if w.blocks.err != nil {
+		return Stats{}, w.fail(w.blocks.err)
+	}
+	w.stats.Cells, w.stats.Bytes = w.info.cells, w.blocks.base
+	w.stats.Blocks, w.stats.Levels = w.dataBlocks, root.levels
+	if w.started {
+		w.stats.FirstRow = w.info.firstRow
+		w.stats.LastRow = append([]byte(nil), w.prev.row()...)
+	}
+	return w.stats, nil
+}
+
+func (w *Writer) bloomMeta(kind blockKind, b *bloomWriter) {
+	if b == nil || b.total == 0 {
+		return
+	}
+	meta := b.meta()
+	w.blocks.write(kind, meta)
+	w.total += headerSize + int64(len(meta))
+}
+
+func (w *Writer) fail(err error) error {
+	w.err = fmt.Errorf("hfile: %w", err)
+	return w.err
+}
+
+// appendRowIndex ends a ROW_INDEX_V1 block: the count of rows and their
+// positions, and the size of the cells before them (RowIndexEncoderV1, 2.6.4).
+func appendRowIndex(block []byte, starts []uint32) []byte {
+	size := len(block) - blockPrefix
+	block = binary.BigEndian.AppendUint32(block, uint32(len(starts)))
+	for _, s := range starts {
+		block = binary.BigEndian.AppendUint32(block, s)
+	}
+	return binary.BigEndian.AppendUint32(block, uint32(size))
+}
+
+func lebSize(v int) int {
+	if v > math.MaxUint32 {
+		return 10
+	}
+	n := 1
+	for v >= 0x80 {
+		v >>= 7
+		n++
+	}
+	return n
+}
