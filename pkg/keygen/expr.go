@@ -1,0 +1,126 @@
+package keygen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Expr is a parsed key spec or a part of one. Its String parses to an equal Expr.
+type Expr interface {
+	fmt.Stringer
+	// columns appends the names of the columns that the part reads.
+	columns(names []string) []string
+}
+
+// Column is the bytes of a field.
+type Column struct {
+	Name string
+}
+
+// Literal is constant bytes.
+type Literal struct {
+	Bytes []byte
+}
+
+// Concat is parts one after the other, at least two.
+type Concat struct {
+	Parts []Expr
+}
+
+// Call is a function of expressions and, behind them, integers.
+type Call struct {
+	Func string
+	Args []Expr
+	Ints []int
+}
+
+// Columns are the names of the columns that e reads, each once, in order of appearance.
+func Columns(e Expr) []string {
+	var names []string
+	for _, n := range e.columns(nil) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Parts are the parts that a spec joins at its top.
+func Parts(e Expr) []Expr {
+	if c, ok := e.(Concat); ok {
+		return c.Parts
+	}
+	return []Expr{e}
+}
+
+func (c Column) columns(names []string) []string  { return append(names, c.Name) }
+func (l Literal) columns(names []string) []string { return names }
+func (c Concat) columns(names []string) []string {
+	for _, p := range c.Parts {
+		names = p.columns(names)
+	}
+	return names
+}
+func (c Call) columns(names []string) []string {
+	for _, a := range c.Args {
+		names = a.columns(names)
+	}
+	return names
+}
+
+func (c Column) String() string {
+	if isIdentifier(c.Name) {
+		return c.Name
+	}
+	return "`" + c.Name + "`"
+}
+
+func (l Literal) String() string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, c := range l.Bytes {
+		switch {
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= 0x20 && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+func (c Concat) String() string {
+	s := make([]string, len(c.Parts))
+	for i, p := range c.Parts {
+		s[i] = p.String()
+	}
+	return strings.Join(s, " + ")
+}
+
+func (c Call) String() string {
+	var s []string
+	for _, a := range c.Args {
+		s = append(s, a.String())
+	}
+	for _, n := range c.Ints {
+		s = append(s, fmt.Sprint(n))
+	}
+	return c.Func + "(" + strings.Join(s, ", ") + ")"
+}
+
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) && (i == 0 || !isDigit(s[i])) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

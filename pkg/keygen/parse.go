@@ -1,0 +1,214 @@
+package keygen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A SyntaxError says where a spec stops making sense, and what would help.
+type SyntaxError struct {
+	Spec string
+	Pos  int // byte position, from 0
+	Msg  string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("key spec %q, position %d: %s", e.Spec, e.Pos+1, e.Msg)
+}
+
+// Parse reads a key spec. Errors are of type [*SyntaxError].
+func Parse(spec string) (Expr, error) {
+	p := &parser{s: spec}
+	e, err := p.expr(0)
+	if err != nil {
+		return nil, err
+	}
+	if p.peek() != 0 || p.at < len(p.s) {
+		return nil, p.fail("unexpected %q (parts are joined by +)", p.s[p.at:])
+	}
+	return e, nil
+}
+
+// maxDepth bounds nesting, so that hostile specs cannot exhaust the stack.
+const maxDepth = 32
+
+type parser struct {
+	s  string
+	at int
+}
+
+func (p *parser) fail(format string, args ...any) error {
+	return &SyntaxError{Spec: p.s, Pos: p.at, Msg: fmt.Sprintf(format, args...)}
+}
+
+// peek skips white space and gives the next byte, 0 at the end.
+func (p *parser) peek() byte {
+	for p.at < len(p.s) && strings.IndexByte(" \t\r\n", p.s[p.at]) >= 0 {
+		p.at++
+	}
+	if p.at == len(p.s) {
+		return 0
+	}
+	return p.s[p.at]
+}
+
+func (p *parser) expr(depth int) (Expr, error) {
+	if depth > maxDepth {
+		return nil, p.fail("nested more than %d deep", maxDepth)
+	}
+	var parts []Expr
+	for {
+		e, err := p.part(depth)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, Parts(e)...)
+		if p.peek() != '+' {
+			break
+		}
+		p.at++
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return Concat{Parts: parts}, nil
+}
+
+func (p *parser) part(depth int) (Expr, error) {
+	switch c := p.peek(); {
+	case c == 0:
+		return nil, p.fail("a column, a literal or a function is missing at the end")
+	case c == '\'' || c == '"':
+		return p.literal()
+	case c == '`':
+		end := strings.IndexByte(p.s[p.at+1:], '`')
+		if end <= 0 {
+			return nil, p.fail("a column in back quotes is empty or not closed")
+		}
+		name := p.s[p.at+1 : p.at+1+end]
+		p.at += end + 2
+		return Column{Name: name}, nil
+	case c == '(':
+		p.at++
+		e, err := p.expr(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if p.peek() != ')' {
+			return nil, p.fail("a closing parenthesis is missing")
+		}
+		p.at++
+		return e, nil
+	case isLetter(c):
+		name := p.name()
+		if p.peek() == '(' {
+			return p.call(name, depth)
+		}
+		return Column{Name: name}, nil
+	case isDigit(c):
+		return nil, p.fail("a number stands only behind a function's arguments (for constant bytes write '%s')", p.name())
+	}
+	return nil, p.fail("unexpected %q", p.s[p.at:p.at+1])
+}
+
+func (p *parser) name() string {
+	from := p.at
+	for p.at < len(p.s) && (isLetter(p.s[p.at]) || isDigit(p.s[p.at])) {
+		p.at++
+	}
+	return p.s[from:p.at]
+}
+
+func (p *parser) call(name string, depth int) (Expr, error) {
+	start := p.at - len(name)
+	c := Call{Func: name}
+	p.at++
+	for p.peek() != ')' {
+		if len(c.Args)+len(c.Ints) > 0 {
+			if p.peek() != ',' {
+				return nil, p.fail("a comma or a closing parenthesis is missing in %s(…)", name)
+			}
+			p.at++
+		}
+		if isDigit(p.peek()) {
+			digits := p.name()
+			n, err := strconv.Atoi(digits)
+			if err != nil {
+				return nil, p.fail("%q is no number that fits", digits)
+			}
+			c.Ints = append(c.Ints, n)
+			continue
+		}
+		if len(c.Ints) > 0 {
+			return nil, p.fail("numbers come last in %s(…)", name)
+		}
+		e, err := p.expr(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		c.Args = append(c.Args, e)
+	}
+	p.at++
+	f, ok := findFunction(name)
+	if !ok {
+		p.at = start
+		return nil, p.fail("unknown function %q (known: %s)", name, strings.Join(functionNames(), ", "))
+	}
+	if err := f.check(c); err != nil {
+		p.at = start
+		return nil, p.fail("%v", err)
+	}
+	return c, nil
+}
+
+func (p *parser) literal() (Expr, error) {
+	quote := p.s[p.at]
+	start := p.at
+	b := []byte{}
+	for p.at++; p.at < len(p.s); p.at++ {
+		switch c := p.s[p.at]; c {
+		case quote:
+			p.at++
+			if len(b) == 0 {
+				p.at = start
+				return nil, p.fail("a literal is empty")
+			}
+			return Literal{Bytes: b}, nil
+		case '\\':
+			x, n, ok := unescape(p.s[p.at:])
+			if !ok {
+				return nil, p.fail(`unknown escape (known: \\ \' \" \n \r \t \xNN)`)
+			}
+			b = append(b, x)
+			p.at += n - 1
+		default:
+			b = append(b, c)
+		}
+	}
+	p.at = start
+	return nil, p.fail("a literal is not closed")
+}
+
+// unescape reads one escape at the start of s and gives its length.
+func unescape(s string) (x byte, n int, ok bool) {
+	if len(s) < 2 {
+		return 0, 0, false
+	}
+	switch s[1] {
+	case '\\', '\'', '"':
+		return s[1], 2, true
+	case 'n':
+		return '\n', 2, true
+	case 'r':
+		return '\r', 2, true
+	case 't':
+		return '\t', 2, true
+	case 'x':
+		if len(s) >= 4 {
+			v, err := strconv.ParseUint(s[2:4], 16, 8)
+			return byte(v), 4, err == nil
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,120 @@
+package extsort
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/golang/snappy"
+)
+
+// ErrCorrupt is wrapped when a run does not read back as it was written.
+var ErrCorrupt = errors.New("spilled run is damaged")
+
+// cursor walks the rows of one region in one sorted source.
+type cursor struct {
+	sort    uint64 // of the current row; maxSort behind the end
+	record  []byte // current row with its header
+	ended   bool
+	arena   *arena // source in memory, or
+	entries []entry
+	run     *run // on disk
+	table   *crc32.Table
+	region  int
+	order   *sorting
+	off     int64
+	stored  []byte
+	block   []byte
+	before  []byte // the block before, whose last row may still be in use
+	rest    []byte // of block
+	left    int64  // rows not yet seen
+}
+
+func (c *cursor) key() []byte {
+	n := int(binary.LittleEndian.Uint16(c.record[12:]))
+	return c.record[recordHeader : recordHeader+n]
+}
+
+func (c *cursor) seq() uint64 { return binary.LittleEndian.Uint64(c.record) }
+
+func (c *cursor) payload() []byte {
+	n := int(binary.LittleEndian.Uint16(c.record[12:]))
+	return c.record[recordHeader+n:]
+}
+
+// next moves on; at the end c.ended is set. The row before stays valid until
+// the call after this one.
+func (c *cursor) next() error {
+	if c.arena != nil {
+		if len(c.entries) == 0 {
+			c.ended = true
+			return nil
+		}
+		e := c.entries[0]
+		c.entries = c.entries[1:]
+		c.sort, c.record = e.sort, c.arena.record(e.pos)
+		return nil
+	}
+	if len(c.rest) == 0 {
+		if c.off == c.run.sections[c.region].end {
+			if c.left != 0 {
+				return fmt.Errorf("%w: %d rows of region %d are missing", ErrCorrupt, c.left, c.region)
+			}
+			c.ended = true
+			return nil
+		}
+		if err := c.readBlock(); err != nil {
+			return err
+		}
+	}
+	if len(c.rest) < recordHeader {
+		return fmt.Errorf("%w: a block ends inside a row's header", ErrCorrupt)
+	}
+	n := recordHeader + int(binary.LittleEndian.Uint32(c.rest[8:]))
+	keyLen := int(binary.LittleEndian.Uint16(c.rest[12:]))
+	if n > len(c.rest) || recordHeader+keyLen > n {
+		return fmt.Errorf("%w: a row goes past its block", ErrCorrupt)
+	}
+	c.record, c.rest = c.rest[:n], c.rest[n:]
+	c.sort = c.order.value(c.region, c.key())
+	c.left--
+	return nil
+}
+
+// readBlock fetches and verifies the next block of the section.
+func (c *cursor) readBlock() error {
+	var h [blockHeader]byte
+	if _, err := c.run.f.ReadAt(h[:], c.off); err != nil {
+		return c.readError(err)
+	}
+	stored := int(binary.LittleEndian.Uint32(h[:]))
+	raw := int(binary.LittleEndian.Uint32(h[4:]))
+	if c.off+blockHeader+int64(stored) > c.run.sections[c.region].end || raw > c.run.maxBlock {
+		return fmt.Errorf("%w: block lengths %d and %d at offset %d", ErrCorrupt, stored, raw, c.off)
+	}
+	c.stored = slices.Grow(c.stored[:0], stored)[:stored]
+	if _, err := c.run.f.ReadAt(c.stored, c.off+blockHeader); err != nil {
+		return c.readError(err)
+	}
+	if sum := crc32.Checksum(c.stored, c.table); sum != binary.LittleEndian.Uint32(h[8:]) {
+		return fmt.Errorf("%w: checksum of the block at offset %d", ErrCorrupt, c.off)
+	}
+	c.block, c.before = slices.Grow(c.before[:0], raw)[:raw], c.block
+	block, err := snappy.Decode(c.block, c.stored)
+	if err != nil || len(block) != raw {
+		return fmt.Errorf("%w: block of %d bytes at offset %d does not unpack to %d: %v", ErrCorrupt, stored, c.off, raw, err)
+	}
+	c.rest = block
+	c.off += blockHeader + int64(stored)
+	return nil
+}
+
+func (c *cursor) readError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: it ends before offset %d", ErrCorrupt, c.off)
+	}
+	return fmt.Errorf("read spilled run at offset %d: %w", c.off, err)
+}

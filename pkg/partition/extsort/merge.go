@@ -1,0 +1,262 @@
+package extsort
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"sort"
+)
+
+// loserTree picks the least of k cursors with about log2(k) comparisons a
+// row: each inner node keeps the loser of the match played there.
+type loserTree struct {
+	cursors []cursor
+	losers  []int // losers[0] is the winner of all
+}
+
+func newLoserTree(cursors []cursor) *loserTree {
+	k := len(cursors)
+	t := &loserTree{cursors: cursors, losers: make([]int, max(k, 1))}
+	// Play all matches bottom up: leaf i is node k+i, the parent of node n is n/2.
+	winners := make([]int, 2*k)
+	for i := range k {
+		winners[k+i] = i
+	}
+	for n := k - 1; n >= 1; n-- {
+		a, b := winners[2*n], winners[2*n+1]
+		if t.less(b, a) {
+			a, b = b, a
+		}
+		winners[n], t.losers[n] = a, b
+	}
+	if k > 0 {
+		t.losers[0] = winners[min(1, len(winners)-1)]
+	}
+	return t
+}
+
+// min is the cursor that stands at the least row; it may have ended, and then all have.
+func (t *loserTree) min() *cursor { return &t.cursors[t.losers[0]] }
+
+// replay restores the tree after the least cursor has moved.
+func (t *loserTree) replay() {
+	winner := t.losers[0]
+	for n := (winner + len(t.cursors)) / 2; n >= 1; n /= 2 {
+		if t.less(t.losers[n], winner) {
+			winner, t.losers[n] = t.losers[n], winner
+		}
+	}
+	t.losers[0] = winner
+}
+
+func (t *loserTree) less(i, j int) bool {
+	a, b := &t.cursors[i], &t.cursors[j]
+	if a.ended || b.ended {
+		return !a.ended
+	}
+	if a.sort != b.sort {
+		return a.sort < b.sort
+	}
+	if c := bytes.Compare(a.key(), b.key()); c != 0 {
+		return c < 0
+	}
+	return a.seq() < b.seq()
+}
+
+// A Merge yields the rows of one region in order, each key once.
+//
+//	for m.Next() { use m.Key(), m.Payload() }
+//	if err := m.Err(); err != nil { … }
+type Merge struct {
+	tree    *loserTree
+	policy  Policy
+	all     bool // rows of equal keys all pass: for intermediate merges
+	err     error
+	dups    int64
+	current cursor // view on the row shown
+	held    []byte // copy of it when rows of the same key follow
+}
+
+// Region merges one region. Different regions may be merged concurrently.
+func (s *Sorter) Region(region int) (*Merge, error) {
+	if !s.done {
+		return nil, errors.New("region read before the sort is finished")
+	}
+	return s.merge(region, s.runs, s.o.Duplicates, false)
+}
+
+// Size tells how many rows a region holds, duplicates included, and how many
+// bytes they take unpacked, with [recordHeader] bytes for each.
+func (s *Sorter) Size(region int) (rows, bytes int64) {
+	for _, r := range s.runs {
+		rows += r.sections[region].rows
+		bytes += r.sections[region].raw
+	}
+	if len(s.runs) == 0 {
+		for _, w := range s.writers {
+			for _, e := range s.regionEntries(w.a, region) {
+				rows++
+				bytes += int64(len(w.a.record(e.pos)))
+			}
+		}
+	}
+	return rows, bytes
+}
+
+func (s *Sorter) regionEntries(a *arena, region int) []entry {
+	first, last := s.sorting.first(region), s.sorting.first(region+1)
+	e := a.entries
+	from := sort.Search(len(e), func(i int) bool { return e[i].sort >= first })
+	to := len(e)
+	if region+1 < s.o.Regions {
+		to = from + sort.Search(len(e)-from, func(i int) bool { return e[from+i].sort >= last })
+	}
+	return e[from:to]
+}
+
+func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge, error) {
+	var cursors []cursor
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for _, r := range runs {
+		if sec := r.sections[region]; sec.rows > 0 {
+			cursors = append(cursors, cursor{run: r, table: table, region: region, order: &s.sorting, off: sec.off, left: sec.rows})
+		}
+	}
+	if len(s.runs) == 0 {
+		for _, w := range s.writers {
+			if e := s.regionEntries(w.a, region); len(e) > 0 {
+				cursors = append(cursors, cursor{arena: w.a, entries: e})
+			}
+		}
+	}
+	for i := range cursors {
+		if err := cursors[i].next(); err != nil {
+			return nil, err
+		}
+	}
+	return &Merge{tree: newLoserTree(cursors), policy: policy, all: all}, nil
+}
+
+// Next moves to the next row; false at the end and on an error.
+func (m *Merge) Next() bool {
+	if m.err != nil || len(m.tree.cursors) == 0 {
+		return false
+	}
+	c := m.tree.min()
+	if c.ended {
+		return false
+	}
+	sort := c.sort
+	m.current.record = c.record
+	// The tree stands one row ahead of what is shown. A cursor keeps the block
+	// before the one it reads, so the row shown outlives one step.
+	for n := 0; ; n++ {
+		if !m.advance() {
+			return false
+		}
+		c = m.tree.min()
+		if m.all || c.ended || c.sort != sort || !bytes.Equal(c.key(), m.current.key()) {
+			return true
+		}
+		m.dups++
+		switch {
+		case m.policy == Fail:
+			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
+			return false
+		case m.policy == KeepLast:
+			m.current.record = c.record
+		case n == 0:
+			m.held = append(m.held[:0], m.current.record...)
+			m.current.record = m.held
+		}
+	}
+}
+
+// advance moves the least cursor.
+func (m *Merge) advance() bool {
+	if m.err = m.tree.min().next(); m.err != nil {
+		return false
+	}
+	m.tree.replay()
+	return true
+}
+
+// Key is the current row's key, valid until the next call of Next.
+func (m *Merge) Key() []byte { return m.current.key() }
+
+// Payload is the current row's payload, valid until the next call of Next.
+func (m *Merge) Payload() []byte { return m.current.payload() }
+
+// Seq is the current row's sequence number.
+func (m *Merge) Seq() uint64 { return m.current.seq() }
+
+// Duplicates counts the rows that were left out so far.
+func (m *Merge) Duplicates() int64 { return m.dups }
+
+// Err is the error that ended the merge, nil at its regular end.
+func (m *Merge) Err() error { return m.err }
+
+// maxFanIn is how many runs the budget lets every worker merge at a time.
+func (s *Sorter) maxFanIn() int {
+	largest := runBlock
+	for _, r := range s.runs {
+		largest = max(largest, r.maxBlock)
+	}
+	// a cursor holds a stored block and two raw ones
+	perRun := 3*largest + largest/4
+	return int(s.o.Memory / int64(s.o.Workers) / int64(perRun))
+}
+
+// reduceRuns merges runs into longer ones until few enough are left.
+func (s *Sorter) reduceRuns() error {
+	for {
+		limit := s.maxFanIn()
+		if len(s.runs) <= limit {
+			return nil
+		}
+		if limit < 2 {
+			return fmt.Errorf("%w: %d bytes cannot merge two runs with rows this long (give more with --memory)", ErrMemory, s.o.Memory)
+		}
+		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
+		n = max(n, 2)
+		if err := s.mergeRuns(n); err != nil {
+			return err
+		}
+	}
+}
+
+// mergeRuns makes one run of the n smallest.
+func (s *Sorter) mergeRuns(n int) error {
+	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
+	old := slices.Clone(s.runs[:n])
+	out, err := newRunWriter(s.o.Dir, s.o.Regions)
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for region := range s.o.Regions {
+		m, err := s.merge(region, old, s.o.Duplicates, true)
+		if err != nil {
+			return errors.Join(err, out.run.close())
+		}
+		for m.Next() {
+			if err := out.add(region, m.current.record); err != nil {
+				return errors.Join(err, out.run.close())
+			}
+			rows++
+		}
+		if m.Err() != nil {
+			return errors.Join(m.Err(), out.run.close())
+		}
+	}
+	if err := s.addRun(out, rows); err != nil {
+		return err
+	}
+	s.runs = slices.Delete(s.runs, 0, n)
+	for _, r := range old {
+		err = errors.Join(err, r.close())
+	}
+	return err
+}

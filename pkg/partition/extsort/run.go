@@ -1,0 +1,167 @@
+package extsort
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/golang/snappy"
+)
+
+// runBlock is the raw size from which on a block of a run is closed. A merge
+// holds about twice as much for every run of a region.
+const runBlock = 128 << 10
+
+// blockHeader is stored length, raw length and checksum.
+const blockHeader = 12
+
+// run is a sorted file; it has no name any more.
+type run struct {
+	f        *os.File
+	sections []section // one for each region
+	size     int64
+	maxBlock int // raw size of the greatest block
+}
+
+// section is where the blocks of a region lie, how many rows they hold, and
+// how many bytes those take unpacked.
+type section struct {
+	off, end  int64
+	rows, raw int64
+}
+
+func (r *run) close() error { return r.f.Close() }
+
+// runWriter writes one run, region by region, rows in order.
+type runWriter struct {
+	run   *run
+	table *crc32.Table
+	block []byte
+	out   []byte
+	at    int // region
+}
+
+func newRunWriter(dir string, regions int) (*runWriter, error) {
+	f, err := os.CreateTemp(dir, "bulkload-run-*")
+	if err != nil {
+		return nil, fmt.Errorf("create a run for the sort: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("unlink a run of the sort: %w", err), f.Close())
+	}
+	return &runWriter{
+		run:   &run{f: f, sections: make([]section, regions)},
+		table: crc32.MakeTable(crc32.Castagnoli),
+		block: make([]byte, 0, runBlock+runBlock/8),
+	}, nil
+}
+
+// add appends a record to a region that is not before the last one.
+func (w *runWriter) add(region int, record []byte) error {
+	if region != w.at {
+		if err := w.seek(region); err != nil {
+			return err
+		}
+	}
+	w.block = append(w.block, record...)
+	w.run.sections[region].rows++
+	w.run.sections[region].raw += int64(len(record))
+	if len(w.block) >= runBlock {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *runWriter) seek(region int) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	for w.at < region {
+		w.run.sections[w.at].end = w.run.size
+		w.at++
+		w.run.sections[w.at].off = w.run.size
+	}
+	return nil
+}
+
+func (w *runWriter) flush() error {
+	if len(w.block) == 0 {
+		return nil
+	}
+	need := blockHeader + snappy.MaxEncodedLen(len(w.block))
+	w.out = slices.Grow(w.out[:0], need)[:need]
+	stored := snappy.Encode(w.out[blockHeader:], w.block)
+	binary.LittleEndian.PutUint32(w.out, uint32(len(stored)))
+	binary.LittleEndian.PutUint32(w.out[4:], uint32(len(w.block)))
+	binary.LittleEndian.PutUint32(w.out[8:], crc32.Checksum(stored, w.table))
+	n, err := w.run.f.Write(w.out[:blockHeader+len(stored)])
+	w.run.size += int64(n)
+	if err != nil {
+		return spillError(err, w.run.f.Name())
+	}
+	w.run.maxBlock = max(w.run.maxBlock, len(w.block))
+	w.block = w.block[:0]
+	return nil
+}
+
+func (w *runWriter) finish() (*run, error) {
+	if err := w.seek(len(w.run.sections) - 1); err != nil {
+		return nil, err
+	}
+	w.run.sections[w.at].end = w.run.size
+	return w.run, nil
+}
+
+// spillError says what a person can do when a run cannot be written.
+func spillError(err error, name string) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("spill to %s: %w (the sort needs up to 0.6 times the input there: free room, or name another directory with --spill-dir)", name, err)
+	}
+	return fmt.Errorf("spill to %s: %w", name, err)
+}
+
+// spill sorts the arena and writes it as a run.
+func (w *Writer) spill() error {
+	if len(w.a.entries) == 0 {
+		return nil
+	}
+	w.a.sortEntries()
+	out, err := newRunWriter(w.s.o.Dir, w.s.o.Regions)
+	if err != nil {
+		return err
+	}
+	region, next := 0, w.s.sorting.first(1)
+	for _, e := range w.a.entries {
+		for region+1 < w.s.o.Regions && e.sort >= next {
+			region++
+			next = w.s.sorting.first(region + 1)
+		}
+		if err := out.add(region, w.a.record(e.pos)); err != nil {
+			return errors.Join(err, out.run.close())
+		}
+	}
+	rows := int64(len(w.a.entries))
+	w.a.reset()
+	return w.s.addRun(out, rows)
+}
+
+// addRun completes a run and makes it part of the sort.
+func (s *Sorter) addRun(out *runWriter, rows int64) error {
+	r, err := out.finish()
+	if err != nil {
+		return errors.Join(err, out.run.close())
+	}
+	s.mu.Lock()
+	s.runs = append(s.runs, r)
+	s.stats.Runs++
+	s.stats.SpillBytes += r.size
+	s.mu.Unlock()
+	if s.o.OnSpill != nil {
+		s.o.OnSpill(rows, r.size)
+	}
+	return nil
+}

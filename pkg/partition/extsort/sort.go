@@ -1,0 +1,132 @@
+package extsort
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// sorting says how a key becomes a sort value: the region in the top bits,
+// then the key's bytes behind what its region shares.
+type sorting struct {
+	regions int
+	shift   int // bits of the region
+	shared  []int
+}
+
+func newSorting(regions int, shared []int) sorting {
+	return sorting{regions: regions, shift: bits.Len(uint(regions - 1)), shared: shared}
+}
+
+func (s *sorting) value(region int, key []byte) uint64 {
+	if s.shared != nil {
+		key = key[min(s.shared[region], len(key)):]
+	}
+	if s.shift == 0 {
+		return load(key)
+	}
+	return uint64(region)<<(64-s.shift) | load(key)>>s.shift
+}
+
+// first is the least sort value of a region.
+func (s *sorting) first(region int) uint64 {
+	if s.shift == 0 {
+		return 0
+	}
+	return uint64(region) << (64 - s.shift)
+}
+
+// load gives the first eight bytes of b as a number, with zeros behind its end.
+func load(b []byte) uint64 {
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
+	}
+	var x [8]byte
+	copy(x[:], b)
+	return binary.BigEndian.Uint64(x[:])
+}
+
+// fewRows is the number of equal sort values from which on fetching the next
+// eight bytes of all keys beats comparing keys.
+const fewRows = 6
+
+// sortEntries sorts the arena's index by key, equal keys by position. In an
+// arena positions follow sequence numbers.
+func (a *arena) sortEntries() { a.sortBy(a.entries, 0) }
+
+// sortBy sorts entries whose keys share their first depth bytes and whose
+// sort values hold what follows. Sort values are as before when it returns.
+func (a *arena) sortBy(e []entry, depth int) {
+	slices.SortFunc(e, func(x, y entry) int {
+		if x.sort != y.sort {
+			if x.sort < y.sort {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(x.pos, y.pos)
+	})
+	for from := 0; from < len(e); {
+		to := from + 1
+		for to < len(e) && e[to].sort == e[from].sort {
+			to++
+		}
+		if to-from > 1 {
+			a.sortEqual(e[from:to], depth)
+		}
+		from = to
+	}
+}
+
+// sortEqual sorts entries of one sort value.
+func (a *arena) sortEqual(e []entry, depth int) {
+	if len(e) < fewRows {
+		slices.SortFunc(e, a.compare)
+		return
+	}
+	first := a.key(e[0].pos)
+	shared := len(first)
+	shortest := len(first)
+	for _, x := range e[1:] {
+		k := a.key(x.pos)
+		shortest = min(shortest, len(k))
+		shared = min(shared, commonPrefix(first[:shared], k))
+	}
+	// A key that ends within the next eight bytes cannot be told from one that
+	// goes on with zeros.
+	if shared < depth || shortest < shared+8 {
+		slices.SortFunc(e, a.compare)
+		return
+	}
+	value := e[0].sort
+	for i := range e {
+		e[i].sort = load(a.key(e[i].pos)[shared:])
+	}
+	a.sortBy(e, shared)
+	for i := range e {
+		e[i].sort = value
+	}
+}
+
+func (a *arena) compare(x, y entry) int {
+	if c := bytes.Compare(a.key(x.pos), a.key(y.pos)); c != 0 {
+		return c
+	}
+	return cmp.Compare(x.pos, y.pos)
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:])
+		if x != 0 {
+			return i + bits.TrailingZeros64(x)>>3
+		}
+	}
+	for ; i < n && a[i] == b[i]; i++ {
+	}
+	return i
+}

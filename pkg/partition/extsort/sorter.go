@@ -1,0 +1,197 @@
+package extsort
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+)
+
+// Policy says what becomes of rows with equal keys.
+type Policy uint8
+
+// Policies. In input order "first" is the one that was read first.
+const (
+	Fail Policy = iota // a second row of a key is a [DuplicateError]
+	KeepFirst
+	KeepLast
+)
+
+// ParsePolicy reads fail, first or last; an empty name is fail.
+func ParsePolicy(s string) (Policy, error) {
+	switch s {
+	case "", "fail":
+		return Fail, nil
+	case "first":
+		return KeepFirst, nil
+	case "last":
+		return KeepLast, nil
+	}
+	return 0, fmt.Errorf("duplicate policy %q is none of fail, first, last", s)
+}
+
+// A DuplicateError names a key that two rows have.
+type DuplicateError struct {
+	Key           []byte
+	First, Second uint64 // sequence numbers
+}
+
+func (e *DuplicateError) Error() string { return fmt.Sprintf("two rows have the key %q", e.Key) }
+
+// ErrMemory is wrapped when a row or the number of runs asks for more than
+// the budget has.
+var ErrMemory = errors.New("memory budget too small")
+
+// MinMemory is the least budget of a worker's arena.
+const MinMemory = 1 << 20
+
+// Options of a [Sorter].
+type Options struct {
+	Regions    int    // at least 1
+	Shared     []int  // for each region, leading bytes that all its keys share; nil: none
+	Workers    int    // writers, default 1
+	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
+	Dir        string // for runs, default the system's temporary directory
+	Duplicates Policy
+	// OnSpill is called after each run, by the writer that spilled: rows and bytes on disk.
+	OnSpill func(rows, bytes int64)
+}
+
+// Stats of a sort.
+type Stats struct {
+	Rows       int64 // added
+	Runs       int64 // spilled, those that merging made included
+	SpillBytes int64 // written
+}
+
+// A Sorter sorts rows of all regions. Writers fill it concurrently; after
+// Finish any number of regions can be read concurrently.
+type Sorter struct {
+	o       Options
+	sorting sorting
+	share   int // arena bytes of a writer
+
+	mu      sync.Mutex
+	writers []*Writer
+	runs    []*run
+	stats   Stats
+	done    bool
+}
+
+// New prepares a sort. It touches neither disk nor memory to speak of.
+func New(o Options) (*Sorter, error) {
+	if o.Regions < 1 {
+		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)
+	}
+	if o.Shared != nil && len(o.Shared) != o.Regions {
+		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
+	}
+	if o.Workers == 0 {
+		o.Workers = 1
+	}
+	if o.Memory == 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Dir == "" {
+		o.Dir = os.TempDir()
+	}
+	share := o.Memory / int64(o.Workers)
+	if share < MinMemory {
+		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
+	}
+	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32))}, nil
+}
+
+// A Writer takes rows from one worker; it is not safe for concurrent use.
+type Writer struct {
+	s       *Sorter
+	a       *arena
+	rows    int64
+	lastSeq uint64
+}
+
+// Writer gives a further worker its writer, at most Options.Workers in all.
+func (s *Sorter) Writer() (*Writer, error) {
+	a, err := newArena(s.share)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{s: s, a: a}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.writers) >= s.o.Workers {
+		return nil, errors.Join(fmt.Errorf("more writers than the %d workers", s.o.Workers), a.release())
+	}
+	s.writers = append(s.writers, w)
+	return w, nil
+}
+
+// Add adds a row and gives the room for its payload, which the caller fills
+// before the next call. Sequence numbers rise from call to call of one
+// writer, and no two rows of a sort share one. The key is copied.
+func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
+	if w.rows > 0 && seq <= w.lastSeq {
+		return nil, fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
+	}
+	if !w.a.room(len(key) + payload) {
+		if err := w.spill(); err != nil {
+			return nil, err
+		}
+		if !w.a.room(len(key) + payload) {
+			return nil, fmt.Errorf("%w: a row of %d bytes does not fit in the %d bytes of a worker (give more with --memory, or fewer --workers)",
+				ErrMemory, len(key)+payload, w.a.limit)
+		}
+	}
+	w.lastSeq = seq
+	w.rows++
+	return w.a.add(w.s.sorting.value(region, key), seq, key, payload), nil
+}
+
+// Finish ends the filling: all writers are done. If anything was spilled,
+// the rest is too, so that merging has the budget for itself. It sorts and
+// spills with one goroutine for each writer.
+func (s *Sorter) Finish() error {
+	if s.done {
+		return errors.New("sort finished twice")
+	}
+	s.done = true
+	spilled := len(s.runs) > 0
+	errs := make([]error, len(s.writers))
+	var wg sync.WaitGroup
+	for i, w := range s.writers {
+		s.stats.Rows += w.rows
+		wg.Go(func() {
+			if !spilled {
+				w.a.sortEntries()
+				return
+			}
+			errs[i] = errors.Join(w.spill(), w.a.release())
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return s.reduceRuns()
+}
+
+// Stats may be asked for after Finish.
+func (s *Sorter) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats
+}
+
+// Close gives memory and disk back. No region may be in use.
+func (s *Sorter) Close() error {
+	var errs []error
+	for _, w := range s.writers {
+		errs = append(errs, w.a.release())
+	}
+	for _, r := range s.runs {
+		errs = append(errs, r.close())
+	}
+	s.writers, s.runs = nil, nil
+	return errors.Join(errs...)
+}

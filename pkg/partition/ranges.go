@@ -1,0 +1,207 @@
+package partition
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Ranges are the regions of a table: region i holds the keys from split
+// point i−1 (none for region 0) up to split point i (none for the last).
+// Ranges are immutable and safe for concurrent use.
+type Ranges struct {
+	splits [][]byte
+	// first[b] and first[b+1] bound the split points that start with byte b.
+	first [257]int
+}
+
+// New checks that the split points rise strictly and are not empty. They are
+// copied. No split points make one region.
+func New(splits [][]byte) (*Ranges, error) {
+	r := &Ranges{splits: make([][]byte, len(splits))}
+	for i, s := range splits {
+		if len(s) == 0 {
+			return nil, fmt.Errorf("split point %d is empty", i+1)
+		}
+		if i > 0 && bytes.Compare(splits[i-1], s) >= 0 {
+			return nil, fmt.Errorf("split point %q does not follow %q: split points rise and are distinct", s, splits[i-1])
+		}
+		r.splits[i] = bytes.Clone(s)
+	}
+	i := 0
+	for b := range 256 {
+		for i < len(r.splits) && int(r.splits[i][0]) < b {
+			i++
+		}
+		r.first[b] = i
+	}
+	r.first[256] = len(r.splits)
+	return r, nil
+}
+
+// Len is the number of regions, at least 1.
+func (r *Ranges) Len() int { return len(r.splits) + 1 }
+
+// Splits are the split points. The caller must not change them.
+func (r *Ranges) Splits() [][]byte { return r.splits }
+
+// Find is the region that a key belongs to.
+func (r *Ranges) Find(key []byte) int {
+	if len(key) == 0 {
+		return 0
+	}
+	lo, hi := r.first[key[0]], r.first[int(key[0])+1]
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if bytes.Compare(r.splits[mid], key) <= 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Start is the first key of a region, nil for the first region.
+func (r *Ranges) Start(region int) []byte {
+	if region == 0 {
+		return nil
+	}
+	return r.splits[region-1]
+}
+
+// End is the first key behind a region, nil for the last region.
+func (r *Ranges) End(region int) []byte {
+	if region == len(r.splits) {
+		return nil
+	}
+	return r.splits[region]
+}
+
+// Shared counts the leading bytes that every key of a region has in common,
+// as far as the region's bounds tell.
+func (r *Ranges) Shared(region int) int {
+	start, end := r.Start(region), r.End(region)
+	if start == nil || end == nil {
+		return 0
+	}
+	n := 0
+	for n < len(start) && n < len(end) && start[n] == end[n] {
+		n++
+	}
+	if n < len(start) && n == len(end)-1 && start[n]+1 == end[n] {
+		n++
+	}
+	return n
+}
+
+// ParseSplits reads a comma-separated list of split points with \xNN, \\ and
+// \, escapes.
+func ParseSplits(list string) ([][]byte, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var splits [][]byte
+	cur := []byte{}
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; c {
+		case ',':
+			splits = append(splits, cur)
+			cur = []byte{}
+		case '\\':
+			b, n, err := unescape(list[i:])
+			if err != nil {
+				return nil, fmt.Errorf("split points %q at position %d: %w", list, i+1, err)
+			}
+			cur = append(cur, b)
+			i += n - 1
+		default:
+			cur = append(cur, c)
+		}
+	}
+	splits = append(splits, cur)
+	if _, err := New(splits); err != nil {
+		return nil, err
+	}
+	return splits, nil
+}
+
+func unescape(s string) (byte, int, error) {
+	if len(s) >= 2 && (s[1] == '\\' || s[1] == ',') {
+		return s[1], 2, nil
+	}
+	if len(s) >= 4 && s[1] == 'x' {
+		const digits = "0123456789abcdef"
+		hi, lo := strings.IndexByte(digits, s[2]|0x20), strings.IndexByte(digits, s[3]|0x20)
+		if hi >= 0 && lo >= 0 {
+			return byte(hi<<4 | lo), 4, nil
+		}
+	}
+	return 0, 0, fmt.Errorf(`escape is none of \\, \, and \xNN`)
+}
+
+// FormatKey prints a key as [ParseSplits] reads it: printable ASCII as it is,
+// every other byte as \xNN.
+func FormatKey(key []byte) string {
+	var b strings.Builder
+	for _, c := range key {
+		switch {
+		case c == '\\' || c == ',':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= 0x20 && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return b.String()
+}
+
+// SaltSplits are the split points of a table with one region for each value of
+// a decimal salt: 1 to n−1, padded with zeros to the width of n−1.
+func SaltSplits(n int) [][]byte {
+	width := len(fmt.Sprint(n - 1))
+	var splits [][]byte
+	for i := 1; i < n; i++ {
+		splits = append(splits, fmt.Appendf(nil, "%0*d", width, i))
+	}
+	return splits
+}
+
+// SaltModulus finds the modulus of a decimal salt that a table was split
+// for: the greatest n whose salt splits are all among the table's split
+// points, when each other split point only cuts a salt's range further. It is
+// 0 if there is none, and 1 for a table with a single region.
+func SaltModulus(splits [][]byte) int {
+	if len(splits) == 0 {
+		return 1
+	}
+	for n := len(splits) + 1; n > 1; n-- {
+		if saltedBy(splits, n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// saltedBy says whether the salt splits of n are all among the split points,
+// and every split point begins with a salt.
+func saltedBy(splits [][]byte, n int) bool {
+	width := len(fmt.Sprint(n - 1))
+	found := 0
+	for _, s := range splits {
+		if len(s) < width {
+			return false
+		}
+		salt, err := strconv.Atoi(string(s[:width]))
+		if err != nil || s[0] == '+' || s[0] == '-' || salt >= n {
+			return false
+		}
+		if len(s) == width {
+			found++
+		}
+	}
+	return found == n-1
+}

@@ -1,0 +1,103 @@
+package partition
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestFindEqualsLinearSearch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 'b', 0xfe, 0xff}), 1, 4)
+		splits := rapid.SliceOfNDistinct(key, 0, 30, func(b []byte) string { return string(b) }).Draw(t, "splits")
+		slices.SortFunc(splits, bytes.Compare)
+		r, err := New(splits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := rapid.OneOf(rapid.Just([]byte{}), key).Draw(t, "key")
+		want := 0
+		for _, s := range splits {
+			if bytes.Compare(s, k) <= 0 {
+				want++
+			}
+		}
+		got := r.Find(k)
+		if got != want {
+			t.Fatalf("key %q is in region %d, want %d of %q", k, got, want, splits)
+		}
+		// the shared prefix is really shared by a key of the region
+		start := r.Start(got)
+		if n := r.Shared(got); n > 0 && !bytes.HasPrefix(k, start[:n]) {
+			t.Fatalf("key %q of region from %q to %q does not share %d bytes", k, start, r.End(got), n)
+		}
+	})
+}
+
+func TestShared(t *testing.T) {
+	r, err := New([][]byte{[]byte("1"), []byte("2"), []byte("2a5"), []byte("2a7")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for region, want := range []int{0, 1, 1, 2, 0} {
+		if got := r.Shared(region); got != want {
+			t.Errorf("region %d shares %d bytes, want %d", region, got, want)
+		}
+	}
+}
+
+func TestSplitsRefused(t *testing.T) {
+	for _, list := range []string{"2,1", "1,1", "1,,2", `a\q`, `\x1`, "\\"} {
+		if s, err := ParseSplits(list); err == nil {
+			t.Errorf("%q gives %q", list, s)
+		}
+	}
+}
+
+func TestSplitsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SliceOfN(rapid.Byte(), 1, 10).Draw(t, "key")
+		s, err := ParseSplits(FormatKey(k))
+		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {
+			t.Fatalf("%q prints as %s and reads as %q, %v", k, FormatKey(k), s, err)
+		}
+	})
+}
+
+func TestSaltModulus(t *testing.T) {
+	cut := func(list string) [][]byte {
+		s, err := ParseSplits(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		splits [][]byte
+		want   int
+	}{
+		{nil, 1},
+		{SaltSplits(2), 2},
+		{SaltSplits(10), 10},
+		{SaltSplits(50), 50},
+		{SaltSplits(1000), 1000},
+		{cut("1,2,3,35,4,5,6,7,8,9"), 10}, // region 3 was split
+		{cut("1,5,9"), 0},
+		{cut("m"), 0},
+		{cut("19999999,33333332"), 0},
+	} {
+		if got := SaltModulus(c.splits); got != c.want {
+			t.Errorf("%d split points: modulus %d, want %d", len(c.splits), got, c.want)
+		}
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	r, _ := New(SaltSplits(50))
+	key := []byte("271dbdebfbc84bad48d92aa7c045019e8d59C1A1FDCBBE01ECE053C5013807B6BE")
+	for b.Loop() {
+		r.Find(key)
+	}
+}
