@@ -68,7 +68,7 @@ func compressionOf(code uint64) (Compression, error) {
 	if name, ok := otherCodecs[int(code)]; ok && code < 16 {
 		return 0, fmt.Errorf("compression %s: %w", name, ErrUnsupported)
 	}
-	return 0, fmt.Errorf("unknown compression code %d", code)
+	return 0, fmt.Errorf("%w: unknown compression code %d", ErrCorrupt, code)
 }
 
 // snappyPiece is the most that Hadoop's BlockCompressorStream puts into one

@@ -1,0 +1,257 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/gzip"
+)
+
+// DefaultMaxBlock bounds the uncompressed size of a block that a Reader takes.
+const DefaultMaxBlock = 256 << 20
+
+// Block is one block as it lies in the file.
+type Block struct {
+	Offset       int64
+	Type         string // HBase's name: DATA, ENCODED_DATA, LEAF_INDEX, …
+	OnDisk       int    // size without header, with checksums
+	Uncompressed int    // payload size
+	Prev         int64  // offset of the block of the same kind before, −1 if none
+	Checksum     ChecksumType
+	BytesPerSum  int
+	Payload      []byte // decompressed; valid until the next block is read
+
+	kind   blockKind
+	onData int // header and data, without checksums
+}
+
+// end is the offset behind the block.
+func (b *Block) end() int64 { return b.Offset + headerSize + int64(b.OnDisk) }
+
+// blockReader reads blocks one at a time into buffers of its own.
+type blockReader struct {
+	r        io.ReaderAt
+	limit    int64 // offset behind the last block
+	codec    Compression
+	maxBlock int
+	disk     []byte
+	payload  []byte
+	gz       *gzip.Reader
+	block    Block
+	ahead    []byte // bytes read beyond the last block
+	aheadAt  int64
+}
+
+// readAhead is how much is fetched at a time when blocks are read in order.
+const readAhead = 256 << 10
+
+// fetch gives n bytes of the file, valid until the next fetch.
+func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
+	if from := off - b.aheadAt; from >= 0 && from+int64(n) <= int64(len(b.ahead)) {
+		return b.ahead[from : from+int64(n)], nil
+	}
+	want := int(min(max(int64(n), readAhead), b.limit-off))
+	b.ahead = slices.Grow(b.ahead[:0], want)[:want]
+	b.aheadAt = off
+	if m, err := b.r.ReadAt(b.ahead, off); m < want {
+		b.ahead = b.ahead[:0]
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("read %d bytes at offset %d: %w", want, off, err)
+	}
+	return b.ahead[:n], nil
+}
+
+// read reads, verifies and decompresses the block at off. The result is
+// overwritten by the next call.
+func (b *blockReader) read(off int64) (*Block, error) {
+	if err := b.header(off); err != nil {
+		return nil, err
+	}
+	blk := &b.block
+	disk, err := b.fetch(off, headerSize+blk.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyChecksums(blk, disk); err != nil {
+		return nil, err
+	}
+	if err := b.unpack(blk, disk[headerSize:blk.onData]); err != nil {
+		return nil, fmt.Errorf("%s block at offset %d: %w", blk.Type, off, err)
+	}
+	return blk, nil
+}
+
+// header reads and checks the header of the block at off into b.block.
+func (b *blockReader) header(off int64) error {
+	blk := &b.block
+	*blk = Block{Offset: off}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: block at offset %d: %s", ErrCorrupt, off, fmt.Sprintf(format, args...))
+	}
+	if off < 0 || off > b.limit-headerSize {
+		return bad("blocks end at %d", b.limit)
+	}
+	h, err := b.fetch(off, headerSize)
+	if err != nil {
+		return err
+	}
+	kind, ok := kindOf(h[:8])
+	if !ok {
+		return bad("unknown block type %q", h[:8])
+	}
+	blk.kind, blk.Type = kind, blockKinds[kind].name
+	onDisk := int32(binary.BigEndian.Uint32(h[8:]))
+	raw := int32(binary.BigEndian.Uint32(h[12:]))
+	blk.Prev = int64(binary.BigEndian.Uint64(h[16:]))
+	perSum := int32(binary.BigEndian.Uint32(h[25:]))
+	onData := int32(binary.BigEndian.Uint32(h[29:]))
+	switch {
+	case onDisk < 0 || int64(onDisk) > b.limit-off-headerSize:
+		return bad("%d bytes on disk, but blocks end at %d", onDisk, b.limit)
+	case raw < 0:
+		return bad("%d bytes uncompressed", raw)
+	case int64(raw) > int64(b.maxBlock):
+		return bad("%d bytes uncompressed, more than the %d that are allowed", raw, b.maxBlock)
+	case onData < headerSize || int64(onData) > headerSize+int64(onDisk):
+		return bad("%d bytes of data in %d on disk", onData, onDisk)
+	case perSum <= 0:
+		return bad("%d bytes per checksum", perSum)
+	case blk.Prev < -1 || blk.Prev >= off:
+		return bad("previous block at offset %d", blk.Prev)
+	}
+	i := bytes.IndexByte(checksumIDs[:], h[24])
+	if i < 0 {
+		return bad("unknown checksum type %d", h[24])
+	}
+	blk.Checksum = ChecksumType(i)
+	blk.OnDisk, blk.Uncompressed, blk.BytesPerSum, blk.onData = int(onDisk), int(raw), int(perSum), int(onData)
+	sums := (blk.onData + blk.BytesPerSum - 1) / blk.BytesPerSum
+	if blk.onData+4*sums != headerSize+blk.OnDisk {
+		return bad("%d checksums do not fill %d bytes on disk behind %d of data", sums, onDisk, onData)
+	}
+	return nil
+}
+
+func kindOf(magic []byte) (blockKind, bool) {
+	for k := range blockKinds {
+		if string(magic) == blockKinds[k].magic {
+			return blockKind(k), true
+		}
+	}
+	return 0, false
+}
+
+func verifyChecksums(blk *Block, disk []byte) error {
+	if blk.Checksum == ChecksumNone {
+		return nil
+	}
+	table := crc32.IEEETable
+	if blk.Checksum == ChecksumCRC32C {
+		table = crc32.MakeTable(crc32.Castagnoli)
+	}
+	sums := disk[blk.onData:]
+	for at := 0; at < blk.onData; at += blk.BytesPerSum {
+		piece := disk[at:min(at+blk.BytesPerSum, blk.onData)]
+		if got, want := crc32.Checksum(piece, table), binary.BigEndian.Uint32(sums); got != want {
+			return fmt.Errorf("%w: %s block at offset %d: checksum of the bytes at offset %d is %08x, stored %08x",
+				ErrCorrupt, blk.Type, blk.Offset, blk.Offset+int64(at), got, want)
+		}
+		sums = sums[4:]
+	}
+	return nil
+}
+
+// unpack decompresses data into the payload. Memory follows what really
+// comes out, not what the header promises.
+func (b *blockReader) unpack(blk *Block, data []byte) error {
+	b.payload = b.payload[:0]
+	var err error
+	switch b.codec {
+	case CompressionNone:
+		if len(data) != blk.Uncompressed {
+			return fmt.Errorf("%w: %d bytes, its header says %d", ErrCorrupt, len(data), blk.Uncompressed)
+		}
+		blk.Payload = data
+		return nil
+	case CompressionSnappy:
+		err = b.unpackSnappy(data, blk.Uncompressed)
+	case CompressionGZ:
+		err = b.unpackGzip(data, blk.Uncompressed)
+	}
+	if err != nil {
+		return err
+	}
+	if len(b.payload) != blk.Uncompressed {
+		return fmt.Errorf("%w: %d bytes unpacked, its header says %d", ErrCorrupt, len(b.payload), blk.Uncompressed)
+	}
+	blk.Payload = b.payload
+	return nil
+}
+
+// unpackSnappy reads Hadoop's block stream: any number of chunks, each with
+// the raw length of its pieces in front.
+func (b *blockReader) unpackSnappy(data []byte, want int) error {
+	d := decbuf{b: data}
+	for len(b.payload) < want {
+		chunk := d.i32()
+		if chunk < 0 || chunk > want-len(b.payload) {
+			d.fail(fmt.Sprintf("a chunk of %d bytes for %d that are left", chunk, want-len(b.payload)))
+		}
+		for end := len(b.payload) + chunk; len(b.payload) < end && d.err == nil; {
+			piece := d.bytes(d.i32())
+			n, err := snappy.DecodedLen(piece)
+			if d.err != nil {
+				break
+			}
+			if err != nil || n > end-len(b.payload) || n == 0 {
+				return fmt.Errorf("%w: a Snappy piece of %d bytes for %d that are left: %v", ErrCorrupt, n, end-len(b.payload), err)
+			}
+			// Snappy packs at most 64 bytes into 3, so a promise can be checked before room is made for it.
+			if n/24 > len(piece) {
+				return fmt.Errorf("%w: a Snappy piece of %d bytes cannot hold %d", ErrCorrupt, len(piece), n)
+			}
+			at := len(b.payload)
+			b.payload = slices.Grow(b.payload, n)[:at+n]
+			if _, err := snappy.Decode(b.payload[at:], piece); err != nil {
+				return fmt.Errorf("%w: %w", ErrCorrupt, err)
+			}
+		}
+		if d.err != nil {
+			return d.err
+		}
+		if chunk == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+func (b *blockReader) unpackGzip(data []byte, want int) error {
+	src := bytes.NewReader(data)
+	var err error
+	if b.gz == nil {
+		b.gz, err = gzip.NewReader(src)
+	} else {
+		err = b.gz.Reset(src)
+	}
+	if err != nil {
+		b.gz = nil
+		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
+	}
+	// a bytes.Buffer grows with what comes; one byte more than wanted shows a lie
+	buf := bytes.NewBuffer(b.payload)
+	_, err = io.Copy(buf, io.LimitReader(b.gz, int64(want)+1))
+	b.payload = buf.Bytes()
+	if err != nil {
+		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
+	}
+	return nil
+}

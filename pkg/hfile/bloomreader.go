@@ -1,0 +1,91 @@
+package hfile
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+)
+
+// bloomReader is the metadata of a file's general filter; chunks are read
+// when they are asked.
+type bloomReader struct {
+	kind    BloomType
+	prefix  int
+	hashes  int
+	keys    int64
+	entries indexEntries
+	key     []byte
+}
+
+func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
+	kind, err := ParseBloomType(string(r.info[infoBloomType]))
+	if err != nil {
+		return nil, err
+	}
+	f := &bloomReader{kind: kind}
+	if v := r.info[infoBloomParam]; kind == BloomRowPrefix {
+		d := decbuf{b: v}
+		if f.prefix = d.i32(); d.err != nil || f.prefix <= 0 {
+			return nil, fmt.Errorf("%w: %s of %x", ErrCorrupt, infoBloomParam, v)
+		}
+	}
+	d := &decbuf{b: b}
+	if v := d.i32(); v != bloomVersion {
+		return nil, fmt.Errorf("bloom filter version %d: %w", v, ErrUnsupported)
+	}
+	d.i64()
+	f.hashes = d.i32()
+	if hash := d.i32(); hash != hashMurmur {
+		return nil, fmt.Errorf("bloom hash type %d: %w", hash, ErrUnsupported)
+	}
+	f.keys = d.i64()
+	d.i64()
+	chunks := d.i32()
+	d.vbytes() // comparator
+	if d.err == nil && (f.hashes < 1 || f.hashes > 256 || chunks < 0 || chunks > d.rest()/minRootEntry) {
+		d.fail(fmt.Sprintf("%d hashes, %d chunks", f.hashes, chunks))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return f, f.entries.readRoot(d, chunks)
+}
+
+// MayContain asks the file's Bloom filter for a row or, if it holds columns,
+// for a row's column. False means that the file surely lacks it; without a
+// filter the answer is true.
+func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
+	f := r.bloom
+	if f == nil || f.kind == BloomNone {
+		return true, nil
+	}
+	key := row
+	less := func(i int) bool { return bytes.Compare(f.entries.key(i), key) > 0 }
+	switch f.kind {
+	case BloomRowPrefix:
+		key = row[:min(len(row), f.prefix)]
+	case BloomRowCol:
+		f.key = appendRowColKey(f.key[:0], row, qualifier)
+		key = f.key
+		want, err := parseKey(key)
+		if err != nil {
+			return false, err
+		}
+		less = func(i int) bool {
+			k, err := parseKey(f.entries.key(i))
+			return err == nil && compareFlat(&k, &want) > 0
+		}
+	}
+	i := sort.Search(f.entries.len(), less) - 1
+	if i < 0 {
+		return false, nil
+	}
+	blk, err := r.blocks.read(f.entries.places[i].offset)
+	if err != nil {
+		return false, err
+	}
+	if blk.kind != kindBloomChunk || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
+		return false, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.Type, len(blk.Payload), blk.Offset)
+	}
+	return hasBloomBits(blk.Payload, f.hashes, key), nil
+}

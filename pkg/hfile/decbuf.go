@@ -1,0 +1,139 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrCorrupt is wrapped by every error about bytes that no HFile has.
+var ErrCorrupt = errors.New("damaged hfile")
+
+// decbuf reads numbers and bytes off a slice. After the first thing that is
+// not there every read gives zero, and err says what it was.
+type decbuf struct {
+	b   []byte
+	at  int
+	err error
+}
+
+func (d *decbuf) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: %s at position %d of %d", ErrCorrupt, what, d.at, len(d.b))
+	}
+}
+
+func (d *decbuf) bytes(n int) []byte {
+	if d.err != nil || n < 0 || n > len(d.b)-d.at {
+		d.fail(fmt.Sprintf("%d bytes wanted", n))
+		return nil
+	}
+	b := d.b[d.at : d.at+n : d.at+n]
+	d.at += n
+	return b
+}
+
+func (d *decbuf) u8() byte {
+	if b := d.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decbuf) u16() int {
+	if b := d.bytes(2); b != nil {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (d *decbuf) i32() int {
+	if b := d.bytes(4); b != nil {
+		return int(int32(binary.BigEndian.Uint32(b)))
+	}
+	return 0
+}
+
+func (d *decbuf) i64() int64 {
+	if b := d.bytes(8); b != nil {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+// uvarint reads a LEB number of 64 bits.
+func (d *decbuf) uvarint() uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.b[d.at:])
+	if n <= 0 {
+		d.fail("a number is cut off or too long")
+		return 0
+	}
+	d.at += n
+	return v
+}
+
+// length reads a LEB number that counts bytes or the like: at most 2³¹−1.
+func (d *decbuf) length() int {
+	if d.err == nil && d.at < len(d.b) && d.b[d.at] < 0x80 {
+		d.at++
+		return int(d.b[d.at-1])
+	}
+	v := d.uvarint()
+	if v > 1<<31-1 {
+		d.fail("a length is over 2^31")
+		return 0
+	}
+	return int(v)
+}
+
+func (d *decbuf) vlong() int64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := readVlong(d.b[d.at:])
+	if n == 0 {
+		d.fail("a vlong is cut off")
+		return 0
+	}
+	d.at += n
+	return v
+}
+
+// vbytes reads a vlong length and that many bytes.
+func (d *decbuf) vbytes() []byte {
+	n := d.vlong()
+	if n < 0 || n > int64(len(d.b)) {
+		d.fail(fmt.Sprintf("a length is %d", n))
+		return nil
+	}
+	return d.bytes(int(n))
+}
+
+func (d *decbuf) rest() int { return len(d.b) - d.at }
+
+// protoFields calls f for each field of a protobuf message with varint and
+// length-delimited fields.
+func protoFields(b []byte, f func(number int, v uint64, bytes []byte)) error {
+	d := &decbuf{b: b}
+	for d.rest() > 0 && d.err == nil {
+		tag := d.uvarint()
+		switch tag & 7 {
+		case 0:
+			v := d.uvarint()
+			if d.err == nil {
+				f(int(tag>>3), v, nil)
+			}
+		case 2:
+			v := d.bytes(d.length())
+			if d.err == nil {
+				f(int(tag>>3), 0, v)
+			}
+		default:
+			d.fail(fmt.Sprintf("protobuf wire type %d", tag&7))
+		}
+	}
+	return d.err
+}

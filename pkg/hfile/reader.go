@@ -1,0 +1,290 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// ReaderOptions bound what a Reader takes.
+type ReaderOptions struct {
+	MaxBlock int // bytes of a block after decompression, default DefaultMaxBlock
+}
+
+// A Reader reads one HFile of major version 3. It trusts nothing in it: what
+// does not fit gives an error that wraps [ErrCorrupt] and names the offset.
+// Its memory is bounded by the block sizes of the file. Not safe for
+// concurrent use.
+type Reader struct {
+	trailer trailer
+	size    int64
+	blocks  blockReader
+	root    indexEntries
+	midKey  []byte // mid-key metadata behind the root entries
+	info    map[string][]byte
+	bloom   *bloomReader // nil without one
+	decoder cellDecoder  // settings for every scanner
+}
+
+// Meta is what a file says of itself.
+type Meta struct {
+	Bytes       int64
+	Cells       int64
+	Compression Compression
+	Encoding    Encoding
+	Bloom       BloomType
+	BloomKeys   int64
+	IndexLevels int
+	RootEntries int
+	Comparator  string
+	Major       int
+	Minor       int
+	FirstKey    []byte // flat key; nil in a file without cells
+	LastKey     []byte
+	Info        map[string][]byte // file info
+}
+
+// Open reads trailer, root index, file info and Bloom metadata. The size is
+// that of the whole file.
+func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
+	if o.MaxBlock == 0 {
+		o.MaxBlock = DefaultMaxBlock
+	}
+	if size < trailerSize {
+		return nil, fmt.Errorf("%w: %d bytes are fewer than a trailer's %d", ErrCorrupt, size, trailerSize)
+	}
+	b := make([]byte, trailerSize)
+	if n, err := r.ReadAt(b, size-trailerSize); n < trailerSize {
+		return nil, fmt.Errorf("read the trailer at offset %d: %w", size-trailerSize, errors.Join(err, io.ErrUnexpectedEOF))
+	}
+	f := &Reader{size: size}
+	if err := f.trailer.unmarshal(b, size); err != nil {
+		return nil, fmt.Errorf("trailer at offset %d: %w", size-trailerSize, err)
+	}
+	f.blocks = blockReader{r: r, limit: size - trailerSize, codec: f.trailer.compression, maxBlock: o.MaxBlock}
+	if err := f.loadOnOpen(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// unmarshal reads the 4096 bytes at a file's end.
+func (t *trailer) unmarshal(b []byte, size int64) error {
+	version := binary.BigEndian.Uint32(b[trailerSize-4:])
+	t.major, t.minor = int(version&0xffffff), int(version>>24)
+	if string(b[:8]) != trailerMagic {
+		return fmt.Errorf("%w: it does not start with %q: this is no HFile, or its end is missing", ErrCorrupt, trailerMagic)
+	}
+	if t.major != majorVersion {
+		return fmt.Errorf("hfile version %d.%d: %w (known: 3)", t.major, t.minor, ErrUnsupported)
+	}
+	d := &decbuf{b: b[8 : trailerSize-4]}
+	body := d.bytes(d.length())
+	if d.err != nil {
+		return d.err
+	}
+	var codec uint64
+	var encrypted bool
+	err := protoFields(body, func(number int, v uint64, bytes []byte) {
+		switch number {
+		case 1:
+			t.fileInfo = int64(v)
+		case 2:
+			t.loadOnOpen = int64(v)
+		case 3:
+			t.dataIndexUncompressed = int64(v)
+		case 4:
+			t.totalUncompressed = int64(v)
+		case 5:
+			t.dataIndexEntries = int(v)
+		case 6:
+			t.metaIndexEntries = int(v)
+		case 7:
+			t.cells = int64(v)
+		case 8:
+			t.levels = int(v)
+		case 9:
+			t.firstData = int64(v)
+		case 10:
+			t.lastData = int64(v)
+		case 11:
+			t.comparator = string(bytes)
+		case 12:
+			codec = v
+		case 13:
+			encrypted = true
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if encrypted {
+		return fmt.Errorf("encrypted hfile: %w", ErrUnsupported)
+	}
+	if t.compression, err = compressionOf(codec); err != nil {
+		return err
+	}
+	end := size - trailerSize
+	switch {
+	case t.loadOnOpen < 0 || t.loadOnOpen >= end:
+		return fmt.Errorf("%w: load-on-open section at %d of %d", ErrCorrupt, t.loadOnOpen, end)
+	case t.fileInfo < t.loadOnOpen || t.fileInfo >= end:
+		return fmt.Errorf("%w: file info at %d, outside %d..%d", ErrCorrupt, t.fileInfo, t.loadOnOpen, end)
+	case t.levels < 1 || t.levels > maxLevels:
+		return fmt.Errorf("%w: %d index levels", ErrCorrupt, t.levels)
+	case t.cells < 0 || t.dataIndexEntries < 0 || int64(t.dataIndexEntries) > size/minRootEntry:
+		return fmt.Errorf("%w: %d cells and %d root index entries in %d bytes", ErrCorrupt, t.cells, t.dataIndexEntries, size)
+	case t.cells > 0 && (t.firstData < 0 || t.lastData < t.firstData || t.lastData >= t.loadOnOpen):
+		return fmt.Errorf("%w: data blocks from %d to %d, before %d", ErrCorrupt, t.firstData, t.lastData, t.loadOnOpen)
+	}
+	return nil
+}
+
+const (
+	maxLevels    = 16
+	minRootEntry = 12 // less would do only with compression; an index block is never that dense
+)
+
+// loadOnOpen reads the blocks from the root index on.
+func (r *Reader) loadOnOpen() error {
+	t := &r.trailer
+	blk, err := r.blocks.read(t.loadOnOpen)
+	if err != nil {
+		return err
+	}
+	if blk.kind != kindRootIndex {
+		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.Type, blk.Offset)
+	}
+	d := &decbuf{b: blk.Payload}
+	if err := r.root.readRoot(d, t.dataIndexEntries); err != nil {
+		return fmt.Errorf("root index at offset %d: %w", blk.Offset, err)
+	}
+	r.midKey = bytes.Clone(d.b[d.at:])
+	if blk, err = r.blocks.read(t.fileInfo); err != nil {
+		return err
+	}
+	if blk.kind != kindFileInfo {
+		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.Type, blk.Offset)
+	}
+	if r.info, err = parseFileInfo(blk.Payload); err != nil {
+		return fmt.Errorf("file info at offset %d: %w", blk.Offset, err)
+	}
+	next := blk.end()
+	if err := r.settings(); err != nil {
+		return fmt.Errorf("file info at offset %d: %w", t.fileInfo, err)
+	}
+	for next < r.blocks.limit {
+		if blk, err = r.blocks.read(next); err != nil {
+			return err
+		}
+		if blk.kind == kindBloomMeta {
+			if r.bloom, err = r.parseBloom(blk.Payload); err != nil {
+				return fmt.Errorf("bloom metadata at offset %d: %w", blk.Offset, err)
+			}
+		}
+		next = blk.end()
+	}
+	return nil
+}
+
+// readRoot reads n entries in root format.
+func (x *indexEntries) readRoot(d *decbuf, n int) error {
+	for range n {
+		p := placed{offset: d.i64(), size: int32(d.i32())}
+		key := d.vbytes()
+		if d.err != nil {
+			return d.err
+		}
+		x.add(p, key)
+	}
+	return nil
+}
+
+func parseFileInfo(b []byte) (map[string][]byte, error) {
+	d := &decbuf{b: b}
+	if string(d.bytes(4)) != "PBUF" {
+		return nil, fmt.Errorf("%w: it does not start with PBUF", ErrCorrupt)
+	}
+	body := d.bytes(d.length())
+	if d.err != nil {
+		return nil, d.err
+	}
+	info := make(map[string][]byte)
+	var inner error
+	err := protoFields(body, func(_ int, _ uint64, pair []byte) {
+		var key string
+		var value []byte
+		err := protoFields(pair, func(number int, _ uint64, b []byte) {
+			if number == 1 {
+				key = string(b)
+			} else {
+				value = b
+			}
+		})
+		inner = errors.Join(inner, err)
+		info[key] = bytes.Clone(value)
+	})
+	return info, errors.Join(err, inner)
+}
+
+// settings takes from the file info what decides how cells are parsed.
+func (r *Reader) settings() error {
+	if v, ok := r.info[infoEncoding]; ok {
+		e, err := ParseEncoding(string(v))
+		if err != nil {
+			return err
+		}
+		r.decoder.encoding = e
+	}
+	_, r.decoder.tags = r.info[infoMaxTagsLen]
+	if v := r.info[infoTagsPacked]; len(v) == 1 && v[0] != 0 {
+		return fmt.Errorf("compressed tags: %w", ErrUnsupported)
+	}
+	if v := r.info[infoKVVersion]; len(v) == 4 {
+		r.decoder.mvcc = binary.BigEndian.Uint32(v) == 1
+	}
+	return nil
+}
+
+// Meta gives all that was read when the file was opened. Maps and slices are
+// the caller's.
+func (r *Reader) Meta() Meta {
+	m := Meta{
+		Bytes: r.size, Cells: r.trailer.cells, Compression: r.trailer.compression, Encoding: r.decoder.encoding,
+		IndexLevels: r.trailer.levels, RootEntries: r.root.len(), Comparator: r.trailer.comparator,
+		Major: r.trailer.major, Minor: r.trailer.minor,
+		LastKey: bytes.Clone(r.info[infoLastKey]), Info: maps.Clone(r.info),
+	}
+	if r.bloom != nil {
+		m.BloomKeys = r.bloom.keys
+		m.Bloom, _ = ParseBloomType(string(r.info[infoBloomType]))
+	}
+	if r.root.len() > 0 {
+		m.FirstKey = bytes.Clone(r.root.key(0))
+	}
+	return m
+}
+
+// Rows gives the first and the last row of the file, nil if it has no cells.
+func (r *Reader) Rows() (first, last []byte, err error) {
+	m := r.Meta()
+	if m.Cells == 0 {
+		return nil, nil, nil
+	}
+	f, err := parseKey(m.FirstKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: first key of the index: %w", ErrCorrupt, err)
+	}
+	l, err := parseKey(m.LastKey)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %s in the file info: %w", ErrCorrupt, infoLastKey, err)
+	}
+	return f.row(), l.row(), nil
+}
+
+// InfoKeys are the keys of the file info in order.
+func (m Meta) InfoKeys() []string { return slices.Sorted(maps.Keys(m.Info)) }

@@ -1,0 +1,184 @@
+package hfile
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A Scanner walks the cells of a file in order.
+//
+//	for s.Next() { use s.Cell() }
+//	if err := s.Err(); err != nil { … }
+//
+// It shares the Reader's buffers: one Scanner of a Reader at a time.
+type Scanner struct {
+	r       *Reader
+	dec     cellDecoder
+	next    int64 // offset of the next block to look at
+	open    bool  // a data block is being read
+	at      int64 // its offset
+	cells   int64
+	partial bool // started by a seek: the count of cells is not checked
+	cell    Cell
+	pending bool // Next has been called by SeekRow already
+	err     error
+}
+
+// Scan starts before the first cell.
+func (r *Reader) Scan() *Scanner {
+	return &Scanner{r: r, dec: r.decoder, next: max(r.trailer.firstData, 0)}
+}
+
+// Next moves to the next cell; false at the end and on an error.
+func (s *Scanner) Next() bool {
+	if s.pending {
+		s.pending = false
+		return s.err == nil
+	}
+	for s.err == nil {
+		if s.open {
+			if s.dec.next() {
+				s.cells++
+				s.setCell()
+				return true
+			}
+			if err := s.dec.d.err; err != nil {
+				s.err = fmt.Errorf("data block at offset %d: %w", s.at, err)
+				return false
+			}
+			s.open = false
+		}
+		if !s.nextBlock() {
+			return false
+		}
+	}
+	return false
+}
+
+// nextBlock opens the next data block, past index leaves and Bloom chunks.
+func (s *Scanner) nextBlock() bool {
+	t := &s.r.trailer
+	for s.err == nil && t.cells > 0 && s.next <= t.lastData {
+		if s.err = s.r.blocks.header(s.next); s.err != nil {
+			return false
+		}
+		blk := &s.r.blocks.block
+		s.next = blk.end()
+		if blk.kind != kindData && blk.kind != kindEncodedData {
+			continue
+		}
+		s.at = blk.Offset
+		if blk, s.err = s.r.blocks.read(s.at); s.err != nil {
+			return false
+		}
+		if s.err = s.dec.start(blk); s.err != nil {
+			s.err = fmt.Errorf("data block at offset %d: %w", s.at, s.err)
+			return false
+		}
+		s.open = true
+		return true
+	}
+	if s.err == nil && !s.partial && s.cells != t.cells {
+		s.err = fmt.Errorf("%w: %d cells, its trailer says %d", ErrCorrupt, s.cells, t.cells)
+	}
+	return false
+}
+
+func (s *Scanner) setCell() {
+	f := &s.dec.cur
+	s.cell = Cell{Row: f.row(), Family: f.family(), Qualifier: f.qualifier(), Timestamp: f.timestamp(), Type: f.typ(), Value: f.value, Tags: f.tags}
+}
+
+// Cell is the current cell. Its slices are valid until the next call of Next.
+func (s *Scanner) Cell() *Cell { return &s.cell }
+
+// Err is the error that ended the scan, nil at its regular end.
+func (s *Scanner) Err() error { return s.err }
+
+// SeekRow gives a scanner whose first cell is the first one with a row not
+// before the given row. It reads one block of each index level.
+func (r *Reader) SeekRow(row []byte) *Scanner {
+	s := r.Scan()
+	s.partial = true
+	if r.root.len() == 0 {
+		return s
+	}
+	want := flat{}
+	want.setKey(row, nil, nil, LatestTimestamp, typeMaximum)
+	place, err := r.root.find(&want)
+	for level := 1; err == nil && level < r.trailer.levels; level++ {
+		var blk *Block
+		if blk, err = r.blocks.read(place.offset); err != nil {
+			break
+		}
+		if blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex {
+			err = fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.Type, blk.Offset)
+			break
+		}
+		var x indexEntries
+		if err = x.readNonRoot(blk.Payload); err != nil {
+			err = fmt.Errorf("index block at offset %d: %w", blk.Offset, err)
+			break
+		}
+		place, err = x.find(&want)
+	}
+	if err != nil {
+		s.err = err
+		return s
+	}
+	s.next = place.offset
+	for s.Next() {
+		if bytes.Compare(s.cell.Row, row) >= 0 {
+			s.pending = true
+			break
+		}
+	}
+	return s
+}
+
+// find is the last entry whose key is not above want, or the first entry.
+func (x *indexEntries) find(want *flat) (placed, error) {
+	lo, hi := 0, x.len()
+	if hi == 0 {
+		return placed{}, fmt.Errorf("%w: an index block without entries", ErrCorrupt)
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		k, err := parseKey(x.key(mid))
+		if err != nil {
+			return placed{}, fmt.Errorf("%w: index entry %d: %w", ErrCorrupt, mid, err)
+		}
+		if compareFlat(&k, want) <= 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return x.places[max(lo-1, 0)], nil
+}
+
+// readNonRoot reads a leaf or intermediate block.
+func (x *indexEntries) readNonRoot(b []byte) error {
+	d := &decbuf{b: b}
+	n := d.i32()
+	if n < 0 || n > len(b)/16 {
+		d.fail(fmt.Sprintf("%d entries", n))
+	}
+	positions := decbuf{b: d.bytes(4 * (n + 1))}
+	if d.err != nil {
+		return d.err
+	}
+	from := positions.i32()
+	base := d.at
+	for range n {
+		to := positions.i32()
+		if from < 0 || to-from < 12 || to > len(b)-base {
+			return fmt.Errorf("%w: an entry from %d to %d of %d bytes", ErrCorrupt, from, to, len(b)-base)
+		}
+		e := decbuf{b: b[base+from : base+to]}
+		p := placed{offset: e.i64(), size: int32(e.i32())}
+		x.add(p, e.bytes(e.rest()))
+		from = to
+	}
+	return nil
+}
