@@ -40,7 +40,6 @@ type blockReader struct {
 	limit    int64 // offset behind the last block
 	codec    Compression
 	maxBlock int
-	disk     []byte
 	payload  []byte
 	gz       *gzip.Reader
 	block    Block

@@ -13,7 +13,6 @@ type cellDecoder struct {
 	d         decbuf
 	cur       flat
 	spare     []byte
-	family    []byte // DIFF keeps it at the head of a block
 	first     bool
 	unencoded int // what the block's head says
 }
