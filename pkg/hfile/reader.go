@@ -20,14 +20,15 @@ type ReaderOptions struct {
 // Its memory is bounded by the block sizes of the file. Not safe for
 // concurrent use.
 type Reader struct {
-	trailer trailer
-	size    int64
-	blocks  blockReader
-	root    indexEntries
-	midKey  []byte // mid-key metadata behind the root entries
-	info    map[string][]byte
-	bloom   *bloomReader // nil without one
-	decoder cellDecoder  // settings for every scanner
+	trailer   trailer
+	size      int64
+	blocks    blockReader
+	root      indexEntries
+	midKey    []byte // mid-key metadata behind the root entries
+	info      map[string][]byte
+	infoOrder []string     // its keys as they lie in the file
+	bloom     *bloomReader // nil without one
+	decoder   cellDecoder  // settings for every scanner
 }
 
 // Meta is what a file says of itself.
@@ -170,7 +171,7 @@ func (r *Reader) loadOnOpen() error {
 	if blk.kind != kindFileInfo {
 		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.Type, blk.Offset)
 	}
-	if r.info, err = parseFileInfo(blk.Payload); err != nil {
+	if r.info, r.infoOrder, err = parseFileInfo(blk.Payload); err != nil {
 		return fmt.Errorf("file info at offset %d: %w", blk.Offset, err)
 	}
 	next := blk.end()
@@ -204,16 +205,18 @@ func (x *indexEntries) readRoot(d *decbuf, n int) error {
 	return nil
 }
 
-func parseFileInfo(b []byte) (map[string][]byte, error) {
+// parseFileInfo gives the pairs and the order of their keys.
+func parseFileInfo(b []byte) (map[string][]byte, []string, error) {
 	d := &decbuf{b: b}
 	if string(d.bytes(4)) != "PBUF" {
-		return nil, fmt.Errorf("%w: it does not start with PBUF", ErrCorrupt)
+		return nil, nil, fmt.Errorf("%w: it does not start with PBUF", ErrCorrupt)
 	}
 	body := d.bytes(d.length())
 	if d.err != nil {
-		return nil, d.err
+		return nil, nil, d.err
 	}
 	info := make(map[string][]byte)
+	var order []string
 	var inner error
 	err := protoFields(body, func(_ int, _ uint64, pair []byte) {
 		var key string
@@ -226,9 +229,12 @@ func parseFileInfo(b []byte) (map[string][]byte, error) {
 			}
 		})
 		inner = errors.Join(inner, err)
+		if _, ok := info[key]; !ok {
+			order = append(order, key)
+		}
 		info[key] = bytes.Clone(value)
 	})
-	return info, errors.Join(err, inner)
+	return info, order, errors.Join(err, inner)
 }
 
 // settings takes from the file info what decides how cells are parsed.
