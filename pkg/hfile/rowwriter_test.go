@@ -164,7 +164,13 @@ func checkRows(n int) (Schema, [][]byte, [][][]byte, int64) {
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(keys[a], keys[b]) })
 	k2, r2 := make([][]byte, n), make([][][]byte, n)
 	for i, j := range order {
-		k2[i], r2[i] = keys[j], rows[j]
+		k2[i] = keys[j]
+		// one piece a row, as rows come out of the sort
+		piece := bytes.Join(rows[j], nil)
+		for _, v := range rows[j] {
+			r2[i] = append(r2[i], piece[:len(v):len(v)])
+			piece = piece[len(v):]
+		}
 	}
 	return s, k2, r2, size
 }

@@ -260,3 +260,7 @@ func (s *Sorter) mergeRuns(n int) error {
 	}
 	return err
 }
+
+// Row is the current row without its sequence number: u16 length of the key,
+// little-endian, the key and the payload. Valid until the next call of Next.
+func (m *Merge) Row() []byte { return m.current.record[recordHeader-2:] }
