@@ -292,5 +292,19 @@ func (r *Reader) Rows() (first, last []byte, err error) {
 	return f.row(), l.row(), nil
 }
 
+// Family is the column family of the file's cells, nil if it has none. A file
+// has one family; only the last key is asked.
+func (r *Reader) Family() ([]byte, error) {
+	last := r.info[infoLastKey]
+	if last == nil {
+		return nil, nil
+	}
+	k, err := parseKey(last)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s in the file info: %w", ErrCorrupt, infoLastKey, err)
+	}
+	return bytes.Clone(k.family()), nil
+}
+
 // InfoKeys are the keys of the file info in order.
 func (m Meta) InfoKeys() []string { return slices.Sorted(maps.Keys(m.Info)) }

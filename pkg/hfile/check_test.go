@@ -1,0 +1,30 @@
+package hfile
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCheckGolden finds nothing wrong with HBase's own files, and finds a
+// wrong entry of the file info.
+func TestCheckGolden(t *testing.T) {
+	for _, c := range goldenCases(t) {
+		b, err := os.ReadFile(filepath.Join(goldenDir, c.name+".hfile"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := Check(c.name, bytes.NewReader(b), int64(len(b)), 1000, ReaderOptions{})
+		if !res.OK || res.Entries != int64(len(readCells(t, c.input))) || res.Seeks == 0 {
+			t.Errorf("%+v", res)
+		}
+	}
+	o := Options{Encoding: EncodingFastDiff, Bloom: BloomRow, Checksum: ChecksumNone}
+	b := writeFile(t, o, readCells(t, "chinese"))
+	at := bytes.Index(b, []byte(infoDeleteCount))
+	b[at+len(infoDeleteCount)+9] = 7
+	if res := Check("x", bytes.NewReader(b), int64(len(b)), 0, ReaderOptions{}); res.OK {
+		t.Errorf("a wrong count is not found: %+v", res)
+	}
+}
