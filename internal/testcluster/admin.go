@@ -1,0 +1,176 @@
+package testcluster
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Admin runs the commands of testdata/cluster/java/Adm.java, HBase's own client, in one JVM that it
+// keeps. Commands of several goroutines run one after the other.
+type Admin struct {
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	errors *tailBuffer
+	broken error
+}
+
+// Admin starts the JVM on the first call, which takes about 2 s, and gives the same later. It ends with
+// the cluster.
+func (c *Cluster) Admin(ctx context.Context) (*Admin, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return nil, errStopped
+	}
+	if c.admin != nil {
+		if c.admin.usable() {
+			return c.admin, nil
+		}
+		c.admin.close()
+		c.admin = nil
+	}
+	argv := c.javaCommand("Adm", "serve")
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = environment()
+	a := &Admin{cmd: cmd, errors: &tailBuffer{}}
+	cmd.Stderr = a.errors
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	a.in, a.out = in, bufio.NewReader(out)
+	if err := c.spawner.start(cmd); err != nil {
+		return nil, fmt.Errorf("start the admin client: %w", err)
+	}
+	if _, err := a.read(ctx, "serve"); err != nil {
+		a.close()
+		return nil, err
+	}
+	c.admin = a
+	return a, nil
+}
+
+// Run runs one command and gives what it prints, without a newline at the end. When ctx ends first the
+// JVM is killed, since nothing else takes back what it is doing, and the next Cluster.Admin starts
+// another.
+func (a *Admin) Run(ctx context.Context, args ...string) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil {
+		return "", a.broken
+	}
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = escape.Replace(arg)
+	}
+	if _, err := io.WriteString(a.in, strings.Join(words, "\t")+"\n"); err != nil {
+		return "", a.fail(err)
+	}
+	return a.read(ctx, strings.Join(args, " "))
+}
+
+var (
+	escape   = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+	unescape = strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n", `\r`, "\r")
+)
+
+func (a *Admin) read(ctx context.Context, what string) (string, error) {
+	stop := context.AfterFunc(ctx, func() { a.cmd.Process.Kill() })
+	defer stop()
+	line, err := a.out.ReadString('\n')
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", a.fail(fmt.Errorf("admin client, %q: %w", what, err))
+	}
+	verdict, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+	text = unescape.Replace(text)
+	if verdict != "ok" {
+		return "", fmt.Errorf("admin client, %q: %s", what, text)
+	}
+	return text, nil
+}
+
+func (a *Admin) fail(err error) error {
+	a.broken = fmt.Errorf("%w\n%s", err, a.errors.tail())
+	return a.broken
+}
+
+func (a *Admin) usable() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.broken == nil
+}
+
+// close kills the JVM, so how it ended says nothing.
+func (a *Admin) close() {
+	a.in.Close()
+	a.cmd.Process.Kill()
+	a.cmd.Wait()
+}
+
+// Digest gives rows, cells and SHA-256 of a full scan of table, in the line that bench/gen prints with
+// -format digest for the rows it makes.
+func (a *Admin) Digest(ctx context.Context, table string) (string, error) {
+	return a.Run(ctx, "digest", table)
+}
+
+// Java runs Adm with these arguments in a JVM of its own and gives its standard output.
+func (c *Cluster) Java(ctx context.Context, args ...string) (string, error) {
+	return c.JavaClass(ctx, "Adm", args...)
+}
+
+// JavaClass runs any main class of the jars with the cluster's configuration: HBase's HFilePrettyPrinter,
+// ImportTsv, Hadoop's FsShell. It gives the standard output, and the end of the other with an error.
+func (c *Cluster) JavaClass(ctx context.Context, class string, args ...string) (string, error) {
+	out, err := c.spawner.output(ctx, nil, c.javaCommand(class, args...), environment())
+	if err != nil {
+		return out, fmt.Errorf("java %s %s: %w", class, strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+const clientHeapMB = 512
+
+func (c *Cluster) javaCommand(class string, args ...string) []string {
+	argv := append([]string{c.java}, javaFlags(clientHeapMB)...)
+	argv = append(argv, "-Dbulkload.log=WARN", "-XX:TieredStopAtLevel=1",
+		"-cp", classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")), class)
+	return append(argv, args...)
+}
+
+// tailBuffer keeps the end of what is written to it.
+type tailBuffer struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	const most = 16 << 10
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.data = append(b.data, p...)
+	if len(b.data) > most {
+		b.data = append(b.data[:0], b.data[len(b.data)-most:]...)
+	}
+	return len(p), nil
+}
+
+func (b *tailBuffer) tail() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return lastLines(string(b.data), logTail)
+}

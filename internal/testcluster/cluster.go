@@ -1,0 +1,339 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Cluster is a running cluster, started by this process or attached to. Use Stop or Close when done.
+type Cluster struct {
+	layout  layout
+	lib     string
+	classes string
+	java    string
+	log     *slog.Logger
+	timeout time.Duration
+	spawner *spawner
+	// temporary is the directory to remove at the end, with the lock that tells others that it is in
+	// use; empty and nil when the caller gave the directory.
+	temporary string
+	unlock    func()
+
+	mu      sync.Mutex // guards what follows, and each write of the state file
+	state   *state
+	admin   *Admin
+	stopped bool
+}
+
+// Start starts a cluster and returns when it serves: HDFS out of safe mode with its DataNodes, HBase's
+// master initialised, the region servers reported, hbase:meta open, /tmp and the user's home made. When
+// something goes wrong nothing is left running and the error ends with the daemon's last log lines. The
+// first start on a machine fetches the jars, which takes as long as 120 MB do.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	lib, err := Jars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(ctx, lib)
+	if err != nil {
+		return nil, err
+	}
+	c.log, c.timeout = o.Log, o.StartTimeout
+	if err := c.prepare(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	if err := c.startAll(ctx, o); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// newCluster has what every cluster needs before it has a directory.
+func newCluster(ctx context.Context, lib string) (*Cluster, error) {
+	java, err := tool("java")
+	if err != nil {
+		return nil, err
+	}
+	classes, err := classes(ctx, lib)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{
+		lib: lib, classes: classes, java: java,
+		log: slog.New(slog.DiscardHandler), timeout: defaultStartTimeout, spawner: newSpawner(),
+	}, nil
+}
+
+// prepare makes the directory with all that the daemons read.
+func (c *Cluster) prepare(ctx context.Context, o Options) error {
+	dir := o.Dir
+	if dir == "" {
+		var err error
+		if dir, c.unlock, err = temporaryDir(ctx, c.log); err != nil {
+			return err
+		}
+		c.temporary = dir
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	c.layout = layout{dir}
+	if old, err := readState(dir); err == nil {
+		if running := old.running(); len(running) > 0 {
+			return fmt.Errorf("%s holds a running test cluster (%v): stop it first", dir, running)
+		}
+	} else if !errors.Is(err, ErrNoCluster) {
+		return err
+	}
+	if err := c.layout.clear(); err != nil {
+		return err
+	}
+	ports, err := pickPorts(o.Port, o.DataNodes, o.RegionServers)
+	if err != nil {
+		return err
+	}
+	if err := c.layout.write(o, ports); err != nil {
+		return err
+	}
+	c.state = &state{
+		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, Ports: ports,
+		Roles: startOrder(o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
+	}
+	for _, role := range c.state.Roles {
+		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o.HeapMB[role.base()])
+		c.state.Daemons[role] = &daemonState{Command: argv}
+	}
+	return c.state.write()
+}
+
+// startAll starts each daemon as early as it can bear: most of what a start takes is the JVMs' loading of
+// classes, which both cores can do for several at once. DataNode and region server wait by themselves
+// for whom they need. The master does not: it aborts when the NameNode refuses its first call.
+func (c *Cluster) startAll(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	formatted, serving := make(chan struct{}), make(chan struct{})
+	after := map[Role]chan struct{}{DataNode: formatted, RegionServer: formatted, Master: serving}
+	for _, role := range c.state.Roles {
+		g.Go(func() error {
+			if role == NameNode {
+				if err := c.format(ctx); err != nil {
+					return err
+				}
+				close(formatted)
+			}
+			if gate := after[role.base()]; gate != nil {
+				select {
+				case <-gate:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			if err := c.spawn(ctx, role, c.command(role)); err != nil {
+				return err
+			}
+			if err := c.Daemon(role).WaitReady(ctx); err != nil {
+				return err
+			}
+			switch role {
+			case NameNode:
+				close(serving)
+			case DataNode:
+				return c.makeHomes(ctx)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func (c *Cluster) command(role Role) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.Daemons[role].Command
+}
+
+func (c *Cluster) format(ctx context.Context) error {
+	argv := append(slices.Clone(c.command(NameNode)), "-format", "-nonInteractive")
+	if _, err := c.spawner.output(ctx, nil, argv, daemonEnvironment()); err != nil {
+		return fmt.Errorf("format the test cluster's namenode: %w", err)
+	}
+	return nil
+}
+
+// Attach gives the cluster whose configuration is in confDir, started by another process.
+func Attach(ctx context.Context, confDir string) (*Cluster, error) {
+	abs, err := filepath.Abs(confDir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readState(filepath.Dir(abs))
+	if err != nil {
+		return nil, fmt.Errorf("attach to the test cluster of %s: %w", confDir, err)
+	}
+	c, err := newCluster(ctx, s.Lib)
+	if err != nil {
+		return nil, err
+	}
+	c.layout, c.state = layout{s.Dir}, s
+	return c, nil
+}
+
+// Daemon is the handle of one daemon, nil when the cluster has no such role.
+func (c *Cluster) Daemon(role Role) *Daemon {
+	if !slices.Contains(c.state.Roles, role) {
+		return nil
+	}
+	return &Daemon{cluster: c, role: role}
+}
+
+// Roles are the cluster's roles in the order in which they need each other.
+func (c *Cluster) Roles() []Role { return slices.Clone(c.state.Roles) }
+
+// Dir holds all the cluster's files.
+func (c *Cluster) Dir() string { return c.layout.dir }
+
+// ConfDir holds core-site.xml, hdfs-site.xml, hbase-site.xml and zoo.cfg; it serves as HADOOP_CONF_DIR
+// and as HBASE_CONF_DIR.
+func (c *Cluster) ConfDir() string { return c.layout.conf() }
+
+// LibDir holds the jars.
+func (c *Cluster) LibDir() string { return c.lib }
+
+// ZooKeeper is HBase's quorum as host:port.
+func (c *Cluster) ZooKeeper() string { return local(c.state.Ports.ZooKeeper) }
+
+// HDFS is the file system's URI, without a slash at the end.
+func (c *Cluster) HDFS() string { return "hdfs://" + local(c.state.Ports.NameNode) }
+
+// Ports are all ports of the cluster.
+func (c *Cluster) Ports() Ports { return c.state.Ports }
+
+// WaitReady waits until every daemon that has a running process serves; see [Daemon.WaitReady]. A daemon
+// that was killed and not restarted is not waited for.
+func (c *Cluster) WaitReady(ctx context.Context) error {
+	ctx, cancel := c.bounded(ctx)
+	defer cancel()
+	for _, role := range c.state.Roles {
+		d := c.Daemon(role)
+		if d.Pid() == 0 {
+			continue
+		}
+		if err := d.WaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("not ready within %s", c.timeout))
+}
+
+func (c *Cluster) runningOf(kind Role) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, role := range c.state.running() {
+		if role.base() == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// Close gives back what this process has of the cluster and leaves the daemons of a detached one
+// running. Those of a cluster that is not detached are stopped by Stop only, or by the end of the
+// process that started them.
+func (c *Cluster) Close() {
+	c.mu.Lock()
+	admin := c.admin
+	c.admin = nil
+	already := c.stopped
+	c.stopped = true
+	c.mu.Unlock()
+	if already {
+		return
+	}
+	if admin != nil {
+		admin.close()
+	}
+	c.spawner.close()
+}
+
+// stopGrace is the time that the daemons have after SIGTERM. Their data is thrown away, so it is only
+// long enough for those that end at once.
+const stopGrace = time.Second
+
+// Stop ends every daemon and returns when all are gone; a temporary directory is removed. A second call
+// does nothing.
+func (c *Cluster) Stop() error {
+	c.Close()
+	var err error
+	if c.state != nil {
+		err = c.endAll()
+	}
+	if c.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(c.temporary))
+	}
+	if c.unlock != nil {
+		c.unlock()
+	}
+	return err
+}
+
+func (c *Cluster) endAll() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c.mu.Lock()
+	var living []identity
+	for _, role := range c.state.running() {
+		living = append(living, c.state.Daemons[role].identity)
+	}
+	c.mu.Unlock()
+	return endProcesses(ctx, living)
+}
+
+// endProcesses asks all, waits for stopGrace, kills the rest.
+func endProcesses(ctx context.Context, ids []identity) error {
+	var err error
+	note := func(e error) {
+		if e != nil && !errors.Is(e, os.ErrProcessDone) {
+			err = errors.Join(err, e)
+		}
+	}
+	for _, id := range ids {
+		note(id.signal(syscall.SIGTERM))
+		note(id.signal(syscall.SIGCONT)) // A paused process takes no SIGTERM.
+	}
+	grace, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	for _, id := range ids {
+		if id.wait(grace) != nil {
+			note(id.signal(syscall.SIGKILL))
+		}
+	}
+	for _, id := range ids {
+		note(id.wait(ctx))
+	}
+	return err
+}

@@ -1,0 +1,88 @@
+package testcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const daemonUser = "hbase"
+
+var mainClass = map[Role]string{
+	NameNode:     "org.apache.hadoop.hdfs.server.namenode.NameNode",
+	DataNode:     "org.apache.hadoop.hdfs.server.datanode.DataNode",
+	ZooKeeper:    "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+	Master:       "org.apache.hadoop.hbase.master.HMaster",
+	RegionServer: "org.apache.hadoop.hbase.regionserver.HRegionServer",
+}
+
+// What Hadoop 3.4 and HBase 2.6 reach into on JDK 17; HBase's own start script gives the same.
+var openPackages = []string{
+	"java.lang", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent",
+	"java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar", "jdk.internal.ref",
+}
+
+func javaFlags(heapMB int) []string {
+	flags := []string{
+		fmt.Sprintf("-Xmx%dm", heapMB), "-XX:+UseSerialGC", "-XX:-UsePerfData",
+		"-Djava.net.preferIPv4Stack=true",
+		"--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+		"-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true",
+	}
+	for _, p := range openPackages {
+		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	return flags
+}
+
+// classPath has the configuration first. lib comes last: its order is the directory's.
+func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
+
+// daemonCommand is the argument vector of one daemon, java itself first.
+func daemonCommand(java, lib string, l layout, ports Ports, role Role, heapMB int) []string {
+	argv := append([]string{java}, javaFlags(heapMB)...)
+	argv = append(argv, "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
+		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
+	if role.base() != RegionServer {
+		// The optimising compiler costs the small daemons more than it gives in their short lives.
+		argv = append(argv, "-XX:TieredStopAtLevel=1")
+	}
+	argv = append(argv, "-cp", classPath(l.conf(), l.web(), filepath.Join(lib, "*")), mainClass[role.base()])
+	return append(argv, daemonArgs(l, ports, role)...)
+}
+
+func daemonArgs(l layout, ports Ports, role Role) []string {
+	define := func(name, value string) []string { return []string{"-D", name + "=" + value} }
+	switch role.base() {
+	case ZooKeeper:
+		return []string{l.zooCfg()}
+	case DataNode:
+		p := ports.DataNode[role.index()]
+		return slices.Concat(
+			define("dfs.datanode.data.dir", "file://"+filepath.Join(l.data(), string(role))),
+			define("dfs.datanode.address", local(p.Data)),
+			define("dfs.datanode.ipc.address", local(p.IPC)),
+			define("dfs.datanode.http.address", local(p.HTTP)))
+	case Master:
+		return []string{"start"}
+	case RegionServer:
+		return append(define("hbase.regionserver.port", fmt.Sprint(ports.RegionServer[role.index()])), "start")
+	}
+	return nil
+}
+
+// environment is this process's, less what would change the JVMs' ways, plus set.
+func environment(set ...string) []string {
+	drop := []string{"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH",
+		"HADOOP_CONF_DIR", "HBASE_CONF_DIR", "HADOOP_HOME", "HBASE_HOME"}
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(drop, name)
+	})
+	// Java takes the encoding of arguments and of standard output from the locale.
+	return append(append(env, "LC_ALL=C.UTF-8"), set...)
+}
+
+func daemonEnvironment() []string { return environment("HADOOP_USER_NAME=" + daemonUser) }

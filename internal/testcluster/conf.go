@@ -1,0 +1,162 @@
+package testcluster
+
+import (
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// layout is where a cluster keeps its things, all below one directory.
+type layout struct{ dir string }
+
+func (l layout) conf() string         { return filepath.Join(l.dir, "conf") }
+func (l layout) data() string         { return filepath.Join(l.dir, "data") }
+func (l layout) logs() string         { return filepath.Join(l.dir, "logs") }
+func (l layout) web() string          { return filepath.Join(l.dir, "web") }
+func (l layout) state() string        { return filepath.Join(l.dir, "cluster.json") }
+func (l layout) log(role Role) string { return filepath.Join(l.logs(), string(role)+".log") }
+func (l layout) zooCfg() string       { return filepath.Join(l.conf(), "zoo.cfg") }
+
+// clear removes what an earlier cluster left and nothing else that may lie in the directory.
+func (l layout) clear() error {
+	for _, path := range []string{l.conf(), l.data(), l.logs(), l.web(), l.state()} {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write makes the directories and every configuration file.
+func (l layout) write(o Options, ports Ports) error {
+	files := map[string]string{
+		filepath.Join(l.conf(), "core-site.xml"):    siteXML(coreSite(l, ports), o.CoreSite),
+		filepath.Join(l.conf(), "hdfs-site.xml"):    siteXML(hdfsSite(l, ports, o), o.HDFSSite),
+		filepath.Join(l.conf(), "hbase-site.xml"):   siteXML(hbaseSite(l, ports, o), o.HBaseSite),
+		filepath.Join(l.conf(), "mapred-site.xml"):  siteXML(mapredSite(), nil),
+		filepath.Join(l.conf(), "log4j.properties"): log4jProperties,
+		l.zooCfg():                                   zooCfg(l, ports),
+		filepath.Join(l.dir, ".gitignore"):           "*\n",
+		filepath.Join(l.web(), webXML("hdfs")):       "<web-app/>\n",
+		filepath.Join(l.web(), webXML("datanode")):   "<web-app/>\n",
+		filepath.Join(l.data(), "zookeeper", "keep"): "",
+		filepath.Join(l.data(), "tmp", "keep"):       "",
+		filepath.Join(l.logs(), "keep"):              "",
+	}
+	for path, text := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The hadoop-hdfs 3.4.3 jar on Maven Central holds no webapps, and NameNode and DataNode refuse to start
+// without theirs; a stub on the class path is enough for the servlets that matter (/jmx).
+func webXML(app string) string { return filepath.Join("webapps", app, "WEB-INF", "web.xml") }
+
+func coreSite(l layout, p Ports) map[string]string {
+	return map[string]string{
+		"fs.defaultFS":   "hdfs://" + local(p.NameNode),
+		"hadoop.tmp.dir": filepath.Join(l.data(), "tmp"),
+		// All daemons start at once; whoever finds no NameNode yet asks again soon, for 30 s.
+		"ipc.client.connect.retry.interval": "200",
+		"ipc.client.connect.max.retries":    "150",
+	}
+}
+
+func hdfsSite(l layout, p Ports, o Options) map[string]string {
+	return map[string]string{
+		"dfs.replication":                                      strconv.Itoa(min(o.DataNodes, 3)),
+		"dfs.namenode.name.dir":                                "file://" + filepath.Join(l.data(), "name"),
+		"dfs.namenode.rpc-address":                             local(p.NameNode),
+		"dfs.namenode.http-address":                            local(p.NameNodeHTTP),
+		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
+		"dfs.namenode.safemode.extension":                      "0",
+		"dfs.namenode.resource.du.reserved":                    "1048576",
+		// The data is thrown away with the cluster, so the edit log need not survive a power cut.
+		"dfs.namenode.edits.noeditlogchannelflush": "true",
+		// A dead DataNode is taken off after 2*recheck + 10*heartbeat = 14 s instead of 10.5 min.
+		"dfs.heartbeat.interval":                  "1",
+		"dfs.namenode.heartbeat.recheck-interval": "2000",
+		"dfs.namenode.stale.datanode.interval":    "5000",
+		"dfs.client.datanode-restart.timeout":     "5",
+		"dfs.client.socket-timeout":               "20000",
+		"dfs.datanode.socket.write.timeout":       "20000",
+	}
+}
+
+func hbaseSite(l layout, p Ports, o Options) map[string]string {
+	return map[string]string{
+		"hbase.rootdir":                       "hdfs://" + local(p.NameNode) + "/hbase",
+		"hbase.cluster.distributed":           "true",
+		"hbase.tmp.dir":                       filepath.Join(l.data(), "tmp"),
+		"hbase.zookeeper.quorum":              "localhost",
+		"hbase.zookeeper.property.clientPort": strconv.Itoa(p.ZooKeeper),
+		"zookeeper.session.timeout":           "10000",
+		"hbase.wal.provider":                  "filesystem",
+		"hbase.master.hostname":               "localhost",
+		"hbase.master.port":                   strconv.Itoa(p.Master),
+		"hbase.master.info.port":              "-1",
+		"hbase.regionserver.hostname":         "localhost",
+		"hbase.regionserver.port":             strconv.Itoa(p.RegionServer[0]),
+		"hbase.regionserver.info.port":        "-1",
+		"hbase.regionserver.handler.count":    "10",
+		"hbase.regionserver.msginterval":      "500",
+		"hbase.server.thread.wakefrequency":   "500",
+		// The environment of whoever runs the tests is nobody's business.
+		"hbase.envvars.logging.disabled":                "true",
+		"hbase.hregion.majorcompaction":                 "0",
+		"hbase.lease.recovery.first.pause":              "1000",
+		"hbase.lease.recovery.pause":                    "250",
+		"hbase.lease.recovery.dfs.timeout":              "23000",
+		"hbase.master.wait.on.regionservers.mintostart": strconv.Itoa(o.RegionServers),
+		"hbase.master.wait.on.regionservers.maxtostart": strconv.Itoa(o.RegionServers),
+		"hbase.master.wait.on.regionservers.interval":   "100",
+	}
+}
+
+// Other users than the HDFS superuser cannot make the default staging directory, which is a local path
+// looked up on HDFS.
+func mapredSite() map[string]string {
+	return map[string]string{"mapreduce.jobtracker.staging.root.dir": "/user"}
+}
+
+func zooCfg(l layout, p Ports) string {
+	return fmt.Sprintf("tickTime=2000\ndataDir=%s\nclientPortAddress=localhost\nclientPort=%d\nadmin.enableServer=false\nmaxClientCnxns=300\nforceSync=no\n",
+		filepath.Join(l.data(), "zookeeper"), p.ZooKeeper)
+}
+
+const log4jProperties = `bulkload.log=WARN
+log4j.rootLogger=${bulkload.log},console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %-5p [%t] %c{2}: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+log4j.logger.org.apache.hadoop.hbase.client.ZKConnectionRegistry=ERROR
+`
+
+func siteXML(base, over map[string]string) string {
+	all := maps.Clone(base)
+	maps.Copy(all, over)
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.WriteString("  <property><name>")
+		xml.EscapeText(&b, []byte(name))
+		b.WriteString("</name><value>")
+		xml.EscapeText(&b, []byte(all[name]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.String()
+}

@@ -1,0 +1,103 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Up starts a detached cluster in o.Dir, or attaches to the one that runs there already; started tells
+// which. Two processes that call it for one directory at the same time get the same cluster.
+func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
+	o.Detached = true
+	if err := o.Validate(); err != nil {
+		return nil, false, err
+	}
+	unlock, err := lockDir(ctx, o.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	s, err := readState(o.Dir)
+	switch {
+	case errors.Is(err, ErrNoCluster):
+	case err != nil:
+		return nil, false, err
+	default:
+		running := s.running()
+		if len(running) == len(s.Roles) {
+			c, err := Attach(ctx, layout{o.Dir}.conf())
+			if err != nil {
+				return nil, false, err
+			}
+			if err := c.WaitReady(ctx); err != nil {
+				c.Close()
+				return nil, false, err
+			}
+			return c, false, nil
+		}
+		if len(running) > 0 {
+			dead := slices.DeleteFunc(slices.Clone(s.Roles), func(r Role) bool { return slices.Contains(running, r) })
+			return nil, false, fmt.Errorf("the test cluster in %s runs without its %v: restart that or take it down", o.Dir, dead)
+		}
+	}
+	c, err = Start(ctx, o)
+	return c, err == nil, err
+}
+
+// Down stops the cluster in dir and removes its data; the logs stay. A directory without a cluster is
+// no error.
+func Down(ctx context.Context, dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	unlock, err := lockDir(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s, err := readState(dir)
+	if errors.Is(err, ErrNoCluster) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Not by Attach: a machine that has lost its JDK must still be able to stop what runs.
+	var ids []identity
+	for _, role := range s.running() {
+		ids = append(ids, s.Daemons[role].identity)
+	}
+	if err := endProcesses(ctx, ids); err != nil {
+		return fmt.Errorf("stop the test cluster in %s: %w", dir, err)
+	}
+	l := layout{dir}
+	return errors.Join(os.RemoveAll(l.data()), os.RemoveAll(l.conf()), os.RemoveAll(l.web()), os.Remove(l.state()))
+}
+
+func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return lockFile(ctx, filepath.Join(dir, "lock"))
+}
+
+// Environment is what a shell needs to work with the cluster, as NAME=value.
+func (c *Cluster) Environment() []string {
+	return []string{
+		"HADOOP_CONF_DIR=" + c.ConfDir(),
+		"HBASE_CONF_DIR=" + c.ConfDir(),
+		"HBASE_LIB=" + c.LibDir(),
+		EnvConf + "=" + c.ConfDir(),
+	}
+}
+
+// AdmCommand is the shell command line that runs Adm, to be followed by its arguments.
+func (c *Cluster) AdmCommand() string {
+	return strings.Join([]string{"java", "-Dbulkload.log=WARN", "-cp",
+		"'" + classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")) + "'", "Adm"}, " ")
+}

@@ -1,0 +1,27 @@
+// Package testcluster starts a real HDFS, ZooKeeper and HBase on this machine for tests and for trying
+// things out: NameNode, DataNode, ZooKeeper, HMaster and HRegionServer, each a JVM of its own, so that
+// a test can kill, pause or restart exactly one of them.
+//
+// The jars come from testdata/cluster/pom.xml by Maven and are kept in the user's cache directory. What
+// a cluster writes (configuration, logs, data) is in one directory and is thrown away with it: a stopped
+// cluster cannot be started again with its data.
+//
+// Tests take the process-wide cluster:
+//
+//	func TestMain(m *testing.M) { testcluster.Main(m) }
+//
+//	func TestLoad(t *testing.T) {
+//		cluster := testcluster.Shared(t)
+//		admin := cluster.AdminT(t)
+//		…
+//	}
+//
+// or, when they do harm to it, one of their own by [Start]. A cluster that must outlive the command
+// (cmd/cluster up) is started with Options.Detached; everything else dies with the process that
+// started it, by whatever way that process ends.
+//
+// HDFS permissions are on. The daemons run as the user hbase, who is the HDFS superuser; /tmp is open to
+// all and /user/NAME is made for the user who starts the cluster.
+//
+// All methods may be called from several goroutines. Linux only.
+package testcluster

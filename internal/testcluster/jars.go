@@ -1,0 +1,251 @@
+package testcluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrToolchain says that java, javac or mvn is not there. The error text has the line that installs them.
+var ErrToolchain = errors.New("install with: apt-get install -y openjdk-17-jdk-headless maven")
+
+// EnvLib names the directory of jars, in place of the one in the user's cache. An absent directory is
+// filled by Maven.
+const EnvLib = "BULKLOAD_CLUSTER_LIB"
+
+const (
+	fetchTries = 4
+	firstPause = 2 * time.Second
+)
+
+// tool finds a program of the JDK or Maven: in JAVA_HOME first, where there is one, then in PATH.
+func tool(name string) (string, error) {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		path := filepath.Join(home, "bin", name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("test cluster needs %s, which is not in PATH: %w", name, ErrToolchain)
+	}
+	return path, nil
+}
+
+// sourceDir is testdata/cluster of the checkout that the working directory is in: go test runs in the
+// package's directory, go run wherever the user is.
+func sourceDir() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		candidate := filepath.Join(dir, "testdata", "cluster")
+		if _, err := os.Stat(filepath.Join(candidate, "pom.xml")); err == nil {
+			return candidate, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no testdata/cluster/pom.xml in %s or above it: run inside the checkout", start)
+		}
+	}
+}
+
+func cacheRoot() (string, error) {
+	dir := os.Getenv("XDG_CACHE_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("cache directory for the cluster's jars (set XDG_CACHE_HOME): %w", err)
+		}
+		dir = filepath.Join(home, ".cache")
+	}
+	dir = filepath.Join(dir, "bulkload", "cluster")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("cache directory for the cluster's jars: %w", err)
+	}
+	return dir, nil
+}
+
+// Jars is the directory of the cluster's jars, fetched by Maven when it is not there. Processes that
+// call it at the same time fetch once.
+func Jars(ctx context.Context) (string, error) {
+	src, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	pom := filepath.Join(src, "pom.xml")
+	lib := os.Getenv(EnvLib)
+	if lib == "" {
+		root, err := cacheRoot()
+		if err != nil {
+			return "", err
+		}
+		sum, err := contentHash(pom)
+		if err != nil {
+			return "", err
+		}
+		lib = filepath.Join(root, sum)
+	}
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part) })
+}
+
+// classes is the directory of the compiled Java tools.
+func classes(ctx context.Context, lib string) (string, error) {
+	src, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	sources, err := filepath.Glob(filepath.Join(src, "java", "*.java"))
+	if err != nil {
+		return "", err
+	}
+	if len(sources) == 0 {
+		return "", fmt.Errorf("no Java sources in %s: the checkout is incomplete", filepath.Join(src, "java"))
+	}
+	return compile(ctx, "classes", lib, sources)
+}
+
+// compile runs javac once for each content of the sources and each directory of jars, and gives the
+// directory of the classes.
+func compile(ctx context.Context, name, lib string, sources []string) (string, error) {
+	sum, err := contentHash(sources...)
+	if err != nil {
+		return "", err
+	}
+	root, err := cacheRoot()
+	if err != nil {
+		return "", err
+	}
+	libSum := sha256.Sum256([]byte(lib))
+	dir := filepath.Join(root, fmt.Sprintf("%s-%s-%x", name, sum, libSum[:4]))
+	return dir, fillOnce(ctx, dir, func(part string) error {
+		javac, err := tool("javac")
+		if err != nil {
+			return err
+		}
+		args := []string{"-nowarn", "-XDsuppressNotes", "-encoding", "UTF-8", "-cp", filepath.Join(lib, "*"), "-d", part}
+		return runTool(ctx, javac, append(args, sources...)...)
+	})
+}
+
+// fillOnce makes dir by fill, which is given an empty directory beside it. The rename at the end is what
+// makes it complete, and a lock file lets one process at a time work.
+func fillOnce(ctx context.Context, dir string, fill func(part string) error) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockFile(ctx, dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// Whoever left a part was killed: the lock is ours now.
+	part := dir + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	if err := os.Mkdir(part, 0o755); err != nil {
+		return err
+	}
+	if err := fill(part); err != nil {
+		return errors.Join(err, os.RemoveAll(part))
+	}
+	return os.Rename(part, dir)
+}
+
+func fetchJars(ctx context.Context, pom, dir string) error {
+	if _, err := tool("java"); err != nil {
+		return err
+	}
+	mvn, err := tool("mvn")
+	if err != nil {
+		return err
+	}
+	pause := firstPause
+	for try := 1; ; try++ {
+		err := runTool(ctx, mvn, "-q", "-B", "-f", pom, "dependency:copy-dependencies",
+			"-DincludeScope=runtime", "-DoutputDirectory="+dir)
+		if err == nil {
+			return nil
+		}
+		if try == fetchTries || ctx.Err() != nil {
+			return fmt.Errorf("fetch the cluster's jars, %d tries (is a Maven repository reachable?): %w", try, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+// runTool gives the end of the tool's output with its error.
+func runTool(ctx context.Context, path string, args ...string) error {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(path), err, lastLines(string(out), 30))
+	}
+	return nil
+}
+
+func contentHash(paths ...string) (string, error) {
+	h := sha256.New()
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", filepath.Base(path), len(data))
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// lockFile takes an exclusive lock, waiting for it as long as ctx lets it. The kernel gives the lock
+// back when the process dies.
+func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("wait for %s, which another process holds: %w", path, context.Cause(ctx))
+		case <-time.After(pollEvery):
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package testcluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options says what cluster to start. The zero value is one daemon of each role, on free ports, in a
+// temporary directory.
+type Options struct {
+	// Dir gets the cluster's configuration, logs and data. It must not hold a running cluster; what an
+	// earlier one left there is removed first. Default: a temporary directory, removed by Stop.
+	Dir string
+
+	// Port is the first of the consecutive TCP ports taken: five and three for each DataNode, one for
+	// each region server. Default: a free range.
+	Port int
+
+	// RegionServers is the number of region servers, at most 9. Default 1.
+	RegionServers int
+
+	// DataNodes is the number of DataNodes, at most 9; dfs.replication is the smaller of it and 3.
+	// Default 1.
+	DataNodes int
+
+	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,
+	// ZooKeeper 128, Master 384, RegionServer 1024.
+	HeapMB map[Role]int
+
+	// CoreSite, HDFSSite and HBaseSite are properties laid over those that the package writes.
+	CoreSite, HDFSSite, HBaseSite map[string]string
+
+	// StartTimeout bounds Start, downloads excluded, and each WaitReady whose context has no deadline.
+	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that.
+	StartTimeout time.Duration
+
+	// Detached puts the daemons in a session of their own and lets them outlive this process. Otherwise
+	// the kernel kills them when this process ends.
+	Detached bool
+
+	// Log gets what happens, at debug level and above. Default: nothing is logged.
+	Log *slog.Logger
+}
+
+const (
+	defaultStartTimeout = 2 * time.Minute
+	maxPerRole          = 9
+)
+
+var defaultHeapMB = map[Role]int{
+	NameNode:     256,
+	DataNode:     256,
+	ZooKeeper:    128,
+	Master:       384,
+	RegionServer: 1024,
+}
+
+func (o Options) withDefaults() Options {
+	o.RegionServers = max(o.RegionServers, 1)
+	o.DataNodes = max(o.DataNodes, 1)
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = defaultStartTimeout
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	heap := make(map[Role]int, len(defaultHeapMB))
+	for role, mb := range defaultHeapMB {
+		heap[role] = mb
+		if n := o.HeapMB[role]; n > 0 {
+			heap[role] = n
+		}
+	}
+	o.HeapMB = heap
+	return o
+}
+
+// Validate reports the first option that cannot be met.
+func (o Options) Validate() error {
+	if o.RegionServers > maxPerRole || o.DataNodes > maxPerRole {
+		return fmt.Errorf("test cluster: %d region servers and %d data nodes asked for, at most %d of each",
+			o.RegionServers, o.DataNodes, maxPerRole)
+	}
+	if o.Port < 0 || o.Port > 65535-portsNeeded(maxPerRole, maxPerRole) {
+		return fmt.Errorf("test cluster: first port %d leaves no room for a cluster's ports", o.Port)
+	}
+	if o.Detached && o.Dir == "" {
+		return errors.New("test cluster: a detached cluster needs Options.Dir, else nothing finds it again")
+	}
+	for role := range o.HeapMB {
+		if _, ok := defaultHeapMB[role.base()]; !ok || role != role.base() {
+			return fmt.Errorf("test cluster: heap given for %q, which is no role", role)
+		}
+	}
+	return nil
+}

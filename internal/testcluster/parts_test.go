@@ -1,0 +1,262 @@
+package testcluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+)
+
+func TestToolMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv(EnvLib, "")
+	_, err := Start(t.Context(), Options{})
+	if !errors.Is(err, ErrToolchain) || !strings.Contains(err.Error(), "apt-get install -y openjdk-17-jdk-headless maven") {
+		t.Errorf("without java and mvn: %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for name, o := range map[string]Options{
+		"too many servers":      {RegionServers: 10},
+		"port too high":         {Port: 65530},
+		"detached without dir":  {Detached: true},
+		"heap of an odd role":   {HeapMB: map[Role]int{"yarn": 100}},
+		"heap of a second role": {HeapMB: map[Role]int{RegionServer.Nth(2): 100}},
+	} {
+		if o.Validate() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if err := (Options{}).Validate(); err != nil {
+		t.Errorf("zero value: %v", err)
+	}
+}
+
+// A directory that is there is complete, whatever happened on the way, and is made once.
+func TestFillOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "lib")
+	broken := errors.New("connection lost")
+	err := fillOnce(t.Context(), dir, func(part string) error {
+		return errors.Join(os.WriteFile(filepath.Join(part, "half"), nil, 0o644), broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the directory is there after a failure: %v", err)
+	}
+	// What a killed process leaves.
+	if err := os.MkdirAll(dir+".part", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir+".part", "old"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var fills atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			err := fillOnce(t.Context(), dir, func(part string) error {
+				fills.Add(1)
+				return os.WriteFile(filepath.Join(part, "jar"), nil, 0o644)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "jar")); err != nil {
+				t.Errorf("not complete when returned: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := fills.Load(); n != 1 {
+		t.Errorf("filled %d times", n)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "old")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what a killed process left is in: %v", err)
+	}
+}
+
+func TestLockFileGivesUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lockFile(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := lockFile(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("a lock that is held: %v", err)
+	}
+	unlock()
+	again, err := lockFile(ctx, path)
+	if err != nil {
+		t.Fatalf("a lock that is free: %v", err)
+	}
+	again()
+}
+
+func TestPorts(t *testing.T) {
+	p, err := pickPorts(0, 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	all := append([]int{p.NameNode, p.NameNodeHTTP, p.ZooKeeper, p.Master}, p.RegionServer...)
+	for _, d := range p.DataNode {
+		all = append(all, d.Data, d.IPC, d.HTTP)
+	}
+	for _, port := range all {
+		if seen[port] {
+			t.Errorf("port %d twice", port)
+		}
+		seen[port] = true
+	}
+	if len(seen) != portsNeeded(3, 2) {
+		t.Errorf("%d ports, %d counted", len(seen), portsNeeded(3, 2))
+	}
+	l, err := net.Listen("tcp4", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken := l.Addr().(*net.TCPAddr).Port
+	if _, err := pickPorts(taken, 1, 1); err == nil {
+		t.Error("a taken port is given")
+	}
+}
+
+func TestSiteXML(t *testing.T) {
+	text := siteXML(map[string]string{"a": "1", "b": "2"}, map[string]string{"b": "<&>", "c": "3"})
+	var conf struct {
+		Property []struct {
+			Name  string `xml:"name"`
+			Value string `xml:"value"`
+		} `xml:"property"`
+	}
+	if err := xml.Unmarshal([]byte(text), &conf); err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, p := range conf.Property {
+		got.WriteString(p.Name + "=" + p.Value + " ")
+	}
+	if got.String() != "a=1 b=<&> c=3 " {
+		t.Errorf("properties %s", got.String())
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	me, err := identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !me.alive() {
+		t.Error("this process is not alive")
+	}
+	for name, other := range map[string]identity{
+		"pid used again": {Pid: me.Pid, StartTicks: me.StartTicks + 1, Boot: me.Boot},
+		"before a boot":  {Pid: me.Pid, StartTicks: me.StartTicks, Boot: "another"},
+		"none":           {},
+	} {
+		if other.alive() {
+			t.Errorf("%s: alive", name)
+		}
+		if err := other.signal(0); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("%s: signalled, %v", name, err)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("12 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"))
+	f.Add([]byte("12 (java) Z"))
+	f.Add([]byte(")"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, state, err := parseStat(data); err == nil && state == 0 {
+			t.Error("no state and no error")
+		}
+	})
+}
+
+func TestParseStat(t *testing.T) {
+	ticks, state, err := parseStat([]byte("12 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"))
+	if ticks != 4711 || state != 'S' || err != nil {
+		t.Errorf("%d %c %v", ticks, state, err)
+	}
+}
+
+func TestEscape(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s") + rapid.StringMatching(`[\\\t\n\rtnr]*`).Draw(t, "hard")
+		e := escape.Replace(s)
+		if strings.ContainsAny(e, "\t\n\r") {
+			t.Fatalf("%q keeps a separator", e)
+		}
+		if got := unescape.Replace(e); got != s {
+			t.Fatalf("%q comes back as %q", s, got)
+		}
+	})
+}
+
+func FuzzEachField(f *testing.F) {
+	f.Add(protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 7))
+	f.Add(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("x")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		eachField(data, func(_ protowire.Number, _ uint64, field []byte) {
+			if !bytes.Contains(data, field) {
+				t.Error("a field is not part of the message")
+			}
+		})
+	})
+}
+
+func TestRole(t *testing.T) {
+	if RegionServer.Nth(1) != RegionServer || RegionServer.Nth(3) != "regionserver-3" {
+		t.Error(RegionServer.Nth(3))
+	}
+	if r := DataNode.Nth(3); r.base() != DataNode || r.index() != 2 || DataNode.index() != 0 {
+		t.Errorf("%s: %s %d", r, r.base(), r.index())
+	}
+}
+
+func TestOracle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a JVM")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "hfile")
+	// base64 of row, f, q; timestamp; type; base64 of value.
+	cell := "cm93\tZg==\tcQ==\t7\tPut\tdmFsdWU="
+	_, err := OracleInput(t.Context(), strings.NewReader(cell+"\n"), "write", file, "--compression", "SNAPPY", "--encoding", "FAST_DIFF", "--bloom", "ROW")
+	if errors.Is(err, ErrNoOracle) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Oracle(t.Context(), "cells", file)
+	if err != nil || strings.TrimSpace(out) != cell {
+		t.Errorf("cells %q, %v", out, err)
+	}
+	if err := os.WriteFile(file, []byte("not an hfile"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := Oracle(t.Context(), "cells", file); err == nil {
+		t.Errorf("cells of no hfile: %q", out)
+	}
+}

@@ -1,0 +1,84 @@
+package testcluster
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports are the TCP ports of one cluster, all on localhost.
+type Ports struct {
+	NameNode     int            `json:"namenode"`
+	NameNodeHTTP int            `json:"namenode_http"`
+	ZooKeeper    int            `json:"zookeeper"`
+	Master       int            `json:"master"`
+	DataNode     []DataNodePort `json:"datanode"`
+	RegionServer []int          `json:"regionserver"`
+}
+
+// DataNodePort are the ports of one DataNode.
+type DataNodePort struct {
+	Data int `json:"data"`
+	IPC  int `json:"ipc"`
+	HTTP int `json:"http"`
+}
+
+func portsNeeded(dataNodes, regionServers int) int { return 4 + 3*dataNodes + regionServers }
+
+func portsFrom(first, dataNodes, regionServers int) Ports {
+	next := first
+	take := func() int { next++; return next - 1 }
+	p := Ports{NameNode: take(), NameNodeHTTP: take(), ZooKeeper: take(), Master: take()}
+	for range dataNodes {
+		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
+	}
+	for range regionServers {
+		p.RegionServer = append(p.RegionServer, take())
+	}
+	return p
+}
+
+// Free ports are looked for below 32768, where Linux starts to hand out ports to outgoing connections:
+// no client can take one between the look and the daemon's start, only another cluster, and two that
+// start together hardly draw the same of some thousand places.
+const (
+	lowestFreePort  = 12000
+	highestFreePort = 32000
+)
+
+func pickPorts(first, dataNodes, regionServers int) (Ports, error) {
+	n := portsNeeded(dataNodes, regionServers)
+	if first > 0 {
+		for port := first; port < first+n; port++ {
+			if err := portFree(port); err != nil {
+				return Ports{}, fmt.Errorf("test cluster port %d of %d..%d is taken (choose another first port): %w",
+					port, first, first+n-1, err)
+			}
+		}
+		return portsFrom(first, dataNodes, regionServers), nil
+	}
+	var last error
+tries:
+	for range 200 {
+		first := lowestFreePort + rand.IntN(highestFreePort-lowestFreePort-n)
+		for port := first; port < first+n; port++ {
+			if last = portFree(port); last != nil {
+				continue tries
+			}
+		}
+		return portsFrom(first, dataNodes, regionServers), nil
+	}
+	return Ports{}, fmt.Errorf("no %d consecutive free ports between %d and %d: %w", n, lowestFreePort, highestFreePort, last)
+}
+
+func portFree(port int) error {
+	l, err := net.Listen("tcp4", ":"+strconv.Itoa(port))
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	return l.Close()
+}
+
+func local(port int) string { return "localhost:" + strconv.Itoa(port) }

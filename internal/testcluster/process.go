@@ -1,0 +1,167 @@
+package testcluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// pollEvery is the pause between two looks at a thing that gives no signal.
+const pollEvery = 100 * time.Millisecond
+
+// identity tells one process from a later one that got the same pid.
+type identity struct {
+	Pid int `json:"pid"`
+	// StartTicks is the start time since boot, field 22 of /proc/PID/stat.
+	StartTicks uint64 `json:"start_ticks"`
+	// Boot is the kernel's boot id: ticks count from a boot.
+	Boot string `json:"boot"`
+}
+
+func identify(pid int) (identity, error) {
+	ticks, _, err := processStat(pid)
+	if err != nil {
+		return identity{}, err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return identity{}, err
+	}
+	return identity{Pid: pid, StartTicks: ticks, Boot: strings.TrimSpace(string(boot))}, nil
+}
+
+// alive is false for a zombie too: it holds nothing any more.
+func (id identity) alive() bool {
+	if id.Pid <= 0 {
+		return false
+	}
+	now, err := identify(id.Pid)
+	if err != nil || now != id {
+		return false
+	}
+	_, state, err := processStat(id.Pid)
+	return err == nil && state != 'Z' && state != 'X'
+}
+
+// signal reaches exactly this process or none: the handle is taken first, then the identity compared,
+// so that a pid used again in between is never hit.
+func (id identity) signal(sig syscall.Signal) error {
+	p, err := os.FindProcess(id.Pid)
+	if err != nil {
+		return os.ErrProcessDone
+	}
+	defer p.Release()
+	if !id.alive() {
+		return os.ErrProcessDone
+	}
+	return p.Signal(sig)
+}
+
+// wait returns when the process is gone.
+func (id identity) wait(ctx context.Context) error {
+	for id.alive() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process %d still runs: %w", id.Pid, context.Cause(ctx))
+		case <-time.After(pollEvery / 10):
+		}
+	}
+	return nil
+}
+
+func processStat(pid int) (startTicks uint64, state byte, err error) {
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return 0, 0, os.ErrProcessDone
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	startTicks, state, err = parseStat(data)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return startTicks, state, nil
+}
+
+// parseStat takes fields 3 and 22 of /proc/PID/stat.
+func parseStat(data []byte) (startTicks uint64, state byte, err error) {
+	// The second field is the program's name in parentheses, which may hold spaces and parentheses.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 20 {
+		return 0, 0, fmt.Errorf("%d fields after the name, 20 needed", len(fields))
+	}
+	startTicks, err = strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0, 0, fmt.Errorf("start time: %w", err)
+	}
+	return startTicks, fields[0][0], nil
+}
+
+// spawner starts processes from one OS thread that lives until close: PR_SET_PDEATHSIG, which has the
+// kernel kill them when this process ends, fires at the end of the thread that forked, not of the
+// process.
+type spawner struct {
+	requests chan func()
+	done     chan struct{}
+}
+
+func newSpawner() *spawner {
+	s := &spawner{requests: make(chan func()), done: make(chan struct{})}
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for {
+			select {
+			case f := <-s.requests:
+				f()
+			case <-s.done:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// start is cmd.Start with a process group of its own and the death of this process as a SIGKILL.
+func (s *spawner) start(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	result := make(chan error, 1)
+	select {
+	case s.requests <- func() { result <- cmd.Start() }:
+		return <-result
+	case <-s.done:
+		return errStopped
+	}
+}
+
+func (s *spawner) close() { close(s.done) }
+
+// output runs a command to its end and gives its standard output. A nil stdin is empty.
+func (s *spawner) output(ctx context.Context, stdin io.Reader, argv, env []string) (string, error) {
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, stdin, &stdout, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	if err := s.start(cmd); err != nil {
+		return "", err
+	}
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, context.Cause(ctx))
+		}
+		return stdout.String(), fmt.Errorf("%w\n%s", err, lastLines(stderr.String(), logTail))
+	}
+	return stdout.String(), nil
+}

@@ -1,0 +1,237 @@
+package testcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// probe asks once whether a role serves. The error is what is still missing.
+func (c *Cluster) probe(ctx context.Context, role Role) error {
+	switch role.base() {
+	case NameNode:
+		return c.probeNameNode(ctx)
+	case DataNode:
+		return c.probeDataNode(ctx, role)
+	case ZooKeeper:
+		return c.probeZooKeeper(ctx)
+	case Master:
+		return c.probeMaster(ctx)
+	case RegionServer:
+		return c.probeRegionServer(ctx, role)
+	}
+	return fmt.Errorf("no role %q", role)
+}
+
+func (c *Cluster) probeNameNode(ctx context.Context) error {
+	var b struct{ FSState string }
+	if err := jmx(ctx, c.state.Ports.NameNodeHTTP, "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
+		return err
+	}
+	if b.FSState != "Operational" {
+		return fmt.Errorf("hdfs is in state %q", b.FSState)
+	}
+	return nil
+}
+
+// probeDataNode asks the DataNode itself, since the NameNode goes on calling one alive that died less
+// than 14 s ago, and then the NameNode, for the number alive.
+func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
+	var own struct{ BPServiceActorInfo string }
+	if err := jmx(ctx, c.state.Ports.DataNode[role.index()].HTTP, "Hadoop:service=DataNode,name=DataNodeInfo", &own); err != nil {
+		return err
+	}
+	var actors []struct{ ActorState string }
+	if err := json.Unmarshal([]byte(own.BPServiceActorInfo), &actors); err != nil {
+		return fmt.Errorf("state of %s: %w", role, err)
+	}
+	if len(actors) == 0 || actors[0].ActorState != "RUNNING" {
+		return errors.New("not yet registered with the namenode")
+	}
+	var b struct{ NumLiveDataNodes int }
+	if err := jmx(ctx, c.state.Ports.NameNodeHTTP, "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
+		return err
+	}
+	if want := c.runningOf(DataNode); b.NumLiveDataNodes < want {
+		return fmt.Errorf("%d of %d datanodes live", b.NumLiveDataNodes, want)
+	}
+	return nil
+}
+
+func (c *Cluster) probeZooKeeper(ctx context.Context) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp4", local(c.state.Ports.ZooKeeper))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, 4096))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(answer), "Mode:") {
+		return fmt.Errorf("zookeeper answers %q", firstLine(string(answer)))
+	}
+	return nil
+}
+
+// probeMaster asks for the namespaces, which HMaster.getNamespaces answers only when the master is
+// initialised: hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
+func (c *Cluster) probeMaster(ctx context.Context) error {
+	return call(ctx, c.state.Ports.Master, "MasterService", "ListNamespaceDescriptors", &emptypb.Empty{}, &emptypb.Empty{})
+}
+
+func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
+	// A master that is not initialised answers what follows with a NullPointerException and a long log.
+	if err := c.probeMaster(ctx); err != nil {
+		return fmt.Errorf("the master: %w", err)
+	}
+	var status pb.GetClusterStatusResponse
+	if err := call(ctx, c.state.Ports.Master, "MasterService", "GetClusterStatus", &pb.GetClusterStatusRequest{}, &status); err != nil {
+		return err
+	}
+	live := status.GetClusterStatus().GetLiveServers()
+	c.mu.Lock()
+	started := c.state.Daemons[role].StartedMS
+	c.mu.Unlock()
+	port := uint32(c.state.Ports.RegionServer[role.index()])
+	known := slices.ContainsFunc(live, func(s *pb.LiveServerInfo) bool {
+		return s.GetServer().GetPort() == port && int64(s.GetServer().GetStartCode()) >= started
+	})
+	if !known {
+		return errors.New("not yet reported to the master")
+	}
+	if want := c.runningOf(RegionServer); len(live) != want {
+		return fmt.Errorf("the master counts %d live region servers, %d run", len(live), want)
+	}
+	if n, err := c.crashProcedures(ctx); err != nil || n > 0 {
+		return errors.Join(err, fmt.Errorf("%d server crash procedures run", n))
+	}
+	return c.probeMeta(ctx)
+}
+
+// crashProcedures counts the region server deaths that the master is still working off. The messages
+// are read field by field, since gohbase's go back to HBase 1: GetProceduresResponse has the procedures
+// in field 1, Procedure has class_name in field 1 and state in field 6, where ROLLEDBACK is 5 and
+// SUCCESS is 6 (Master.proto and Procedure.proto of HBase 2.6.4).
+func (c *Cluster) crashProcedures(ctx context.Context) (int, error) {
+	var response emptypb.Empty
+	if err := call(ctx, c.state.Ports.Master, "MasterService", "GetProcedures", &emptypb.Empty{}, &response); err != nil {
+		return 0, err
+	}
+	count := 0
+	var inner error
+	err := eachField(response.ProtoReflect().GetUnknown(), func(field protowire.Number, _ uint64, procedure []byte) {
+		if field != 1 {
+			return
+		}
+		var class string
+		var state uint64
+		err := eachField(procedure, func(field protowire.Number, number uint64, data []byte) {
+			switch field {
+			case 1:
+				class = string(data)
+			case 6:
+				state = number
+			}
+		})
+		inner = errors.Join(inner, err)
+		if strings.HasSuffix(class, ".ServerCrashProcedure") && state != 5 && state != 6 {
+			count++
+		}
+	})
+	if err := errors.Join(err, inner); err != nil {
+		return 0, fmt.Errorf("answer to GetProcedures: %w", err)
+	}
+	return count, nil
+}
+
+// eachField calls visit for every field of an encoded message, with its number or its bytes.
+func eachField(message []byte, visit func(field protowire.Number, number uint64, data []byte)) error {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		var number uint64
+		var data []byte
+		switch kind {
+		case protowire.VarintType:
+			number, n = protowire.ConsumeVarint(message)
+		case protowire.BytesType:
+			data, n = protowire.ConsumeBytes(message)
+		default:
+			n = protowire.ConsumeFieldValue(field, kind, message)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		visit(field, number, data)
+		message = message[n:]
+	}
+	return nil
+}
+
+// probeMeta reads from hbase:meta on the region servers; one must have it open.
+func (c *Cluster) probeMeta(ctx context.Context) error {
+	request := &pb.GetRequest{
+		Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: []byte("hbase:meta,,1")},
+		Get:    &pb.Get{Row: []byte("hbase:namespace"), ExistenceOnly: proto.Bool(true)},
+	}
+	var all error
+	for _, port := range c.state.Ports.RegionServer {
+		err := call(ctx, port, "ClientService", "Get", request, &pb.GetResponse{})
+		if err == nil {
+			return nil
+		}
+		all = errors.Join(all, err)
+	}
+	return fmt.Errorf("hbase:meta: %w", all)
+}
+
+// jmx reads one bean from a Hadoop daemon's /jmx into out.
+func jmx(ctx context.Context, port int, bean string, out any) error {
+	u := url.URL{Scheme: "http", Host: local(port), Path: "/jmx", RawQuery: url.Values{"qry": {bean}}.Encode()}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", u.String(), response.Status)
+	}
+	var answer struct{ Beans []json.RawMessage }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("%s: %w", u.String(), err)
+	}
+	if len(answer.Beans) == 0 {
+		return fmt.Errorf("%s: no such bean yet", u.String())
+	}
+	return json.Unmarshal(answer.Beans[0], out)
+}

@@ -1,0 +1,56 @@
+package testcluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Role names one daemon of a cluster. The first of each kind has the plain name, the further ones a
+// number: "regionserver", "regionserver-2".
+type Role string
+
+// The roles that every cluster has.
+const (
+	NameNode     Role = "namenode"
+	DataNode     Role = "datanode"
+	ZooKeeper    Role = "zookeeper"
+	Master       Role = "master"
+	RegionServer Role = "regionserver"
+)
+
+// Nth is the role of the n-th daemon of r's kind, counted from 1.
+func (r Role) Nth(n int) Role {
+	if n <= 1 {
+		return r.base()
+	}
+	return Role(fmt.Sprintf("%s-%d", r.base(), n))
+}
+
+func (r Role) base() Role {
+	name, _, _ := strings.Cut(string(r), "-")
+	return Role(name)
+}
+
+// index counts from 0.
+func (r Role) index() int {
+	_, number, ok := strings.Cut(string(r), "-")
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(number)
+	return n - 1
+}
+
+// startOrder is the order in which the daemons need each other. Stop goes the other way.
+func startOrder(dataNodes, regionServers int) []Role {
+	roles := []Role{NameNode, ZooKeeper}
+	for i := range dataNodes {
+		roles = append(roles, DataNode.Nth(i+1))
+	}
+	roles = append(roles, Master)
+	for i := range regionServers {
+		roles = append(roles, RegionServer.Nth(i+1))
+	}
+	return roles
+}

@@ -1,0 +1,66 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+const temporaryPrefix = "bulkload-testcluster-"
+
+// temporaryDir makes a directory for a cluster of this process. A lock file in it, held until unlock or
+// the end of this process, tells that it is in use. Directories of dead owners are removed first.
+func temporaryDir(ctx context.Context, log *slog.Logger) (dir string, unlock func(), err error) {
+	prefix := temporaryPrefix + strconv.Itoa(os.Getuid()) + "-"
+	// One process at a time makes or sweeps, so that no directory is seen before its lock is held.
+	done, err := lockFile(ctx, filepath.Join(os.TempDir(), prefix+"lock"))
+	if err != nil {
+		return "", nil, err
+	}
+	defer done()
+	old, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"[0-9]*"))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, stale := range old {
+		removeStale(ctx, stale, log)
+	}
+	dir, err = os.MkdirTemp("", prefix)
+	if err != nil {
+		return "", nil, err
+	}
+	unlock, err = lockFile(ctx, filepath.Join(dir, "owner.lock"))
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, unlock, nil
+}
+
+// removeStale removes a directory whose owner is dead. The kernel has killed its daemons; one that it
+// might have missed is killed by its recorded identity.
+func removeStale(ctx context.Context, dir string, log *slog.Logger) {
+	free, cancel := context.WithTimeout(ctx, time.Nanosecond)
+	defer cancel()
+	unlock, err := lockFile(free, filepath.Join(dir, "owner.lock"))
+	if err != nil {
+		return // In use, or another user's.
+	}
+	defer unlock()
+	if s, err := readState(dir); err == nil {
+		var ids []identity
+		for _, role := range s.running() {
+			ids = append(ids, s.Daemons[role].identity)
+		}
+		if err := endProcesses(ctx, ids); err != nil {
+			log.WarnContext(ctx, "a dead test's daemons are left", "dir", dir, "error", err)
+			return
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		log.WarnContext(ctx, "a dead test's directory is left", "dir", dir, "error", err)
+	}
+}

@@ -1,0 +1,474 @@
+// Adm: what the tests ask of a cluster, done by HBase's own client. It is the judge: nothing of it is
+// shared with the Go code under test. "Adm help" lists the commands.
+//
+// Row keys and split points are written as HBase's shell writes them (Bytes.toBytesBinary: \x00 for a
+// byte that is no printable ASCII).
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.Cell;
+import org.apache.hadoop.hbase.HBaseConfiguration;
+import org.apache.hadoop.hbase.HRegionLocation;
+import org.apache.hadoop.hbase.NamespaceDescriptor;
+import org.apache.hadoop.hbase.NamespaceExistException;
+import org.apache.hadoop.hbase.RegionMetrics;
+import org.apache.hadoop.hbase.ServerName;
+import org.apache.hadoop.hbase.TableName;
+import org.apache.hadoop.hbase.client.Admin;
+import org.apache.hadoop.hbase.client.ColumnFamilyDescriptor;
+import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
+import org.apache.hadoop.hbase.client.Connection;
+import org.apache.hadoop.hbase.client.ConnectionFactory;
+import org.apache.hadoop.hbase.client.Get;
+import org.apache.hadoop.hbase.client.Put;
+import org.apache.hadoop.hbase.client.RegionInfo;
+import org.apache.hadoop.hbase.client.Result;
+import org.apache.hadoop.hbase.client.ResultScanner;
+import org.apache.hadoop.hbase.client.Scan;
+import org.apache.hadoop.hbase.client.Table;
+import org.apache.hadoop.hbase.client.TableDescriptor;
+import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.io.compress.Compression;
+import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
+import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.util.Bytes;
+
+public final class Adm {
+  private static final String HELP = String.join("\n",
+      "digest TABLE [FAMILY]            rows, cells and SHA-256 of a full scan",
+      "count TABLE                      rows",
+      "create TABLE [--splits a,b,c] [--splits-hex 00ff,...] [--family f,g] [--compression C] [--encoding E]",
+      "       [--bloom B] [--blocksize N] [--versions N] [--attribute K=V,...]   its namespace too",
+      "drop TABLE                       nothing happens when it is not there",
+      "truncate TABLE                   split points stay",
+      "exists TABLE                     true or false",
+      "split TABLE KEY                  waits until both daughters are open",
+      "merge TABLE KEY KEY              the regions that hold the two keys; waits",
+      "move TABLE KEY [HOST:PORT]       the region that holds the key; waits",
+      "regions TABLE                    encoded name, start, end, server; tabs between",
+      "describe TABLE",
+      "flush TABLE | major-compact TABLE (waits) | disable TABLE | enable TABLE",
+      "get TABLE ROW                    family:qualifier, timestamp, value; tabs between",
+      "scan TABLE [LIMIT]               row, family:qualifier, timestamp, value; tabs between",
+      "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
+      "servers                          live region servers",
+      "serve                            commands on standard input, one a line; tabs between words");
+
+  private final Connection connection;
+
+  private Adm(Connection connection) {
+    this.connection = connection;
+  }
+
+  public static void main(String[] args) throws Exception {
+    if (args.length == 0 || args[0].equals("help")) {
+      System.out.println(HELP);
+      System.exit(args.length == 0 ? 2 : 0);
+    }
+    Configuration conf = HBaseConfiguration.create();
+    try (Connection connection = ConnectionFactory.createConnection(conf)) {
+      Adm adm = new Adm(connection);
+      if (args[0].equals("serve")) {
+        adm.serve(System.in, System.out);
+        return;
+      }
+      System.out.println(adm.run(args));
+    } catch (Exception e) {
+      System.err.println(message(e));
+      System.exit(1);
+    }
+  }
+
+  // One request a line, words separated by tabs; one answer a line, "ok" or "error", a tab, text.
+  // \\, \t, \n and \r stand for themselves inside words and text.
+  private void serve(InputStream in, PrintStream out) throws IOException {
+    BufferedReader reader = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8));
+    PrintStream answers = new PrintStream(out, false, StandardCharsets.UTF_8);
+    answers.print("ok\tserving\n");
+    answers.flush();
+    for (String line; (line = reader.readLine()) != null;) {
+      String answer;
+      try {
+        answer = "ok\t" + escape(run(unescape(line)));
+      } catch (Exception e) {
+        answer = "error\t" + escape(message(e));
+      }
+      answers.print(answer + "\n");
+      answers.flush();
+    }
+  }
+
+  private static String message(Throwable e) {
+    StringBuilder b = new StringBuilder();
+    for (Throwable t = e; t != null && t != t.getCause(); t = t.getCause()) {
+      if (b.length() > 0) {
+        b.append(": ");
+      }
+      // A remote exception's message goes on with the server's stack.
+      String text = String.valueOf(t.getMessage()).split("\n\\s+at ", 2)[0];
+      b.append(t.getClass().getSimpleName()).append(' ').append(text.trim());
+    }
+    return b.toString();
+  }
+
+  private static String escape(String s) {
+    return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
+  }
+
+  private static String[] unescape(String line) {
+    String[] words = line.split("\t", -1);
+    for (int i = 0; i < words.length; i++) {
+      StringBuilder b = new StringBuilder();
+      String w = words[i];
+      for (int j = 0; j < w.length(); j++) {
+        char c = w.charAt(j);
+        if (c != '\\' || j + 1 == w.length()) {
+          b.append(c);
+          continue;
+        }
+        char d = w.charAt(++j);
+        b.append(d == 't' ? '\t' : d == 'n' ? '\n' : d == 'r' ? '\r' : d);
+      }
+      words[i] = b.toString();
+    }
+    return words;
+  }
+
+  private String run(String[] a) throws Exception {
+    if (a[0].equals("servers")) {
+      try (Admin admin = connection.getAdmin()) {
+        List<String> names = new ArrayList<>();
+        for (ServerName s : admin.getRegionServers()) {
+          names.add(s.toString());
+        }
+        Collections.sort(names);
+        return String.join("\n", names);
+      }
+    }
+    if (a.length < 2) {
+      throw new IllegalArgumentException("unknown command or no table: " + String.join(" ", a) + "\n" + HELP);
+    }
+    TableName table = TableName.valueOf(a[1]);
+    try (Admin admin = connection.getAdmin()) {
+      switch (a[0]) {
+        case "digest": return digest(table, a.length > 2 ? a[2] : null);
+        case "count": return count(table);
+        case "create": return create(admin, table, flags(a, 2));
+        case "drop": return drop(admin, table);
+        case "truncate":
+          if (admin.isTableEnabled(table)) {
+            admin.disableTable(table);
+          }
+          admin.truncateTable(table, true);
+          return "truncated " + table;
+        case "exists": return String.valueOf(admin.tableExists(table));
+        case "split": return split(admin, table, key(a, 2));
+        case "merge": return merge(admin, table, key(a, 2), key(a, 3));
+        case "move": return move(admin, table, key(a, 2), a.length > 3 ? a[3] : null);
+        case "regions": return regions(table);
+        case "describe": return admin.getDescriptor(table).toString();
+        case "flush":
+          admin.flush(table);
+          return "flushed " + table;
+        case "major-compact": return majorCompact(admin, table);
+        case "disable":
+          admin.disableTable(table);
+          return "disabled " + table;
+        case "enable":
+          admin.enableTable(table);
+          return "enabled " + table;
+        case "get": return get(table, key(a, 2));
+        case "scan": return scan(table, a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE);
+        case "put": return put(table, a);
+        default: throw new IllegalArgumentException("unknown command " + a[0] + "\n" + HELP);
+      }
+    }
+  }
+
+  private static byte[] key(String[] a, int i) {
+    if (a.length <= i) {
+      throw new IllegalArgumentException(a[0] + " needs " + i + " words after it");
+    }
+    return Bytes.toBytesBinary(a[i]);
+  }
+
+  private static Map<String, String> flags(String[] a, int from) {
+    List<String> known = Arrays.asList("splits", "splits-hex", "family", "compression", "encoding", "bloom",
+        "blocksize", "versions", "attribute");
+    Map<String, String> m = new HashMap<>();
+    for (int i = from; i < a.length; i += 2) {
+      if (!a[i].startsWith("--") || !known.contains(a[i].substring(2)) || i + 1 == a.length) {
+        throw new IllegalArgumentException("bad flag " + a[i] + "; known, each with a value: " + known);
+      }
+      m.put(a[i].substring(2), a[i + 1]);
+    }
+    return m;
+  }
+
+  // The bytes hashed are those of "gen -format digest": row 0 family 0 qualifier 0 value 1, cell by cell.
+  private String digest(TableName name, String family) throws Exception {
+    MessageDigest sha = MessageDigest.getInstance("SHA-256");
+    long rows = 0, cells = 0;
+    byte[] zero = {0}, one = {1};
+    Scan scan = new Scan().setCaching(2000).setCacheBlocks(false);
+    if (family != null) {
+      scan.addFamily(Bytes.toBytes(family));
+    }
+    try (Table t = connection.getTable(name); ResultScanner scanner = t.getScanner(scan)) {
+      for (Result r : scanner) {
+        rows++;
+        for (Cell c : r.rawCells()) {
+          cells++;
+          sha.update(c.getRowArray(), c.getRowOffset(), c.getRowLength());
+          sha.update(zero);
+          sha.update(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength());
+          sha.update(zero);
+          sha.update(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength());
+          sha.update(zero);
+          sha.update(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+          sha.update(one);
+        }
+      }
+    }
+    return String.format("rows=%d cells=%d sha256=%s", rows, cells, Bytes.toHex(sha.digest()));
+  }
+
+  private String count(TableName name) throws IOException {
+    long rows = 0;
+    Scan scan = new Scan().setCaching(2000).setCacheBlocks(false)
+        .setFilter(new org.apache.hadoop.hbase.filter.FirstKeyOnlyFilter());
+    try (Table t = connection.getTable(name); ResultScanner scanner = t.getScanner(scan)) {
+      for (Result r : scanner) {
+        rows++;
+      }
+    }
+    return String.valueOf(rows);
+  }
+
+  private String create(Admin admin, TableName name, Map<String, String> flags) throws IOException {
+    String namespace = name.getNamespaceAsString();
+    if (!namespace.equals(NamespaceDescriptor.DEFAULT_NAMESPACE_NAME_STR)) {
+      try {
+        admin.createNamespace(NamespaceDescriptor.create(namespace).build());
+      } catch (NamespaceExistException e) {
+        // As wanted.
+      }
+    }
+    TableDescriptorBuilder t = TableDescriptorBuilder.newBuilder(name);
+    for (String family : flags.getOrDefault("family", "f").split(",")) {
+      ColumnFamilyDescriptorBuilder f = ColumnFamilyDescriptorBuilder.newBuilder(Bytes.toBytesBinary(family));
+      if (flags.containsKey("compression")) {
+        f.setCompressionType(Compression.Algorithm.valueOf(flags.get("compression").toUpperCase()));
+      }
+      if (flags.containsKey("encoding")) {
+        f.setDataBlockEncoding(DataBlockEncoding.valueOf(flags.get("encoding").toUpperCase()));
+      }
+      if (flags.containsKey("bloom")) {
+        f.setBloomFilterType(BloomType.valueOf(flags.get("bloom").toUpperCase()));
+      }
+      if (flags.containsKey("blocksize")) {
+        f.setBlocksize(Integer.parseInt(flags.get("blocksize")));
+      }
+      if (flags.containsKey("versions")) {
+        f.setMaxVersions(Integer.parseInt(flags.get("versions")));
+      }
+      t.setColumnFamily(f.build());
+    }
+    if (flags.containsKey("attribute")) {
+      for (String kv : flags.get("attribute").split(",")) {
+        int eq = kv.indexOf('=');
+        t.setValue(kv.substring(0, eq), kv.substring(eq + 1));
+      }
+    }
+    List<byte[]> splits = new ArrayList<>();
+    for (String s : words(flags.get("splits"))) {
+      splits.add(Bytes.toBytesBinary(s));
+    }
+    for (String s : words(flags.get("splits-hex"))) {
+      splits.add(Bytes.fromHex(s));
+    }
+    if (splits.isEmpty()) {
+      admin.createTable(t.build());
+    } else {
+      admin.createTable(t.build(), splits.toArray(new byte[0][]));
+    }
+    return "created " + name + " with " + (splits.size() + 1) + " regions";
+  }
+
+  private static String[] words(String list) {
+    return list == null || list.isEmpty() ? new String[0] : list.split(",");
+  }
+
+  private static String drop(Admin admin, TableName name) throws IOException {
+    if (!admin.tableExists(name)) {
+      return "no table " + name;
+    }
+    if (admin.isTableEnabled(name)) {
+      admin.disableTable(name);
+    }
+    admin.deleteTable(name);
+    return "dropped " + name;
+  }
+
+  private RegionInfo region(TableName name, byte[] key) throws IOException {
+    return connection.getRegionLocator(name).getRegionLocation(key, true).getRegion();
+  }
+
+  private String split(Admin admin, TableName name, byte[] key) throws Exception {
+    int before = locations(name).size();
+    admin.splitRegionAsync(region(name, key).getRegionName(), key).get(60, TimeUnit.SECONDS);
+    waitFor("both halves of " + name + " open", () -> locations(name).size() > before && allOpen(name));
+    return "split " + name + " at " + Bytes.toStringBinary(key);
+  }
+
+  private String merge(Admin admin, TableName name, byte[] a, byte[] b) throws Exception {
+    int before = locations(name).size();
+    byte[][] two = {region(name, a).getEncodedNameAsBytes(), region(name, b).getEncodedNameAsBytes()};
+    admin.mergeRegionsAsync(two, false).get(60, TimeUnit.SECONDS);
+    waitFor("the merged region of " + name + " open", () -> locations(name).size() < before && allOpen(name));
+    return "merged two regions of " + name;
+  }
+
+  private String move(Admin admin, TableName name, byte[] key, String server) throws Exception {
+    RegionInfo r = region(name, key);
+    ServerName from = connection.getRegionLocator(name).getRegionLocation(key, true).getServerName();
+    ServerName to = null;
+    for (ServerName s : admin.getRegionServers()) {
+      if (server == null ? !s.equals(from) : s.getAddress().toString().equals(server)) {
+        to = s;
+      }
+    }
+    if (to == null) {
+      throw new IllegalArgumentException("no live region server " + (server == null ? "besides " + from : server));
+    }
+    admin.move(r.getEncodedNameAsBytes(), to);
+    ServerName target = to;
+    waitFor("the region open on " + to,
+        () -> target.equals(connection.getRegionLocator(name).getRegionLocation(key, true).getServerName()) && allOpen(name));
+    return "moved " + r.getEncodedName() + " to " + to;
+  }
+
+  private List<HRegionLocation> locations(TableName name) throws IOException {
+    connection.clearRegionLocationCache();
+    return connection.getRegionLocator(name).getAllRegionLocations();
+  }
+
+  // Meta names a server for a region only when it has been opened there; a read proves that it answers.
+  private boolean allOpen(TableName name) throws IOException {
+    try (Table t = connection.getTable(name)) {
+      for (HRegionLocation l : locations(name)) {
+        if (l.getServerName() == null) {
+          return false;
+        }
+        byte[] start = l.getRegion().getStartKey();
+        t.exists(new Get(start.length == 0 ? new byte[] {0} : start));
+      }
+    }
+    return true;
+  }
+
+  private static void waitFor(String what, Callable<Boolean> condition) throws Exception {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
+    while (!condition.call()) {
+      if (System.nanoTime() > deadline) {
+        throw new IOException("not within 120 s: " + what);
+      }
+      Thread.sleep(50);
+    }
+  }
+
+  private String regions(TableName name) throws IOException {
+    List<String> lines = new ArrayList<>();
+    for (HRegionLocation l : locations(name)) {
+      RegionInfo r = l.getRegion();
+      lines.add(String.join("\t", r.getEncodedName(), Bytes.toStringBinary(r.getStartKey()),
+          Bytes.toStringBinary(r.getEndKey()), String.valueOf(l.getServerName())));
+    }
+    return String.join("\n", lines);
+  }
+
+  private String majorCompact(Admin admin, TableName name) throws Exception {
+    admin.flush(name);
+    long asked = System.currentTimeMillis();
+    admin.majorCompact(name);
+    // The compaction state is NONE before the servers have queued the request as well as after it, so
+    // the files themselves are asked: all of a region come from a major compaction later than the request.
+    waitFor("major compaction of " + name, () -> {
+      for (ServerName s : admin.getRegionServers()) {
+        for (RegionMetrics m : admin.getRegionMetrics(s, name)) {
+          if (m.getStoreFileCount() > m.getStoreCount()
+              || m.getStoreFileCount() > 0 && m.getLastMajorCompactionTimestamp() < asked) {
+            return false;
+          }
+        }
+      }
+      return true;
+    });
+    return "compacted " + name;
+  }
+
+  private String get(TableName name, byte[] row) throws IOException {
+    try (Table t = connection.getTable(name)) {
+      List<String> lines = new ArrayList<>();
+      Result r = t.get(new Get(row).readAllVersions());
+      for (Cell c : r.isEmpty() ? new Cell[0] : r.rawCells()) {
+        lines.add(cell(c));
+      }
+      return String.join("\n", lines);
+    }
+  }
+
+  private String scan(TableName name, int limit) throws IOException {
+    List<String> lines = new ArrayList<>();
+    try (Table t = connection.getTable(name); ResultScanner scanner = t.getScanner(new Scan().setLimit(limit))) {
+      for (Result r : scanner) {
+        for (Cell c : r.rawCells()) {
+          lines.add(Bytes.toStringBinary(c.getRowArray(), c.getRowOffset(), c.getRowLength()) + "\t" + cell(c));
+        }
+      }
+    }
+    return String.join("\n", lines);
+  }
+
+  private static String cell(Cell c) {
+    return Bytes.toStringBinary(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength()) + ":"
+        + Bytes.toStringBinary(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength()) + "\t"
+        + c.getTimestamp() + "\t" + Bytes.toStringBinary(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+  }
+
+  private String put(TableName name, String[] a) throws IOException {
+    byte[] row = key(a, 2);
+    String column = a.length > 4 ? a[3] : "";
+    int colon = column.indexOf(':');
+    if (colon < 1) {
+      throw new IllegalArgumentException("put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]");
+    }
+    Put p = new Put(row);
+    byte[] family = Bytes.toBytesBinary(column.substring(0, colon));
+    byte[] qualifier = Bytes.toBytesBinary(column.substring(colon + 1));
+    byte[] value = a[4].getBytes(StandardCharsets.UTF_8);
+    if (a.length > 5) {
+      p.addColumn(family, qualifier, Long.parseLong(a[5]), value);
+    } else {
+      p.addColumn(family, qualifier, value);
+    }
+    try (Table t = connection.getTable(name)) {
+      t.put(p);
+    }
+    return "put " + a[2];
+  }
+}
