@@ -1,0 +1,265 @@
+package hdfsio
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Property is a configuration value and where it came from.
+type Property struct {
+	Value string // as written, ${…} not yet replaced
+	File  string // path of the file, or the name given to Set
+	final bool
+}
+
+// Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml and hbase-site.xml, later ones over earlier ones, except
+// where an earlier value is final. It is not changed while others read it.
+type Conf struct {
+	// Env looks up environment variables, for ${env.X}, HADOOP_USER_NAME and the like. Nil: the process's.
+	Env   func(string) (string, bool)
+	props map[string]Property
+	files []string
+}
+
+// LoadConf reads the configuration found through the environment: core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR,
+// then of HBASE_CONF_DIR, then hbase-site.xml of both. What does not exist is skipped, and without either variable the
+// configuration is empty. A nil env is the process's environment.
+func LoadConf(env func(string) (string, bool)) (*Conf, error) {
+	c := &Conf{Env: env}
+	var dirs []string
+	for _, name := range []string{"HADOOP_CONF_DIR", "HBASE_CONF_DIR"} {
+		dir, ok := c.env(name)
+		if !ok || dir == "" {
+			continue
+		}
+		if info, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("configuration directory of %s: %w", name, err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("configuration directory of %s: %s is not a directory", name, dir)
+		}
+		if dir = filepath.Clean(dir); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, file := range []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"} {
+		for _, dir := range dirs {
+			err := c.ReadFile(filepath.Join(dir, file))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// ReadFile adds the properties of one file.
+func (c *Conf) ReadFile(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := c.parse(name, text); err != nil {
+		return fmt.Errorf("configuration %s: %w", name, err)
+	}
+	c.files = append(c.files, name)
+	return nil
+}
+
+// Files are the files read, in order.
+func (c *Conf) Files() []string { return slices.Clone(c.files) }
+
+// Keys are the names of all properties, sorted.
+func (c *Conf) Keys() []string { return slices.Sorted(maps.Keys(c.props)) }
+
+// Set overrides a property; from says what for, such as a flag's name.
+func (c *Conf) Set(key, value, from string) {
+	if c.props == nil {
+		c.props = map[string]Property{}
+	}
+	c.props[key] = Property{Value: value, File: from, final: true}
+}
+
+// Lookup is a property as it was written, with its origin.
+func (c *Conf) Lookup(key string) (Property, bool) {
+	p, ok := c.props[key]
+	return p, ok
+}
+
+// Value is a property with ${name}, ${env.NAME}, ${env.NAME-default} and ${env.NAME:-default} replaced, or "" when it is not
+// set. As in Hadoop's Configuration a reference to what is not defined stays as it is.
+func (c *Conf) Value(key string) string {
+	return c.expand(c.props[key].Value)
+}
+
+// maxExpansions is Hadoop's bound (Configuration.MAX_SUBST), which also ends references that go in a circle.
+const maxExpansions = 20
+
+func (c *Conf) expand(s string) string {
+	for range maxExpansions {
+		// The innermost reference first: the last "${" before the first "}" that follows one.
+		end, start := 0, -1
+		for {
+			i := strings.IndexByte(s[end:], '}')
+			if i < 0 {
+				return s
+			}
+			end += i
+			if start = strings.LastIndex(s[:end], "${"); start >= 0 {
+				break
+			}
+			end++
+		}
+		value, ok := c.reference(s[start+2 : end])
+		if !ok {
+			return s
+		}
+		s = s[:start] + value + s[end+1:]
+	}
+	return s
+}
+
+func (c *Conf) reference(name string) (string, bool) {
+	if rest, ok := strings.CutPrefix(name, "env."); ok {
+		variable, fallback, has := strings.Cut(rest, "-")
+		variable, orEmpty := strings.CutSuffix(variable, ":")
+		value, set := c.env(variable)
+		switch {
+		case set && (value != "" || !orEmpty):
+			return value, true
+		default:
+			return fallback, has
+		}
+	}
+	if p, ok := c.props[name]; ok {
+		return p.Value, true
+	}
+	if name == "user.name" { // a Java system property that configurations like to use
+		user, err := unixUser()
+		return user, err == nil
+	}
+	return "", false
+}
+
+func (c *Conf) env(name string) (string, bool) {
+	if c.Env != nil {
+		return c.Env(name)
+	}
+	return os.LookupEnv(name)
+}
+
+// parse reads <configuration><property><name/><value/><final/></property>…</configuration>.
+func (c *Conf) parse(file string, text []byte) error {
+	if c.props == nil {
+		c.props = map[string]Property{}
+	}
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch start.Name.Local {
+		case "configuration":
+		case "property":
+			line, _ := d.InputPos()
+			var p struct {
+				Name  string  `xml:"name"`
+				Value *string `xml:"value"`
+				Final string  `xml:"final"`
+			}
+			if err := d.DecodeElement(&p, &start); err != nil {
+				return err
+			}
+			name := strings.TrimSpace(p.Name)
+			if name == "" {
+				return fmt.Errorf("line %d: a property without a name", line)
+			}
+			if p.Value == nil || c.props[name].final {
+				continue
+			}
+			c.props[name] = Property{
+				Value: strings.TrimSpace(*p.Value),
+				File:  file,
+				final: strings.TrimSpace(p.Final) == "true",
+			}
+		default:
+			line, _ := d.InputPos()
+			return fmt.Errorf("line %d: <%s> is not supported here: write the properties into the file itself", line, start.Name.Local)
+		}
+	}
+}
+
+// User is who the program acts as where nothing authenticates: HADOOP_USER_NAME, else the unix user.
+func (c *Conf) User() (string, error) {
+	if name, ok := c.env("HADOOP_USER_NAME"); ok && name != "" {
+		return name, nil
+	}
+	return unixUser()
+}
+
+func unixUser() (string, error) {
+	u, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("find the current user (set HADOOP_USER_NAME to name one): %w", err)
+	}
+	return u.Username, nil
+}
+
+// ErrKerberos is given where a configuration asks for Kerberos.
+var ErrKerberos = errors.New("kerberos authentication is not yet supported")
+
+// CheckAuthentication refuses a configuration whose clusters want Kerberos.
+func (c *Conf) CheckAuthentication() error {
+	for _, key := range []string{"hadoop.security.authentication", "hbase.security.authentication"} {
+		if value := c.Value(key); strings.EqualFold(value, "kerberos") {
+			return fmt.Errorf("%s = %s in %s: %w", key, value, c.props[key].File, ErrKerberos)
+		}
+	}
+	return nil
+}
+
+// Quorum is ZooKeeper's servers, host:port with commas, from hbase.zookeeper.quorum and
+// hbase.zookeeper.property.clientPort (2181 when absent). It is "" when no quorum is configured.
+func (c *Conf) Quorum() string {
+	port := c.Value("hbase.zookeeper.property.clientPort")
+	if port == "" {
+		port = "2181"
+	}
+	var hosts []string
+	for host := range strings.SplitSeq(c.Value("hbase.zookeeper.quorum"), ",") {
+		host = strings.TrimSpace(host)
+		if host == "" {
+			continue
+		}
+		if !strings.Contains(host, ":") {
+			host += ":" + port
+		}
+		hosts = append(hosts, host)
+	}
+	return strings.Join(hosts, ",")
+}
+
+// Znode is HBase's root in ZooKeeper, zookeeper.znode.parent or /hbase.
+func (c *Conf) Znode() string {
+	if root := c.Value("zookeeper.znode.parent"); root != "" {
+		return root
+	}
+	return "/hbase"
+}

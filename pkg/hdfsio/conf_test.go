@@ -1,0 +1,177 @@
+package hdfsio
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// confOf writes files (name → properties XML) into one directory and loads it with an environment.
+func confOf(t *testing.T, files map[string]string, env map[string]string) (*Conf, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, props := range files {
+		text := "<?xml version=\"1.0\"?>\n<configuration>" + props + "</configuration>"
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return LoadConf(func(name string) (string, bool) {
+		if name == "HADOOP_CONF_DIR" || name == "HBASE_CONF_DIR" {
+			return dir, true
+		}
+		v, ok := env[name]
+		return v, ok
+	})
+}
+
+func prop(name, value string) string {
+	return "<property><name>" + name + "</name><value>" + value + "</value></property>"
+}
+
+func TestConf(t *testing.T) {
+	c, err := confOf(t, map[string]string{
+		"core-site.xml": prop("a", "core") + prop("host", "h1") + prop("env", "${env.X}|${env.NONE}|${env.NONE-d}|${env.EMPTY:-e}|${env.EMPTY-f}") +
+			"<property><name>fixed</name><value>first</value><final>true</final></property>",
+		"hdfs-site.xml":  prop("a", "hdfs") + prop("url", "hdfs://${host}:${port}/x") + prop("port", "9000") + prop("fixed", "second"),
+		"hbase-site.xml": prop("a", " hbase ") + prop("loop", "${loop2}") + prop("loop2", "${loop}") + prop("nested", "${h${o}}") + prop("o", "ost"),
+	}, map[string]string{"X": "x", "EMPTY": ""})
+	must(t, err)
+	for key, want := range map[string]string{
+		"a": "hbase", "url": "hdfs://h1:9000/x", "fixed": "first", "nested": "h1", "none": "",
+		// One reference that cannot be replaced keeps those after it, as in Hadoop.
+		"env": "x|${env.NONE}|${env.NONE-d}|${env.EMPTY:-e}|${env.EMPTY-f}",
+	} {
+		if got := c.Value(key); got != want {
+			t.Errorf("%s = %q, want %q", key, got, want)
+		}
+	}
+	if got := c.expand("${env.NONE-d}|${env.EMPTY:-e}|${env.EMPTY-f}|${env.X}"); got != "d|e||x" {
+		t.Errorf("environment references: %q", got)
+	}
+	if got := c.Value("loop"); !strings.Contains(got, "${loop") {
+		t.Errorf("loop = %q", got)
+	}
+	if p, _ := c.Lookup("a"); filepath.Base(p.File) != "hbase-site.xml" {
+		t.Errorf("a comes from %s", p.File)
+	}
+	c.Set("a", "flag", "--zookeeper")
+	if p, _ := c.Lookup("a"); p.Value != "flag" || p.File != "--zookeeper" {
+		t.Errorf("a after Set: %+v", p)
+	}
+	if n := len(c.Files()); n != 3 {
+		t.Errorf("%d files", n)
+	}
+}
+
+func TestConfBad(t *testing.T) {
+	for name, props := range map[string]string{
+		"not xml": "<property><name>a", "no name": "<property><value>x</value></property>", "include": `<include href="x"/>`,
+	} {
+		if _, err := confOf(t, map[string]string{"core-site.xml": props}, nil); err == nil || !strings.Contains(err.Error(), "core-site.xml") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := LoadConf(func(name string) (string, bool) { return "/no/such/dir", name == "HADOOP_CONF_DIR" })
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
+		t.Errorf("missing directory: %v", err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	cwd, err := os.Getwd()
+	must(t, err)
+	c, err := confOf(t, map[string]string{
+		"core-site.xml": prop("fs.defaultFS", "hdfs://ns"),
+		"hdfs-site.xml": prop("dfs.nameservices", "ns,broken,half") + prop("dfs.ha.namenodes.ns", "a, b") +
+			prop("dfs.namenode.rpc-address.ns.a", "h1:9000") + prop("dfs.namenode.rpc-address.ns.b", "h2") +
+			prop("dfs.ha.namenodes.half", "a,b") + prop("dfs.namenode.rpc-address.half.a", "h1:9000"),
+	}, nil)
+	must(t, err)
+	ha := []string{"h1:9000", "h2:8020"}
+	for in, want := range map[string]Location{
+		"x/y":               {Scheme: "file", Path: filepath.Join(cwd, "x/y")},
+		"/x/../y":           {Scheme: "file", Path: "/y"},
+		"a:b":               {Scheme: "file", Path: filepath.Join(cwd, "a:b")},
+		"file:///x y":       {Scheme: "file", Path: "/x y"},
+		"file:/x":           {Scheme: "file", Path: "/x"},
+		"hdfs:///p":         {Scheme: "hdfs", Authority: "ns", Addresses: ha, Path: "/p"},
+		"hdfs:/p":           {Scheme: "hdfs", Authority: "ns", Addresses: ha, Path: "/p"},
+		"hdfs://ns/p/":      {Scheme: "hdfs", Authority: "ns", Addresses: ha, Path: "/p"},
+		"hdfs://ns":         {Scheme: "hdfs", Authority: "ns", Addresses: ha, Path: "/"},
+		"hdfs://h:99/a/../": {Scheme: "hdfs", Authority: "h:99", Addresses: []string{"h:99"}, Path: "/"},
+		"HDFS://h/a":        {Scheme: "hdfs", Authority: "h", Addresses: []string{"h:8020"}, Path: "/a"},
+	} {
+		got, err := c.Resolve(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", in, diff)
+		}
+	}
+	for in, word := range map[string]string{
+		"": "empty", "viewfs://c/x": "viewfs", "s3a://b/x": "s3a", "ftp://h/x": "ftp", "file://host/x": "three slashes",
+		"hdfs://broken/x": "broken", "hdfs://half/x": "half.b",
+	} {
+		if _, err := c.Resolve(in); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+	if _, err := (&Conf{}).Resolve("hdfs:///x"); err == nil || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
+		t.Errorf("no default file system: %v", err)
+	}
+	if got := must1(c.Resolve("hdfs://ns/a")).Join("b", "../c").URI(); got != "hdfs://ns/a/c" {
+		t.Errorf("join: %s", got)
+	}
+}
+
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestKerberosRefused(t *testing.T) {
+	c, err := confOf(t, map[string]string{
+		"core-site.xml": prop("fs.defaultFS", "hdfs://h") + prop("hadoop.security.authentication", "Kerberos"),
+	}, map[string]string{"HADOOP_USER_NAME": "me"})
+	must(t, err)
+	l, err := c.Resolve("hdfs:///x")
+	must(t, err)
+	if _, err := c.HDFSOptions(l, nil); !errors.Is(err, ErrKerberos) || !strings.Contains(err.Error(), "core-site.xml") {
+		t.Fatalf("kerberos: %v", err)
+	}
+	if u, err := c.User(); u != "me" || err != nil {
+		t.Fatalf("user: %q, %v", u, err)
+	}
+}
+
+func TestQuorum(t *testing.T) {
+	c := &Conf{}
+	if c.Quorum() != "" || c.Znode() != "/hbase" {
+		t.Fatalf("empty: %q, %q", c.Quorum(), c.Znode())
+	}
+	c.Set("hbase.zookeeper.quorum", "a, b:1 ,c", "test")
+	c.Set("hbase.zookeeper.property.clientPort", "99", "test")
+	if got := c.Quorum(); got != "a:99,b:1,c:99" {
+		t.Fatal(got)
+	}
+}
+
+// FuzzConf: no configuration text may panic or hang.
+func FuzzConf(f *testing.F) {
+	f.Add("<configuration>" + prop("a", "${b}") + prop("b", "${a}}${") + "</configuration>")
+	f.Add("<configuration><property><name>a</name><value>${env.X:-}</value></property></configuration>")
+	f.Fuzz(func(t *testing.T, text string) {
+		c := &Conf{Env: func(string) (string, bool) { return "", false }}
+		if c.parse("f", []byte(text)) != nil {
+			return
+		}
+		for _, key := range c.Keys() {
+			c.Value(key)
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package hdfsio
+
+import (
+	"context"
+	"io"
+	"io/fs"
+)
+
+// Op names an operation for fault injection.
+type Op string
+
+// The operations that a [Faulty] file system can let fail.
+const (
+	OpCreate    Op = "create"
+	OpWrite     Op = "write"
+	OpFinish    Op = "finish"
+	OpAbort     Op = "abort"
+	OpOpen      Op = "open"
+	OpRead      Op = "read"
+	OpReadAt    Op = "readat"
+	OpStat      Op = "stat"
+	OpReadDir   Op = "readdir"
+	OpRename    Op = "rename"
+	OpRemove    Op = "remove"
+	OpRemoveAll Op = "removeall"
+	OpMkdirAll  Op = "mkdirall"
+	OpChmod     Op = "chmod"
+)
+
+// Fault is a failure to inject.
+type Fault struct {
+	// Err is returned by the operation. On writes it is wrapped in a RewriteError unless it is one.
+	Err error
+	// After lets the operation happen first: the answer is lost, the effect is not.
+	After bool
+}
+
+// Faulty wraps a file system and lets operations fail as Inject decides.
+type Faulty struct {
+	FS FS
+	// Inject is asked before each operation: its name, the file, and the offset for reads and writes (0 for others). A nil
+	// answer lets it pass. It may be called by several goroutines.
+	Inject func(op Op, name string, offset int64) *Fault
+}
+
+var _ FS = (*Faulty)(nil)
+
+func (f *Faulty) do(op Op, name string, offset int64, act func() error) error {
+	var fault *Fault
+	if f.Inject != nil {
+		fault = f.Inject(op, name, offset)
+	}
+	if fault == nil {
+		return act()
+	}
+	if fault.After {
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	return fault.Err
+}
+
+// Create implements [FS].
+func (f *Faulty) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+	var w Writer
+	err := f.do(OpCreate, name, 0, func() (err error) {
+		w, err = f.FS.Create(ctx, name, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &faultyWriter{f: f, w: w, name: name}, nil
+}
+
+// Open implements [FS].
+func (f *Faulty) Open(ctx context.Context, name string) (fs.File, error) {
+	var file fs.File
+	err := f.do(OpOpen, name, 0, func() (err error) {
+		file, err = f.FS.Open(ctx, name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{File: file, f: f, name: name}, nil
+}
+
+// Stat implements [FS].
+func (f *Faulty) Stat(ctx context.Context, name string) (info fs.FileInfo, err error) {
+	err = f.do(OpStat, name, 0, func() (err error) {
+		info, err = f.FS.Stat(ctx, name)
+		return err
+	})
+	return info, err
+}
+
+// ReadDir implements [FS].
+func (f *Faulty) ReadDir(ctx context.Context, name string) (infos []fs.FileInfo, err error) {
+	err = f.do(OpReadDir, name, 0, func() (err error) {
+		infos, err = f.FS.ReadDir(ctx, name)
+		return err
+	})
+	return infos, err
+}
+
+// Rename implements [FS]. Inject sees the old name.
+func (f *Faulty) Rename(ctx context.Context, from, to string) error {
+	return f.do(OpRename, from, 0, func() error { return f.FS.Rename(ctx, from, to) })
+}
+
+// Remove implements [FS].
+func (f *Faulty) Remove(ctx context.Context, name string) error {
+	return f.do(OpRemove, name, 0, func() error { return f.FS.Remove(ctx, name) })
+}
+
+// RemoveAll implements [FS].
+func (f *Faulty) RemoveAll(ctx context.Context, name string) error {
+	return f.do(OpRemoveAll, name, 0, func() error { return f.FS.RemoveAll(ctx, name) })
+}
+
+// MkdirAll implements [FS].
+func (f *Faulty) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	return f.do(OpMkdirAll, name, 0, func() error { return f.FS.MkdirAll(ctx, name, perm) })
+}
+
+// Chmod implements [FS].
+func (f *Faulty) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	return f.do(OpChmod, name, 0, func() error { return f.FS.Chmod(ctx, name, perm) })
+}
+
+type faultyWriter struct {
+	f    *Faulty
+	w    Writer
+	name string
+	n    int64
+	err  error
+}
+
+func (w *faultyWriter) Write(p []byte) (n int, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	err = w.f.do(OpWrite, w.name, w.n, func() (err error) {
+		n, err = w.w.Write(p)
+		return err
+	})
+	w.n += int64(n)
+	return n, w.fail(err)
+}
+
+func (w *faultyWriter) Finish() error {
+	if w.err != nil {
+		return w.err
+	}
+	return w.fail(w.f.do(OpFinish, w.name, w.n, w.w.Finish))
+}
+
+func (w *faultyWriter) Abort() error { return w.f.do(OpAbort, w.name, w.n, w.w.Abort) }
+
+func (w *faultyWriter) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = err
+		if re, ok := err.(*RewriteError); !ok || re == nil {
+			w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
+		}
+	}
+	return w.err
+}
+
+type faultyFile struct {
+	fs.File
+	f    *Faulty
+	name string
+	n    int64
+}
+
+func (r *faultyFile) Read(p []byte) (n int, err error) {
+	err = r.f.do(OpRead, r.name, r.n, func() (err error) {
+		n, err = r.File.Read(p)
+		return err
+	})
+	r.n += int64(n)
+	return n, err
+}
+
+func (r *faultyFile) ReadAt(p []byte, off int64) (n int, err error) {
+	at, ok := r.File.(io.ReaderAt)
+	if !ok {
+		return 0, &fs.PathError{Op: "readat", Path: r.name, Err: fs.ErrInvalid}
+	}
+	err = r.f.do(OpReadAt, r.name, off, func() (err error) {
+		n, err = at.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,111 @@
+package hdfsio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// FS is a file system. The package documentation has the rules that all implementations keep.
+type FS interface {
+	// Create starts a new file. Its directory must exist. A name that exists already gives fs.ErrExist, here or, where two
+	// create it at once, from Finish of the later one. The context also bounds the life of the Writer: when it ends, so
+	// does the write.
+	Create(ctx context.Context, name string, o CreateOptions) (Writer, error)
+	// Open opens a file for reading. What it returns is also an io.ReaderAt whose ReadAt does not move the place of Read
+	// and may be called by several goroutines. The context bounds the life of the file.
+	Open(ctx context.Context, name string) (fs.File, error)
+	// Stat describes a file or directory.
+	Stat(ctx context.Context, name string) (fs.FileInfo, error)
+	// ReadDir lists a directory, sorted by name.
+	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
+	// Rename moves a file or a directory. An existing target gives fs.ErrExist; the target's directory must exist.
+	Rename(ctx context.Context, from, to string) error
+	// Remove removes a file or an empty directory.
+	Remove(ctx context.Context, name string) error
+	// RemoveAll removes a tree; a name that does not exist is no error.
+	RemoveAll(ctx context.Context, name string) error
+	// MkdirAll makes a directory and its parents with the given mode; those that exist keep theirs.
+	MkdirAll(ctx context.Context, name string, perm fs.FileMode) error
+	// Chmod sets the permission bits of a file or directory.
+	Chmod(ctx context.Context, name string, perm fs.FileMode) error
+}
+
+// Writer writes one new file. It belongs to one goroutine.
+type Writer interface {
+	io.Writer
+	// Finish makes the file complete and durable and checks its length. After an error the file must be written again.
+	Finish() error
+	// Abort gives the file up and removes what there is of it. After a Finish that returned nil it does nothing, so it can
+	// be deferred.
+	Abort() error
+}
+
+// CreateOptions say how a file is made.
+type CreateOptions struct {
+	// Perm is the exact mode of the file. Default 0644.
+	Perm fs.FileMode
+	// BlockSize in bytes is rounded up to whole checksum chunks (512 bytes). A file that fits one block needs no change of
+	// pipeline while it is written, which is the most fragile moment of an HDFS write: give at least the expected size.
+	// Only HDFS looks at it. Default: the server's.
+	BlockSize int64
+	// Replication is the number of copies. Only HDFS looks at it. Default: the server's.
+	Replication int
+}
+
+func (o CreateOptions) withDefaults() CreateOptions {
+	if o.Perm == 0 {
+		o.Perm = 0o644
+	}
+	return o
+}
+
+// ErrRewrite is matched by errors after which a file cannot be continued and has to be written again from its first byte.
+var ErrRewrite = errors.New("the file must be written again")
+
+// RewriteError is a failed write. The name may be left behind, empty or partial; write again under another name.
+type RewriteError struct {
+	Path   string
+	Offset int64 // bytes accepted before the failure
+	Err    error
+}
+
+func (e *RewriteError) Error() string {
+	return fmt.Sprintf("write %s at byte %d: %v (the file must be written again under a new name)", e.Path, e.Offset, e.Err)
+}
+
+func (e *RewriteError) Unwrap() error { return e.Err }
+
+// Is reports that the error is an ErrRewrite.
+func (e *RewriteError) Is(target error) bool { return target == ErrRewrite }
+
+// FileID is the identity of a file that a rename keeps: the inode number on HDFS and on unix disks. It is false when
+// the file system has none.
+func FileID(info fs.FileInfo) (uint64, bool) {
+	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {
+		return f.FileID()
+	}
+	return sysFileID(info.Sys())
+}
+
+// Owner is the owning user and group of a file, empty when the file system does not tell.
+func Owner(info fs.FileInfo) (user, group string) {
+	if f, ok := info.(interface {
+		Owner() string
+		OwnerGroup() string
+	}); ok {
+		return f.Owner(), f.OwnerGroup()
+	}
+	return "", ""
+}
+
+// cleanName refuses names that are not absolute, which would otherwise mean different files to different processes.
+func cleanName(op, name string) (string, error) {
+	if !path.IsAbs(name) {
+		return "", &fs.PathError{Op: op, Path: name, Err: errors.New("the path is not absolute")}
+	}
+	return path.Clean(name), nil
+}

@@ -1,0 +1,254 @@
+package hdfsio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// HDFSOptions say how to reach an HDFS.
+type HDFSOptions struct {
+	// Addresses are the NameNodes, host:port, tried in turn. Required. [Conf.HDFSOptions] fills it.
+	Addresses []string
+	// User is who acts. Required.
+	User string
+	// UseDatanodeHostname connects to DataNodes by host name in place of the address that the NameNode reports.
+	UseDatanodeHostname bool
+	// MaxIdle is how many NameNode connections are kept open for the next call. Default 4.
+	MaxIdle int
+	// DialTimeout bounds one TCP connect. Default 20 s.
+	DialTimeout time.Duration
+	// IOTimeout bounds every single read and write on a connection, thus the answer of a NameNode and the acknowledgement
+	// of a packet by a DataNode. Default 60 s.
+	IOTimeout time.Duration
+	// RetryTimeout is how long an operation that may be repeated is repeated while no NameNode can be reached or it is in
+	// safe mode. It should outlast a failover. Default 2 min.
+	RetryTimeout time.Duration
+	// CloseTimeout is how long Finish waits for the NameNode to hear of the last block from enough DataNodes. Default 2 min.
+	CloseTimeout time.Duration
+	// Log gets a line for each retry. Default: none.
+	Log *slog.Logger
+}
+
+func (o HDFSOptions) withDefaults() HDFSOptions {
+	o.MaxIdle = cmp.Or(o.MaxIdle, 4)
+	o.DialTimeout = cmp.Or(o.DialTimeout, 20*time.Second)
+	o.IOTimeout = cmp.Or(o.IOTimeout, time.Minute)
+	o.RetryTimeout = cmp.Or(o.RetryTimeout, 2*time.Minute)
+	o.CloseTimeout = cmp.Or(o.CloseTimeout, 2*time.Minute)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// HDFS is a Hadoop file system. A NameNode connection carries one call at a time, so each operation, open file and
+// unfinished file has a connection of its own while it lasts; idle ones are kept for the next.
+type HDFS struct {
+	o HDFSOptions
+
+	mu     sync.Mutex
+	free   []*session
+	first  int // index in Addresses to try first: the last one that answered
+	closed bool
+}
+
+var _ FS = (*HDFS)(nil)
+
+// NewHDFS makes a client. It does not connect. Close it after use.
+func NewHDFS(o HDFSOptions) (*HDFS, error) {
+	if len(o.Addresses) == 0 {
+		return nil, errors.New("hdfs: no NameNode address")
+	}
+	if o.User == "" {
+		return nil, errors.New("hdfs: no user")
+	}
+	return &HDFS{o: o.withDefaults()}, nil
+}
+
+// Close closes the idle connections; those in use are closed when their files are.
+func (h *HDFS) Close() error {
+	h.mu.Lock()
+	free := h.free
+	h.free, h.closed = nil, true
+	h.mu.Unlock()
+	for _, s := range free {
+		s.close()
+	}
+	return nil
+}
+
+// Stat implements [FS].
+func (h *HDFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	info, err := h.stat(ctx, "stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return info, nil
+}
+
+func (h *HDFS) stat(ctx context.Context, op, name string) (info hdfsInfo, err error) {
+	name, err = cleanName(op, name)
+	if err != nil {
+		return info, err
+	}
+	err = h.retry(ctx, op, name, func(c *hdfs.Client) error {
+		fi, err := c.Stat(name)
+		if err == nil {
+			info = newHDFSInfo(fi)
+		}
+		return err
+	})
+	return info, err
+}
+
+// ReadDir implements [FS].
+func (h *HDFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	info, err := h.stat(ctx, "readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	var infos []fs.FileInfo
+	err = h.retry(ctx, "readdir", name, func(c *hdfs.Client) error {
+		list, err := c.ReadDir(path.Clean(name))
+		infos = make([]fs.FileInfo, len(list))
+		for i, fi := range list {
+			infos[i] = newHDFSInfo(fi)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return cmp.Compare(a.Name(), b.Name()) })
+	return infos, nil
+}
+
+// Rename implements [FS]. When the answer is lost, the inode number tells whether the file has moved.
+func (h *HDFS) Rename(ctx context.Context, from, to string) error {
+	src, err := h.stat(ctx, "rename", from)
+	if err != nil {
+		return err
+	}
+	to, err = cleanName("rename", to)
+	if err != nil {
+		return err
+	}
+	id, _ := src.FileID()
+	from = path.Clean(from)
+	started := time.Now()
+	for attempt := 0; ; attempt++ {
+		dst, err := h.stat(ctx, "rename", to)
+		if err == nil {
+			if have, _ := dst.FileID(); attempt > 0 && have == id {
+				return nil // done by an attempt whose answer was lost
+			}
+			return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if attempt > 0 {
+			now, err := h.stat(ctx, "rename", from)
+			if err != nil {
+				return err
+			}
+			if have, _ := now.FileID(); have != id {
+				return &fs.PathError{Op: "rename", Path: from, Err: errors.New("replaced by another file while it was renamed")}
+			}
+		}
+		err = h.once(ctx, func(c *hdfs.Client) error { return c.Rename(from, to) })
+		if err == nil || !transient(err) {
+			return pathError("rename", from, err)
+		}
+		if err := h.pause(ctx, started, attempt, "rename", from, err); err != nil {
+			return err
+		}
+	}
+}
+
+// Remove implements [FS].
+func (h *HDFS) Remove(ctx context.Context, name string) error {
+	name, err := cleanName("remove", name)
+	if err != nil {
+		return err
+	}
+	tries := 0
+	err = h.retry(ctx, "remove", name, func(c *hdfs.Client) error {
+		tries++
+		return c.Remove(name)
+	})
+	if tries > 1 && errors.Is(err, fs.ErrNotExist) {
+		return nil // removed by an attempt whose answer was lost
+	}
+	return err
+}
+
+// RemoveAll implements [FS].
+func (h *HDFS) RemoveAll(ctx context.Context, name string) error {
+	name, err := cleanName("remove", name)
+	if err != nil {
+		return err
+	}
+	return h.retry(ctx, "remove", name, func(c *hdfs.Client) error { return c.RemoveAll(name) })
+}
+
+// MkdirAll implements [FS]. The NameNode adds user write and execute to parents that it has to make.
+func (h *HDFS) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	name, err := cleanName("mkdir", name)
+	if err != nil {
+		return err
+	}
+	err = h.retry(ctx, "mkdir", name, func(c *hdfs.Client) error { return c.MkdirAll(name, octal(perm)) })
+	if errors.Is(err, fs.ErrExist) {
+		// Another made it meanwhile, or it is a file.
+		if info, e := h.stat(ctx, "mkdir", name); e == nil && info.IsDir() {
+			return nil
+		}
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	return err
+}
+
+// Chmod implements [FS].
+func (h *HDFS) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	name, err := cleanName("chmod", name)
+	if err != nil {
+		return err
+	}
+	return h.retry(ctx, "chmod", name, func(c *hdfs.Client) error { return c.Chmod(name, octal(perm)) })
+}
+
+// checkTarget refuses directories in which this client cannot write right: it knows neither encryption zones (its bytes
+// would be stored plain, or refused) nor erasure coding.
+func (h *HDFS) checkTarget(ctx context.Context, name string) error {
+	dir := path.Dir(name)
+	info, err := h.stat(ctx, "create", dir)
+	if err != nil {
+		return err
+	}
+	status, ok := info.Sys().(*hdfs.FileStatus)
+	switch {
+	case !info.IsDir():
+		return &fs.PathError{Op: "create", Path: name, Err: syscall.ENOTDIR}
+	case ok && status.GetFileEncryptionInfo() != nil:
+		return fmt.Errorf("create %s: %s lies in an HDFS encryption zone, which is not supported: write outside of it", name, dir)
+	case ok && status.GetEcPolicy() != nil:
+		return fmt.Errorf("create %s: %s is erasure coded (%s), which is not supported: choose a replicated directory",
+			name, dir, status.GetEcPolicy().GetName())
+	}
+	return nil
+}

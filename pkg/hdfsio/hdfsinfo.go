@@ -1,0 +1,127 @@
+package hdfsio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// The special permission bits as HDFS and unix count them; Go keeps them elsewhere in fs.FileMode.
+const (
+	octalSticky = 0o1000
+	octalSetgid = 0o2000
+	octalSetuid = 0o4000
+)
+
+// octal is a mode as HDFS counts it. The client sends it as it is.
+func octal(mode fs.FileMode) os.FileMode {
+	bits := mode.Perm()
+	if mode&fs.ModeSticky != 0 {
+		bits |= octalSticky
+	}
+	return bits
+}
+
+// hdfsInfo is a file's description with the mode translated to Go's.
+type hdfsInfo struct {
+	*hdfs.FileInfo
+}
+
+func newHDFSInfo(fi os.FileInfo) hdfsInfo {
+	info, _ := fi.(*hdfs.FileInfo)
+	return hdfsInfo{info}
+}
+
+func (i hdfsInfo) Mode() fs.FileMode {
+	raw := i.FileInfo.Mode()
+	mode := raw.Perm() | raw&fs.ModeDir
+	if raw&octalSticky != 0 {
+		mode |= fs.ModeSticky
+	}
+	if raw&octalSetgid != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if raw&octalSetuid != 0 {
+		mode |= fs.ModeSetuid
+	}
+	return mode
+}
+
+// FileID is the inode number.
+func (i hdfsInfo) FileID() (uint64, bool) {
+	if st, ok := i.Sys().(*hdfs.FileStatus); ok {
+		return st.GetFileId(), st.FileId != nil
+	}
+	return 0, false
+}
+
+// Classes of NameNode exceptions that pass by themselves. While a NameNode is starting or failing over, the same call
+// succeeds later.
+var passing = []string{
+	"org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+	"org.apache.hadoop.ipc.RetriableException",
+	"org.apache.hadoop.ipc.StandbyException",
+	"org.apache.hadoop.ipc.ObserverRetryOnActiveException",
+}
+
+const (
+	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+	leaseExpired     = "org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException"
+)
+
+// javaClass is the exception that the NameNode answered with, or "".
+func javaClass(err error) string {
+	var remote hdfs.Error
+	if errors.As(err, &remote) {
+		return remote.Exception()
+	}
+	return ""
+}
+
+// answered says whether err is an answer of the NameNode: then the connection is good and the operation was decided.
+func answered(err error) bool {
+	return err == nil || javaClass(err) != "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY)
+}
+
+// transient says whether the same call may succeed later: no answer, or one that asks to come again.
+func transient(err error) bool {
+	if !answered(err) {
+		return true
+	}
+	class := javaClass(err)
+	for _, p := range passing {
+		if class == p {
+			return true
+		}
+	}
+	return false
+}
+
+// pathError gives an error the name of the file and the words of the NameNode. The client library keeps the exception's
+// class only.
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	var remote hdfs.Error
+	if errors.As(err, &remote) {
+		line, _, _ := strings.Cut(remote.Message(), "\n")
+		switch remote.Exception() {
+		case "org.apache.hadoop.security.AccessControlException":
+			err = fmt.Errorf("%w: %s", fs.ErrPermission, line)
+		default:
+			err = fmt.Errorf("%w: %s", err, line)
+		}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}

@@ -1,0 +1,191 @@
+package hdfsio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// readAttempts is how often a read is begun again without a byte of progress. Each attempt already tries every replica.
+const readAttempts = 6
+
+// Open implements [FS]. A read that fails is begun again where it stopped.
+func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
+	name, err := cleanName("open", name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := h.stat(ctx, "open", name)
+	if err != nil {
+		return nil, err
+	}
+	return &hdfsFile{
+		name: name, info: info,
+		seq: hdfsStream{h: h, ctx: ctx, name: name, info: info},
+		at:  hdfsStream{h: h, ctx: ctx, name: name, info: info},
+	}, nil
+}
+
+// hdfsFile has one stream for Read and one for ReadAt, each connected when first used.
+type hdfsFile struct {
+	name string
+	info hdfsInfo
+	seq  hdfsStream
+
+	mu sync.Mutex // guards at: the parallel ReadAts of one file take turns
+	at hdfsStream
+}
+
+func (f *hdfsFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+func (f *hdfsFile) Read(p []byte) (int, error) { return f.seq.read(p) }
+
+func (f *hdfsFile) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, &fs.PathError{Op: "readat", Path: f.name, Err: errors.New("negative offset")}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at.seek(off)
+	n := 0
+	for n < len(p) {
+		m, err := f.at.read(p[n:])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Close closes both streams. It must not be called while a Read or ReadAt is in progress: end the context for that.
+func (f *hdfsFile) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seq.close()
+	f.at.close()
+	return nil
+}
+
+var _ io.ReaderAt = (*hdfsFile)(nil)
+
+// hdfsStream reads forward from a place.
+type hdfsStream struct {
+	h    *HDFS
+	ctx  context.Context
+	name string
+	info hdfsInfo
+
+	s      *session
+	stop   func() bool
+	f      *hdfs.FileReader
+	off    int64
+	closed bool
+}
+
+func (r *hdfsStream) seek(off int64) {
+	if r.off == off {
+		return
+	}
+	r.off = off
+	if r.f != nil && off < r.info.Size() {
+		if _, err := r.f.Seek(off, io.SeekStart); err != nil {
+			r.drop(true)
+		}
+	}
+}
+
+func (r *hdfsStream) read(p []byte) (int, error) {
+	switch {
+	case r.closed:
+		return 0, &fs.PathError{Op: "read", Path: r.name, Err: fs.ErrClosed}
+	case r.info.IsDir():
+		return 0, &fs.PathError{Op: "read", Path: r.name, Err: syscall.EISDIR}
+	case r.off >= r.info.Size():
+		return 0, io.EOF
+	case len(p) == 0:
+		return 0, nil
+	}
+	wait := 250 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		n, err := r.readOnce(p)
+		if n > 0 {
+			r.off += int64(n)
+			return n, nil
+		}
+		if err == nil {
+			err = io.ErrNoProgress
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF // the file has more bytes than this
+		}
+		r.drop(false)
+		if r.ctx.Err() != nil {
+			return 0, &fs.PathError{Op: "read", Path: r.name, Err: context.Cause(r.ctx)}
+		}
+		if answered(err) || errors.Is(err, errReplaced) || attempt == readAttempts {
+			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
+		}
+		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "attempt", attempt, "err", err)
+		if err := sleep(r.ctx, wait); err != nil {
+			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
+		}
+		wait *= 2
+	}
+}
+
+var errReplaced = errors.New("the file was replaced while it was read")
+
+func (r *hdfsStream) readOnce(p []byte) (int, error) {
+	if r.f == nil {
+		if err := r.open(); err != nil {
+			return 0, err
+		}
+	}
+	return r.f.Read(p)
+}
+
+func (r *hdfsStream) open() error {
+	s, stop, err := r.h.acquire(r.ctx)
+	if err != nil {
+		return err
+	}
+	f, err := s.client.Open(r.name)
+	if err != nil {
+		r.h.release(s, stop, answered(err))
+		return err
+	}
+	r.s, r.stop, r.f = s, stop, f
+	now := newHDFSInfo(f.Stat())
+	was, _ := r.info.FileID()
+	if is, _ := now.FileID(); is != was || now.Size() < r.info.Size() {
+		return errReplaced
+	}
+	if r.off > 0 {
+		if _, err := f.Seek(r.off, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop gives the session back; one that saw an error is not used again.
+func (r *hdfsStream) drop(sound bool) {
+	if r.f != nil {
+		_ = r.f.Close() // reading: nothing to lose
+		r.h.release(r.s, r.stop, sound)
+	}
+	r.s, r.stop, r.f = nil, nil, nil
+}
+
+func (r *hdfsStream) close() {
+	r.drop(true)
+	r.closed = true
+}

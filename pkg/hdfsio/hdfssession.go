@@ -1,0 +1,332 @@
+package hdfsio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+// session is a NameNode connection in the hands of one user, with the DataNode connections made through it. One user, as
+// the client library keeps unguarded state in its Client, and so that a cancelled context can cut exactly the
+// connections of its own operation.
+type session struct {
+	client  *hdfs.Client
+	dialer  net.Dialer
+	timeout time.Duration
+
+	mu    sync.Mutex
+	ctx   context.Context // of the present user
+	conns map[*conn]struct{}
+	dnErr error // the first failure of a DataNode connection for the present user
+	dead  error // set when the session was cut
+}
+
+// acquire takes an idle session or makes one. The context is its life until release.
+func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, nil, fs.ErrClosed
+	}
+	var s *session
+	if n := len(h.free); n > 0 {
+		s, h.free = h.free[n-1], h.free[:n-1]
+	}
+	first := h.first
+	h.mu.Unlock()
+
+	fresh := s == nil
+	if fresh {
+		s = &session{
+			dialer:  net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second},
+			timeout: h.o.IOTimeout,
+			conns:   map[*conn]struct{}{},
+		}
+	}
+	s.mu.Lock()
+	s.ctx, s.dnErr = ctx, nil
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { s.cut(context.Cause(ctx)) })
+	if !fresh {
+		return s, stop, nil
+	}
+	addresses := append(slices.Clone(h.o.Addresses[first:]), h.o.Addresses[:first]...)
+	client, err := hdfs.NewClient(hdfs.ClientOptions{
+		Addresses:           addresses,
+		User:                h.o.User,
+		UseDatanodeHostname: h.o.UseDatanodeHostname,
+		NamenodeDialFunc:    s.dialNameNode,
+		DatanodeDialFunc:    s.dialDataNode,
+	})
+	if err != nil {
+		stop()
+		s.cut(err)
+		h.mu.Lock()
+		h.first = (first + 1) % len(h.o.Addresses)
+		h.mu.Unlock()
+		return nil, nil, err
+	}
+	s.client = client
+	return s, stop, nil
+}
+
+// release gives a session back. One that is not sound is closed.
+func (h *HDFS) release(s *session, stop func() bool, sound bool) {
+	sound = stop() && sound && s.sound()
+	s.dropDataNodes()
+	if sound {
+		s.mu.Lock()
+		s.ctx = nil
+		s.mu.Unlock()
+		h.mu.Lock()
+		if !h.closed && len(h.free) < h.o.MaxIdle {
+			h.free = append(h.free, s)
+			h.mu.Unlock()
+			return
+		}
+		h.mu.Unlock()
+	}
+	s.close()
+}
+
+// once makes one call on one session.
+func (h *HDFS) once(ctx context.Context, call func(*hdfs.Client) error) error {
+	s, stop, err := h.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	err = call(s.client)
+	h.release(s, stop, answered(err))
+	return err
+}
+
+// retry makes a call that may be repeated, until it is answered or RetryTimeout has passed. Each attempt after a broken
+// connection has a new client: the library keeps a dead socket after a failed read, and after a failed write refuses the
+// NameNode for 5 s.
+func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Client) error) error {
+	started := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := h.once(ctx, call)
+		if !transient(err) {
+			return pathError(op, name, err)
+		}
+		if err := h.pause(ctx, started, attempt, op, name, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits before the next attempt. It returns the error to give up with when the context or the time has ended.
+func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, name string, err error) error {
+	if errors.Is(err, fs.ErrClosed) && h.isClosed() {
+		return pathError(op, name, fs.ErrClosed)
+	}
+	if ctx.Err() != nil {
+		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+	}
+	wait := min(250*time.Millisecond<<min(attempt, 6), 10*time.Second)
+	wait += rand.N(wait / 2)
+	if time.Since(started)+wait > h.o.RetryTimeout {
+		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
+			time.Since(started).Round(time.Millisecond), attempt+1, err))
+	}
+	h.o.Log.Warn("hdfs call is repeated", "op", op, "path", name, "attempt", attempt+1, "wait", wait, "err", err)
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+	}
+}
+
+func (h *HDFS) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
+// cut breaks every connection; calls in progress return with an error.
+func (s *session) cut(err error) {
+	s.mu.Lock()
+	if s.dead == nil {
+		s.dead = err
+	}
+	conns := s.conns
+	s.conns = map[*conn]struct{}{}
+	s.mu.Unlock()
+	for c := range conns {
+		c.fail(err)
+	}
+}
+
+// close ends the session and the lease renewal that goes with its client.
+func (s *session) close() {
+	s.cut(fs.ErrClosed) // before Close, which waits for a call in progress
+	if s.client != nil {
+		s.client.Close()
+		s.client = nil
+	}
+}
+
+func (s *session) sound() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dead == nil
+}
+
+// dropDataNodes closes the DataNode connections that the library left open.
+func (s *session) dropDataNodes() {
+	s.mu.Lock()
+	var drop []*conn
+	for c := range s.conns {
+		if c.dataNode {
+			drop = append(drop, c)
+			delete(s.conns, c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range drop {
+		c.fail(fs.ErrClosed)
+	}
+}
+
+// dataNodeError is the first failure of a DataNode connection since the session was acquired.
+func (s *session) dataNodeError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dnErr
+}
+
+func (s *session) dialNameNode(_ context.Context, network, addr string) (net.Conn, error) {
+	return s.dial(network, addr, false)
+}
+
+func (s *session) dialDataNode(_ context.Context, network, addr string) (net.Conn, error) {
+	return s.dial(network, addr, true)
+}
+
+// dial ignores the library's context, which is always the background one.
+func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
+	s.mu.Lock()
+	ctx, dead := s.ctx, s.dead
+	s.mu.Unlock()
+	if dead != nil {
+		return nil, dead
+	}
+	if ctx == nil {
+		ctx = context.Background() // the lease renewal of an idle session; the dialer has its timeout
+	}
+	nc, err := s.dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: nc, s: s, dataNode: dataNode}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead != nil {
+		nc.Close()
+		return nil, s.dead
+	}
+	s.conns[c] = struct{}{}
+	return c, nil
+}
+
+// conn puts a deadline on every read and write.
+//
+// A DataNode connection keeps its first error and from then on swallows what is written. The library's block writer,
+// when a write fails, returns without ending its goroutine that reads acknowledgements; when writes go through and only
+// that goroutine sees the error, everything ends well. The writer above asks the session for the error.
+type conn struct {
+	net.Conn
+	s        *session
+	dataNode bool
+
+	mu  sync.Mutex
+	err error
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	if err := c.failure(); err != nil {
+		return 0, err
+	}
+	if err := c.Conn.SetReadDeadline(time.Now().Add(c.s.timeout)); err != nil {
+		return 0, c.fail(err)
+	}
+	n, err := c.Conn.Read(p)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is going on
+	}
+	if err != nil {
+		err = c.fail(err)
+	}
+	return n, err
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	err := c.failure()
+	if err == nil {
+		err = c.Conn.SetWriteDeadline(time.Now().Add(c.s.timeout))
+		if err == nil {
+			_, err = c.Conn.Write(p)
+		}
+		if err != nil {
+			err = c.fail(err)
+		}
+	}
+	if err != nil && !c.dataNode {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close closes the connection; an error it had stays known to the session.
+func (c *conn) Close() error {
+	c.s.mu.Lock()
+	delete(c.s.conns, c)
+	c.s.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// The deadlines are ours: the library would clear them.
+
+func (c *conn) SetDeadline(time.Time) error      { return nil }
+func (c *conn) SetReadDeadline(time.Time) error  { return nil }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+func (c *conn) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// fail records the first error, closes the socket and returns the error that counts.
+func (c *conn) fail(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = fmt.Errorf("%s: %w", c.RemoteAddr(), err)
+		c.Conn.Close()
+		if c.dataNode && !errors.Is(err, fs.ErrClosed) {
+			c.s.mu.Lock()
+			if c.s.dnErr == nil {
+				c.s.dnErr = c.err
+			}
+			c.s.mu.Unlock()
+		}
+	}
+	return c.err
+}

@@ -1,0 +1,234 @@
+package hdfsio
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+const (
+	// writePiece bounds one write to the library, which copies the whole of it before it sends.
+	writePiece = 1 << 20
+	// checksumChunk is what a block's size must be a multiple of.
+	checksumChunk = 512
+)
+
+// Create implements [FS]. Its Writer keeps a NameNode connection, whose client holds the lease, until it is finished or
+// aborted. A Writer does not notice a lost DataNode at once: the error may come from a later Write or from Finish.
+func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+	name, err := cleanName("create", name)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.checkTarget(ctx, name); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	started := time.Now()
+	for attempt := 0; ; attempt++ {
+		w, sent, err := h.create(ctx, name, o)
+		if err == nil {
+			return w, nil
+		}
+		if !transient(err) {
+			return nil, pathError("create", name, err)
+		}
+		if err := h.pause(ctx, started, attempt, "create", name, err); err != nil {
+			return nil, err
+		}
+		// The answer may have been lost after the act. Whether a file that is there now is ours cannot be told, and its
+		// lease belongs to a client that is gone.
+		if !sent || answered(err) {
+			continue
+		}
+		if _, e := h.stat(ctx, "create", name); e == nil {
+			return nil, &RewriteError{Path: name, Err: err}
+		} else if !errors.Is(e, fs.ErrNotExist) {
+			return nil, e
+		}
+	}
+}
+
+// create makes one attempt and says whether the request left.
+func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (w *hdfsWriter, sent bool, err error) {
+	s, stop, err := h.acquire(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	block, replication := o.BlockSize, o.Replication
+	if block == 0 || replication == 0 {
+		d, err := s.client.ServerDefaults()
+		if err != nil {
+			h.release(s, stop, answered(err))
+			return nil, false, err
+		}
+		if block == 0 {
+			block = d.BlockSize
+		}
+		if replication == 0 {
+			replication = d.Replication
+		}
+	}
+	block = (block + checksumChunk - 1) / checksumChunk * checksumChunk
+	f, err := s.client.CreateFile(name, replication, block, octal(o.Perm))
+	if err != nil {
+		h.release(s, stop, answered(err))
+		return nil, true, err
+	}
+	return &hdfsWriter{h: h, ctx: ctx, s: s, stop: stop, f: f, name: name}, true, nil
+}
+
+type hdfsWriter struct {
+	h    *HDFS
+	ctx  context.Context
+	s    *session // nil when given back
+	stop func() bool
+	f    *hdfs.FileWriter
+	name string
+	n    int64
+	err  error
+	done bool
+}
+
+func (w *hdfsWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	written := 0
+	for len(p) > 0 {
+		n, err := w.writeOnce(p[:min(len(p), writePiece)])
+		written += n
+		w.n += int64(n)
+		if err != nil {
+			return written, w.fail(err)
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
+
+// writeOnce writes a piece. The NameNode may refuse the next block until the one before it has been reported; that
+// passes.
+func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
+	done := 0
+	for wait := 400 * time.Millisecond; ; wait *= 2 {
+		n, err := w.f.Write(p[done:])
+		done += n
+		if e := w.s.dataNodeError(); e != nil {
+			return done, e
+		}
+		if javaClass(err) != notReplicatedYet || wait > 7*time.Second {
+			return done, err
+		}
+		if err := sleep(w.ctx, wait); err != nil {
+			return done, err
+		}
+	}
+}
+
+// Finish closes the file and compares its length with what was written.
+func (w *hdfsWriter) Finish() error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(w.h.o.CloseTimeout)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := w.f.Close()
+		if e := w.s.dataNodeError(); e != nil {
+			return w.fail(e)
+		}
+		if err == nil {
+			break
+		}
+		if javaClass(err) == leaseExpired {
+			break // an attempt whose answer was lost may have closed it: the length decides
+		}
+		again := hdfs.IsErrReplicating(err) || transient(err)
+		if !again || time.Now().Add(wait).After(deadline) {
+			return w.fail(err)
+		}
+		if err := sleep(w.ctx, wait); err != nil {
+			return w.fail(err)
+		}
+	}
+	info, err := w.h.stat(w.ctx, "finish", w.name)
+	if err != nil {
+		return w.fail(err)
+	}
+	if info.Size() != w.n {
+		return w.fail(lengthError(w.n, info.Size()))
+	}
+	w.done = true
+	w.h.release(w.s, w.stop, true)
+	w.s = nil
+	return nil
+}
+
+// Abort removes the file, in a time of its own: it is what a cancelled job calls.
+func (w *hdfsWriter) Abort() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	w.giveUp(fs.ErrClosed)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), w.h.o.IOTimeout)
+	defer cancel()
+	if err := w.h.Remove(ctx, w.name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (w *hdfsWriter) check() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.done:
+		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
+	case w.ctx.Err() != nil:
+		return w.fail(context.Cause(w.ctx))
+	}
+	return nil
+}
+
+func (w *hdfsWriter) fail(err error) error {
+	if w.ctx.Err() != nil {
+		err = context.Cause(w.ctx) // the rest only follows from it
+	}
+	if pe := pathError("write", w.name, err); pe != nil {
+		var inner *fs.PathError
+		if errors.As(pe, &inner) {
+			err = inner.Err
+		}
+	}
+	w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
+	w.giveUp(err)
+	return w.err
+}
+
+// giveUp ends the library's writer and the session, which stops renewing the lease.
+func (w *hdfsWriter) giveUp(err error) {
+	if w.s == nil {
+		return
+	}
+	w.s.cut(err)
+	// The connections are cut, so this only ends the writer's goroutines (see conn); its error says nothing new.
+	_ = w.f.Close()
+	w.h.release(w.s, w.stop, false)
+	w.s = nil
+}
+
+// sleep waits, or returns the cause of the context's end.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

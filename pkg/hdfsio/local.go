@@ -1,0 +1,273 @@
+package hdfsio
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// Local is the disk of this machine. A file is written beside its name, under a hidden temporary one, and gets its name
+// when it is finished; a crash leaves at most a file that starts with a dot and ends in ".tmp". The zero value is ready.
+type Local struct{}
+
+var _ FS = Local{}
+
+// Create implements [FS]. Of two writers of one name the first to Finish wins and the other gets fs.ErrExist.
+func (Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+	name, err := localName(ctx, "create", name)
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	if _, err := os.Lstat(name); err == nil {
+		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	}
+	dir, base := filepath.Split(name)
+	temp := filepath.Join(dir, "."+base+"."+rand.Text()[:10]+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	w := &localWriter{ctx: ctx, f: f, temp: temp, name: name}
+	if err := f.Chmod(o.Perm); err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	return w, nil
+}
+
+// Open implements [FS].
+func (Local) Open(ctx context.Context, name string) (fs.File, error) {
+	name, err := localName(ctx, "open", name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Stat implements [FS].
+func (Local) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	name, err := localName(ctx, "stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return os.Stat(name)
+}
+
+// ReadDir implements [FS].
+func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	name, err := localName(ctx, "readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := d.Readdir(-1)
+	if err := errors.Join(err, d.Close()); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return cmp.Compare(a.Name(), b.Name()) })
+	return infos, nil
+}
+
+// Rename implements [FS].
+func (Local) Rename(ctx context.Context, from, to string) error {
+	from, err := localName(ctx, "rename", from)
+	if err != nil {
+		return err
+	}
+	if to, err = localName(ctx, "rename", to); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}
+
+// Remove implements [FS].
+func (Local) Remove(ctx context.Context, name string) error {
+	name, err := localName(ctx, "remove", name)
+	if err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+// RemoveAll implements [FS].
+func (Local) RemoveAll(ctx context.Context, name string) error {
+	name, err := localName(ctx, "remove", name)
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(name)
+}
+
+// MkdirAll implements [FS].
+func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	name, err := localName(ctx, "mkdir", name)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for dir := name; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+		}
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
+			continue // another made it meanwhile
+		} else if err != nil {
+			return err
+		}
+		// Only the last one may be closed to its owner: the others are passed through.
+		mode := perm
+		if dir != name {
+			mode |= 0o300
+		}
+		if err := os.Chmod(dir, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Chmod implements [FS].
+func (Local) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	name, err := localName(ctx, "chmod", name)
+	if err != nil {
+		return err
+	}
+	return os.Chmod(name, perm)
+}
+
+func localName(ctx context.Context, op, name string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+	}
+	return cleanName(op, name)
+}
+
+// sysFileID reads the inode number of a local file.
+func sysFileID(sys any) (uint64, bool) {
+	if st, ok := sys.(*syscall.Stat_t); ok {
+		return st.Ino, true
+	}
+	return 0, false
+}
+
+type localWriter struct {
+	ctx        context.Context
+	f          *os.File
+	temp, name string
+	n          int64
+	err        error
+	done       bool
+}
+
+func (w *localWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	n, err := w.f.Write(p)
+	w.n += int64(n)
+	return n, w.fail(err)
+}
+
+func (w *localWriter) Finish() error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	info, err := w.f.Stat()
+	if err == nil && info.Size() != w.n {
+		err = lengthError(w.n, info.Size())
+	}
+	if err == nil {
+		err = w.f.Sync()
+	}
+	if err = errors.Join(err, w.f.Close()); err != nil {
+		return w.fail(err)
+	}
+	// A link refuses an existing name, a rename would replace it.
+	err = os.Link(w.temp, w.name)
+	switch {
+	case err == nil:
+		err = os.Remove(w.temp)
+	case errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported):
+		// A file system without hard links.
+		if _, e := os.Lstat(w.name); e == nil {
+			err = fs.ErrExist
+		} else {
+			err = os.Rename(w.temp, w.name)
+		}
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(w.name))
+	}
+	if err != nil {
+		return w.fail(err)
+	}
+	w.done = true
+	return nil
+}
+
+func (w *localWriter) Abort() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	w.err = fs.ErrClosed
+	err := w.f.Close()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil
+	}
+	if e := os.Remove(w.temp); !errors.Is(e, fs.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+func (w *localWriter) check() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.done {
+		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
+	}
+	return w.fail(context.Cause(w.ctx))
+}
+
+func (w *localWriter) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
+	}
+	return w.err
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,261 @@
+package hdfsio
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Memory is a file system in memory, for tests. As on HDFS, a file that is being written shows its name with length 0;
+// [Memory.Crash] leaves it so.
+type Memory struct {
+	mu    sync.Mutex
+	nodes map[string]*node
+	next  uint64
+	epoch int // one more after each crash
+}
+
+var _ FS = (*Memory)(nil)
+
+// NewMemory returns an empty file system with a root directory.
+func NewMemory() *Memory {
+	m := &Memory{nodes: map[string]*node{}}
+	m.nodes["/"] = m.node(fs.ModeDir | 0o755)
+	return m
+}
+
+// Crash gives up every unfinished file: its writer fails from now on, and its name stays, empty.
+func (m *Memory) Crash() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.epoch++
+}
+
+type node struct {
+	id    uint64
+	mode  fs.FileMode
+	data  []byte
+	mtime time.Time
+}
+
+func (m *Memory) node(mode fs.FileMode) *node {
+	m.next++
+	return &node{id: m.next, mode: mode, mtime: time.Now()}
+}
+
+// Create implements [FS].
+func (m *Memory) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+	name, unlock, err := m.enter(ctx, "create", name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := m.vacant("create", name); err != nil {
+		return nil, err
+	}
+	n := m.node(o.withDefaults().Perm)
+	m.nodes[name] = n
+	return &memoryWriter{m: m, ctx: ctx, name: name, node: n, epoch: m.epoch}, nil
+}
+
+// Open implements [FS].
+func (m *Memory) Open(ctx context.Context, name string) (fs.File, error) {
+	name, unlock, err := m.enter(ctx, "open", name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	n, err := m.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return newMemoryFile(ctx, name, n.info(name), n.data), nil
+}
+
+// Stat implements [FS].
+func (m *Memory) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	name, unlock, err := m.enter(ctx, "stat", name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	n, err := m.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return n.info(name), nil
+}
+
+// ReadDir implements [FS].
+func (m *Memory) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
+	name, unlock, err := m.enter(ctx, "readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	n, err := m.find("readdir", name)
+	if err != nil {
+		return nil, err
+	}
+	if !n.mode.IsDir() {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	var infos []fs.FileInfo
+	for child, n := range m.nodes {
+		if child != "/" && path.Dir(child) == name {
+			infos = append(infos, n.info(child))
+		}
+	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
+	return infos, nil
+}
+
+// Rename implements [FS].
+func (m *Memory) Rename(ctx context.Context, from, to string) error {
+	from, err := cleanName("rename", from)
+	if err != nil {
+		return err
+	}
+	to, unlock, err := m.enter(ctx, "rename", to)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	n, err := m.find("rename", from)
+	if err != nil {
+		return err
+	}
+	if err := m.vacant("rename", to); err != nil {
+		return err
+	}
+	if strings.HasPrefix(to, from+"/") {
+		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrInvalid}
+	}
+	for child, c := range m.nodes {
+		if rest, ok := strings.CutPrefix(child, from+"/"); ok {
+			delete(m.nodes, child)
+			m.nodes[to+"/"+rest] = c
+		}
+	}
+	delete(m.nodes, from)
+	m.nodes[to] = n
+	return nil
+}
+
+// Remove implements [FS].
+func (m *Memory) Remove(ctx context.Context, name string) error {
+	name, unlock, err := m.enter(ctx, "remove", name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := m.find("remove", name); err != nil {
+		return err
+	}
+	for child := range m.nodes {
+		if child != "/" && path.Dir(child) == name {
+			return &fs.PathError{Op: "remove", Path: name, Err: syscall.ENOTEMPTY}
+		}
+	}
+	delete(m.nodes, name)
+	return nil
+}
+
+// RemoveAll implements [FS].
+func (m *Memory) RemoveAll(ctx context.Context, name string) error {
+	name, unlock, err := m.enter(ctx, "remove", name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for child := range m.nodes {
+		if child == name || strings.HasPrefix(child, name+"/") {
+			delete(m.nodes, child)
+		}
+	}
+	return nil
+}
+
+// MkdirAll implements [FS].
+func (m *Memory) MkdirAll(ctx context.Context, name string, perm fs.FileMode) error {
+	name, unlock, err := m.enter(ctx, "mkdir", name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var missing []string
+	for dir := name; ; dir = path.Dir(dir) {
+		n := m.nodes[dir]
+		if n == nil {
+			missing = append(missing, dir)
+			continue
+		}
+		if !n.mode.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+		}
+		break
+	}
+	for _, dir := range missing {
+		m.nodes[dir] = m.node(fs.ModeDir | perm.Perm())
+	}
+	return nil
+}
+
+// Chmod implements [FS].
+func (m *Memory) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
+	name, unlock, err := m.enter(ctx, "chmod", name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	n, err := m.find("chmod", name)
+	if err != nil {
+		return err
+	}
+	n.mode = n.mode&fs.ModeDir | perm.Perm()
+	return nil
+}
+
+// enter cleans the name and takes the lock.
+func (m *Memory) enter(ctx context.Context, op, name string) (string, func(), error) {
+	if ctx.Err() != nil {
+		return "", nil, &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+	}
+	name, err := cleanName(op, name)
+	if err != nil {
+		return "", nil, err
+	}
+	m.mu.Lock()
+	return name, m.mu.Unlock, nil
+}
+
+func (m *Memory) find(op, name string) (*node, error) {
+	n := m.nodes[name]
+	if n == nil {
+		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	return n, nil
+}
+
+// vacant checks that a name is free and has a directory to go to.
+func (m *Memory) vacant(op, name string) error {
+	if m.nodes[name] != nil {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}
+	}
+	dir := m.nodes[path.Dir(name)]
+	if dir == nil {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
+	}
+	if !dir.mode.IsDir() {
+		return &fs.PathError{Op: op, Path: name, Err: syscall.ENOTDIR}
+	}
+	return nil
+}
+
+var errCrashed = errors.New("the file system crashed")

@@ -1,0 +1,152 @@
+package hdfsio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"syscall"
+	"time"
+)
+
+type memoryWriter struct {
+	m     *Memory
+	ctx   context.Context
+	name  string
+	node  *node
+	data  []byte
+	epoch int
+	done  bool
+	err   error
+}
+
+func (w *memoryWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
+	w.data = append(w.data, p...)
+	return len(p), nil
+}
+
+func (w *memoryWriter) Finish() error {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	if err := w.checkLocked(); err != nil {
+		return err
+	}
+	if w.m.nodes[w.name] != w.node {
+		return w.fail(fs.ErrNotExist) // removed under the writer, which takes its lease away
+	}
+	w.node.data = w.data
+	w.node.mtime = time.Now()
+	w.done = true
+	return nil
+}
+
+func (w *memoryWriter) Abort() error {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	if !w.done && w.m.nodes[w.name] == w.node {
+		delete(w.m.nodes, w.name)
+	}
+	w.done = true
+	return nil
+}
+
+func (w *memoryWriter) check() error {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	return w.checkLocked()
+}
+
+func (w *memoryWriter) checkLocked() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.done:
+		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
+	case w.epoch != w.m.epoch:
+		return w.fail(errCrashed)
+	}
+	return w.fail(context.Cause(w.ctx))
+}
+
+func (w *memoryWriter) fail(err error) error {
+	if err != nil && w.err == nil {
+		w.err = &RewriteError{Path: w.name, Offset: int64(len(w.data)), Err: err}
+	}
+	return w.err
+}
+
+type memoryFile struct {
+	ctx  context.Context
+	name string
+	info memoryInfo
+	r    *bytes.Reader
+}
+
+func newMemoryFile(ctx context.Context, name string, info memoryInfo, data []byte) *memoryFile {
+	return &memoryFile{ctx: ctx, name: name, info: info, r: bytes.NewReader(data)}
+}
+
+func (f *memoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+
+func (f *memoryFile) Read(p []byte) (int, error) {
+	if err := f.check(); err != nil {
+		return 0, err
+	}
+	return f.r.Read(p)
+}
+
+func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.check(); err != nil {
+		return 0, err
+	}
+	return f.r.ReadAt(p, off)
+}
+
+func (f *memoryFile) Close() error {
+	f.r = nil
+	return nil
+}
+
+func (f *memoryFile) check() error {
+	switch {
+	case f.r == nil:
+		return &fs.PathError{Op: "read", Path: f.name, Err: fs.ErrClosed}
+	case f.info.mode.IsDir():
+		return &fs.PathError{Op: "read", Path: f.name, Err: syscall.EISDIR}
+	case f.ctx.Err() != nil:
+		return &fs.PathError{Op: "read", Path: f.name, Err: context.Cause(f.ctx)}
+	}
+	return nil
+}
+
+var _ io.ReaderAt = (*memoryFile)(nil)
+
+type memoryInfo struct {
+	name  string
+	id    uint64
+	size  int64
+	mode  fs.FileMode
+	mtime time.Time
+}
+
+func (n *node) info(name string) memoryInfo {
+	return memoryInfo{name: path.Base(name), id: n.id, size: int64(len(n.data)), mode: n.mode, mtime: n.mtime}
+}
+
+func (i memoryInfo) Name() string           { return i.name }
+func (i memoryInfo) Size() int64            { return i.size }
+func (i memoryInfo) Mode() fs.FileMode      { return i.mode }
+func (i memoryInfo) ModTime() time.Time     { return i.mtime }
+func (i memoryInfo) IsDir() bool            { return i.mode.IsDir() }
+func (i memoryInfo) Sys() any               { return nil }
+func (i memoryInfo) FileID() (uint64, bool) { return i.id, true }
+
+// lengthError is a file whose length is not what was written to it.
+func lengthError(wrote, have int64) error {
+	return fmt.Errorf("%d bytes were written but the file has %d", wrote, have)
+}

@@ -1,0 +1,182 @@
+package hdfsio
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// defaultNameNodePort is what an hdfs:// address without a port means (HdfsClientConfigKeys, Hadoop 3).
+const defaultNameNodePort = "8020"
+
+// Location is where a path that a user gave leads.
+type Location struct {
+	// Scheme is "file" or "hdfs".
+	Scheme string
+	// Authority is the NameNode's host:port, or the name of a nameservice. Empty for file.
+	Authority string
+	// Addresses are the NameNodes to try, host:port. Empty for file.
+	Addresses []string
+	// Path is absolute: the name to give to an [FS].
+	Path string
+}
+
+// Local says that the path is on this machine.
+func (l Location) Local() bool { return l.Scheme == "file" }
+
+// String is the full URI for HDFS, the path for a local file.
+func (l Location) String() string {
+	if l.Local() {
+		return l.Path
+	}
+	return l.URI()
+}
+
+// URI is the path as a server takes it: scheme, authority and path.
+func (l Location) URI() string { return l.Scheme + "://" + l.Authority + l.Path }
+
+// Join is a location below this one.
+func (l Location) Join(elem ...string) Location {
+	l.Path = path.Join(append([]string{l.Path}, elem...)...)
+	return l
+}
+
+// Resolve finds where a path leads. A bare path and file:// are local; a relative one is taken from the current
+// directory. hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is the cluster of
+// fs.defaultFS. Other schemes are refused by name.
+func (c *Conf) Resolve(name string) (Location, error) {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok {
+		if name == "" {
+			return Location{}, fmt.Errorf("resolve path: it is empty")
+		}
+		scheme, rest, ok = strings.Cut(name, ":")
+		if ok && (scheme == "file" || scheme == "hdfs") && strings.HasPrefix(rest, "/") {
+			// file:/x and hdfs:/x, as Java prints them.
+			return c.resolve(name, scheme, "", rest)
+		}
+		return localLocation(name)
+	}
+	authority, p, found := strings.Cut(rest, "/")
+	if found {
+		p = "/" + p
+	}
+	return c.resolve(name, strings.ToLower(scheme), authority, p)
+}
+
+func (c *Conf) resolve(name, scheme, authority, p string) (Location, error) {
+	switch scheme {
+	case "file":
+		if authority != "" && authority != "localhost" {
+			return Location{}, fmt.Errorf("resolve %s: a file:// path has three slashes and no host, such as file:///%s%s", name, authority, p)
+		}
+		return localLocation(p)
+	case "hdfs":
+		if p == "" {
+			p = "/"
+		}
+		if authority == "" {
+			var err error
+			if authority, err = c.defaultAuthority(name); err != nil {
+				return Location{}, err
+			}
+		}
+		return c.hdfsLocation(name, authority, path.Clean(p))
+	case "viewfs", "har", "webhdfs", "swebhdfs", "hftp", "s3", "s3a", "s3n", "wasb", "wasbs", "abfs", "abfss", "gs", "oss", "cosn", "obs", "ofs", "o3fs":
+		return Location{}, fmt.Errorf("resolve %s: %s:// is not supported: give an hdfs:// path or a local one", name, scheme)
+	default:
+		return Location{}, fmt.Errorf("resolve %s: the scheme %q is not known: give an hdfs:// path or a local one", name, scheme)
+	}
+}
+
+func localLocation(p string) (Location, error) {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return Location{}, fmt.Errorf("resolve %s: %w", p, err)
+	}
+	return Location{Scheme: "file", Path: abs}, nil
+}
+
+// defaultAuthority is the authority of fs.defaultFS.
+func (c *Conf) defaultAuthority(name string) (string, error) {
+	for _, key := range []string{"fs.defaultFS", "fs.default.name"} {
+		value := c.Value(key)
+		if value == "" {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil {
+			return "", fmt.Errorf("resolve %s: %s = %q in %s: %w", name, key, value, c.props[key].File, err)
+		}
+		if u.Scheme != "hdfs" || u.Host == "" {
+			return "", fmt.Errorf("resolve %s: %s = %q in %s is not an hdfs:// address: name the cluster in the path, as hdfs://host:port/…",
+				name, key, value, c.props[key].File)
+		}
+		return u.Host, nil
+	}
+	return "", fmt.Errorf("resolve %s: it names no host and no configuration sets fs.defaultFS: set HADOOP_CONF_DIR, or write hdfs://host:port/…", name)
+}
+
+func (c *Conf) hdfsLocation(name, authority, p string) (Location, error) {
+	l := Location{Scheme: "hdfs", Authority: authority, Path: p}
+	if ids := c.Value("dfs.ha.namenodes." + authority); ids != "" {
+		for id := range strings.SplitSeq(ids, ",") {
+			id = strings.TrimSpace(id)
+			if id == "" {
+				continue
+			}
+			key := "dfs.namenode.rpc-address." + authority + "." + id
+			address := c.Value(key)
+			if address == "" {
+				return Location{}, fmt.Errorf("resolve %s: nameservice %s has a NameNode %s (dfs.ha.namenodes.%s in %s) but %s is not set",
+					name, authority, id, authority, c.props["dfs.ha.namenodes."+authority].File, key)
+			}
+			l.Addresses = append(l.Addresses, withPort(address))
+		}
+		return l, nil
+	}
+	if address := c.Value("dfs.namenode.rpc-address." + authority); address != "" {
+		l.Addresses = []string{withPort(address)} // a nameservice without a standby
+		return l, nil
+	}
+	for service := range strings.SplitSeq(c.Value("dfs.nameservices"), ",") {
+		if strings.TrimSpace(service) == authority {
+			return Location{}, fmt.Errorf("resolve %s: nameservice %s is listed in dfs.nameservices (%s) but neither dfs.ha.namenodes.%s nor dfs.namenode.rpc-address.%s is set",
+				name, authority, c.props["dfs.nameservices"].File, authority, authority)
+		}
+	}
+	l.Addresses = []string{withPort(authority)}
+	return l, nil
+}
+
+func withPort(address string) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	return net.JoinHostPort(strings.Trim(address, "[]"), defaultNameNodePort)
+}
+
+// HDFSOptions are the options to reach the cluster of a location, as the configured user. A Kerberos client would be made
+// here; until then a configuration that wants one is refused with [ErrKerberos].
+func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
+	if l.Scheme != "hdfs" {
+		return HDFSOptions{}, fmt.Errorf("%s is not on HDFS", l)
+	}
+	if err := c.CheckAuthentication(); err != nil {
+		return HDFSOptions{}, err
+	}
+	name, err := c.User()
+	if err != nil {
+		return HDFSOptions{}, err
+	}
+	return HDFSOptions{
+		Addresses:           l.Addresses,
+		User:                name,
+		UseDatanodeHostname: c.Value("dfs.client.use.datanode.hostname") == "true",
+		Log:                 log,
+	}, nil
+}
