@@ -1,0 +1,236 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/proto"
+)
+
+// ErrTableExists is a table that was to be made and is there already.
+var ErrTableExists = errors.New("the table exists already")
+
+// master calls the active master, again while there is none or it is starting. All calls made through it bear repeating:
+// those with effects carry a nonce, by which the master knows a repeated one.
+func (c *Cluster) master(ctx context.Context, method string, req, resp proto.Message) error {
+	return c.retry(ctx, method, func(attempt int) error {
+		if attempt > 0 {
+			c.forget()
+		}
+		addr, err := c.masterServer(ctx)
+		if err != nil {
+			return err
+		}
+		l, err := c.connect(ctx, addr, region.MasterClient)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
+		defer cancel()
+		fresh := resp.ProtoReflect().New().Interface() // a late answer to a given up call must not be written to resp
+		if err := l.invoke(ctx, method, req, fresh); err != nil {
+			return err
+		}
+		proto.Merge(resp, fresh)
+		return nil
+	})
+}
+
+// nonce identifies a call with effects. Zero would mean none.
+func nonce() *uint64 { return new(rand.Uint64() | 1) }
+
+// TableSpec is a table to be made.
+type TableSpec struct {
+	Name TableName
+	// Families of the table, at least one. Zero fields take the server's defaults.
+	Families []Family
+	// Attributes and Configuration of the table.
+	Attributes, Configuration map[string]string
+	// SplitKeys are the first rows of the second and following regions, in order.
+	SplitKeys [][]byte
+	// CreateNamespace makes the namespace when it does not exist. Default: that is an error.
+	CreateNamespace bool
+}
+
+// Validate checks what the master would answer less clearly.
+func (s TableSpec) Validate() error {
+	if len(s.Families) == 0 {
+		return fmt.Errorf("table %s: no column family", s.Name)
+	}
+	for i, key := range s.SplitKeys {
+		if len(key) == 0 {
+			return fmt.Errorf("table %s: split key %d is empty", s.Name, i+1)
+		}
+		if i > 0 && bytes.Compare(s.SplitKeys[i-1], key) >= 0 {
+			return fmt.Errorf("table %s: split key %d, %q, does not come after %q", s.Name, i+1, key, s.SplitKeys[i-1])
+		}
+	}
+	return nil
+}
+
+// CreateTable makes a table and waits until its regions are in service. A table that is there gives ErrTableExists.
+func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if spec.CreateNamespace {
+		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
+			return err
+		}
+	}
+	schema := &pb.TableSchema{
+		TableName:     spec.Name.proto(),
+		Attributes:    bytePairs(spec.Attributes),
+		Configuration: stringPairs(spec.Configuration),
+	}
+	for _, f := range spec.Families {
+		schema.ColumnFamilies = append(schema.ColumnFamilies, f.schema())
+	}
+	slices.SortFunc(schema.ColumnFamilies, func(a, b *pb.ColumnFamilySchema) int { return bytes.Compare(a.Name, b.Name) })
+	req := &pb.CreateTableRequest{TableSchema: schema, SplitKeys: spec.SplitKeys, NonceGroup: nonce(), Nonce: nonce()}
+	var resp pb.CreateTableResponse
+	err := c.master(ctx, "CreateTable", req, &resp)
+	if err == nil {
+		err = c.procedure(ctx, resp.GetProcId())
+	}
+	if isJava(err, "TableExistsException") {
+		err = ErrTableExists
+	}
+	if err != nil {
+		return fmt.Errorf("create table %s: %w", spec.Name, err)
+	}
+	return nil
+}
+
+// createNamespace asks first: who may not make namespaces may still use one.
+func (c *Cluster) createNamespace(ctx context.Context, name string) error {
+	err := c.master(ctx, "GetNamespaceDescriptor", &pb.GetNamespaceDescriptorRequest{NamespaceName: &name}, &pb.GetNamespaceDescriptorResponse{})
+	if err == nil {
+		return nil
+	}
+	if isJava(err, "NamespaceNotFoundException") {
+		req := &pb.CreateNamespaceRequest{
+			NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)},
+			NonceGroup:          nonce(), Nonce: nonce(),
+		}
+		var resp pb.CreateNamespaceResponse
+		err = c.master(ctx, "CreateNamespace", req, &resp)
+		// proc_id = 1, since HBase 2.0; gohbase's message has no field for it.
+		if id, ok := varintField(resp.ProtoReflect().GetUnknown(), 1); err == nil && ok {
+			err = c.procedure(ctx, id)
+		}
+		if err == nil || isJava(err, "NamespaceExistException") {
+			return nil
+		}
+	}
+	return fmt.Errorf("create namespace %s: %w", name, err)
+}
+
+// DisableTable takes a table out of service. One that is out of service is left so.
+func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
+	var resp pb.DisableTableResponse
+	err := c.master(ctx, "DisableTable", &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
+	if err == nil {
+		err = c.procedure(ctx, resp.GetProcId())
+	}
+	if isJava(err, "TableNotEnabledException") {
+		err = nil
+	}
+	return tableError("disable", table, err)
+}
+
+// EnableTable puts a table into service.
+func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
+	var resp pb.EnableTableResponse
+	err := c.master(ctx, "EnableTable", &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
+	if err == nil {
+		err = c.procedure(ctx, resp.GetProcId())
+	}
+	if isJava(err, "TableNotDisabledException") {
+		err = nil
+	}
+	return tableError("enable", table, err)
+}
+
+// DeleteTable disables a table and deletes it with its data.
+func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
+	if err := c.DisableTable(ctx, table); err != nil {
+		return err
+	}
+	var resp pb.DeleteTableResponse
+	err := c.master(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
+	if err == nil {
+		err = c.procedure(ctx, resp.GetProcId())
+	}
+	c.mu.Lock()
+	delete(c.regions, table)
+	c.mu.Unlock()
+	return tableError("delete", table, err)
+}
+
+func tableError(what string, table TableName, err error) error {
+	if err == nil {
+		return nil
+	}
+	if isJava(err, "TableNotFoundException") {
+		err = ErrTableNotFound
+	}
+	return fmt.Errorf("%s table %s: %w", what, table, err)
+}
+
+// procedure waits until the master has done what it promised.
+func (c *Cluster) procedure(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout,
+		fmt.Errorf("procedure %d was not done within %s: look at the master's procedures", id, c.cfg.ProcedureTimeout))
+	defer cancel()
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		var resp pb.GetProcedureResultResponse
+		if err := c.master(ctx, "getProcedureResult", &pb.GetProcedureResultRequest{ProcId: &id}, &resp); err != nil {
+			return err
+		}
+		switch resp.GetState() {
+		case pb.GetProcedureResultResponse_FINISHED:
+			if e := resp.GetException().GetGenericException(); e != nil {
+				return &RemoteError{Class: e.GetClassName(), Message: e.GetMessage(), Trace: e.GetMessage()}
+			}
+			return nil
+		case pb.GetProcedureResultResponse_NOT_FOUND:
+			return fmt.Errorf("the master no longer knows procedure %d: look whether it was done", id)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// Status is the cluster's state in short.
+type Status struct {
+	Version string // HBase's, of the master
+	Master  string // host:port
+	// Servers are the live region servers, host:port, sorted.
+	Servers []string
+	// Dead is how many region servers are known to be dead.
+	Dead int
+}
+
+// Status asks the master.
+func (c *Cluster) Status(ctx context.Context) (Status, error) {
+	var resp pb.GetClusterStatusResponse
+	if err := c.master(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &resp); err != nil {
+		return Status{}, fmt.Errorf("cluster status: %w", err)
+	}
+	cs := resp.GetClusterStatus()
+	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster())}
+	for _, live := range cs.GetLiveServers() {
+		s.Servers = append(s.Servers, address(live.GetServer()))
+	}
+	slices.Sort(s.Servers)
+	return s, nil
+}

@@ -1,0 +1,143 @@
+package loader
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTables(t *testing.T) {
+	b := newBench(t, nil)
+	name := TableName{"loader_test", "described"}
+	admin := testcluster.Shared(t).AdminT(t)
+	_, err := admin.Run(t.Context(), "drop", name.String())
+	must(t, err)
+	spec := TableSpec{
+		Name: name, CreateNamespace: true,
+		Families: []Family{
+			{Name: "z"},
+			{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3,
+				Attributes: map[string]string{"IN_MEMORY": "true"}, Configuration: map[string]string{"some.key": "v"}},
+		},
+		Attributes:    map[string]string{"MAX_FILESIZE": "3221225472"},
+		Configuration: map[string]string{"a.b": "c"},
+		SplitKeys:     [][]byte{{0}, []byte("5"), {0xff, 0xfe}},
+	}
+	must(t, b.CreateTable(t.Context(), spec))
+	if err := b.CreateTable(t.Context(), spec); !errors.Is(err, ErrTableExists) {
+		t.Errorf("again: %v", err)
+	}
+	table, err := b.Describe(t.Context(), name)
+	must(t, err)
+	if table.State != Enabled || table.MaxFileSize != 3221225472 || table.ReadOnly || len(table.Families) != 2 || table.Attributes["a.b"] != "c" {
+		t.Errorf("%+v", table)
+	}
+	f := table.Families[0]
+	if f.Attributes["IN_MEMORY"] != "true" || f.Configuration["some.key"] != "v" {
+		t.Errorf("%+v", f)
+	}
+	f.Attributes, f.Configuration = nil, nil
+	if diff := cmp.Diff(Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "4", BlockSize: 8192, TTL: 86400, Versions: 3}, f); diff != "" {
+		t.Error(diff)
+	}
+	z := table.Families[1]
+	z.Attributes, z.Configuration = nil, nil
+	if diff := cmp.Diff(Family{Name: "z", Compression: "NONE", Encoding: "NONE", Bloom: "ROW", BlockSize: 65536, TTL: Forever, Versions: 1}, z); diff != "" {
+		t.Error(diff)
+	}
+	regions, err := b.Regions(t.Context(), name)
+	must(t, err)
+	if len(regions) != 4 {
+		t.Fatalf("%d regions", len(regions))
+	}
+	for i, r := range regions {
+		if i > 0 && string(r.Start) != string(spec.SplitKeys[i-1]) || len(r.Encoded) != 32 || !strings.HasPrefix(r.Server, "localhost:") || r.ID == 0 ||
+			!strings.HasPrefix(string(r.Name), name.String()+",") {
+			t.Errorf("region %d: %+v", i, r)
+		}
+	}
+	// Tables whose names begin alike must not be mixed up.
+	other := TableName{"loader_test", "described-2"}
+	must(t, b.CreateTable(t.Context(), TableSpec{Name: other, Families: []Family{{Name: "f"}}}))
+	if regions, err := b.Regions(t.Context(), name); err != nil || len(regions) != 4 {
+		t.Errorf("%d regions, %v", len(regions), err)
+	}
+	must(t, b.DeleteTable(t.Context(), other))
+	must(t, b.DisableTable(t.Context(), name))
+	must(t, b.DisableTable(t.Context(), name))
+	if table, err := b.Describe(t.Context(), name); err != nil || table.State != Disabled {
+		t.Errorf("disabled: %+v, %v", table, err)
+	}
+	must(t, b.DeleteTable(t.Context(), name))
+	for what, err := range map[string]error{
+		"describe": second(b.Describe(t.Context(), name)),
+		"regions":  second(b.Regions(t.Context(), name)),
+		"delete":   b.DeleteTable(t.Context(), name),
+		"enable":   b.EnableTable(t.Context(), name),
+	} {
+		if !errors.Is(err, ErrTableNotFound) {
+			t.Errorf("%s of a missing table: %v", what, err)
+		}
+	}
+	err = b.CreateTable(t.Context(), TableSpec{Name: TableName{"no_such_ns", "t"}, Families: []Family{{Name: "f"}}})
+	if !isJava(err, "NamespaceNotFoundException") {
+		t.Errorf("missing namespace: %v", err)
+	}
+	err = b.CreateTable(t.Context(), TableSpec{Name: TableName{"loader_test", "bad"}, Families: []Family{{Name: "f", Compression: "NOSUCH"}}})
+	if re, ok := errors.AsType[*RemoteError](err); !ok {
+		t.Errorf("unknown codec: %v", err)
+	} else {
+		t.Log(re)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestStatus(t *testing.T) {
+	b := newBench(t, nil)
+	s, err := b.Status(t.Context())
+	must(t, err)
+	if !strings.HasPrefix(s.Version, "2.") || len(s.Servers) == 0 || s.Master == "" {
+		t.Fatalf("%+v", s)
+	}
+	t.Logf("%+v", s)
+}
+
+func TestDialFails(t *testing.T) {
+	b := newBench(t, nil)
+	cfg := b.cfg
+	cfg.Root = "/elsewhere"
+	if _, err := Dial(t.Context(), cfg, nil); err == nil || !strings.Contains(err.Error(), "zookeeper.znode.parent") {
+		t.Errorf("wrong root: %v", err)
+	}
+	cfg = b.cfg
+	cfg.Quorum, cfg.LookupTimeout = "127.0.0.1:1", 600e6
+	if _, err := Dial(t.Context(), cfg, nil); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("no ZooKeeper: %v", err)
+	}
+	if _, err := Dial(t.Context(), Config{}, nil); err == nil {
+		t.Error("empty configuration: no error")
+	}
+}
+
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	b := newBench(t, nil)
+	table, _ := b.loaded(t, 10)
+	before := runtime.NumGoroutine()
+	c, err := Dial(t.Context(), b.cfg, nil)
+	must(t, err)
+	must(t, c.ScanParallel(t.Context(), ScanRequest{Table: table}, 3, func(int, Row) error { return nil }))
+	_, err = c.Status(t.Context())
+	must(t, err)
+	must(t, c.Close())
+	must(t, c.Close())
+	eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+	if _, err := c.Regions(t.Context(), table); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}

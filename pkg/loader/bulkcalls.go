@@ -1,0 +1,125 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// Fields of Client.proto of HBase 2 for which gohbase has no type or no field.
+const (
+	prepareTable      = 1 // PrepareBulkLoadRequest.table_name
+	prepareRegion     = 2 // .region: optional in the file, but the server relies on it
+	preparedToken     = 1 // PrepareBulkLoadResponse.bulk_token
+	cleanupToken      = 1 // CleanupBulkLoadRequest.bulk_token
+	cleanupRegion     = 2 // .region
+	bulkLoadToken     = 5 // BulkLoadHFileRequest.bulk_token
+	bulkLoadCopyFile  = 6 // .copy_file
+	bulkLoadReplicate = 8 // .replicate
+)
+
+// raw is a message made of its encoded fields.
+func raw(fields []byte) proto.Message {
+	m := &emptypb.Empty{}
+	m.ProtoReflect().SetUnknown(fields)
+	return m
+}
+
+func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
+}
+
+func appendBool(b []byte, field protowire.Number, value bool) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), protowire.EncodeBool(value))
+}
+
+func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, error) {
+	encoded, err := proto.Marshal(m)
+	return appendBytes(b, field, encoded), err
+}
+
+// firstRegion makes a call to the region that holds the empty row, which is where Prepare and Cleanup go. Both bear
+// repeating: a second Prepare leaves an empty directory behind.
+func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (proto.Message, error) {
+	resp := &emptypb.Empty{}
+	err := c.retry(ctx, method, func(attempt int) error {
+		r, err := c.locate(ctx, table, nil, attempt > 0)
+		if err != nil {
+			return err
+		}
+		req, err := request(r)
+		if err != nil {
+			return err
+		}
+		l, err := c.connect(ctx, r.Server, region.RegionClient)
+		if err != nil {
+			return err
+		}
+		resp = &emptypb.Empty{}
+		return l.invoke(ctx, method, req, resp)
+	})
+	return resp, err
+}
+
+// prepare makes the staging directory and gives its path, the token.
+func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
+	resp, err := c.firstRegion(ctx, table, "PrepareBulkLoad", func(r Region) (proto.Message, error) {
+		b, err := appendMessage(nil, prepareTable, table.proto())
+		if err != nil {
+			return nil, err
+		}
+		b, err = appendMessage(b, prepareRegion, r.specifier())
+		return raw(b), err
+	})
+	if err != nil {
+		return "", fmt.Errorf("prepare the load of table %s: %w", table, err)
+	}
+	token, _ := bytesField(resp.ProtoReflect().GetUnknown(), preparedToken)
+	if err := checkToken(string(token)); err != nil {
+		return "", fmt.Errorf("prepare the load of table %s: %w", table, err)
+	}
+	return string(token), nil
+}
+
+// checkToken refuses a token that is not a directory under a staging directory: the server deletes, as its own user and
+// recursively, whatever path it is given at Cleanup (SecureBulkLoadManager.cleanupBulkLoad, 2.6).
+func checkToken(token string) error {
+	p := fsPath(token)
+	if p != path.Clean(p) || path.Base(path.Dir(p)) != "staging" || strings.Count(p, "/") < 3 {
+		return fmt.Errorf("%q is not a directory below HBase's staging directory", token)
+	}
+	return nil
+}
+
+// cleanup deletes the staging directory. token is the one that prepare gave.
+func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) error {
+	if err := checkToken(token); err != nil {
+		return err
+	}
+	_, err := c.firstRegion(ctx, table, "CleanupBulkLoad", func(r Region) (proto.Message, error) {
+		b, err := appendMessage(appendBytes(nil, cleanupToken, []byte(token)), cleanupRegion, r.specifier())
+		return raw(b), err
+	})
+	return err
+}
+
+// bulkLoadRequest is the request for the files of a region. cluster_ids is left out: a server that finds its own
+// cluster's there answers that it has loaded, and does nothing.
+func bulkLoadRequest(r Region, token string, files []HFile) *pb.BulkLoadHFileRequest {
+	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
+	for _, f := range files {
+		req.FamilyPath = append(req.FamilyPath, &pb.BulkLoadHFileRequest_FamilyPath{Family: []byte(f.Family), Path: proto.String(f.Path)})
+	}
+	b := appendBytes(nil, bulkLoadToken, []byte(token))
+	b = appendBool(b, bulkLoadCopyFile, false)
+	b = appendBool(b, bulkLoadReplicate, true)
+	req.ProtoReflect().SetUnknown(b)
+	return req
+}

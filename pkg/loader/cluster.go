@@ -1,0 +1,115 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// ErrClosed is given by calls on a closed Cluster.
+var ErrClosed = errors.New("the connection to the cluster is closed")
+
+// Cluster is an HBase cluster as one user sees it.
+type Cluster struct {
+	cfg Config
+	log *slog.Logger
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[serverKey]*server
+	places  places
+	regions map[TableName][]Region // last known, for reading
+}
+
+// Dial checks that the cluster can be found in ZooKeeper. A nil log is silent. Close the Cluster after use.
+//
+// The output of logrus' standard logger, through which gohbase logs, is discarded from here on.
+func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("dial HBase: %w", err)
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	logrus.SetOutput(io.Discard)
+	c := &Cluster{
+		cfg:     cfg.withDefaults(),
+		log:     log,
+		servers: map[serverKey]*server{},
+		regions: map[TableName][]Region{},
+	}
+	if _, err := c.metaServer(ctx); err != nil {
+		return nil, fmt.Errorf("dial HBase at %s%s: %w", c.cfg.Quorum, c.cfg.Root, err)
+	}
+	return c, nil
+}
+
+// Close ends all connections. Calls in progress return with an error.
+func (c *Cluster) Close() error {
+	c.mu.Lock()
+	servers := c.servers
+	c.servers, c.closed = nil, true
+	c.mu.Unlock()
+	for _, s := range servers {
+		s.close()
+	}
+	return nil
+}
+
+func (c *Cluster) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// retry repeats an act that may be repeated, while its error says that it may succeed later, for RetryTimeout. After a
+// failure the act must look up anew what it depends on.
+func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
+	started := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := act(attempt)
+		if err == nil || !repeatable(err) {
+			return err
+		}
+		if err := c.pause(ctx, started, attempt, what, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits before the next attempt, or returns the error to give up with.
+func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, what string, err error) error {
+	if c.isClosed() {
+		return fmt.Errorf("%s: %w", what, ErrClosed)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	}
+	wait := min(100*time.Millisecond<<min(attempt, 7), 5*time.Second)
+	if time.Since(started)+wait > c.cfg.RetryTimeout {
+		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
+	}
+	c.log.Warn("hbase call is repeated", "call", what, "attempt", attempt+1, "wait", wait, "err", err)
+	if err := sleep(ctx, wait); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// sleep waits, or returns the cause of the context's end.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,72 @@
+package loader
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"path"
+	"strings"
+	"time"
+)
+
+// Config says which cluster and how patiently.
+type Config struct {
+	// Quorum is ZooKeeper's servers, host:port with commas. Required.
+	Quorum string
+	// Root is HBase's znode. Default /hbase.
+	Root string
+	// EffectiveUser is who acts. Without Kerberos the servers believe it. Loads need it to be the user that owns the files
+	// on HDFS. Required.
+	EffectiveUser string
+	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP. A
+	// handshake that comes before HBase's own words would be made here.
+	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+	// DialTimeout bounds a connect. Default 20 s.
+	DialTimeout time.Duration
+	// LookupTimeout bounds one look into ZooKeeper. Default 15 s.
+	LookupTimeout time.Duration
+	// CallTimeout bounds the answer to an ordinary call. A region server may take half of hbase.rpc.timeout (60 s) for a
+	// step of a scan that finds nothing. Default 60 s.
+	CallTimeout time.Duration
+	// RetryTimeout is how long calls that may be repeated are repeated while a server, the master or a region is away.
+	// Default 2 min.
+	RetryTimeout time.Duration
+	// ProcedureTimeout bounds the making, disabling or dropping of a table. Default 5 min.
+	ProcedureTimeout time.Duration
+	// LoadTimeout bounds the answer to one load. A rename that HDFS refuses is repeated by the server for 55 s, waiting for
+	// the region's lock can take another 60 s, and files on another file system are copied during the call. Default and
+	// least value 10 min.
+	LoadTimeout time.Duration
+	// LoadGrace is how long loads in flight are waited for once the context has ended. Giving up sooner leaves their
+	// outcome unknown. Default 60 s.
+	LoadGrace time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	c.Root = cmp.Or(c.Root, "/hbase")
+	if c.Dialer == nil {
+		c.Dialer = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+	}
+	c.DialTimeout = cmp.Or(c.DialTimeout, 20*time.Second)
+	c.LookupTimeout = cmp.Or(c.LookupTimeout, 15*time.Second)
+	c.CallTimeout = cmp.Or(c.CallTimeout, time.Minute)
+	c.RetryTimeout = cmp.Or(c.RetryTimeout, 2*time.Minute)
+	c.ProcedureTimeout = cmp.Or(c.ProcedureTimeout, 5*time.Minute)
+	c.LoadTimeout = max(c.LoadTimeout, 10*time.Minute)
+	c.LoadGrace = cmp.Or(c.LoadGrace, time.Minute)
+	return c
+}
+
+// Validate checks what has no default.
+func (c Config) Validate() error {
+	switch {
+	case strings.Trim(c.Quorum, ", ") == "":
+		return errors.New("no ZooKeeper quorum: set HBASE_CONF_DIR or name the servers")
+	case c.EffectiveUser == "":
+		return errors.New("no effective user for HBase")
+	case c.Root != "" && !path.IsAbs(c.Root):
+		return errors.New("the HBase znode " + c.Root + " does not begin with a slash")
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/proto"
+)
+
+// serverKey names a connection: HBase asks for the service when a connection is made.
+type serverKey struct {
+	addr    string
+	service region.ClientType
+}
+
+// server keeps the connection to one server for ordinary calls, which share it.
+type server struct {
+	mu     sync.Mutex
+	link   *link
+	closed bool
+}
+
+func (s *server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.link != nil {
+		s.link.close()
+	}
+}
+
+// connect gives the shared connection to a server, a new one when there is none or it broke.
+func (c *Cluster) connect(ctx context.Context, addr string, service region.ClientType) (*link, error) {
+	key := serverKey{addr, service}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, ErrClosed
+	}
+	s := c.servers[key]
+	if s == nil {
+		s = &server{}
+		c.servers[key] = s
+	}
+	c.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if s.link != nil && s.link.tap.failure() == nil {
+		return s.link, nil
+	}
+	if s.link != nil {
+		s.link.close()
+		s.link = nil
+	}
+	l, err := c.dial(ctx, addr, service, c.cfg.CallTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s.link = l
+	return l, nil
+}
+
+// link is one connection.
+type link struct {
+	client hrpc.RegionClient
+	tap    *tap
+	hello  int64 // bytes written when it was ready
+}
+
+// dial makes a connection. readTimeout is how long the server may be silent while an answer is due.
+func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientType, readTimeout time.Duration) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.DialTimeout, errors.New("no connection within "+c.cfg.DialTimeout.String()))
+	defer cancel()
+	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, &ConnectionError{Addr: addr, Err: err}
+	}
+	t := &tap{Conn: nc, writeTimeout: c.cfg.CallTimeout}
+	// A queue of one and no flush interval: nothing of ours is batched.
+	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,
+		func(context.Context, string, string) (net.Conn, error) { return t, nil })
+	if err := client.Dial(ctx); err != nil {
+		nc.Close()
+		if cause := t.failure(); cause != nil {
+			err = cause
+		}
+		return nil, &ConnectionError{Addr: addr, Err: err}
+	}
+	return &link{client: client, tap: t, hello: t.written.Load()}, nil
+}
+
+func (l *link) close() { l.client.Close() }
+
+// invoke makes a call and waits for the answer, which is in resp when the error is nil. After an error resp must not be
+// looked at: a late answer may still be written to it.
+func (l *link) invoke(ctx context.Context, method string, req, resp proto.Message) error {
+	call := newCall(ctx, method, req, resp)
+	l.client.QueueRPC(call)
+	return l.wait(call)
+}
+
+// wait waits for the answer to a call that was queued on this connection.
+func (l *link) wait(call hrpc.Call) error {
+	select {
+	case r := <-call.ResultChan():
+		return l.explain(r.Error)
+	case <-call.Context().Done():
+	}
+	select {
+	case r := <-call.ResultChan():
+		return l.explain(r.Error) // an answer that came in the same moment counts
+	default:
+		return context.Cause(call.Context())
+	}
+}
+
+// explain turns gohbase's errors into ours. A broken connection is told to the caller without the reason, which the tap
+// has.
+func (l *link) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if re, ok := parseRemote(err); ok {
+		return re
+	}
+	cause := l.tap.failure()
+	if _, ok := errors.AsType[region.ServerError](err); ok || cause != nil {
+		if cause != nil {
+			err = cause
+		}
+		return &ConnectionError{Addr: l.client.Addr(), Sent: l.tap.written.Load() > l.hello, Err: err}
+	}
+	return fmt.Errorf("%s: %w", l.client.Addr(), err)
+}
+
+// tap is a connection that remembers why it broke and how much was written, and that bounds each write.
+type tap struct {
+	net.Conn
+	writeTimeout time.Duration
+	written      atomic.Int64
+
+	mu  sync.Mutex
+	err error
+}
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	return n, t.note(err)
+}
+
+func (t *tap) Write(p []byte) (int, error) {
+	if err := t.Conn.SetWriteDeadline(time.Now().Add(t.writeTimeout)); err != nil {
+		return 0, t.note(err)
+	}
+	n, err := t.Conn.Write(p)
+	t.written.Add(int64(n))
+	return n, t.note(err)
+}
+
+// Close marks the connection unusable, also when it is closed by gohbase for a reason of its own.
+func (t *tap) Close() error {
+	t.note(net.ErrClosed)
+	return t.Conn.Close()
+}
+
+func (t *tap) note(err error) error {
+	if err != nil {
+		t.mu.Lock()
+		if t.err == nil {
+			t.err = err
+		}
+		t.mu.Unlock()
+	}
+	return err
+}
+
+func (t *tap) failure() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}

@@ -1,0 +1,73 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+)
+
+// getsInFlight is how many point reads are under way at a time. They share the connections.
+const getsInFlight = 16
+
+// Rows reads single rows: one Row for each key, in the order of the keys, without cells where there is none. The rows are
+// the caller's; their keys are those given.
+func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]Row, error) {
+	rows := make([]Row, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(getsInFlight)
+	for i, key := range keys {
+		g.Go(func() (err error) {
+			rows[i], err = c.get(ctx, table, key)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), table, err)
+	}
+	return rows, nil
+}
+
+func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row, err error) {
+	err = c.retry(ctx, "get", func(attempt int) error {
+		r, err := c.locate(ctx, table, key, attempt > 0)
+		if err != nil {
+			return err
+		}
+		l, err := c.connect(ctx, r.Server, region.RegionClient)
+		if err != nil {
+			return err
+		}
+		req := &pb.GetRequest{Region: r.specifier(), Get: &pb.Get{Row: key, MaxVersions: proto.Uint32(1)}}
+		call := &blockCall{call: *newCall(ctx, "Get", req, &pb.GetResponse{})}
+		l.client.QueueRPC(call)
+		if err := l.wait(call); err != nil {
+			return err
+		}
+		row, err = parseGet(key, call.resp.(*pb.GetResponse), call.block)
+		return err
+	})
+	return row, err
+}
+
+func parseGet(key []byte, resp *pb.GetResponse, block []byte) (Row, error) {
+	row := Row{Key: key}
+	for _, cell := range resp.GetResult().GetCell() { // outside of the block: servers do so without a codec
+		row.Cells = append(row.Cells, Cell{
+			Family: cell.GetFamily(), Qualifier: cell.GetQualifier(), Value: cell.GetValue(), Timestamp: int64(cell.GetTimestamp()),
+		})
+	}
+	for len(block) > 0 {
+		var cell Cell
+		_, rest, err := nextCell(block, &cell)
+		if err != nil {
+			return row, err
+		}
+		row.Cells = append(row.Cells, cell)
+		block = rest
+	}
+	return row, nil
+}

@@ -1,0 +1,259 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+// recorder notes events in order.
+func recorder(log *[]string) Events {
+	return Events{
+		OnPrepared: func(string) error { *log = append(*log, "prepared"); return nil },
+		OnSend: func(r Region, files []HFile, attempt int) error {
+			*log = append(*log, fmt.Sprintf("send %q %d files attempt %d", r.Start, len(files), attempt))
+			return nil
+		},
+		OnLoaded: func(r Region, files []HFile) error {
+			*log = append(*log, fmt.Sprintf("loaded %q", r.Start))
+			return nil
+		},
+		OnReturned: func(r Region, _ []HFile, _ error) error {
+			*log = append(*log, fmt.Sprintf("returned %q", r.Start))
+			return nil
+		},
+		OnRefused: func(e *RefusedError) error { *log = append(*log, "refused"); return nil },
+		OnUnknown: func(e *UnknownOutcomeError) error { *log = append(*log, "unknown"); return nil },
+		OnCleaned: func(string) error { *log = append(*log, "cleaned"); return nil },
+	}
+}
+
+func TestLoad(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	low, high := rowsOf("a", 500), rowsOf("x", 700)
+	files := []HFile{
+		b.hfile(t, b.fs, b.dir, "f", high),
+		b.hfile(t, b.fs, b.dir, "f", low),
+		b.hfile(t, b.fs, b.dir, "g", low),
+		b.hfile(t, b.fs, b.dir, "g", high),
+	}
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: recorder(&events)})
+	must(t, err)
+	want := []string{
+		"prepared", `send "" 2 files attempt 1`, `loaded ""`, `send "m" 2 files attempt 1`, `loaded "m"`, "cleaned",
+	}
+	if !slices.Equal(events, want) {
+		t.Errorf("events: %q", events)
+	}
+	if report.Loaded != 4 || report.Cells != 2*3*1200 || !report.Cleaned || len(report.Regions) != 2 || report.Regions[1].Place != PlaceStore {
+		t.Errorf("report: %+v", report)
+	}
+	t.Logf("load of 4 files into 2 regions took %s", report.Took)
+	b.checkRows(t, table, append(low, high...), "f", "g")
+
+	// HBase's own client reads the same.
+	digest, err := testcluster.Shared(t).AdminT(t).Digest(t.Context(), table.String())
+	must(t, err)
+	if got := scanDigest(t, b.Cluster, table); got != digest {
+		t.Errorf("our scan: %s\nHBase's:  %s", got, digest)
+	}
+	// Nothing is left behind, neither at the sources nor in the staging directory.
+	for _, f := range files {
+		if _, err := b.fs.Stat(t.Context(), fsPath(f.Path)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("source %s: %v", f.Path, err)
+		}
+	}
+	super := b.fsAs(t, "hbase")
+	if _, err := super.Stat(t.Context(), fsPath(report.Token)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("token directory: %v", err)
+	}
+	// An empty load does nothing.
+	report, err = b.Load(t.Context(), LoadRequest{Table: table, FS: b.fs})
+	if err != nil || report.Token != "" {
+		t.Errorf("empty load: %+v, %v", report, err)
+	}
+}
+
+// refuseBefore checks that a load fails before anything was prepared, with all files still there.
+func refuseBefore(t *testing.T, b *bench, table TableName, files ...HFile) error {
+	t.Helper()
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, Events: recorder(&events)})
+	if err == nil || len(events) > 0 || report.Token != "" {
+		t.Fatalf("load: %v, events %q, report %+v", err, events, report)
+	}
+	t.Log(err)
+	return err
+}
+
+func TestLoadRefusedBeforeAnything(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	good := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+
+	t.Run("misfit", func(t *testing.T) {
+		crossing := b.hfile(t, b.fs, b.dir, "f", []string{"l", "n"})
+		err := refuseBefore(t, b, table, good, crossing)
+		var e *MisfitError
+		if !errors.As(err, &e) || e.File.Path != crossing.Path || string(e.Region.End) != "m" || !strings.Contains(err.Error(), "build again") {
+			t.Errorf("%#v", err)
+		}
+		onEnd := b.hfile(t, b.fs, b.dir, "f", []string{"l", "m"})
+		if err := refuseBefore(t, b, table, onEnd); !errors.As(err, &e) {
+			t.Errorf("last row equal to the region's end: %v", err)
+		}
+	})
+	t.Run("split after the plan", func(t *testing.T) {
+		table := b.table(t)
+		f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+		_, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "split", table.String(), "a000005")
+		must(t, err)
+		var e *MisfitError
+		if err := refuseBefore(t, b, table, f); !errors.As(err, &e) {
+			t.Error(err)
+		}
+	})
+	t.Run("unknown family", func(t *testing.T) {
+		bad := good
+		bad.Family = "zz"
+		var e *FamilyError
+		if err := refuseBefore(t, b, table, good, bad); !errors.As(err, &e) || e.Unknown[0] != "zz" || len(e.Families) != 2 {
+			t.Error(err)
+		}
+	})
+	t.Run("missing file", func(t *testing.T) {
+		bad := good
+		bad.Path += "0"
+		if err := refuseBefore(t, b, table, good, bad); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	})
+	t.Run("wrong size", func(t *testing.T) {
+		bad := good
+		bad.Size++
+		refuseBefore(t, b, table, bad)
+	})
+	t.Run("same name twice", func(t *testing.T) { refuseBefore(t, b, table, good, good) })
+	t.Run("too many files", func(t *testing.T) {
+		var files []HFile
+		for i := range 33 {
+			files = append(files, b.hfile(t, b.fs, b.dir, "f", []string{fmt.Sprintf("b%02d", i)}))
+		}
+		refuseBefore(t, b, table, files...)
+	})
+	t.Run("missing table", func(t *testing.T) {
+		if err := refuseBefore(t, b, TableName{"loader_test", "none"}, good); !errors.Is(err, ErrTableNotFound) {
+			t.Error(err)
+		}
+	})
+	t.Run("disabled", func(t *testing.T) {
+		must(t, b.DisableTable(t.Context(), table))
+		var e *StateError
+		if err := refuseBefore(t, b, table, good); !errors.As(err, &e) || e.State != Disabled {
+			t.Error(err)
+		}
+		must(t, b.EnableTable(t.Context(), table))
+	})
+	// After all these refusals the good file loads.
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{good}, FS: b.fs})
+	must(t, err)
+	b.checkRows(t, table, rowsOf("a", 10), "f")
+}
+
+// TestLoadPermission loads a file in a directory that is closed to the user of the load.
+func TestLoadPermission(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t)
+	super := b.fsAs(t, "hbase")
+	dir := b.dir + "-closed"
+	f := b.hfile(t, super, dir, "f", rowsOf("a", 10))
+	t.Cleanup(func() { must(t, super.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
+	must(t, super.Chmod(t.Context(), dir+"/f", 0o700))
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: super, Events: recorder(&events)})
+	var e *RefusedError
+	if !errors.As(err, &e) {
+		t.Fatalf("%v", err)
+	}
+	t.Log(err)
+	s := e.Files[0]
+	if s.Place != PlaceSource || s.Owner != "hbase" || s.Mode != 0o644 || s.DirMode.Perm() != 0o700 || s.DirOwner != "hbase" {
+		t.Errorf("%+v", s)
+	}
+	if !report.Cleaned || report.Loaded != 0 {
+		t.Errorf("report %+v", report)
+	}
+	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, "refused", "cleaned"}) {
+		t.Errorf("events %q", events)
+	}
+	b.checkRows(t, table, nil)
+}
+
+// TestLoadSplitMeanwhile splits the region between the plan and the call.
+func TestLoadSplitMeanwhile(t *testing.T) {
+	b := newBench(t, nil)
+	admin := testcluster.Shared(t).AdminT(t)
+	for _, c := range []struct {
+		name, at string
+		fits     bool
+	}{{"beside the file", "b", true}, {"through the file", "a000005", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			table := b.table(t)
+			f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+			var events []string
+			on := recorder(&events)
+			send := on.OnSend
+			on.OnSend = func(r Region, files []HFile, attempt int) error {
+				if attempt == 1 {
+					if _, err := admin.Run(t.Context(), "split", table.String(), c.at); err != nil {
+						return err
+					}
+				}
+				return send(r, files, attempt)
+			}
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: on})
+			t.Logf("%q %v", events, err)
+			if c.fits {
+				must(t, err)
+				if report.Regions[0].Attempts != 2 || string(report.Regions[0].Region.End) != "b" {
+					t.Errorf("report %+v", report)
+				}
+				b.checkRows(t, table, rowsOf("a", 10), "f")
+				return
+			}
+			var e *MisfitError
+			if !errors.As(err, &e) || !report.Cleaned {
+				t.Errorf("%v, report %+v", err, report)
+			}
+			_, err = b.fs.Stat(t.Context(), fsPath(f.Path))
+			must(t, err)
+		})
+	}
+}
+
+func TestLoadEventError(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	broken := errors.New("the journal is full")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: Events{
+		OnSend: func(r Region, _ []HFile, _ int) error {
+			if len(r.Start) > 0 {
+				return broken
+			}
+			return nil
+		},
+	}})
+	if !errors.Is(err, broken) || report.Loaded != 1 || !report.Cleaned || report.Regions[1].Place != PlaceSource {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+	b.checkRows(t, table, rowsOf("a", 10), "f")
+}

@@ -1,0 +1,300 @@
+package loader
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTableName(t *testing.T) {
+	for in, want := range map[string]TableName{
+		"t": {"default", "t"}, "ns:t": {"ns", "t"}, "default:t": {"default", "t"}, "n_1:a-b.c": {"n_1", "a-b.c"},
+	} {
+		got, err := ParseTableName(in)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+		if again, err := ParseTableName(got.String()); err != nil || again != got {
+			t.Errorf("%q printed as %q", in, got)
+		}
+	}
+	for _, in := range []string{"", ":", "ns:", ":t", "a:b:c", "-t", ".t", "n-s:t", "tab le", "t\x00", "表"} {
+		if got, err := ParseTableName(in); err == nil {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
+}
+
+func regionsAt(splits ...string) []Region {
+	var regions []Region
+	start := ""
+	for i, s := range append(splits, "") {
+		regions = append(regions, Region{Encoded: fmt.Sprint(i), Name: fmt.Append(nil, i), Start: []byte(start), End: []byte(s), Server: "h:1"})
+		start = s
+	}
+	return regions
+}
+
+func TestContiguous(t *testing.T) {
+	table := TableName{"default", "t"}
+	good := regionsAt("b", "d")
+	if err := checkContiguous(table, good); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]struct {
+		drop       int
+		change     func([]Region)
+		end, start string
+	}{
+		"no first":    {drop: 0, end: "", start: "b"},
+		"no middle":   {drop: 1, end: "b", start: "d"},
+		"no last":     {drop: 2, end: "d", start: ""},
+		"overlap":     {drop: -1, change: func(r []Region) { r[0].End = []byte("c") }, end: "c", start: "b"},
+		"two endless": {drop: -1, change: func(r []Region) { r[1].End = nil }, end: "", start: "d"},
+	} {
+		regions := slices.Clone(good)
+		if c.drop >= 0 {
+			regions = slices.Delete(regions, c.drop, c.drop+1)
+		} else {
+			c.change(regions)
+		}
+		var hole *HoleError
+		if err := checkContiguous(table, regions); !errors.As(err, &hole) || string(hole.End) != c.end || string(hole.Start) != c.start {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAssign: every file comes into exactly the region that contains its rows, or the whole is refused.
+func TestAssign(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.StringMatching(`[a-e]{1,3}`)
+		splits := rapid.SliceOfNDistinct(key, 0, 6, rapid.ID[string]).Draw(t, "splits")
+		slices.Sort(splits)
+		regions := regionsAt(splits...)
+		var files []HFile
+		misfit := false
+		for i := range rapid.IntRange(0, 10).Draw(t, "files") {
+			a, b := key.Draw(t, "a"), key.Draw(t, "b")
+			f := HFile{Family: "f", Path: fmt.Sprint("/", i), First: []byte(min(a, b)), Last: []byte(max(a, b))}
+			files = append(files, f)
+			inside := slices.ContainsFunc(regions, func(r Region) bool { return r.Contains(f.First) && r.Contains(f.Last) })
+			misfit = misfit || !inside
+		}
+		groups, err := assign(TableName{"default", "t"}, regions, files, 100)
+		if misfit {
+			if _, ok := errors.AsType[*MisfitError](err); !ok {
+				t.Fatalf("a file crosses a boundary: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i, g := range groups {
+			if i > 0 && bytes.Compare(groups[i-1].region.Start, g.region.Start) >= 0 {
+				t.Fatal("groups out of order")
+			}
+			for _, f := range g.files {
+				n++
+				if !g.region.Contains(f.First) || !g.region.Contains(f.Last) {
+					t.Fatalf("%v is not in %v", f, g.region)
+				}
+			}
+		}
+		if n != len(files) {
+			t.Fatalf("%d of %d files", n, len(files))
+		}
+	})
+}
+
+func TestToken(t *testing.T) {
+	for token, ok := range map[string]bool{
+		"hdfs://h:1/hbase/staging/u__ns_t__abc": true, "/hbase/staging/x": true, "hdfs://h/a/b/staging/x": true,
+		"/hbase/staging": false, "hdfs://h:1/hbase/staging": false, "/hbase/data/x": false, "/": false, "": false, "hdfs://h": false,
+		"/hbase/staging/../data": false, "/hbase/staging/x/y": false, "/staging/x": false, "/hbase/staging/x/": false,
+	} {
+		if err := checkToken(token); (err == nil) != ok {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+}
+
+func TestPrefixEnd(t *testing.T) {
+	for in, want := range map[string]string{"a": "b", "a\xff": "b", "a\x00": "a\x01", "": "", "\xff\xff": ""} {
+		if got := PrefixEnd([]byte(in)); string(got) != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func TestRemote(t *testing.T) {
+	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
+		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
+	re, ok := parseRemote(errors.New(text))
+	if !ok || re.Short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.Reaction() != Relocate {
+		t.Fatalf("%#v", re)
+	}
+	for class, want := range map[string]Reaction{
+		"org.apache.hadoop.hbase.RegionTooBusyException": BackOff, "org.apache.hadoop.hbase.security.AccessDeniedException": GiveUp,
+		"java.io.IOException": Unclear, "": Unclear,
+	} {
+		if got := (&RemoteError{Class: class}).Reaction(); got != want {
+			t.Errorf("%s: %d", class, got)
+		}
+	}
+	if _, ok := parseRemote(errors.New("EOF")); ok {
+		t.Error("EOF is no exception")
+	}
+}
+
+func TestEncodedName(t *testing.T) {
+	for in, want := range map[string]string{"t,a.b,1.0123abcd.": "0123abcd", "hbase:meta,,1": "", "": "", ".": ""} {
+		if got := encodedName([]byte(in)); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func TestTableSpec(t *testing.T) {
+	name := TableName{"default", "t"}
+	f := []Family{{Name: "f"}}
+	for what, spec := range map[string]TableSpec{
+		"family": {Name: name}, "empty": {Name: name, Families: f, SplitKeys: [][]byte{{}}},
+		"does not come after": {Name: name, Families: f, SplitKeys: [][]byte{{2}, {2}}},
+	} {
+		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// appendCell encodes a cell as KeyValueCodec does.
+func appendCell(b []byte, row string, c Cell) []byte {
+	keyLen := 2 + len(row) + 1 + len(c.Family) + len(c.Qualifier) + 9
+	b = binary.BigEndian.AppendUint32(b, uint32(8+keyLen+len(c.Value)))
+	b = binary.BigEndian.AppendUint32(b, uint32(keyLen))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(c.Value)))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(row)))
+	b = append(b, row...)
+	b = append(b, byte(len(c.Family)))
+	b = append(b, c.Family...)
+	b = append(b, c.Qualifier...)
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Timestamp))
+	b = append(b, 4)
+	return append(b, c.Value...)
+}
+
+// TestAssembler: however the server cuts rows into results and answers, and wherever a scan breaks and begins again, the
+// same rows come out once.
+func TestAssembler(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type flat struct {
+			row  string
+			cell Cell
+		}
+		rows := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c]{1,4}`), 0, 8, rapid.ID[string]).Draw(t, "rows")
+		slices.Sort(rows)
+		var want []string
+		cellsOf := map[string][]flat{}
+		for _, row := range rows {
+			line := row
+			for i := range rapid.IntRange(1, 5).Draw(t, "cells") {
+				c := Cell{
+					Family: []byte("f"), Qualifier: fmt.Append(nil, i), Timestamp: int64(i),
+					Value: rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, "value"),
+				}
+				cellsOf[row] = append(cellsOf[row], flat{row, c})
+				line += fmt.Sprintf(" %s=%x@%d", c.Qualifier, c.Value, c.Timestamp)
+			}
+			want = append(want, line)
+		}
+		var got []string
+		a := assembler{emit: func(r Row) error {
+			line := string(r.Key)
+			for _, c := range r.Cells {
+				line += fmt.Sprintf(" %s=%x@%d", c.Qualifier, c.Value, c.Timestamp)
+			}
+			got = append(got, line)
+			return nil
+		}}
+		pos := ""
+		for broken := true; broken; {
+			broken = false
+			for _, row := range rows {
+				if row < pos || broken {
+					continue
+				}
+				cells := cellsOf[row]
+				for len(cells) > 0 {
+					n := rapid.IntRange(1, len(cells)).Draw(t, "result")
+					var block []byte
+					for _, c := range cells[:n] {
+						block = appendCell(block, row, c.cell)
+					}
+					cells = cells[n:]
+					// The last part of a row may be marked partial too: the server had not looked further.
+					partial := len(cells) > 0 || rapid.Bool().Draw(t, "partial")
+					if _, err := a.add(block, uint32(n), partial); err != nil {
+						t.Fatal(err)
+					}
+					if rapid.IntRange(0, 9).Draw(t, "break") == 0 {
+						broken = true
+						break
+					}
+				}
+				if broken {
+					break
+				}
+			}
+			if broken {
+				if next := a.resume(); next != nil {
+					pos = string(next)
+				}
+			}
+		}
+		if err := a.flush(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got  %q\nwant %q", got, want)
+		}
+	})
+}
+
+// FuzzCell: no block may panic, and what is parsed is what was encoded.
+func FuzzCell(f *testing.F) {
+	f.Add(appendCell(nil, "row", Cell{Family: []byte("f"), Qualifier: []byte("q"), Value: []byte("v"), Timestamp: 1}))
+	f.Add([]byte{0, 0, 0, 20, 0, 0, 0, 12, 0, 0, 0, 0, 255, 255})
+	f.Fuzz(func(t *testing.T, block []byte) {
+		for len(block) > 0 {
+			var c Cell
+			row, rest, err := nextCell(block, &c)
+			if err != nil {
+				return
+			}
+			if len(row)+len(c.Family)+len(c.Qualifier)+len(c.Value) > len(block) || len(rest) >= len(block) {
+				t.Fatal("more was parsed than there is")
+			}
+			block = rest
+		}
+	})
+}
+
+// FuzzZnode: no znode may panic.
+func FuzzZnode(f *testing.F) {
+	f.Add([]byte("\xff\x00\x00\x00\x01xPBUFrest"))
+	f.Add([]byte("\xff\xff\xff\xff\xffx"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if payload, err := znodePayload("/x", data); err == nil && len(payload) > len(data) {
+			t.Fatal("grown")
+		}
+	})
+}

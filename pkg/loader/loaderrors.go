@@ -1,0 +1,152 @@
+package loader
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// MisfitError is a file whose rows do not lie in one region of the table as it is now. Nothing of it was loaded.
+type MisfitError struct {
+	Table  TableName
+	File   HFile
+	Region Region // the region that holds the file's first row
+}
+
+func (e *MisfitError) Error() string {
+	return fmt.Sprintf("file %s has rows %q to %q, but region %s of table %s, which holds the first of them, is [%q, %q): "+
+		"the table was split or merged after the plan; build again",
+		e.File.Path, e.File.First, e.File.Last, e.Region.Encoded, e.Table, e.Region.Start, e.Region.End)
+}
+
+// FamilyError is files for families that the table lacks.
+type FamilyError struct {
+	Table    TableName
+	Unknown  []string // families of files
+	Families []string // families of the table
+}
+
+func (e *FamilyError) Error() string {
+	return fmt.Sprintf("table %s has no family %s: its families are %s",
+		e.Table, strings.Join(e.Unknown, ", "), strings.Join(e.Families, ", "))
+}
+
+// StateError is a table that takes no load in its present state.
+type StateError struct {
+	Table  TableName
+	State  TableState
+	Reason string
+}
+
+func (e *StateError) Error() string { return fmt.Sprintf("table %s %s", e.Table, e.Reason) }
+
+// Place is where a file is.
+type Place int
+
+// The places of a file, in the order of a load.
+const (
+	// PlaceUnknown is a file that could not be looked for, or one in the hands of a server.
+	PlaceUnknown Place = iota
+	// PlaceSource is where the file was written.
+	PlaceSource
+	// PlaceStage is the token's directory, which Cleanup deletes.
+	PlaceStage
+	// PlaceStore is the region: the server said that the file was loaded.
+	PlaceStore
+	// PlaceGone is neither source nor stage, though the server said that the load failed: the file may be in the store.
+	PlaceGone
+)
+
+func (p Place) String() string {
+	return [...]string{"at an unknown place", "at its source", "in the staging directory", "loaded", "gone from its source"}[p]
+}
+
+// FileState is what was found about a file after a refused load.
+type FileState struct {
+	File  HFile
+	Place Place
+	// Path is where it is, when that is known.
+	Path string
+	// Owner, Group and Mode are those of the file, DirOwner, DirGroup and DirMode of its directory.
+	Owner, Group       string
+	Mode               fs.FileMode
+	DirOwner, DirGroup string
+	DirMode            fs.FileMode
+	// Moved says that it was in the staging directory and was moved back to its source.
+	Moved bool
+	// Err is why it could not be looked for or moved back.
+	Err error
+}
+
+func (s FileState) String() string {
+	text := fmt.Sprintf("%s is %s", s.File.Path, s.Place)
+	switch {
+	case s.Err != nil:
+		text += fmt.Sprintf(" (%v)", s.Err)
+	case s.Mode != 0 || s.Owner != "":
+		text += fmt.Sprintf(" (owner %s:%s, mode %04o; directory %s:%s, mode %04o)",
+			s.Owner, s.Group, s.Mode.Perm(), s.DirOwner, s.DirGroup, s.DirMode.Perm())
+	}
+	return text
+}
+
+// RefusedError is a load to which the server answered that it was not done. The answer has no reason; the region server's
+// log has it under "Failed to complete bulk load".
+type RefusedError struct {
+	Table  TableName
+	Region Region
+	User   string // who the load ran as
+	Files  []FileState
+}
+
+func (e *RefusedError) Error() string {
+	// One file tells: those of a call share their fate and directory as a rule.
+	shown := e.Files[0]
+	for _, f := range e.Files {
+		if f.Place != PlaceSource {
+			shown = f
+			break
+		}
+	}
+	more := ""
+	if n := len(e.Files) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fmt.Sprintf("region %s of table %s on %s refused the load: %s%s; user %s needs to read and write the file and to rename it in its directory; "+
+		`the reason is in the region server's log at "Failed to complete bulk load"`,
+		e.Region.Encoded, e.Table, e.Region.Server, shown, more, e.User)
+}
+
+// UnknownOutcomeError is a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated
+// before that has been found out, and the token's directory must stay.
+type UnknownOutcomeError struct {
+	Table  TableName
+	Region Region
+	Token  string
+	Files  []HFile
+	Err    error
+}
+
+func (e *UnknownOutcomeError) Error() string {
+	return fmt.Sprintf("whether %d files were loaded into region %s of table %s on %s is unknown, the answer was lost: %v (staging directory %s is kept)",
+		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Err, e.Token)
+}
+
+func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
+
+// RegionError is a load that a server answered with an exception before it did anything, or that could not be sent.
+// Unwrap gives the exception, a *RemoteError.
+type RegionError struct {
+	Table    TableName
+	Region   Region
+	Files    []HFile
+	Attempts int
+	Err      error
+}
+
+func (e *RegionError) Error() string {
+	return fmt.Sprintf("load %d files into region %s of table %s on %s, attempt %d: %v",
+		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err)
+}
+
+func (e *RegionError) Unwrap() error { return e.Err }

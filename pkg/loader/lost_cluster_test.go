@@ -1,0 +1,174 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// wire is a dialer whose connections can be disturbed at a call to BulkLoadHFile.
+type wire struct {
+	sent atomic.Int32 // requests that reached the server
+	// before is asked before such a request is written; an error keeps it back.
+	before func() error
+	// lose waits for the answer and then breaks the connection.
+	lose atomic.Bool
+
+	mu    sync.Mutex // guards conns
+	conns []*wireConn
+}
+
+func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &wireConn{Conn: nc, w: w}
+	w.mu.Lock()
+	w.conns = append(w.conns, c)
+	w.mu.Unlock()
+	return c, nil
+}
+
+// cut breaks all connections.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conns {
+		c.Conn.Close()
+	}
+	w.conns = nil
+}
+
+type wireConn struct {
+	net.Conn
+	w       *wire
+	loading atomic.Bool
+}
+
+func (c *wireConn) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("BulkLoadHFile")) {
+		if c.w.before != nil {
+			if err := c.w.before(); err != nil {
+				return 0, err
+			}
+		}
+		c.w.sent.Add(1)
+		c.loading.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *wireConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.loading.Load() && c.w.lose.Load() {
+		c.Conn.Close()
+		return 0, syscall.ECONNRESET
+	}
+	return n, err
+}
+
+// TestLoadLostAnswer drops the answer after the server has done the load.
+func TestLoadLostAnswer(t *testing.T) {
+	w := &wire{}
+	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	var events []string
+	w.lose.Store(true)
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	w.lose.Store(false)
+	var e *UnknownOutcomeError
+	if !errors.As(err, &e) || !errors.Is(err, syscall.ECONNRESET) || e.Token != report.Token || len(e.Files) != 1 {
+		t.Fatalf("%v", err)
+	}
+	t.Log(err)
+	if w.sent.Load() != 1 {
+		t.Errorf("sent %d times", w.sent.Load())
+	}
+	if report.Cleaned || report.Loaded != 0 || report.Regions[0].Place != PlaceUnknown {
+		t.Errorf("report %+v", report)
+	}
+	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, "unknown"}) {
+		t.Errorf("events %q", events)
+	}
+	if _, err := b.fs.Stat(t.Context(), fsPath(report.Token)); err != nil {
+		t.Errorf("the staging directory is gone: %v", err)
+	}
+	b.checkRows(t, table, rowsOf("a", 10), "f")
+	must(t, b.cleanup(t.Context(), table, report.Token))
+}
+
+// TestLoadNotSent breaks the connection before a byte of the request has left: that load is sent again.
+func TestLoadNotSent(t *testing.T) {
+	first := true
+	w := &wire{before: func() error {
+		if first {
+			first = false
+			return syscall.EPIPE
+		}
+		return nil
+	}}
+	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	must(t, err)
+	want := []string{"prepared", `send "" 1 files attempt 1`, `returned ""`, `send "" 1 files attempt 2`, `loaded ""`, "cleaned"}
+	if !slices.Equal(events, want) || w.sent.Load() != 1 || report.Regions[0].Attempts != 2 {
+		t.Errorf("events %q, sent %d, report %+v", events, w.sent.Load(), report)
+	}
+	b.checkRows(t, table, rowsOf("a", 10), "f")
+}
+
+// TestLoadCancelled ends the context while a load is in flight: its answer is still heard.
+func TestLoadCancelled(t *testing.T) {
+	cause := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := &wire{before: func() error { cancel(cause); return nil }}
+	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
+	table := b.table(t, "m")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
+	report, err := b.Load(ctx, LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1})
+	if !errors.Is(err, cause) || report.Loaded != 1 || !report.Cleaned || w.sent.Load() != 1 {
+		t.Fatalf("%v, sent %d, report %+v", err, w.sent.Load(), report)
+	}
+	_, err = b.fs.Stat(t.Context(), fsPath(files[1].Path))
+	must(t, err)
+	b.checkRows(t, table, rowsOf("a", 10), "f")
+}
+
+// TestScanBrokenConnection cuts all connections during a scan: every row comes once, whole and in order.
+func TestScanBrokenConnection(t *testing.T) {
+	w := &wire{}
+	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
+	table, all := b.loaded(t, 300)
+	i := 0
+	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
+		if i%131 == 7 {
+			w.cut()
+		}
+		if string(row.Key) != all[i] {
+			t.Fatalf("row %d is %q, want %q", i, row.Key, all[i])
+		}
+		i++
+		return checkCells(row, "f")
+	}))
+	if i != len(all) {
+		t.Fatalf("%d rows, want %d", i, len(all))
+	}
+	w.cut()
+	_, err := b.Status(t.Context())
+	must(t, err)
+	w.cut()
+	_, err = b.Rows(t.Context(), table, [][]byte{[]byte(all[0]), []byte(all[1])})
+	must(t, err)
+}

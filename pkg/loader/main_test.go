@@ -1,0 +1,179 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bench is what a test needs of the running cluster: our client, HBase's, and the file system.
+type bench struct {
+	*Cluster
+	conf *hdfsio.Conf
+	root hdfsio.Location // hdfs://host:port/
+	fs   *hdfsio.HDFS
+	dir  string // a directory on HDFS, removed at the end
+	user string
+}
+
+// newBench connects as the unix user; configure may change how.
+func newBench(t testing.TB, configure func(*Config)) *bench {
+	t.Helper()
+	dir := testcluster.Shared(t).ConfDir()
+	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
+	must(t, err)
+	b := &bench{conf: conf}
+	b.root, err = conf.Resolve("hdfs:///")
+	must(t, err)
+	b.user, err = conf.User()
+	must(t, err)
+	cfg := Config{Quorum: conf.Quorum(), Root: conf.Znode(), EffectiveUser: b.user}
+	if configure != nil {
+		configure(&cfg)
+	}
+	b.Cluster, err = Dial(t.Context(), cfg, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	b.fs = b.fsAs(t, b.user)
+	b.dir = fmt.Sprintf("/tmp/loader-%016x", rand.Uint64())
+	must(t, b.fs.MkdirAll(t.Context(), b.dir, 0o755))
+	t.Cleanup(func() {
+		must(t, b.fs.RemoveAll(context.WithoutCancel(t.Context()), b.dir))
+		must(t, b.fs.Close())
+		must(t, b.Close())
+	})
+	return b
+}
+
+// fsAs is the file system as some user.
+func (b *bench) fsAs(t testing.TB, user string) *hdfsio.HDFS {
+	t.Helper()
+	o, err := b.conf.HDFSOptions(b.root, nil)
+	must(t, err)
+	o.User = user
+	h, err := hdfsio.NewHDFS(o)
+	must(t, err)
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+var testFamilies = []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF"}, {Name: "g"}}
+
+// table makes a table and drops it at the end.
+func (b *bench) table(t testing.TB, splits ...string) TableName {
+	t.Helper()
+	name := TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("t%016x", rand.Uint64())}
+	spec := TableSpec{Name: name, Families: testFamilies, CreateNamespace: true}
+	for _, s := range splits {
+		spec.SplitKeys = append(spec.SplitKeys, []byte(s))
+	}
+	must(t, b.CreateTable(t.Context(), spec))
+	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
+	return name
+}
+
+const testTime = 1700000000000
+
+// rowsOf makes sorted row keys with a prefix.
+func rowsOf(prefix string, n int) []string {
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = fmt.Sprintf("%s%06d", prefix, i)
+	}
+	return rows
+}
+
+var testQualifiers = [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+
+func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q) + "/值") }
+
+// hfile writes a file of rows with the columns a, b, c.
+func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
+	t.Helper()
+	name := fmt.Sprintf("%s/%s/%016x%016x", dir, family, rand.Uint64(), rand.Uint64())
+	must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
+	out, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
+	must(t, err)
+	defer out.Abort()
+	w, err := hfile.NewRowWriter(out, hfile.Options{
+		Family: []byte(family), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow,
+	}, hfile.Schema{Qualifiers: testQualifiers, Timestamp: testTime})
+	must(t, err)
+	for _, row := range rows {
+		var values [][]byte
+		for _, q := range testQualifiers {
+			values = append(values, testValue(row, q))
+		}
+		must(t, w.AppendRow([]byte(row), values))
+	}
+	stats, err := w.Finish()
+	must(t, err)
+	must(t, out.Finish())
+	return HFile{
+		Family: family, Path: "hdfs://" + b.root.Authority + name,
+		First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells,
+	}
+}
+
+// checkRows scans the table and compares it with rows of the given families.
+func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families ...string) {
+	t.Helper()
+	slices.Sort(rows)
+	i := 0
+	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 20_000}, func(row Row) error {
+		if i >= len(rows) || string(row.Key) != rows[i] {
+			return fmt.Errorf("row %d is %q", i, row.Key)
+		}
+		if err := checkCells(row, families...); err != nil {
+			return err
+		}
+		i++
+		return nil
+	}))
+	if i != len(rows) {
+		t.Fatalf("%d rows, want %d", i, len(rows))
+	}
+}
+
+func checkCells(row Row, families ...string) error {
+	if len(row.Cells) != len(families)*len(testQualifiers) {
+		return fmt.Errorf("row %q has %d cells", row.Key, len(row.Cells))
+	}
+	for i, cell := range row.Cells {
+		q := testQualifiers[i%len(testQualifiers)]
+		if string(cell.Family) != families[i/len(testQualifiers)] || !bytes.Equal(cell.Qualifier, q) ||
+			!bytes.Equal(cell.Value, testValue(string(row.Key), q)) || cell.Timestamp != testTime {
+			return fmt.Errorf("row %q, cell %d: %s:%s=%s at %d", row.Key, i, cell.Family, cell.Qualifier, cell.Value, cell.Timestamp)
+		}
+	}
+	return nil
+}
+
+// eventually polls a condition.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come about", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

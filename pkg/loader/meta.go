@@ -1,0 +1,205 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// metaRegion is hbase:meta's only region on a server.
+func metaRegion(server string) Region {
+	return Region{Name: []byte("hbase:meta,,1"), Encoded: "1588230740", Server: server}
+}
+
+// scanMeta scans [start, stop) of hbase:meta. Server and place are found anew when a call fails; rows are then given once
+// only, as in any scan.
+func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) error {
+	s := &scan{
+		c: c, req: ScanRequest{Families: []string{family}, CacheBlocks: true}.withDefaults(), what: "scan hbase:meta",
+		locate: func(ctx context.Context, _ []byte, again bool) (Region, error) {
+			if again {
+				c.forget()
+			}
+			server, err := c.metaServer(ctx)
+			return metaRegion(server), err
+		},
+	}
+	return s.run(ctx, start, stop, fn)
+}
+
+// healPauses are the times at which a region map with a hole is read again: splits and merges take hbase:meta through one.
+var healPauses = [...]time.Duration{time.Second, 3 * time.Second, 6 * time.Second}
+
+// Regions reads the table's regions from hbase:meta, in order and without gaps. A table that does not exist gives
+// ErrTableNotFound, a gap that stays for 10 s a *HoleError. The slices are the caller's.
+func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error) {
+	for attempt := 0; ; attempt++ {
+		regions, err := c.readRegions(ctx, table)
+		if err == nil {
+			err = checkContiguous(table, regions)
+		}
+		if err == nil && len(regions) == 0 {
+			if _, err := c.tableState(ctx, table); err != nil {
+				return nil, err
+			}
+			err = &HoleError{Table: table}
+		}
+		if err == nil {
+			c.mu.Lock()
+			c.regions[table] = regions
+			c.mu.Unlock()
+			return slices.Clone(regions), nil
+		}
+		if _, hole := errors.AsType[*HoleError](err); !hole || attempt == len(healPauses) {
+			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
+		}
+		c.log.Info("region map has a gap, reading it again", "table", table.String(), "err", err)
+		if err := sleep(ctx, healPauses[attempt]); err != nil {
+			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
+		}
+	}
+}
+
+func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, error) {
+	// The stop row is Java's (MetaTableAccessor.getTableStopRowForMeta): hbase:meta compares the table's part of a key by
+	// itself, and "t " follows "t".
+	start, stop := []byte(table.String()+",,"), []byte(table.String()+" ,,")
+	var regions []Region
+	err := c.scanMeta(ctx, start, stop, "info", func(row Row) error {
+		r, ok, err := parseRegion(table, row)
+		if err == nil && ok {
+			regions = append(regions, r)
+		}
+		return err
+	})
+	slices.SortStableFunc(regions, func(a, b Region) int { return bytes.Compare(a.Start, b.Start) })
+	return regions, err
+}
+
+// cachedRegions are the last known regions, read when there are none or when they proved to be old.
+func (c *Cluster) cachedRegions(ctx context.Context, table TableName, again bool) ([]Region, error) {
+	c.mu.Lock()
+	regions := c.regions[table]
+	c.mu.Unlock()
+	if regions != nil && !again {
+		return regions, nil
+	}
+	return c.Regions(ctx, table)
+}
+
+// locate finds the region of a row for reading.
+func (c *Cluster) locate(ctx context.Context, table TableName, row []byte, again bool) (Region, error) {
+	regions, err := c.cachedRegions(ctx, table, again)
+	if err != nil {
+		return Region{}, err
+	}
+	r := regions[find(regions, row)]
+	if r.Server == "" {
+		return r, fmt.Errorf("region %s of %s: %w", r, table, errNotAssigned)
+	}
+	return r, nil
+}
+
+// TableState is whether a table is in service.
+type TableState int
+
+// The states of a table (HBaseProtos.TableState).
+const (
+	Enabled TableState = iota
+	Disabled
+	Disabling
+	Enabling
+)
+
+func (s TableState) String() string {
+	names := [...]string{"ENABLED", "DISABLED", "DISABLING", "ENABLING"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("TableState(%d)", int(s))
+	}
+	return names[s]
+}
+
+// ErrTableNotFound is a table that does not exist.
+var ErrTableNotFound = errors.New("the table does not exist")
+
+// tableState reads the table's row of hbase:meta, family "table", qualifier "state": a TableState message without the
+// usual PBUF before it.
+func (c *Cluster) tableState(ctx context.Context, table TableName) (TableState, error) {
+	row := []byte(table.String())
+	state, found := Enabled, false
+	err := c.scanMeta(ctx, row, append(row, 0), "table", func(row Row) error {
+		for _, cell := range row.Cells {
+			if string(cell.Qualifier) != "state" {
+				continue
+			}
+			value, ok := varintField(cell.Value, 1)
+			if !ok {
+				return fmt.Errorf("state of table %s: %q is not a table state", table, cell.Value)
+			}
+			state, found = TableState(value), true
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("table %s: %w", table, ErrTableNotFound)
+	}
+	return state, err
+}
+
+// varintField and bytesField read one field of a message for which the library has no type.
+
+func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
+	eachField(msg, func(num protowire.Number, v uint64, _ []byte) {
+		if num == field {
+			value, ok = v, true
+		}
+	})
+	return value, ok
+}
+
+func bytesField(msg []byte, field protowire.Number) (value []byte, ok bool) {
+	eachField(msg, func(num protowire.Number, _ uint64, b []byte) {
+		if num == field && b != nil {
+			value, ok = b, true
+		}
+	})
+	return value, ok
+}
+
+// eachField visits the fields of a message; it stops at what is malformed.
+func eachField(msg []byte, visit func(num protowire.Number, v uint64, b []byte)) {
+	for len(msg) > 0 {
+		num, typ, n := protowire.ConsumeTag(msg)
+		if n < 0 {
+			return
+		}
+		msg = msg[n:]
+		switch typ {
+		case protowire.VarintType:
+			v, n := protowire.ConsumeVarint(msg)
+			if n < 0 {
+				return
+			}
+			visit(num, v, nil)
+			msg = msg[n:]
+		case protowire.BytesType:
+			b, n := protowire.ConsumeBytes(msg)
+			if n < 0 {
+				return
+			}
+			visit(num, 0, b)
+			msg = msg[n:]
+		default:
+			n := protowire.ConsumeFieldValue(num, typ, msg)
+			if n < 0 {
+				return
+			}
+			msg = msg[n:]
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package loader
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Region is a range of a table's rows and the server that has it.
+type Region struct {
+	// Name is the full name, as in hbase:meta: table,start,id.encoded.
+	Name []byte
+	// Encoded is the 32 hexadecimal digits at its end, which are also its directory's name.
+	Encoded string
+	// Start is the first row, empty for the first region. End is the row after the last, empty for the last region.
+	Start, End []byte
+	// Server is host:port, empty while the region is on no server.
+	Server string
+	// ID is the time of the region's making, in milliseconds.
+	ID uint64
+}
+
+// Contains says whether a row lies in the region.
+func (r Region) Contains(row []byte) bool {
+	return bytes.Compare(row, r.Start) >= 0 && r.before(row)
+}
+
+// before says whether a row lies before the end.
+func (r Region) before(row []byte) bool {
+	return len(r.End) == 0 || bytes.Compare(row, r.End) < 0
+}
+
+func (r Region) String() string { return fmt.Sprintf("%s [%q, %q)", r.Encoded, r.Start, r.End) }
+
+func (r Region) specifier() *pb.RegionSpecifier {
+	return &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: r.Name}
+}
+
+// errNotAssigned is a region without a server.
+var errNotAssigned = errors.New("the region is on no server at present")
+
+// find is the index of the region that holds a row. The regions are contiguous, so there is one.
+func find(regions []Region, row []byte) int {
+	return sort.Search(len(regions), func(i int) bool { return bytes.Compare(regions[i].Start, row) > 0 }) - 1
+}
+
+// HoleError is a region map that does not cover each row once. Between two regions that is seen for a moment during a
+// split or merge; when it stays, HBase needs repair (hbck2).
+type HoleError struct {
+	Table TableName
+	// End is the end of a region and Start the beginning of the next, which should be equal. For the first region End is
+	// empty, for the last one Start is.
+	End, Start []byte
+}
+
+func (e *HoleError) Error() string {
+	what := "a hole"
+	if len(e.End) > 0 && len(e.Start) > 0 && bytes.Compare(e.Start, e.End) < 0 {
+		what = "an overlap"
+	}
+	return fmt.Sprintf("the regions of table %s have %s: one ends at %q and the next begins at %q (see hbase hbck2 if it stays)",
+		e.Table, what, e.End, e.Start)
+}
+
+// checkContiguous checks that the regions, sorted by start, cover all rows once.
+func checkContiguous(table TableName, regions []Region) error {
+	var end []byte
+	for i, r := range regions {
+		if !bytes.Equal(r.Start, end) || (i > 0 && len(end) == 0) {
+			return &HoleError{Table: table, End: end, Start: r.Start}
+		}
+		end = r.End
+	}
+	if len(end) != 0 {
+		return &HoleError{Table: table, End: end}
+	}
+	return nil
+}
+
+// parseRegion reads a row of hbase:meta. ok is false for rows that are no region of the table in service: those of other
+// tables, replicas, and the parents of a split.
+func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
+	var info *pb.RegionInfo
+	for _, cell := range row.Cells {
+		switch string(cell.Qualifier) {
+		case "regioninfo":
+			payload, found := bytes.CutPrefix(cell.Value, []byte("PBUF"))
+			if !found {
+				return r, false, fmt.Errorf("hbase:meta row %q: its regioninfo is not a protobuf", row.Key)
+			}
+			info = &pb.RegionInfo{}
+			if err := proto.Unmarshal(payload, info); err != nil {
+				return r, false, fmt.Errorf("hbase:meta row %q: %w", row.Key, err)
+			}
+		case "server":
+			r.Server = string(cell.Value)
+		}
+	}
+	if info == nil {
+		return r, false, nil // a row that is being deleted; a hole shows in the check
+	}
+	name := TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
+	if name != table || info.GetReplicaId() != 0 || info.GetSplit() || info.GetOffline() {
+		return r, false, nil
+	}
+	r.Name = bytes.Clone(row.Key)
+	r.Encoded = encodedName(r.Name)
+	r.Start = bytes.Clone(info.GetStartKey())
+	r.End = bytes.Clone(info.GetEndKey())
+	r.ID = info.GetRegionId()
+	return r, true, nil
+}
+
+// encodedName takes the encoded name out of "table,start,id.encoded." (RegionInfo.encodeRegionName).
+func encodedName(name []byte) string {
+	s, ok := strings.CutSuffix(string(name), ".")
+	if !ok {
+		return ""
+	}
+	return s[strings.LastIndexByte(s, '.')+1:]
+}

@@ -1,0 +1,113 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reaction is what a server's exception asks of the client.
+type Reaction int
+
+// The reactions. For a load, Relocate, BackOff and Give up mean that nothing was done; Unclear means that it may have been.
+const (
+	Unclear  Reaction = iota
+	Relocate          // the region is elsewhere or not open yet: look it up again
+	BackOff           // the server is busy: come again later
+	GiveUp            // the same call will fail again
+)
+
+// RemoteError is an exception of a region server or of the master.
+type RemoteError struct {
+	Class   string // full Java class name
+	Message string // its first line
+	Trace   string // all of it
+}
+
+func (e *RemoteError) Error() string {
+	if e.Message == "" {
+		return e.Class
+	}
+	return e.Class + ": " + e.Message
+}
+
+// Short is the class without its package.
+func (e *RemoteError) Short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
+
+// The classes by what they ask for, by short name: packages moved between versions.
+var (
+	relocating = []string{
+		"NotServingRegionException", "RegionMovedException", "RegionServerStoppedException", "RegionServerAbortedException",
+		"ServerNotRunningYetException", "RegionOpeningException", "UnknownRegionException",
+	}
+	busy = []string{
+		"CallQueueTooBigException", "CallDroppedException", "RegionTooBusyException", "RpcThrottlingException",
+		"PleaseHoldException", "MasterNotRunningException", "RetryImmediatelyException",
+	}
+	final = []string{
+		"AccessDeniedException", "SpaceLimitingException", "QuotaExceededException", "DoNotRetryIOException",
+		"NoSuchColumnFamilyException", "TableNotFoundException", "TableExistsException", "TableNotEnabledException",
+		"TableNotDisabledException", "NamespaceNotFoundException", "NamespaceExistException", "UnknownProtocolException",
+		"FatalConnectionException", "IllegalArgumentException", "ConstraintException", "InvalidFamilyOperationException",
+	}
+)
+
+// Reaction classifies the exception.
+func (e *RemoteError) Reaction() Reaction {
+	short := e.Short()
+	switch {
+	case slices.Contains(relocating, short):
+		return Relocate
+	case slices.Contains(busy, short):
+		return BackOff
+	case slices.Contains(final, short):
+		return GiveUp
+	}
+	return Unclear
+}
+
+// ConnectionError is a connection that could not be made or that broke before an answer came.
+type ConnectionError struct {
+	Addr string
+	// Sent says that at least a part of the request may have left.
+	Sent bool
+	Err  error
+}
+
+func (e *ConnectionError) Error() string { return fmt.Sprintf("connection to %s: %v", e.Addr, e.Err) }
+
+func (e *ConnectionError) Unwrap() error { return e.Err }
+
+// javaMark begins gohbase's text for an exception, in the middle of which the class stands. There is no other way to it.
+const javaMark = "HBase Java exception "
+
+// parseRemote finds the exception in a gohbase error.
+func parseRemote(err error) (*RemoteError, bool) {
+	text := err.Error()
+	at := strings.Index(text, javaMark)
+	if at < 0 {
+		return nil, false
+	}
+	class, trace, _ := strings.Cut(text[at+len(javaMark):], ":\n")
+	line, _, _ := strings.Cut(trace, "\n")
+	return &RemoteError{Class: class, Message: strings.TrimSpace(strings.TrimPrefix(line, class+":")), Trace: trace}, true
+}
+
+// repeatable says whether a call without effects, or with effects that bear repeating, may be made again.
+func repeatable(err error) bool {
+	if re, ok := errors.AsType[*RemoteError](err); ok {
+		return re.Reaction() == Relocate || re.Reaction() == BackOff
+	}
+	if errors.Is(err, errNotAssigned) {
+		return true
+	}
+	_, ok := errors.AsType[*ConnectionError](err)
+	return ok
+}
+
+// isJava says whether err is an exception with this short class name.
+func isJava(err error, short string) bool {
+	re, ok := errors.AsType[*RemoteError](err)
+	return ok && re.Short() == short
+}

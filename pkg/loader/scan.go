@@ -1,0 +1,199 @@
+package loader
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ScanRequest says what to read.
+type ScanRequest struct {
+	Table TableName
+	// Start is the first row, Stop the row after the last; empty means the table's ends.
+	Start, Stop []byte
+	// MinTime and MaxTime bound the timestamps, in milliseconds: [MinTime, MaxTime). MaxTime 0 means no bound.
+	MinTime, MaxTime int64
+	// Families to read. Default: all.
+	Families []string
+	// MaxRows ends the scan after so many rows, for ScanParallel in each region. Default: no limit.
+	MaxRows int64
+	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
+	// this in each region at a time. Default 4 MiB.
+	ChunkBytes int64
+	// CacheBlocks lets the server keep what it read in its block cache, which a scan of a whole table would empty of
+	// everything else. Default: it does not.
+	CacheBlocks bool
+}
+
+func (r ScanRequest) withDefaults() ScanRequest {
+	r.ChunkBytes = cmp.Or(r.ChunkBytes, 4<<20)
+	return r
+}
+
+// PrefixEnd is the row after all rows with a prefix, for ScanRequest.Stop; nil, the table's end, when the prefix is empty
+// or 0xFF only.
+func PrefixEnd(prefix []byte) []byte {
+	end := bytes.TrimRight(prefix, "\xff")
+	if len(end) == 0 {
+		return nil
+	}
+	end = bytes.Clone(end)
+	end[len(end)-1]++
+	return end
+}
+
+// Scan gives the rows in key order. The row and its slices are valid until fn returns; an error of fn ends the scan and is
+// returned as it is.
+func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
+	s := &scan{
+		c: c, req: req.withDefaults(), what: "scan " + req.Table.String(),
+		locate: func(ctx context.Context, row []byte, again bool) (Region, error) {
+			return c.locate(ctx, req.Table, row, again)
+		},
+	}
+	return s.run(ctx, req.Start, req.Stop, fn)
+}
+
+// scan reads a range of rows, region after region.
+type scan struct {
+	c      *Cluster
+	req    ScanRequest
+	what   string
+	locate func(ctx context.Context, row []byte, again bool) (Region, error)
+
+	rows int64 // given so far
+	row  assembler
+}
+
+// callbackError is an error of the caller's function, which must not be taken for one of the servers.
+type callbackError struct{ err error }
+
+func (e callbackError) Error() string { return e.err.Error() }
+
+// errEnough ends a scan that has given MaxRows.
+var errEnough = callbackError{errors.New("enough rows")}
+
+func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) error {
+	if len(stop) > 0 && bytes.Compare(start, stop) >= 0 && len(start) > 0 && s.req.Table != (TableName{}) {
+		return nil
+	}
+	s.row.emit = func(r Row) error {
+		if err := fn(r); err != nil {
+			return callbackError{err}
+		}
+		if s.rows++; s.req.MaxRows > 0 && s.rows >= s.req.MaxRows {
+			return errEnough
+		}
+		return nil
+	}
+	pos := start
+	again := false
+	started, failures, rows := time.Now(), 0, int64(0)
+	for {
+		region, err := s.locate(ctx, pos, again)
+		if err == nil {
+			err = s.region(ctx, region, pos, stop)
+		}
+		if err == nil {
+			if len(region.End) == 0 || (len(stop) > 0 && bytes.Compare(region.End, stop) >= 0) {
+				return nil
+			}
+			pos, again, failures = region.End, false, 0
+			continue
+		}
+		if ce, ok := err.(callbackError); ok {
+			if ce == errEnough {
+				return nil
+			}
+			return ce.err
+		}
+		if next := s.row.resume(); next != nil {
+			pos = next
+		}
+		if !repeatable(err) && !expired(err) {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		if failures == 0 || s.rows > rows { // progress: the time begins anew
+			started, failures, rows = time.Now(), 0, s.rows
+		}
+		if err := s.c.pause(ctx, started, failures, s.what, err); err != nil {
+			return err
+		}
+		failures++
+		again = true
+	}
+}
+
+// expired says that the server no longer has our scanner: it was restarted, or we were too slow. The scan goes on with a
+// new one.
+func expired(err error) bool {
+	for _, short := range []string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"} {
+		if isJava(err, short) {
+			return true
+		}
+	}
+	return false
+}
+
+// assembler puts rows together: one answer may end within a row.
+type assembler struct {
+	emit func(Row) error
+	key  []byte // of the row in progress, nil when none is
+	last []byte // a copy of the last row given
+	row  Row
+}
+
+// resume is where a broken scan goes on: at the row in progress, which is read again from its beginning, or after the last
+// one given; nil when nothing was read. It forgets the row in progress.
+func (a *assembler) resume() []byte {
+	key := bytes.Clone(a.key)
+	a.key, a.row.Cells = nil, a.row.Cells[:0]
+	if key == nil && a.last != nil {
+		key = append(bytes.Clone(a.last), 0)
+	}
+	return key
+}
+
+// flush gives the row in progress, if there is one.
+func (a *assembler) flush() error {
+	if a.key == nil {
+		return nil
+	}
+	a.row.Key = a.key
+	a.last = append(a.last[:0], a.key...)
+	a.key = nil
+	err := a.emit(a.row)
+	a.row.Cells = a.row.Cells[:0]
+	return err
+}
+
+// add takes one result of n cells from a block. partial says that more cells of its row may follow.
+func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err error) {
+	for range n {
+		cells := len(a.row.Cells)
+		a.row.Cells = append(a.row.Cells, Cell{})
+		row, rest, err := nextCell(block, &a.row.Cells[cells])
+		if err != nil {
+			a.row.Cells = a.row.Cells[:cells]
+			return nil, err
+		}
+		block = rest
+		if a.key != nil && !bytes.Equal(a.key, row) {
+			// The row in progress had no more cells after all.
+			next := a.row.Cells[cells]
+			a.row.Cells = a.row.Cells[:cells]
+			if err := a.flush(); err != nil {
+				return nil, err
+			}
+			a.row.Cells = append(a.row.Cells[:0], next)
+		}
+		a.key = row
+	}
+	if partial {
+		return block, nil
+	}
+	return block, a.flush()
+}

@@ -1,0 +1,178 @@
+package loader
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+)
+
+// digestRow adds a row as Adm.java's digest does.
+func digestRow(h hash.Hash, row Row) {
+	for _, c := range row.Cells {
+		for _, part := range [][]byte{row.Key, {0}, c.Family, {0}, c.Qualifier, {0}, c.Value, {1}} {
+			h.Write(part)
+		}
+	}
+}
+
+// scanDigest is the digest of a full scan, in the words of Adm.java.
+func scanDigest(t testing.TB, c *Cluster, table TableName) string {
+	t.Helper()
+	h := sha256.New()
+	rows, cells := 0, 0
+	must(t, c.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 3000}, func(row Row) error {
+		digestRow(h, row)
+		rows++
+		cells += len(row.Cells)
+		return nil
+	}))
+	return fmt.Sprintf("rows=%d cells=%d sha256=%x", rows, cells, h.Sum(nil))
+}
+
+// loaded is a table with rows a…, m…, x… in three regions.
+func (b *bench) loaded(t testing.TB, each int) (TableName, []string) {
+	t.Helper()
+	table := b.table(t, "m", "x")
+	var all []string
+	var files []HFile
+	for _, p := range []string{"a", "m", "x"} {
+		rows := rowsOf(p, each)
+		all = append(all, rows...)
+		files = append(files, b.hfile(t, b.fs, b.dir, "f", rows))
+	}
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs})
+	must(t, err)
+	return table, all
+}
+
+func TestScan(t *testing.T) {
+	b := newBench(t, nil)
+	table, all := b.loaded(t, 2000)
+	b.checkRows(t, table, all, "f")
+	scan := func(req ScanRequest) []string {
+		t.Helper()
+		req.Table = table
+		var rows []string
+		must(t, b.Scan(t.Context(), req, func(row Row) error {
+			rows = append(rows, string(row.Key))
+			return checkCells(row, "f")
+		}))
+		return rows
+	}
+	for _, c := range []struct {
+		name string
+		req  ScanRequest
+		want []string
+	}{
+		{"range over a boundary", ScanRequest{Start: []byte("a001990"), Stop: []byte("m000010")}, append(rowsOf("a", 2000)[1990:], rowsOf("m", 10)...)},
+		{"prefix", ScanRequest{Start: []byte("m00001"), Stop: PrefixEnd([]byte("m00001"))}, rowsOf("m", 20)[10:]},
+		{"empty range", ScanRequest{Start: []byte("c"), Stop: []byte("b")}, nil},
+		{"nothing there", ScanRequest{Start: []byte("b"), Stop: []byte("c")}, nil},
+		{"limit over a boundary", ScanRequest{Start: []byte("a001999"), MaxRows: 3}, []string{"a001999", "m000000", "m000001"}},
+		{"limit with small chunks", ScanRequest{MaxRows: 1500, ChunkBytes: 1000}, rowsOf("a", 1500)},
+		{"time before", ScanRequest{MaxTime: testTime}, nil},
+		{"time after", ScanRequest{MinTime: testTime + 1}, nil},
+		{"time at", ScanRequest{MinTime: testTime, MaxTime: testTime + 1, MaxRows: 5}, rowsOf("a", 5)},
+		{"other family", ScanRequest{Families: []string{"g"}}, nil},
+	} {
+		if got := scan(c.req); strings.Join(got, ",") != strings.Join(c.want, ",") {
+			t.Errorf("%s: %d rows, want %d", c.name, len(got), len(c.want))
+		}
+	}
+	stop := errors.New("stop")
+	n := 0
+	if err := b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 1000}, func(Row) error {
+		if n++; n == 100 {
+			return stop
+		}
+		return nil
+	}); err != stop || n != 100 {
+		t.Errorf("an error of the callback: %v after %d rows", err, n)
+	}
+	var mu sync.Mutex
+	parts := map[int][]string{}
+	must(t, b.ScanParallel(t.Context(), ScanRequest{Table: table, Start: []byte("a000100")}, 3, func(part int, row Row) error {
+		mu.Lock()
+		defer mu.Unlock()
+		parts[part] = append(parts[part], string(row.Key))
+		return checkCells(row, "f")
+	}))
+	if got := strings.Join(append(append(parts[0], parts[1]...), parts[2]...), ","); got != strings.Join(all[100:], ",") {
+		t.Errorf("parallel: %d parts, %d + %d + %d rows", len(parts), len(parts[0]), len(parts[1]), len(parts[2]))
+	}
+	if err := b.Scan(t.Context(), ScanRequest{Table: TableName{"default", "none"}}, func(Row) error { return nil }); !errors.Is(err, ErrTableNotFound) {
+		t.Errorf("missing table: %v", err)
+	}
+	err := b.Scan(t.Context(), ScanRequest{Table: table, Families: []string{"zz"}}, func(Row) error { return nil })
+	if !isJava(err, "NoSuchColumnFamilyException") {
+		t.Errorf("unknown family: %v", err)
+	}
+	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("x000007"), []byte("none"), []byte("a000000")})
+	must(t, err)
+	if len(rows) != 3 || string(rows[0].Key) != "x000007" || checkCells(rows[0], "f") != nil || len(rows[1].Cells) != 0 || checkCells(rows[2], "f") != nil {
+		t.Errorf("rows: %+v", rows)
+	}
+}
+
+// TestScanSplitMeanwhile splits a region under a scan and with old locations.
+func TestScanSplitMeanwhile(t *testing.T) {
+	b := newBench(t, nil)
+	table, all := b.loaded(t, 500)
+	admin := testcluster.Shared(t).AdminT(t)
+	i := 0
+	must(t, b.Scan(t.Context(), ScanRequest{Table: table, ChunkBytes: 2000}, func(row Row) error {
+		if i == 100 {
+			if _, err := admin.Run(t.Context(), "split", table.String(), "a000250"); err != nil {
+				return err
+			}
+		}
+		if string(row.Key) != all[i] {
+			return fmt.Errorf("row %d is %q", i, row.Key)
+		}
+		i++
+		return checkCells(row, "f")
+	}))
+	if i != len(all) {
+		t.Fatalf("%d rows, want %d", i, len(all))
+	}
+	_, err := admin.Run(t.Context(), "split", table.String(), "m000250")
+	must(t, err)
+	rows, err := b.Rows(t.Context(), table, [][]byte{[]byte("m000400")})
+	must(t, err)
+	must(t, checkCells(rows[0], "f"))
+}
+
+// TestPrefixLatency reports how long a reader waits for the rows of one query key.
+func TestPrefixLatency(t *testing.T) {
+	b := newBench(t, nil)
+	table, _ := b.loaded(t, 2000)
+	read := func(c *Cluster) int {
+		n := 0
+		must(t, c.Scan(t.Context(), ScanRequest{Table: table, Start: []byte("m00010"), Stop: PrefixEnd([]byte("m00010"))}, func(Row) error {
+			n++
+			return nil
+		}))
+		return n
+	}
+	started := time.Now()
+	cold, err := Dial(t.Context(), b.cfg, nil)
+	must(t, err)
+	defer cold.Close()
+	if n := read(cold); n != 10 {
+		t.Fatalf("%d rows", n)
+	}
+	t.Logf("cold, with ZooKeeper, hbase:meta and connections: %s", time.Since(started))
+	started = time.Now()
+	const rounds = 100
+	for range rounds {
+		read(cold)
+	}
+	t.Logf("warm: %s a query", time.Since(started)/rounds)
+}

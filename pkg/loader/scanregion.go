@@ -1,0 +1,168 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// maxRowsField is ScanRequest.limit_of_rows, since HBase 2.0: the server ends the scan by itself. Older ones ignore it.
+	maxRowsField = 11
+	// allRows asks for as many rows as fit the chunk.
+	allRows = 1<<31 - 1
+	// closeTimeout bounds the word to a server that a scanner is no longer needed.
+	closeTimeout = 2 * time.Second
+)
+
+// region reads [start, stop) as far as it lies in one region. While an answer is parsed the next is on its way.
+func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
+	l, err := s.c.connect(ctx, r.Server, region.RegionClient)
+	if err != nil {
+		return err
+	}
+	next := s.send(ctx, l, s.open(r, start, stop))
+	var id uint64
+	for {
+		if err := l.wait(next); err != nil {
+			if ctx.Err() != nil && id != 0 {
+				s.close(ctx, l, next, id)
+			}
+			return err
+		}
+		resp, block := next.resp.(*pb.ScanResponse), next.block
+		id = resp.GetScannerId()
+		more := resp.GetMoreResultsInRegion() && (resp.MoreResults == nil || resp.GetMoreResults())
+		if more {
+			next = s.send(ctx, l, &pb.ScanRequest{
+				ScannerId:               resp.ScannerId,
+				NumberOfRows:            proto.Uint32(allRows),
+				ClientHandlesPartials:   proto.Bool(true),
+				ClientHandlesHeartbeats: proto.Bool(true),
+			})
+		}
+		err := s.parse(resp, block)
+		if err == nil && !more {
+			return s.row.flush()
+		}
+		if err != nil {
+			if more {
+				s.close(ctx, l, next, id)
+			}
+			return err
+		}
+	}
+}
+
+func (s *scan) send(ctx context.Context, l *link, req *pb.ScanRequest) *blockCall {
+	call := &blockCall{call: *newCall(ctx, "Scan", req, &pb.ScanResponse{})}
+	l.client.QueueRPC(call)
+	return call
+}
+
+// open is the request that makes a scanner and asks for its first chunk.
+func (s *scan) open(r Region, start, stop []byte) *pb.ScanRequest {
+	req := &pb.ScanRequest{
+		Region: r.specifier(),
+		Scan: &pb.Scan{
+			StartRow:      start,
+			StopRow:       stop,
+			MaxVersions:   proto.Uint32(1),
+			CacheBlocks:   proto.Bool(s.req.CacheBlocks),
+			MaxResultSize: proto.Uint64(uint64(s.req.ChunkBytes)),
+		},
+		NumberOfRows:            proto.Uint32(allRows),
+		ClientHandlesPartials:   proto.Bool(true),
+		ClientHandlesHeartbeats: proto.Bool(true),
+	}
+	for _, family := range s.req.Families {
+		req.Scan.Column = append(req.Scan.Column, &pb.Column{Family: []byte(family)})
+	}
+	if s.req.MinTime != 0 || s.req.MaxTime != 0 {
+		req.Scan.TimeRange = &pb.TimeRange{From: proto.Uint64(uint64(s.req.MinTime))}
+		if s.req.MaxTime != 0 {
+			req.Scan.TimeRange.To = proto.Uint64(uint64(s.req.MaxTime))
+		}
+	}
+	if s.req.MaxRows > 0 {
+		left := min(s.req.MaxRows-s.rows, allRows)
+		req.NumberOfRows = proto.Uint32(uint32(left))
+		limit := protowire.AppendVarint(protowire.AppendTag(nil, maxRowsField, protowire.VarintType), uint64(left))
+		req.ProtoReflect().SetUnknown(limit)
+	}
+	return req
+}
+
+// parse gives the rows of one answer.
+func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
+	if len(resp.GetResults()) > 0 {
+		return errors.New("the server sent cells outside of the cell block")
+	}
+	partial := resp.GetPartialFlagPerResult()
+	for i, n := range resp.GetCellsPerResult() {
+		rest, err := s.row.add(block, n, i < len(partial) && partial[i])
+		if err != nil {
+			return err
+		}
+		block = rest
+	}
+	if len(block) > 0 {
+		return fmt.Errorf("%w: %d bytes after the last result", errCellBlock, len(block))
+	}
+	return nil
+}
+
+// close tells the server that the scanner can go, after the answer that is due. When it fails, the server forgets the
+// scanner after a minute by itself.
+func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	select {
+	case <-due.result:
+	case <-ctx.Done():
+		return
+	}
+	req := &pb.ScanRequest{ScannerId: proto.Uint64(id), CloseScanner: proto.Bool(true), NumberOfRows: proto.Uint32(0)}
+	if err := l.invoke(ctx, "Scan", req, &pb.ScanResponse{}); err != nil && !expired(err) {
+		s.c.log.Debug("scanner not closed", "err", err)
+	}
+}
+
+// ScanParallel reads several regions at a time, up to workers. part is the place of the region in the table, from 0, as
+// it was when the scan began; the rows of one part come in order, from one goroutine at a time. fn is called by several
+// goroutines. The first error ends all.
+func (c *Cluster) ScanParallel(ctx context.Context, req ScanRequest, workers int, fn func(part int, row Row) error) error {
+	regions, err := c.Regions(ctx, req.Table)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(workers, 1))
+	for i, r := range regions {
+		if len(r.End) > 0 && bytes.Compare(r.End, req.Start) <= 0 || len(req.Stop) > 0 && bytes.Compare(r.Start, req.Stop) >= 0 {
+			continue
+		}
+		part := req
+		if bytes.Compare(r.Start, part.Start) > 0 {
+			part.Start = r.Start
+		}
+		if len(part.Stop) == 0 || len(r.End) > 0 && bytes.Compare(r.End, part.Stop) < 0 {
+			part.Stop = r.End
+		}
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return c.Scan(ctx, part, func(row Row) error { return fn(i, row) })
+		})
+	}
+	return g.Wait()
+}

@@ -1,0 +1,218 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// What a family has where its descriptor is silent (ColumnFamilyDescriptorBuilder, HBase 2.6).
+const (
+	defaultCompression = "NONE"
+	defaultEncoding    = "NONE"
+	defaultBloom       = "ROW"
+	defaultBlockSize   = 64 << 10
+	defaultVersions    = 1
+	// Forever is the TTL, in seconds, of cells that do not expire.
+	Forever = 1<<31 - 1
+)
+
+// Table is how a table is set up.
+type Table struct {
+	Name  TableName
+	State TableState
+	// Families are sorted by name.
+	Families []Family
+	// Attributes and Configuration are as the descriptor has them. HBase 2 keeps a table's configuration among its attributes.
+	Attributes, Configuration map[string]string
+	// MaxFileSize is the size in bytes at which a region splits; 0 means the server's hbase.hregion.max.filesize.
+	MaxFileSize int64
+	ReadOnly    bool
+}
+
+// Family is how a column family is stored. Fields of an absent attribute have the server's default.
+type Family struct {
+	Name        string
+	Compression string // NONE, SNAPPY, GZ, LZ4, ZSTD, …
+	Encoding    string // of data blocks: NONE, FAST_DIFF, DIFF, PREFIX, ROW_INDEX_V1
+	Bloom       string // NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH
+	BloomParam  string // the prefix length of ROWPREFIX_FIXED_LENGTH, else empty
+	BlockSize   int    // bytes
+	TTL         int64  // seconds
+	Versions    int
+	// Attributes and Configuration are as the descriptor has them.
+	Attributes, Configuration map[string]string
+}
+
+// Family finds a family by name.
+func (t *Table) Family(name string) (Family, bool) {
+	for _, f := range t.Families {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Family{}, false
+}
+
+// FileTracker is the table's or the family's store-file tracker, upper case as in hbase.store.file-tracker.impl, or
+// DEFAULT.
+func (t *Table) FileTracker(f Family) string {
+	const key = "hbase.store.file-tracker.impl"
+	for _, m := range []map[string]string{f.Configuration, f.Attributes, t.Configuration, t.Attributes} {
+		if v := m[key]; v != "" {
+			return v
+		}
+	}
+	return "DEFAULT"
+}
+
+// Describe asks the master for the table's descriptor. A table that does not exist gives ErrTableNotFound.
+func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error) {
+	// The state first: it needs no master, so a mistyped name is known when no master is there.
+	state, err := c.tableState(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("describe table: %w", err)
+	}
+	var resp pb.GetTableDescriptorsResponse
+	req := &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}
+	if err := c.master(ctx, "GetTableDescriptors", req, &resp); err != nil {
+		return nil, fmt.Errorf("describe table %s: %w", table, err)
+	}
+	if len(resp.GetTableSchema()) != 1 {
+		return nil, fmt.Errorf("describe table %s: %w", table, ErrTableNotFound)
+	}
+	t, err := parseTable(table, resp.GetTableSchema()[0])
+	if err != nil {
+		return nil, fmt.Errorf("describe table %s: %w", table, err)
+	}
+	t.State = state
+	return t, nil
+}
+
+func parseTable(name TableName, schema *pb.TableSchema) (*Table, error) {
+	t := &Table{Name: name, Attributes: byteMap(schema.GetAttributes()), Configuration: stringMap(schema.GetConfiguration())}
+	var err error
+	if v := t.Attributes["MAX_FILESIZE"]; v != "" {
+		if t.MaxFileSize, err = strconv.ParseInt(v, 10, 64); err != nil {
+			return nil, fmt.Errorf("MAX_FILESIZE: %w", err)
+		}
+		t.MaxFileSize = max(t.MaxFileSize, 0) // -1 is the default written out
+	}
+	t.ReadOnly = t.Attributes["READONLY"] == "true"
+	for _, cf := range schema.GetColumnFamilies() {
+		f, err := parseFamily(cf)
+		if err != nil {
+			return nil, fmt.Errorf("family %s: %w", cf.GetName(), err)
+		}
+		t.Families = append(t.Families, f)
+	}
+	return t, nil
+}
+
+func parseFamily(cf *pb.ColumnFamilySchema) (Family, error) {
+	f := Family{
+		Name:        string(cf.GetName()),
+		Compression: defaultCompression, Encoding: defaultEncoding, Bloom: defaultBloom,
+		BlockSize: defaultBlockSize, TTL: Forever, Versions: defaultVersions,
+		Attributes: byteMap(cf.GetAttributes()), Configuration: stringMap(cf.GetConfiguration()),
+	}
+	for key, field := range map[string]*string{"COMPRESSION": &f.Compression, "DATA_BLOCK_ENCODING": &f.Encoding, "BLOOMFILTER": &f.Bloom} {
+		if v := f.Attributes[key]; v != "" {
+			*field = v
+		}
+	}
+	for _, m := range []map[string]string{f.Attributes, f.Configuration} {
+		if v := m[bloomPrefixLength]; v != "" {
+			f.BloomParam = v
+		}
+	}
+	ttl := "" // FOREVER is what the shell may have stored
+	if f.Attributes["TTL"] != "FOREVER" {
+		ttl = f.Attributes["TTL"]
+	}
+	for _, n := range []struct {
+		key, value string
+		set        func(int64)
+	}{
+		{"BLOCKSIZE", f.Attributes["BLOCKSIZE"], func(v int64) { f.BlockSize = int(v) }},
+		{"VERSIONS", f.Attributes["VERSIONS"], func(v int64) { f.Versions = int(v) }},
+		{"TTL", ttl, func(v int64) { f.TTL = v }},
+	} {
+		if n.value == "" {
+			continue
+		}
+		v, err := strconv.ParseInt(n.value, 10, 32)
+		if err != nil {
+			return f, fmt.Errorf("%s: %w", n.key, err)
+		}
+		n.set(v)
+	}
+	return f, nil
+}
+
+// bloomPrefixLength is the parameter of a ROWPREFIX_FIXED_LENGTH bloom filter (BloomFilterUtil.PREFIX_LENGTH_KEY).
+const bloomPrefixLength = "RowPrefixBloomFilter.prefix_length"
+
+// schema is the family as a descriptor. The fields go over the attributes of the same meaning; a zero field leaves the
+// attribute, or the server's default.
+func (f Family) schema() *pb.ColumnFamilySchema {
+	attributes := maps.Clone(f.Attributes)
+	if attributes == nil {
+		attributes = map[string]string{}
+	}
+	set := func(key, value string) {
+		if value != "" && value != "0" {
+			attributes[key] = value
+		}
+	}
+	set("COMPRESSION", f.Compression)
+	set("DATA_BLOCK_ENCODING", f.Encoding)
+	set("BLOOMFILTER", f.Bloom)
+	set("BLOCKSIZE", strconv.Itoa(f.BlockSize))
+	set("TTL", strconv.FormatInt(f.TTL, 10))
+	set("VERSIONS", strconv.Itoa(f.Versions))
+	configuration := maps.Clone(f.Configuration)
+	if f.BloomParam != "" {
+		if configuration == nil {
+			configuration = map[string]string{}
+		}
+		configuration[bloomPrefixLength] = f.BloomParam
+	}
+	return &pb.ColumnFamilySchema{Name: []byte(f.Name), Attributes: bytePairs(attributes), Configuration: stringPairs(configuration)}
+}
+
+func byteMap(pairs []*pb.BytesBytesPair) map[string]string {
+	m := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		m[string(p.GetFirst())] = string(p.GetSecond())
+	}
+	return m
+}
+
+func stringMap(pairs []*pb.NameStringPair) map[string]string {
+	m := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		m[p.GetName()] = p.GetValue()
+	}
+	return m
+}
+
+func bytePairs(m map[string]string) []*pb.BytesBytesPair {
+	var pairs []*pb.BytesBytesPair
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, &pb.BytesBytesPair{First: []byte(key), Second: []byte(m[key])})
+	}
+	return pairs
+}
+
+func stringPairs(m map[string]string) []*pb.NameStringPair {
+	var pairs []*pb.NameStringPair
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, &pb.NameStringPair{Name: &key, Value: new(m[key])})
+	}
+	return pairs
+}

@@ -1,0 +1,64 @@
+package loader
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// DefaultNamespace is where tables without a namespace are.
+const DefaultNamespace = "default"
+
+// TableName is a table's full name. Its namespace is never empty.
+type TableName struct {
+	Namespace, Qualifier string
+}
+
+// ParseTableName reads "ns:name" or "name". It allows what HBase allows (TableName.isLegalFullyQualifiedTableName).
+func ParseTableName(s string) (TableName, error) {
+	ns, name, ok := strings.Cut(s, ":")
+	if !ok {
+		ns, name = DefaultNamespace, s
+	}
+	for _, r := range ns {
+		if !isWord(r) {
+			return TableName{}, fmt.Errorf("table name %q: a namespace has letters, digits and underscores only, not %q", s, r)
+		}
+	}
+	for _, r := range name {
+		if !isWord(r) && r != '-' && r != '.' {
+			return TableName{}, fmt.Errorf("table name %q: a table has letters, digits, underscores, hyphens and full stops only, not %q", s, r)
+		}
+	}
+	switch {
+	case ns == "":
+		return TableName{}, fmt.Errorf("table name %q: the namespace is empty", s)
+	case name == "":
+		return TableName{}, fmt.Errorf("table name %q: the table is empty", s)
+	case name[0] == '-' || name[0] == '.':
+		return TableName{}, fmt.Errorf("table name %q: a table begins with a letter, a digit or an underscore", s)
+	}
+	return TableName{Namespace: ns, Qualifier: name}, nil
+}
+
+func isWord(r rune) bool {
+	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// String is the name as users write it, and as HBase writes it in hbase:meta: the default namespace is left out.
+func (t TableName) String() string {
+	if t.Namespace == DefaultNamespace || t.Namespace == "" {
+		return t.Qualifier
+	}
+	return t.Namespace + ":" + t.Qualifier
+}
+
+// proto spells the namespace out, which the servers require.
+func (t TableName) proto() *pb.TableName {
+	ns := t.Namespace
+	if ns == "" {
+		ns = DefaultNamespace
+	}
+	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
+}

@@ -1,0 +1,164 @@
+package loader
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// places is what ZooKeeper tells. An empty address has to be looked up.
+type places struct {
+	meta, master string // host:port
+}
+
+// metaServer is the server that holds hbase:meta.
+func (c *Cluster) metaServer(ctx context.Context) (string, error) {
+	p, err := c.lookup(ctx, func(p places) bool { return p.meta != "" })
+	return p.meta, err
+}
+
+// masterServer is the active master.
+func (c *Cluster) masterServer(ctx context.Context) (string, error) {
+	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
+	if err == nil && p.master == "" {
+		err = fmt.Errorf("%s/master does not exist: no HMaster is active", c.cfg.Root)
+	}
+	return p.master, err
+}
+
+// forget makes the next lookup ask ZooKeeper again.
+func (c *Cluster) forget() {
+	c.mu.Lock()
+	c.places = places{}
+	c.mu.Unlock()
+}
+
+// lookup gives the known places if they will do, else asks. One session serves both, as a session costs more than a read.
+func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
+	c.mu.Lock()
+	p, closed := c.places, c.closed
+	c.mu.Unlock()
+	if closed {
+		return p, ErrClosed
+	}
+	if enough(p) {
+		return p, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.LookupTimeout, errors.New("no answer within "+c.cfg.LookupTimeout.String()))
+	defer cancel()
+	p, err := readPlaces(ctx, c.cfg)
+	if err != nil {
+		return p, fmt.Errorf("ask ZooKeeper %s: %w", c.cfg.Quorum, err)
+	}
+	c.mu.Lock()
+	c.places = p
+	c.mu.Unlock()
+	return p, nil
+}
+
+type quietLogger struct{}
+
+func (quietLogger) Printf(string, ...any) {}
+
+func readPlaces(ctx context.Context, cfg Config) (places, error) {
+	var servers []string
+	for s := range strings.SplitSeq(cfg.Quorum, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			servers = append(servers, s)
+		}
+	}
+	dialer := func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		d := net.Dialer{Timeout: min(timeout, cfg.DialTimeout)}
+		return d.DialContext(ctx, network, addr)
+	}
+	conn, _, err := zk.Connect(servers, cfg.LookupTimeout, zk.WithLogger(quietLogger{}), zk.WithDialer(dialer))
+	if err != nil {
+		return places{}, err
+	}
+	defer conn.Close()
+	var p places
+	data, err := readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server"))
+	if errors.Is(err, zk.ErrNoNode) {
+		return p, fmt.Errorf("%s/meta-region-server does not exist: HBase is not running, or zookeeper.znode.parent is not %s", cfg.Root, cfg.Root)
+	}
+	if err != nil {
+		return p, err
+	}
+	var meta pb.MetaRegionServer
+	if err := proto.Unmarshal(data, &meta); err != nil {
+		return p, fmt.Errorf("%s/meta-region-server: %w", cfg.Root, err)
+	}
+	p.meta = address(meta.GetServer())
+	data, err = readZnode(ctx, conn, path.Join(cfg.Root, "master"))
+	if errors.Is(err, zk.ErrNoNode) {
+		return p, nil // reading works without a master
+	}
+	if err != nil {
+		return p, err
+	}
+	var master pb.Master
+	if err := proto.Unmarshal(data, &master); err != nil {
+		return p, fmt.Errorf("%s/master: %w", cfg.Root, err)
+	}
+	p.master = address(master.GetMaster())
+	return p, nil
+}
+
+func address(s *pb.ServerName) string {
+	return net.JoinHostPort(s.GetHostName(), strconv.Itoa(int(s.GetPort())))
+}
+
+// readZnode reads a znode's protobuf, repeating while no server answers.
+func readZnode(ctx context.Context, conn *zk.Conn, name string) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	for {
+		// The client has no contexts. A Get that is given up ends when the caller closes the connection.
+		got := make(chan answer, 1)
+		go func() {
+			data, _, err := conn.Get(name)
+			got <- answer{data, err}
+		}()
+		var a answer
+		select {
+		case a = <-got:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("read %s: %w", name, context.Cause(ctx))
+		}
+		if a.err == nil {
+			return znodePayload(name, a.data)
+		}
+		if !errors.Is(a.err, zk.ErrNoServer) && !errors.Is(a.err, zk.ErrConnectionClosed) {
+			return nil, fmt.Errorf("read %s: %w", name, a.err)
+		}
+		if err := sleep(ctx, 250*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("read %s: %w (%w)", name, a.err, err)
+		}
+	}
+}
+
+// znodePayload takes off HBase's frame (RecoverableZooKeeper, ProtobufUtil): byte 0xFF, a four-byte length and so many
+// bytes that identify the writer, then "PBUF".
+func znodePayload(name string, data []byte) ([]byte, error) {
+	if len(data) > 5 && data[0] == 0xFF {
+		n := uint64(binary.BigEndian.Uint32(data[1:]))
+		if n <= uint64(len(data)-5) {
+			if payload, ok := strings.CutPrefix(string(data[5+n:]), "PBUF"); ok {
+				return []byte(payload), nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s holds %d bytes that are not HBase's", name, len(data))
+}
