@@ -1,0 +1,61 @@
+# Targets of bulkload. `make` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+BULKLOAD := build/bulkload
+CLUSTER  := build/cluster-tool
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: help build demo demo-local demo-stop test test-short check fmt fuzz bench-go cluster-up cluster-down clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the program: build/bulkload
+	@mkdir -p build
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
+	@go build -o $(CLUSTER) ./internal/testcluster/cmd/cluster
+
+demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven)
+	@scripts/demo $(BULKLOAD) $(CLUSTER)
+
+demo-local: build ## build HFiles and look into them, with no JVM at all
+	@scripts/demo-local $(BULKLOAD)
+
+demo-stop: cluster-down ## stop what demo started
+
+test: ## every test, those on a real HDFS and HBase included
+	@scripts/test
+
+test-short: ## the tests that need no cluster
+	go test -short ./...
+
+check: ## what must pass before a push: format, vet, staticcheck, races in the core
+	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go mod tidy -diff
+	go test -race -short ./pkg/... ./internal/arch/...
+
+fmt: ## format the Go files
+	gofmt -w $$(git ls-files '*.go')
+
+FUZZTIME ?= 30s
+fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
+	@grep -rlE '^func Fuzz' --include='*_test.go' pkg | while read -r f; do \
+	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | cut -c6-); do \
+	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$f")"; \
+	  done; done
+
+bench-go: ## the Go benchmarks of every stage
+	go test -short -run '^$$' -bench . ./pkg/...
+
+cluster-up: build ## start the test cluster and say how to use it
+	@$(CLUSTER) up
+
+cluster-down: build ## stop the test cluster
+	@$(CLUSTER) down
+
+clean: ## remove what was built; the cluster's jars stay in the cache
+	rm -rf build
