@@ -1,0 +1,75 @@
+package source
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Span is a value's place in [Batch.Data].
+type Span struct{ Off, Len uint32 }
+
+// Batch is a run of consecutive records. It and all that it refers to is lent: valid until the callback that got it
+// returns, and not to be changed. No batch is empty.
+type Batch struct {
+	// Split is the ordinal of the split in [Input.Splits].
+	Split int
+	// Path is the file.
+	Path string
+	// Data holds the values, and for text formats all bytes of the records.
+	Data []byte
+	// Fields are Rows*Cols values, row by row, in the order of [Input.Columns].
+	Fields []Span
+	// Offsets has, for each row, the byte at which its record begins in the file (of a compressed file: in what it
+	// unpacks to), or for Parquet the row's number in the file, from 0. Offsets ascend within a split, and from each
+	// split of a file to the next.
+	Offsets    []int64
+	Rows, Cols int
+	// Bytes is how much input the records are: bytes of text, or for Parquet of values.
+	Bytes int64
+	// First is the number of the first record within its split, from 1. Bad records are counted too, and end a batch,
+	// so row i has the number First+i.
+	First int64
+
+	reader *Reader
+	base   int64 // offset of Data[0]; text formats only
+	end    int   // where the last record ends in Data; text formats only
+}
+
+// Field is the value of a column in a row.
+func (b *Batch) Field(row, col int) []byte {
+	s := b.Fields[row*b.Cols+col]
+	return b.Data[s.Off : s.Off+s.Len : s.Off+s.Len]
+}
+
+// RowError begins an error about a row: it names the place and has a copy of the record. The caller adds Column,
+// Reason and Err.
+func (b *Batch) RowError(row int) RowError {
+	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
+}
+
+// raw is the record as the file has it; for Parquet, which has no such thing, its values with commas between them.
+func (b *Batch) raw(row int) []byte {
+	if b.reader.file.format == FormatParquet {
+		values := make([][]byte, b.Cols)
+		for c := range values {
+			values[c] = b.Field(row, c)
+		}
+		return bytes.Join(values, []byte{','})
+	}
+	start, end := int(b.Offsets[row]-b.base), b.end
+	if row+1 < b.Rows {
+		end = int(b.Offsets[row+1] - b.base)
+	}
+	return b.reader.trimEnd(b.Data[start:end])
+}
+
+// permute puts the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file.
+func permute(fields []Span, order []int, scratch []Span) {
+	n := len(order)
+	for row := range slices.Chunk(fields, n) {
+		copy(scratch, row)
+		for c, from := range order {
+			row[c] = scratch[from]
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// ErrBudget is matched by the errors that say that there were more bad records than allowed.
+var ErrBudget = errors.New("too many bad records")
+
+// earlyRecords is how many records have to be read before a share is judged: few may be unlike the rest.
+const earlyRecords = 10_000
+
+// Budget is how many bad records a job may set aside, as the flag --bad-records has it. Its methods may be called by
+// any number of goroutines.
+type Budget struct {
+	// File gets the records that are set aside. Default: they are only counted. Set it before the first call.
+	File *RejectFile
+
+	spec    string
+	most    int64   // records, or
+	percent float64 // of all records, when share
+	share   bool
+	bad     atomic.Int64
+	read    atomic.Int64
+}
+
+// NewBudget reads a number of records ("100") or a share of them ("0.5%"). "" and "0" allow none.
+func NewBudget(spec string) (*Budget, error) {
+	b := &Budget{spec: spec}
+	number, share := strings.CutSuffix(strings.TrimSpace(spec), "%")
+	var err error
+	switch b.share = share; {
+	case share:
+		b.percent, err = strconv.ParseFloat(number, 64)
+		if err == nil && !(b.percent >= 0 && b.percent <= 100) {
+			err = errors.New("a share is 0% to 100%")
+		}
+	case number != "":
+		b.most, err = strconv.ParseInt(number, 10, 64)
+		if err == nil && b.most < 0 {
+			err = errors.New("it is negative")
+		}
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*strconv.NumError](err); ok {
+			err = e.Err
+		}
+		return nil, fmt.Errorf("bad-records %q is neither a number of records nor a share such as 0.5%%: %w", spec, err)
+	}
+	return b, nil
+}
+
+// Count notes that n records were read, bad ones or not. It lets a share be judged before the end.
+func (b *Budget) Count(n int64) { b.read.Add(n) }
+
+// Bad is how many records were given to Reject.
+func (b *Budget) Bad() int64 { return b.bad.Load() }
+
+// Reject sets a bad record aside. Its error is about this record when none is allowed, or says that there are too many;
+// both match ErrBudget. It is what [Options.Reject] wants.
+func (b *Budget) Reject(e RowError) error {
+	bad := b.bad.Add(1)
+	if b.none() {
+		return &budgetError{row: &e, text: "no bad record is allowed: --bad-records N or P% sets them aside"}
+	}
+	if b.File != nil {
+		if err := b.File.Write(e); err != nil {
+			return err
+		}
+	}
+	if !b.share {
+		if bad > b.most {
+			return &budgetError{row: &e, text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
+		}
+		return nil
+	}
+	if read := max(b.read.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
+		return &budgetError{row: &e, text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
+	}
+	return nil
+}
+
+// none says that not a single bad record is allowed.
+func (b *Budget) none() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
+
+// Finish judges the whole input: total is the number of its records, bad ones included. It does not finish the file.
+func (b *Budget) Finish(total int64) error {
+	bad := b.Bad()
+	switch {
+	case bad == 0:
+		return nil
+	case !b.share && bad > b.most:
+		return &budgetError{text: fmt.Sprintf("%d records are bad, and --bad-records allows %d", bad, b.most)}
+	case b.share && float64(bad) > b.percent/100*float64(total):
+		return &budgetError{text: fmt.Sprintf("%d of %d records are bad, more than the %s that --bad-records allows", bad, total, b.spec)}
+	}
+	return nil
+}
+
+// budgetError is an error of a budget, with the bad record that crossed the line.
+type budgetError struct {
+	row  *RowError // nil at the end
+	text string
+}
+
+func (e *budgetError) Error() string {
+	if e.row == nil {
+		return ErrBudget.Error() + ": " + e.text
+	}
+	return e.row.Error() + " (" + e.text + ")"
+}
+
+func (e *budgetError) Unwrap() []error {
+	if e.row == nil {
+		return []error{ErrBudget}
+	}
+	return []error{ErrBudget, e.row}
+}

@@ -1,0 +1,221 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
+// between. It returns the beginning of the first record that is not whole. last says that the file ends at n, which ends
+// the last record too.
+//
+// As in [Reader.parseDump], separators are found for a block of bytes at a time; those in quotes are masked out by the
+// parity of the quotes before them. As long as the grammar is kept, that parity is the state of a parser that goes byte
+// by byte. Where a field turns out not to keep it, [csvFault] decides, which is such a parser.
+func (r *Reader) parseCSV(n int, last bool) (int, error) {
+	if r.extra = n + blockSize; r.extra > len(r.buf) {
+		r.growBuf(r.extra)
+	}
+	start, err := r.scanCSV(0, n)
+	for err == nil && start < n {
+		// What is left is no whole record, or a fault keeps its end from being seen.
+		fault := csvFault(r.buf[start:n], r.comma, last)
+		end := -1
+		if fault != nil {
+			end = fault.end(r.buf[start:n], last)
+			if end >= 0 {
+				end += start
+			}
+		}
+		switch {
+		case end >= 0:
+			if err = r.flush(r.kept, start); err == nil {
+				err = r.reject(start, end, r.file.columnName(fault.column), fault.reason)
+			}
+			if err == nil {
+				start, err = r.scanCSV(end, n)
+			}
+		case last:
+			// The last record ends with the file. A line feed fits into the slack.
+			r.buf[n] = '\n'
+			if start, err = r.scanCSV(start, n+1); err == nil && start < n {
+				err = fmt.Errorf("%s: at byte %d: the end of the last record is not found", r.file.path, r.off+int64(start))
+			}
+		default:
+			return start, r.flush(r.kept, start)
+		}
+	}
+	if err != nil {
+		return start, err
+	}
+	return min(start, n), r.flush(r.kept, min(start, n))
+}
+
+// scanCSV takes records from buf[start:n] as long as they are whole and their quotes in order, and returns where it
+// stopped. r.kept is the number of fields stored.
+func (r *Reader) scanCSV(start, n int) (int, error) {
+	load := r.buf[:n+blockSize]
+	comma, cols := spread(r.comma), r.file.cols
+	k, row := r.kept, r.kept
+	from := start
+	var inside, held uint64 // all ones within quotes; not 0 when the field has quotes in earlier blocks
+	fields := r.fields
+	for base := start; base < n; base += blockSize {
+		if len(fields) < k+blockSize {
+			fields = r.growFields(k)
+		}
+		q, s := csvMasks((*[blockSize]byte)(load[base:]), comma)
+		if n-base < blockSize {
+			q, s = tail(q, n-base), tail(s, n-base)
+		}
+		if q != 0 {
+			in := prefixXor(q) ^ inside
+			inside = uint64(int64(in) >> 63)
+			s &^= in
+		} else {
+			s &^= inside
+		}
+		for s != 0 {
+			below := s&-s - 1
+			pos := base + lowest(s)
+			s &= s - 1
+			end, lf := pos, load[pos] == '\n'
+			if lf && pos > from && load[pos-1] == '\r' {
+				end--
+			}
+			if held|q&below == 0 {
+				fields[k] = Span{uint32(from), uint32(end - from)}
+			} else {
+				f := load[from:end]
+				if len(f) < 2 || f[0] != '"' || f[len(f)-1] != '"' {
+					return start, nil
+				}
+				inner := f[1 : len(f)-1]
+				if i := bytes.IndexByte(inner, '"'); i < 0 {
+					fields[k] = Span{uint32(from + 1), uint32(len(inner))}
+				} else {
+					span, ok := r.unquote(inner, i)
+					if !ok {
+						return start, nil
+					}
+					load = r.buf[:n+blockSize]
+					fields[k] = span
+				}
+				q &^= below
+				held = 0
+			}
+			k++
+			from = pos + 1
+			if !lf {
+				continue
+			}
+			switch {
+			case k-row == cols:
+				r.offsets = append(r.offsets, r.off+int64(start))
+			case k-row == 1 && end == start:
+				k = row // a blank line
+			default:
+				var err error
+				if k, err = r.badCount(row, k, start, pos); err != nil {
+					return start, err
+				}
+				load = r.buf[:n+blockSize]
+				fields = r.growFields(k)
+			}
+			row, start = k, from
+			r.kept = k
+		}
+		held |= q
+	}
+	return start, nil
+}
+
+// unquote writes the inside of a quoted field, its doubled quotes made single, behind the chunk, so that the record
+// itself stays as it is. quote is where the first of its quotes lies. It says whether all of them are doubled.
+func (r *Reader) unquote(inner []byte, quote int) (Span, bool) {
+	if len(r.buf) < r.extra+len(inner) {
+		r.growBuf(r.extra + len(inner)) // inner stays valid: it refers to the former buffer
+	}
+	at := r.extra
+	for quote >= 0 {
+		if quote+1 >= len(inner) || inner[quote+1] != '"' {
+			return Span{}, false
+		}
+		at += copy(r.buf[at:], inner[:quote+1])
+		inner = inner[quote+2:]
+		quote = bytes.IndexByte(inner, '"')
+	}
+	at += copy(r.buf[at:], inner)
+	span := Span{uint32(r.extra), uint32(at - r.extra)}
+	r.extra = at
+	return span, true
+}
+
+// fault is where and why a CSV record breaks the grammar.
+type fault struct {
+	at     int // the offending byte; of an unclosed quote, the quote
+	column int
+	reason string
+}
+
+// end is where the bad record ends, as encoding/csv has it: with the line that the fault is in, or with the file when a
+// quote is not closed. It is -1 when that end is not in data.
+func (f *fault) end(data []byte, last bool) int {
+	if f.reason != reasonUnclosed {
+		if i := bytes.IndexByte(data[f.at:], '\n'); i >= 0 {
+			return f.at + i + 1
+		}
+	}
+	if last {
+		return len(data)
+	}
+	return -1
+}
+
+const (
+	reasonBare     = "a quote within a field that is not quoted (quote the field and double the quote)"
+	reasonAfter    = "text after a closing quote (a quote within a quoted field must be doubled)"
+	reasonUnclosed = "a quote is opened and not closed before the end of the file"
+)
+
+// csvFault reads one record byte by byte and finds the first place where it is not RFC 4180. It is nil when the record
+// is in order or, unless last, when its end is not in data.
+func csvFault(data []byte, comma byte, last bool) *fault {
+	column := 0
+	for i := 0; i < len(data); {
+		if data[i] != '"' {
+			for ; i < len(data) && data[i] != comma && data[i] != '\n'; i++ {
+				if data[i] == '"' {
+					return &fault{i, column, reasonBare}
+				}
+			}
+		} else {
+			open := i
+			for i++; ; i += 2 {
+				j := bytes.IndexByte(data[i:], '"')
+				if j < 0 {
+					if last {
+						return &fault{open, column, reasonUnclosed}
+					}
+					return nil
+				}
+				if i += j; i+1 >= len(data) || data[i+1] != '"' {
+					break
+				}
+			}
+			i++
+			if i < len(data) && data[i] == '\r' && (i+1 < len(data) && data[i+1] == '\n' || i+1 == len(data)) {
+				i++
+			}
+			if i < len(data) && data[i] != comma && data[i] != '\n' {
+				return &fault{i, column, reasonAfter}
+			}
+		}
+		if i < len(data) && data[i] == '\n' {
+			return nil
+		}
+		i++
+		column++
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// planCSV finds where splits of a CSV file can begin, without parsing it. It returns the beginnings of all splits and,
+// behind them, the end of the last.
+//
+// The file is cut into blocks of the length of a split, and each is looked at on its own, several at a time. Whether a
+// block begins within a quoted field is not known then, so both cases are followed: for each, where the first record
+// begins, and whether every quote of the block stands where a quote may stand. Afterwards the number of quotes in all
+// the blocks before tells which case it is.
+//
+// Why this gives what a parser finds that reads the file from its beginning: let every quote that has an even number of
+// quotes before it stand where a field begins (after a comma, a line feed, the beginning of the data) or directly after
+// another quote, and every other quote where a field ends (before a comma, a line end, the end of the file) or directly
+// before another quote. By induction over the quotes, the parser then is outside of quotes exactly where their number is
+// even: it opens at the first kind, and at the second it either closes or, where a quote follows, has a doubled quote
+// and stays inside, just as two more quotes leave the number even or odd. So it ends records at the line feeds with an
+// even number of quotes before them, and meets no fault of quoting. From the first block on where this does not hold,
+// the file is not cut any more: the rest is one split and is read as one reader would, faults and all. Thus the records
+// never depend on the size of a split.
+func (f *inputFile) planCSV(ctx context.Context, o *Options) ([]int64, error) {
+	size, step := f.info.Size(), o.SplitSize
+	starts := []int64{f.dataStart}
+	if size-f.dataStart <= step {
+		return append(starts, size), nil
+	}
+	blocks := make([]csvBlock, (size-f.dataStart+step-1)/step)
+	g, ctx := errgroup.WithContext(ctx)
+	workers := min(runtime.GOMAXPROCS(0), len(blocks))
+	for w := range workers {
+		g.Go(func() (err error) {
+			// Neighbouring blocks to one worker: few places of the file are read at a time.
+			lo, hi := len(blocks)*w/workers, len(blocks)*(w+1)/workers
+			src, err := f.openText(ctx, 0, planChunk)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, src.Close()) }()
+			for i := lo; i < hi; i++ {
+				from := f.dataStart + int64(i)*step
+				if blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), o.FieldSep.or(',')); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	inside := 0
+	for i, b := range blocks {
+		if b.faulty[inside] {
+			break
+		}
+		if start := b.start[inside]; i > 0 && start > starts[len(starts)-1] && start < size {
+			starts = append(starts, start)
+		}
+		inside ^= b.quotes & 1
+	}
+	return append(starts, size), nil
+}
+
+// csvBlock is what is known of a block for each of the cases that it begins outside [0] and inside [1] of quotes.
+type csvBlock struct {
+	quotes int
+	start  [2]int64 // where the first record begins, 0 when none does
+	faulty [2]bool  // a quote stands where none may
+}
+
+// planChunk is how much of a block is looked at together.
+const planChunk = 256 << 10
+
+// planBlock looks at the bytes [from, to) of the file.
+func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int64, comma byte) (b csvBlock, err error) {
+	// Every chunk comes with one byte before it and two after it, as far as the file has them.
+	buf := make([]byte, min(planChunk, int(to-from))+3+blockSize)
+	if from == f.dataStart {
+		b.start[0] = from
+	}
+	for at := from; at < to; {
+		if err := ctx.Err(); err != nil {
+			return b, err
+		}
+		n := int(min(planChunk, to-at))
+		lead := int(min(1, at-f.dataStart))
+		more := int(min(2, f.info.Size()-at-int64(n)))
+		src.at = at - int64(lead)
+		if _, err := io.ReadFull(src, buf[1-lead:1+n+more]); err != nil {
+			return b, fmt.Errorf("find the records of %s: %w", f.path, err)
+		}
+		if lead == 0 {
+			buf[0] = '\n' // a field may begin
+		}
+		if more < 2 {
+			buf[1+n+more], buf[2+n+more] = '\n', '\n' // a field may end
+		}
+		if at == from && buf[0] == '\n' && b.start[0] == 0 {
+			b.start[0] = at
+		}
+		b.scan(buf, n, at, comma)
+		at += int64(n)
+	}
+	return b, nil
+}
+
+// scan looks at the n bytes buf[1:1+n], the first of which is byte at of the file.
+func (b *csvBlock) scan(buf []byte, n int, at int64, comma byte) {
+	data := buf[1 : 1+n]
+	for i := 0; i < n; {
+		if b.start[0] != 0 && b.start[1] != 0 {
+			b.quotes += b.judge(buf, i, n, comma)
+			return
+		}
+		end := n
+		if j := bytes.IndexByte(data[i:], '"'); j >= 0 {
+			end = i + j
+		}
+		if case0 := b.quotes & 1; b.start[case0] == 0 {
+			// Up to the next quote, this is outside for the case that has seen an even number of quotes.
+			if j := bytes.IndexByte(data[i:end], '\n'); j >= 0 {
+				b.start[case0] = at + int64(i+j) + 1
+			}
+		}
+		if i = end; i < n {
+			b.quotes += b.judge(buf, i, i+1, comma)
+			i++
+		}
+	}
+}
+
+// judge counts the quotes among data[from:to] and looks at where they stand, for the cases that can still be; data begins
+// at buf[1].
+func (b *csvBlock) judge(buf []byte, from, to int, comma byte) int {
+	if b.faulty[0] && b.faulty[1] {
+		return bytes.Count(buf[1+from:1+to], []byte{'"'})
+	}
+	count := b.quotes & 1
+	pattern := spread(comma)
+	for base := from; base < to; base += blockSize {
+		q, _ := csvMasks((*[blockSize]byte)(buf[1+base:]), pattern)
+		for q = tail(q, to-base); q != 0; q &= q - 1 {
+			p := 1 + base + lowest(q)
+			opens := count & 1 // the case for which this quote is one that opens
+			if c := buf[p-1]; c != comma && c != '\n' && c != '"' {
+				b.faulty[opens] = true
+			}
+			if c := buf[p+1]; c != comma && c != '\n' && c != '"' && (c != '\r' || buf[p+2] != '\n') {
+				b.faulty[1-opens] = true
+			}
+			count++
+		}
+	}
+	return count - b.quotes&1
+}

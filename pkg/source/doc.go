@@ -1,0 +1,66 @@
+// Package source turns exports into batches of records: CSV, dumps with one byte between columns and one after each
+// record, and Parquet. [Open] finds the files and cuts them into splits; every worker reads splits with a [Reader] of its
+// own, which calls it back with a [Batch] at a time: spans in one piece of memory, no allocation for a row or a field.
+// Nothing here interprets a value, nor checks that it is UTF-8.
+//
+// # Inputs
+//
+// An input is a file, a directory, or a pattern with *, ? and [a-z] in any element of the path (path.Match). A directory
+// means all files below it, at any depth. Left out there are names that begin with _ or . (_SUCCESS, _temporary) and
+// empty files; a file that is given by name is always read, and an empty one has no records. A pattern that matches
+// nothing is an error, and so is a file that comes twice. Files come in the order of the inputs, within each by name.
+// Files of different formats may be mixed as long as they have the same columns.
+//
+// # Formats
+//
+// Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV and
+// .parquet, .parq, .pq is Parquet. Any other name (.dump, .txt, .dat, none) leaves it to the content: the magic of
+// gzip, Zstandard or Parquet; then a separator of dumps (0x01, 0x10) within the first 64 KiB means a dump; anything else
+// is CSV. [Options.Format] overrides this.
+//
+// A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever
+// it stands, and every record must have all columns. The last record may lack its separator.
+//
+// CSV is RFC 4180, strictly: a quote may only stand around a field, and within it doubled; nothing may stand between a
+// closing quote and the separator. Records end with LF or CR LF, mixed at will; the last may lack it. The bytes of a
+// field are kept as they are, CR LF within quotes too. A byte order mark is passed over. A line with nothing on it is no
+// record, unless there is one column, of which it is an empty value. As in encoding/csv, a record with a fault of
+// quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
+// must have the columns of the schema, all and no others, in any order.
+//
+// Parquet files must be flat: a nested or repeated column is refused by its name. Pages may be packed with snappy, zstd,
+// gzip, brotli or lz4_raw. Values become text by these rules; a null is an empty field:
+//
+//	STRING, ENUM, JSON, BSON, plain bytes   the bytes
+//	INT 8 to 64, signed and unsigned        decimal
+//	BOOLEAN                                 true, false
+//	FLOAT, DOUBLE, FLOAT16                  the shortest decimal that reads back as the same number, without ".0",
+//	                                        with an exponent below 1e-6 and from 1e21 on: 3, 0.1, 1e+21, 1.5e-07;
+//	                                        NaN, Infinity, -Infinity
+//	DECIMAL, of any physical type           plain, with all digits of its scale: 12.30
+//	DATE                                    2006-01-02
+//	TIMESTAMP, INT96                        2006-01-02 15:04:05, and a fraction without trailing zeros unless it is 0;
+//	                                        adjusted to UTC (as INT96 always is): in Options.Location, otherwise as
+//	                                        stored
+//	TIME                                    15:04:05, with a fraction as above, as stored
+//	UUID                                    00112233-4455-6677-8899-aabbccddeeff
+//
+// The footer is read by Arrow's library; pages are read here. That library's column readers copy every value, panic on
+// damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
+// their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
+// any. A reader holds one page and one dictionary of each column.
+//
+// # Splits
+//
+// A text file is cut at every [Options.SplitSize] bytes, moved to where a record begins: in dumps a separator proves
+// that, in CSV the number of quotes before (see planCSV). A packed file is one split, unpacked while it is parsed; a
+// Parquet file has one for each row group. Splits, their records and the order of these depend on the files and the
+// split size only, and the records not even on that.
+//
+// # Bad records
+//
+// A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
+// [Options.Reject], usually that of a [Budget], decides whether to go on without it. What makes the rest of a file
+// unreadable (damage, a record above [Options.MaxRecord]) is an error in any case. Numbers count a file's records from
+// 1; to know them, the splits before the one at hand are counted where they have not been read yet.
+package source

@@ -1,0 +1,89 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
+// between. It takes the records that begin before limit and returns where it stopped: the beginning of the first record
+// that is beyond the limit or not whole. last says that the file ends at n, which ends the last record too.
+//
+// A block's separators are found by arithmetic on words, not by a search for each: fields are a dozen bytes long, and
+// a call, or a branch that depends on their length, costs as much as they do.
+func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
+	load := r.buf[:n+blockSize]
+	sepA, sepB := spread(r.fieldSep), spread(r.recordSep)
+	rec, cols := r.recordSep, r.file.cols
+	fields := r.fields
+	k, row := 0, 0 // fields stored, and how many of them precede the record at hand
+	start, from := 0, 0
+	for base := 0; base < n && start < limit; base += blockSize {
+		if len(fields) < k+blockSize {
+			fields = r.growFields(k)
+		}
+		m := tail(sepMask((*[blockSize]byte)(load[base:]), sepA, sepB), n-base)
+		for m != 0 {
+			pos := base + lowest(m)
+			m &= m - 1
+			fields[k] = Span{uint32(from), uint32(pos - from)}
+			k++
+			from = pos + 1
+			if load[pos] != rec {
+				continue
+			}
+			if k-row != cols {
+				var err error
+				if k, err = r.badCount(row, k, start, pos); err != nil {
+					return start, err
+				}
+				fields = r.growFields(k)
+			} else {
+				r.offsets = append(r.offsets, r.off+int64(start))
+			}
+			row, start = k, from
+			if start >= limit {
+				break
+			}
+		}
+	}
+	if last && start < n && start < limit {
+		// The last record has no separator after it.
+		fields = r.growFields(k)
+		fields[k] = Span{uint32(from), uint32(n - from)}
+		k++
+		if k-row == cols {
+			r.offsets = append(r.offsets, r.off+int64(start))
+			row = k
+		} else if _, err := r.badCount(row, k, start, n); err != nil {
+			return start, err
+		} else {
+			row = 0
+		}
+		start = n
+	}
+	return start, r.flush(row, start)
+}
+
+// badCount deals with a record buf[start:end] that has the wrong number of columns: its fields are the last of k,
+// from the rowth on. What precedes it is given out as a batch. It returns the number of fields that are then stored.
+func (r *Reader) badCount(row, k, start, end int) (int, error) {
+	found := k - row
+	if err := r.flush(row, start); err != nil {
+		return 0, err
+	}
+	columns := "columns"
+	if found == 1 {
+		columns = "column"
+	}
+	return 0, r.reject(start, end, "", fmt.Sprintf("%d %s found, %d expected", found, columns, r.file.cols))
+}
+
+// skipDump finds the first record that begins in the split, in buf[:n] that begins one byte before the split: after the
+// first separator. It returns n when there is none yet.
+func (r *Reader) skipDump(n int) int {
+	if i := bytes.IndexByte(r.buf[:n], r.recordSep); i >= 0 {
+		return i + 1
+	}
+	return n
+}

@@ -1,0 +1,256 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+)
+
+// inputFile is one file and what was found out about it when the input was opened.
+type inputFile struct {
+	fs   FS
+	name string // in fs
+	path string // in messages
+	info fs.FileInfo
+
+	format      Format
+	compression string   // "", "gz" or "zst"
+	columns     []string // in the file's order; nil: it does not name them
+	cols        int
+	order       []int // for each column of the schema its place in the file; nil: the same
+	dataStart   int64 // text: where the first record after byte order mark and header begins, unpacked
+	meta        parquetMeta
+	firstSplit  int
+}
+
+// detectSize is how much of a file is looked at to tell its format.
+const detectSize = 64 << 10
+
+var (
+	magicParquet = []byte("PAR1")
+	magicGzip    = []byte{0x1f, 0x8b}
+	magicZstd    = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	bom          = []byte("\ufeff")
+)
+
+// strange are name endings of compressed text that cannot be read here.
+var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc", ".avro"}
+
+// probe finds out the file's format and compression, its columns, and where its records begin.
+func (f *inputFile) probe(ctx context.Context, o *Options) error {
+	if f.info.IsDir() {
+		return fmt.Errorf("%s: it is a directory", f.path)
+	}
+	f.format = o.Format
+	name := strings.ToLower(path.Base(f.name))
+	if f.format == FormatAuto {
+		for _, ext := range strange {
+			if strings.HasSuffix(name, ext) {
+				return fmt.Errorf("%s: files of the kind %s cannot be read (text may be packed as .gz or .zst)", f.path, ext)
+			}
+		}
+	}
+	name = f.stripCompression(name)
+	if f.format == FormatAuto {
+		switch path.Ext(name) {
+		case ".csv":
+			f.format = FormatCSV
+		case ".parquet", ".parq", ".pq":
+			f.format = FormatParquet
+		}
+	}
+	if f.format == FormatParquet {
+		return f.probeParquet(ctx, o)
+	}
+	head, err := f.head(ctx, o)
+	if err != nil {
+		return err
+	}
+	if f.compression == "" {
+		f.compression = packed(head)
+		if f.compression != "" {
+			if head, err = f.head(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	if f.format == FormatAuto {
+		f.format = o.detect(head)
+	}
+	switch f.format {
+	case FormatParquet:
+		return f.probeParquet(ctx, o)
+	case FormatDump:
+		if len(o.Columns) == 0 {
+			return fmt.Errorf("%s: %w", f.path, errNoColumns)
+		}
+		return nil
+	default:
+		return f.probeCSV(ctx, o)
+	}
+}
+
+// stripCompression takes the ending of a packed file off its name.
+func (f *inputFile) stripCompression(name string) string {
+	for ext, compression := range map[string]string{".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst"} {
+		if base, ok := strings.CutSuffix(name, ext); ok {
+			f.compression = compression
+			return base
+		}
+	}
+	return name
+}
+
+// packed is the compression that the first bytes of a file tell of: no text in UTF-8 begins like that.
+func packed(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, magicGzip):
+		return "gz"
+	case bytes.HasPrefix(head, magicZstd):
+		return "zst"
+	}
+	return ""
+}
+
+// detect tells a format from a file's first bytes.
+func (o *Options) detect(head []byte) Format {
+	field, record := o.dumpSeps()
+	switch {
+	case bytes.HasPrefix(head, magicParquet):
+		return FormatParquet
+	case control(record) && bytes.IndexByte(head, record) >= 0, control(field) && bytes.IndexByte(head, field) >= 0:
+		return FormatDump
+	}
+	return FormatCSV
+}
+
+// control says that a byte does not occur in the text of a CSV file.
+func control(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r' }
+
+// textEnd is where the text ends: unknown when it is packed.
+func (f *inputFile) textEnd() int64 {
+	if f.compression != "" {
+		return math.MaxInt64
+	}
+	return f.info.Size()
+}
+
+// columnName is the name of a column by its place in the file, "" when there is none.
+func (f *inputFile) columnName(i int) string {
+	if i < len(f.columns) {
+		return f.columns[i]
+	}
+	return ""
+}
+
+// head reads the first bytes of the text.
+func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) {
+	src, err := f.openText(ctx, 0, detectSize)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	head, err := io.ReadAll(io.LimitReader(src, detectSize))
+	return head, err
+}
+
+// probeCSV finds where the records begin, and reads the header if there is one.
+func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
+	if o.Header == HeaderNone && len(o.Columns) == 0 {
+		return fmt.Errorf("%s: %w", f.path, errNoHeader)
+	}
+	if c := o.FieldSep.or(','); c == '"' || c == '\n' || c == '\r' {
+		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
+	}
+	for size := int64(detectSize); ; size *= 4 {
+		src, err := f.openText(ctx, 0, detectSize)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(src, size))
+		if err = errors.Join(err, src.Close()); err != nil {
+			return err
+		}
+		f.dataStart = 0
+		if bytes.HasPrefix(data, bom) {
+			f.dataStart = int64(len(bom))
+		}
+		if o.Header == HeaderNone {
+			return nil
+		}
+		last := int64(len(data)) < size
+		ok, err := f.header(data, last, o)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: header: %w", f.path, err)
+		case ok:
+			return nil
+		case last:
+			f.dataStart = int64(len(data)) // nothing but blank lines
+			return nil
+		case size >= int64(o.MaxRecord):
+			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a quote is not closed", f.path, size)
+		}
+	}
+}
+
+// header reads the header in data, behind the byte order mark, and says whether it is whole. last says that data is all
+// of the file. Blank lines before it are passed over.
+func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
+	rest := data[f.dataStart:]
+	for {
+		line, ok := bytes.CutPrefix(rest, []byte("\n"))
+		if !ok {
+			line, ok = bytes.CutPrefix(rest, []byte("\r\n"))
+		}
+		if !ok {
+			break
+		}
+		rest = line
+	}
+	start := len(data) - len(rest)
+	if fault := csvFault(rest, o.FieldSep.or(','), last); fault != nil {
+		return false, fmt.Errorf("column %d, byte %d: %s", fault.column+1, start+fault.at, fault.reason)
+	}
+	names, end := firstRecord(rest, o.FieldSep.or(','), last)
+	if names == nil {
+		return false, nil
+	}
+	if err := checkNames(names); err != nil {
+		return false, err
+	}
+	f.columns, f.dataStart = names, int64(start+end)
+	return true, nil
+}
+
+// firstRecord cuts the first record of the data, whose quotes are in order, into its fields, and says where the next one
+// begins. It is nil when there is no whole record.
+func firstRecord(data []byte, comma byte, last bool) (names []string, end int) {
+	inside := false
+	for ; end < len(data) && (inside || data[end] != '\n'); end++ {
+		inside = inside != (data[end] == '"')
+	}
+	if end == len(data) && (!last || end == 0) {
+		return nil, 0
+	}
+	record := bytes.TrimSuffix(data[:end], []byte("\r"))
+	for from := 0; from <= len(record); {
+		to := from
+		for inside = false; to < len(record) && (inside || record[to] != comma); to++ {
+			inside = inside != (record[to] == '"')
+		}
+		name := record[from:to]
+		if len(name) > 0 && name[0] == '"' {
+			name = bytes.ReplaceAll(name[1:len(name)-1], []byte(`""`), []byte(`"`))
+		}
+		names = append(names, string(name))
+		from = to + 1
+	}
+	return names, min(end+1, len(data))
+}

@@ -1,0 +1,231 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// FS is what is needed of a file system. Names are absolute and have slashes.
+type FS interface {
+	// Open opens a file, which must also be an [io.ReaderAt]. The context bounds the life of the file.
+	Open(ctx context.Context, name string) (fs.File, error)
+	Stat(ctx context.Context, name string) (fs.FileInfo, error)
+	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
+}
+
+// Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may
+// use it.
+type Input struct {
+	opts    Options
+	columns []string
+	files   []*inputFile
+	splits  []Split
+	counts  []atomic.Int64 // records of each split, -1 while unknown
+	mu      sync.Mutex     // held while records are counted
+}
+
+// Split is a part of a file that is read on its own.
+type Split struct {
+	// File is the ordinal of the file in [Input.Files], Path its path.
+	File int
+	Path string
+	// Start and End bound the records of the split by where they begin: at bytes, or for Parquet at rows. The one split
+	// of a compressed text file has math.MaxInt64 as its end.
+	Start, End int64
+	// RowGroup is the ordinal of the row group; Parquet only.
+	RowGroup int
+}
+
+// FileInfo is one input file.
+type FileInfo struct {
+	// Path is the file as messages name it: in the form in which the input was given.
+	Path string
+	// Name is the file's absolute name in its file system.
+	Name    string
+	Size    int64
+	ModTime time.Time
+	Format  Format
+	// Compression of a text file: "", "gz" or "zst".
+	Compression string
+}
+
+// Open finds the files that the inputs mean, looks at the beginning of each (for Parquet at the end), and cuts them into
+// splits. The order of files is that of the inputs, and within each by name.
+//
+// resolve finds the file system of an input and its absolute name there; patterns go through it too.
+//
+// A CSV file that is larger than a split is read once for this, to find where records begin.
+func Open(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string, opts Options) (*Input, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	in := &Input{opts: opts.withDefaults()}
+	var err error
+	if in.files, err = expand(ctx, resolve, inputs); err != nil {
+		return nil, err
+	}
+	if err := in.each(ctx, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
+		return nil, err
+	}
+	if err := in.schema(); err != nil {
+		return nil, err
+	}
+	if err := in.plan(ctx); err != nil {
+		return nil, err
+	}
+	in.counts = make([]atomic.Int64, len(in.splits))
+	for i := range in.counts {
+		in.counts[i].Store(-1)
+	}
+	return in, nil
+}
+
+// Columns are the names of the columns in the order that batches have them. The slice is shared: do not change it. It is
+// empty only when no file names its columns, which is when all are empty.
+func (in *Input) Columns() []string { return in.columns }
+
+// Splits are the parts to be read, in the order of the input. They depend on the files and on [Options.SplitSize] only.
+// The slice is shared: do not change it.
+func (in *Input) Splits() []Split { return in.splits }
+
+// Files are the files in the order of the input.
+func (in *Input) Files() []FileInfo {
+	infos := make([]FileInfo, len(in.files))
+	for i, f := range in.files {
+		infos[i] = FileInfo{Path: f.path, Name: f.name, Size: f.info.Size(), ModTime: f.info.ModTime(), Format: f.format, Compression: f.compression}
+	}
+	return infos
+}
+
+// ReaderMemory is about how many bytes of buffers a [Reader] of this input comes to hold, as long as no record is longer
+// than a chunk.
+func (in *Input) ReaderMemory() int64 {
+	var most int64
+	for _, f := range in.files {
+		m := 4 * int64(in.opts.ChunkSize) // the chunk, its spans, values that were unquoted
+		if f.format == FormatParquet {
+			m += f.meta.memory
+		}
+		if f.compression != "" {
+			m += readAheadMemory
+		}
+		most = max(most, m)
+	}
+	return most
+}
+
+// probeParallel is how many files are looked at together: enough to hide a network's delay.
+const probeParallel = 8
+
+// each calls do for every file, several at a time, and returns the error of the first file that has one.
+func (in *Input) each(ctx context.Context, do func(context.Context, *inputFile) error) error {
+	errs := make([]error, len(in.files))
+	var g errgroup.Group
+	g.SetLimit(probeParallel)
+	for i, f := range in.files {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				errs[i] = err
+			} else {
+				errs[i] = do(ctx, f)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // errs has them, by file
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schema decides on the columns and how each file's columns lie to them.
+func (in *Input) schema() error {
+	in.columns = slices.Clone(in.opts.Columns)
+	first := "the given names"
+	for _, f := range in.files {
+		if f.columns == nil {
+			continue
+		}
+		if len(in.columns) == 0 {
+			in.columns, first = f.columns, f.path
+		}
+		order, err := match(in.columns, f.columns)
+		if err != nil {
+			return fmt.Errorf("%s: %w compared with %s", f.path, err, first)
+		}
+		if !slices.IsSorted(order) {
+			f.order = order
+		}
+	}
+	for _, f := range in.files {
+		if f.columns == nil {
+			f.columns = in.columns
+		}
+		f.cols = len(f.columns)
+	}
+	return nil
+}
+
+// match finds for each column of the schema its place in a file, which must have exactly these columns.
+func match(schema, file []string) ([]int, error) {
+	order := make([]int, len(schema))
+	for i, name := range schema {
+		if order[i] = slices.Index(file, name); order[i] < 0 {
+			return nil, fmt.Errorf("column %q is missing", name)
+		}
+	}
+	for _, name := range file {
+		if !slices.Contains(schema, name) {
+			return nil, fmt.Errorf("unknown column %q", name)
+		}
+	}
+	return order, nil
+}
+
+// plan cuts the files into splits.
+func (in *Input) plan(ctx context.Context) error {
+	for i, f := range in.files {
+		add := func(start, end int64, group int) {
+			in.splits = append(in.splits, Split{File: i, Path: f.path, Start: start, End: end, RowGroup: group})
+		}
+		f.firstSplit = len(in.splits)
+		switch {
+		case f.format == FormatParquet:
+			row := int64(0)
+			for g, rows := range f.meta.groups {
+				if rows > 0 {
+					add(row, row+rows, g)
+				}
+				row += rows
+			}
+		case f.dataStart >= f.textEnd():
+			// No records.
+		case f.compression != "":
+			add(f.dataStart, math.MaxInt64, 0)
+		case f.format == FormatCSV:
+			starts, err := f.planCSV(ctx, &in.opts)
+			if err != nil {
+				return err
+			}
+			for j, start := range starts[:len(starts)-1] {
+				add(start, starts[j+1], 0)
+			}
+		default:
+			for start := int64(0); start < f.info.Size(); start += in.opts.SplitSize {
+				add(start, min(start+in.opts.SplitSize, f.info.Size()), 0)
+			}
+		}
+	}
+	return nil
+}

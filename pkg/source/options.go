@@ -1,0 +1,147 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Format is the form of an input file, without its compression.
+type Format string
+
+// The formats. FormatAuto looks at the file's name and, where that does not tell, at its first bytes.
+const (
+	FormatAuto    Format = ""
+	FormatCSV     Format = "csv"
+	FormatDump    Format = "dump"
+	FormatParquet Format = "parquet"
+)
+
+// HeaderMode says whether CSV files name their columns.
+type HeaderMode int
+
+// The first record of a CSV file is its header, or it is data and [Options.Columns] has the names.
+const (
+	HeaderFirst HeaderMode = iota
+	HeaderNone
+)
+
+// Options say how inputs are read. The zero value reads CSV with a header and Parquet; dumps need Columns.
+type Options struct {
+	// Format of all inputs. Default: found for each file.
+	Format Format
+	// FieldSep is the byte between two columns. Default: 0x01 in dumps, a comma in CSV.
+	FieldSep Sep
+	// RecordSep is the byte after each record of a dump. Default: 0x10. CSV records end with LF or CR LF.
+	RecordSep Sep
+	// Columns are the names of the columns in the order that batches have them. A dump and a CSV file without header
+	// hold exactly these, in this order. A CSV header and a Parquet schema must have exactly these names, in any order.
+	// Default: the names of the first file that has some; all other files must have the same.
+	Columns []string
+	// Header says whether CSV files have one. Default: they do.
+	Header HeaderMode
+	// SplitSize is the length in bytes of one split of an uncompressed text file. Default 8 MiB: small beside a core's
+	// share of a file, so that cores finish together, and large beside the cost of opening it once more.
+	SplitSize int64
+	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It
+	// grows for longer records. Default 512 KiB, which stays in a core's cache with what is made of it.
+	ChunkSize int
+	// MaxRecord is the greatest length of a record in bytes. A longer one ends the reading: most likely a quote or a
+	// separator is missing. Default 64 MiB, at most 1 GiB.
+	MaxRecord int
+	// Location is the time zone in which Parquet timestamps that are adjusted to UTC (INT96 too) are written as text.
+	// Default UTC.
+	Location *time.Location
+	// Reject takes a bad record, which is then left out; the error that it returns, if any, ends the reading. It is
+	// called by all readers at once. Default: every bad record is an error.
+	Reject func(RowError) error
+}
+
+const (
+	defaultSplitSize = 8 << 20
+	defaultChunkSize = 512 << 10
+	defaultMaxRecord = 64 << 20
+	mostMaxRecord    = 1 << 30 // spans have 32 bits, and a chunk may hold a record twice
+)
+
+func (o Options) withDefaults() Options {
+	if o.SplitSize == 0 {
+		o.SplitSize = defaultSplitSize
+	}
+	if o.ChunkSize == 0 {
+		o.ChunkSize = defaultChunkSize
+	}
+	if o.MaxRecord == 0 {
+		o.MaxRecord = defaultMaxRecord
+	}
+	o.ChunkSize = min(o.ChunkSize, o.MaxRecord) // or a longer record could slip through
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	return o
+}
+
+// Validate finds options that contradict each other.
+func (o Options) Validate() error {
+	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet}, o.Format) {
+		return fmt.Errorf("format %q is not known: it is csv, dump or parquet", o.Format)
+	}
+	if o.SplitSize < 0 || o.ChunkSize < 0 || o.MaxRecord < 0 {
+		return errors.New("split size, chunk size and longest record must not be negative")
+	}
+	if o.MaxRecord > mostMaxRecord || o.ChunkSize > mostMaxRecord {
+		return fmt.Errorf("the longest record and the chunk size must not be above %d bytes", mostMaxRecord)
+	}
+	if f, r := o.dumpSeps(); f == r {
+		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))
+	}
+	if err := checkNames(o.Columns); err != nil {
+		return err
+	}
+	if o.Header != HeaderFirst && o.Header != HeaderNone {
+		return fmt.Errorf("header mode %d is not known", o.Header)
+	}
+	if o.Format == FormatDump && len(o.Columns) == 0 {
+		return errNoColumns
+	}
+	if o.Header == HeaderNone && o.Format == FormatCSV && len(o.Columns) == 0 {
+		return errNoHeader
+	}
+	return o.checkComma()
+}
+
+var (
+	errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
+	errNoHeader  = errors.New("a CSV file without header needs the names of its columns")
+)
+
+func (o Options) checkComma() error {
+	switch c := o.FieldSep.or(','); {
+	case o.Format != FormatCSV:
+		return nil
+	case c == '"' || c == '\n' || c == '\r':
+		return fmt.Errorf("%s cannot separate CSV fields", SepOf(c))
+	}
+	return nil
+}
+
+// dumpSeps are the separators of a dump.
+func (o Options) dumpSeps() (field, record byte) {
+	return o.FieldSep.or(0x01), o.RecordSep.or(0x10)
+}
+
+// checkNames finds empty and repeated column names.
+func checkNames(names []string) error {
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if n == "" {
+			return fmt.Errorf("column %d has no name", i+1)
+		}
+		if j, ok := seen[n]; ok {
+			return fmt.Errorf("column name %q stands twice: columns %d and %d", n, j, i+1)
+		}
+		seen[n] = i + 1
+	}
+	return nil
+}

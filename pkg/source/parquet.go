@@ -1,0 +1,253 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+)
+
+// parquetMeta is what is kept of a file's footer.
+type parquetMeta struct {
+	groups []int64       // rows of each row group
+	types  []columnType  // of each column, in the file's order
+	chunks []columnChunk // row group by row group, in the file's order
+	memory int64         // about what a reader's buffers come to hold
+}
+
+// columnChunk is where the pages of one column in one row group lie.
+type columnChunk struct {
+	start, end int64
+	codec      codec
+	unpacked   int64 // bytes, as the footer has it
+	dictionary bool
+}
+
+// usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
+const usualPage = 1<<20 + 64<<10
+
+// probeParquet reads the footer.
+func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
+	if f.compression != "" {
+		return fmt.Errorf("%s: a packed Parquet file cannot be read: unpack it first", f.path)
+	}
+	h, raw, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	footer, err := parquetFooter(raw, f.info.Size())
+	if err != nil {
+		return fmt.Errorf("%s: it is no Parquet file, or it is truncated or damaged: %w", f.path, err)
+	}
+	if err := f.parquetSchema(footer, o); err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	largest := make([]int64, len(f.columns)) // of a column's buffers
+	for g := range footer.RowGroups {
+		group := footer.RowGroup(g)
+		f.meta.groups = append(f.meta.groups, group.NumRows())
+		for c, name := range f.columns {
+			chunk, err := f.parquetChunk(group, c)
+			if err != nil {
+				return fmt.Errorf("%s: row group %d, column %s: %w", f.path, g, name, err)
+			}
+			f.meta.chunks = append(f.meta.chunks, chunk)
+			page, dictionary := chunk.buffers()
+			largest[c] = max(largest[c], int64(page+dictionary))
+		}
+	}
+	for _, n := range largest {
+		f.meta.memory += n
+	}
+	f.meta.memory += usualPage // a packed page
+	return nil
+}
+
+// parquetFooter reads a file's footer. The library that does it trusts what it reads and may panic.
+func parquetFooter(raw io.ReaderAt, size int64) (_ *metadata.FileMetaData, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("footer: %v", p)
+		}
+	}()
+	r, err := file.NewParquetReader(io.NewSectionReader(raw, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	footer := r.MetaData()
+	for g := range footer.RowGroups {
+		if n := footer.RowGroup(g).NumRows(); n < 0 {
+			return nil, fmt.Errorf("footer: row group %d has %d rows", g, n)
+		}
+	}
+	return footer, nil
+}
+
+// parquetSchema takes the columns from the footer.
+func (f *inputFile) parquetSchema(footer *metadata.FileMetaData, o *Options) error {
+	root := footer.Schema.Root()
+	for i := range root.NumFields() {
+		field := root.Field(i)
+		node, ok := field.(*schema.PrimitiveNode)
+		if !ok || field.RepetitionType() == parquet.Repetitions.Repeated {
+			return fmt.Errorf("column %s is nested (a list, map or struct): only flat columns can be read", field.Name())
+		}
+		t, err := typeOf(node, o.Location)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", field.Name(), err)
+		}
+		f.columns = append(f.columns, field.Name())
+		f.meta.types = append(f.meta.types, t)
+	}
+	if len(f.columns) == 0 {
+		return errors.New("it has no columns")
+	}
+	return checkNames(f.columns)
+}
+
+// parquetChunk takes the place of a column's pages from the footer.
+func (f *inputFile) parquetChunk(group *metadata.RowGroupMetaData, c int) (chunk columnChunk, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("footer: %v", p)
+		}
+	}()
+	m, err := group.ColumnChunk(c)
+	if err != nil {
+		return chunk, err
+	}
+	chunk = columnChunk{start: m.DataPageOffset(), codec: codec(m.Compression()), unpacked: m.TotalUncompressedSize()}
+	if m.HasDictionaryPage() && m.DictionaryPageOffset() > 0 && m.DictionaryPageOffset() < chunk.start {
+		chunk.start, chunk.dictionary = m.DictionaryPageOffset(), true
+	}
+	chunk.end = chunk.start + m.TotalCompressedSize()
+	switch {
+	case group.NumRows() == 0:
+		return chunk, nil // and no pages, which lie nowhere
+	case m.FilePath() != "":
+		return chunk, fmt.Errorf("its data lie in another file, %s", m.FilePath())
+	case m.CryptoMetadata() != nil:
+		return chunk, errors.New("it is encrypted")
+	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
+		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
+	case m.NumValues() != group.NumRows():
+		return chunk, fmt.Errorf("it has %d values for %d rows", m.NumValues(), group.NumRows())
+	}
+	return chunk, chunk.codec.check()
+}
+
+// buffers is how long a page and a dictionary of the chunk are likely to be.
+func (c columnChunk) buffers() (page, dictionary int) {
+	page = int(min(max(c.unpacked, 0), usualPage))
+	if c.dictionary {
+		dictionary = page
+	}
+	return page, dictionary
+}
+
+// batchRows is how many rows of a Parquet file are in one batch: as many as keep their spans in a core's cache.
+const batchRows = 1024
+
+// parquetReader is the part of a [Reader] that reads Parquet. Its buffers stay from split to split.
+type parquetReader struct {
+	cols    []columnReader
+	arena   arena
+	pages   pageSource
+	levels  []uint32
+	index   []uint32
+	scratch []byte
+}
+
+// readParquet reads a row group.
+func (r *Reader) readParquet(s Split) (err error) {
+	h, raw, err := r.file.open(r.ctx)
+	if err != nil {
+		return err
+	}
+	p := &r.parquet
+	defer func() {
+		p.pages.raw = nil
+		err = errors.Join(err, h.Close())
+	}()
+	p.pages.raw = raw
+	p.begin(r.file, s)
+	cols := len(p.cols)
+	if p.levels == nil {
+		p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
+	}
+	if len(r.fields) < batchRows*cols {
+		r.fields = make([]Span, batchRows*cols)
+	}
+	for row := s.Start; row < s.End; {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		n := int(min(s.End-row, batchRows))
+		for i := range p.cols {
+			c := &p.cols[i]
+			if err := c.load(p); err != nil {
+				return r.columnError(s, i, err)
+			}
+			n = min(n, c.left)
+		}
+		p.arena.reset()
+		for i := range p.cols {
+			if err := p.cols[i].take(p, r.fields[i:], cols, n); err != nil {
+				return r.columnError(s, i, err)
+			}
+		}
+		if err := r.emitRows(row, n); err != nil {
+			return err
+		}
+		row += int64(n)
+	}
+	return nil
+}
+
+// begin makes the columns ready for a row group, in the order of the schema.
+func (p *parquetReader) begin(f *inputFile, s Split) {
+	n := len(f.columns)
+	if len(p.cols) != n {
+		p.cols = make([]columnReader, n)
+	}
+	for i := range p.cols {
+		c := i
+		if f.order != nil {
+			c = f.order[i]
+		}
+		chunk := f.meta.chunks[s.RowGroup*n+c]
+		p.cols[i].begin(i, f.meta.types[c], chunk)
+		page, dictionary := chunk.buffers()
+		p.arena.want(2*i, page)
+		p.arena.want(2*i+1, dictionary)
+	}
+}
+
+// emitRows gives out the n rows that are in the fields. The first of them is the file's row with the number first.
+func (r *Reader) emitRows(first int64, n int) error {
+	cols := len(r.parquet.cols)
+	for i := range int64(n) {
+		r.offsets = append(r.offsets, first+i)
+	}
+	size := int64(0)
+	for _, s := range r.fields[:n*cols] {
+		size += int64(s.Len)
+	}
+	r.batch = Batch{
+		Split: r.split, Path: r.file.path, Data: r.parquet.arena.buf, Fields: r.fields[:n*cols], Offsets: r.offsets,
+		Rows: n, Cols: cols, Bytes: size, First: r.records + 1, reader: r,
+	}
+	r.records += int64(n)
+	r.offsets = r.offsets[:0]
+	return r.emit(&r.batch)
+}
+
+func (r *Reader) columnError(s Split, col int, err error) error {
+	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.in.columns[col], err)
+}

@@ -1,0 +1,349 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+	"github.com/google/go-cmp/cmp"
+)
+
+const parquetDir = "../../testdata/source/parquet"
+
+// TestParquetFiles reads what pyarrow and DuckDB have written, and holds it against text made without a Parquet reader.
+func TestParquetFiles(t *testing.T) {
+	expected := filepath.Join(parquetDir, "expected.csv")
+	in, err := Open(t.Context(), disk, []string{expected}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := readAll(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := in.Columns()
+	paths, err := filepath.Glob(filepath.Join(parquetDir, "*.parquet"))
+	if err != nil || len(paths) < 20 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		if name == "nested.parquet" || name == "struct.parquet" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			in, err := Open(t.Context(), disk, []string{path}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := readAll(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := want
+			if name == "arrow-empty.parquet" {
+				rows = nil
+			}
+			if len(got) != len(rows) {
+				t.Fatalf("%d rows, want %d", len(got), len(rows))
+			}
+			for c, column := range in.Columns() {
+				from := slices.Index(names, column)
+				for i := range rows {
+					if g, w := got[i].Values[c], rows[i].Values[from]; g != w {
+						t.Fatalf("column %s, row %d: %q, want %q", column, i, g, w)
+					}
+				}
+			}
+			for i, r := range got {
+				if r.Offset != int64(i) {
+					t.Fatalf("row %d has the offset %d", i, r.Offset)
+				}
+			}
+		})
+	}
+}
+
+func TestParquetOrderAndZone(t *testing.T) {
+	path := filepath.Join(parquetDir, "arrow-delta.parquet")
+	in, err := Open(t.Context(), disk, []string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := readAll(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reversed := slices.Clone(in.Columns())
+	slices.Reverse(reversed)
+	got, err := load(t, Options{Columns: reversed, Location: time.FixedZone("", 8*3600)}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shifted := 0
+	for i, r := range got {
+		slices.Reverse(r.Values)
+		for c, name := range in.Columns() {
+			want := plain[i].Values[c]
+			if name == "ts_utc" && want != "" {
+				at, err := time.Parse("2006-01-02 15:04:05.999999", want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = at.Add(8 * time.Hour).Format("2006-01-02 15:04:05.999999")
+				shifted++
+			}
+			if r.Values[c] != want {
+				t.Fatalf("row %d, column %s: %q, want %q", i, name, r.Values[c], want)
+			}
+		}
+	}
+	if shifted == 0 {
+		t.Fatal("no timestamp was shifted")
+	}
+	// One row group is a split, and rows are numbered within the file.
+	if s := in.Splits(); len(s) != 2 || s[0].End != 90 || s[1].Start != 90 || s[1].End != 150 {
+		t.Errorf("splits %+v", s)
+	}
+}
+
+func TestParquetRefused(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join(parquetDir, "arrow-checksum.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(whole)
+	damaged[200] ^= 1
+	for _, tt := range []struct {
+		name string
+		data []byte
+		err  string
+	}{
+		{"nested.parquet", nil, "column list is nested"},
+		{"struct.parquet", nil, "column struct is nested"},
+		{"truncated.parquet", whole[:len(whole)/2], "no Parquet file, or it is truncated"},
+		{"headless.parquet", whole[:10], "no Parquet file, or it is truncated"},
+		{"nothing.parquet", []byte{}, "no Parquet file, or it is truncated"},
+		{"damaged.parquet", damaged, "checksum is wrong"},
+		{"packed.parquet.gz", whole, "unpack it first"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(parquetDir, tt.name)
+			if tt.data != nil {
+				path = writeFile(t, tt.name, tt.data)
+			}
+			_, err := load(t, Options{}, path)
+			if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), filepath.Base(path)) {
+				t.Fatalf("error %v, want %q and the path", err, tt.err)
+			}
+		})
+	}
+}
+
+// TestParquetDamage changes every byte of small files: an error or other values, but neither a panic nor a reading
+// without end.
+func TestParquetDamage(t *testing.T) {
+	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet"} {
+		whole, err := os.ReadFile(filepath.Join(parquetDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := 7
+		if testing.Short() {
+			step = 97
+		}
+		for i := 0; i < len(whole); i += step {
+			data := bytes.Clone(whole)
+			data[i] ^= byte(1 << (i % 8))
+			if records, err := loadBytes(t, Options{}, "x.parquet", data); err == nil && len(records) > 1000 {
+				t.Fatalf("byte %d: %d records", i, len(records))
+			}
+		}
+	}
+}
+
+func FuzzParquet(f *testing.F) {
+	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested"} {
+		data, err := os.ReadFile(filepath.Join(parquetDir, name+".parquet"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in, err := Open(t.Context(), func(name string) (FS, string, error) { return &memFile{name, data}, name, nil }, []string{"/x.parquet"}, Options{})
+		if err != nil {
+			return
+		}
+		r := in.NewReader()
+		for i := range in.Splits() {
+			rows := 0
+			err := r.Read(t.Context(), i, func(b *Batch) error {
+				for row := range b.Rows {
+					for c := range b.Cols {
+						_ = b.Field(row, c)
+					}
+				}
+				if rows += b.Rows; rows > 1e6 {
+					return io.EOF // nulls cost no bytes
+				}
+				return nil
+			})
+			_ = err
+		}
+	})
+}
+
+// FuzzParquetPage feeds the decoders with pages, whose damage a checksum or a packed page would hide from FuzzParquet.
+func FuzzParquetPage(f *testing.F) {
+	f.Add([]byte{4, 0, 0, 0, 0x03, 0xff, 1, 0, 3, 0, 0, 0, 'a', 'b', 'c'}, byte(0), byte(0), uint16(8), true)
+	f.Add([]byte{128, 1, 4, 3, 2, 2, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, byte(5), byte(2), uint16(3), false)
+	f.Add([]byte{3, 0x11, 0x05, 0x02}, byte(8), byte(0), uint16(40), false)
+	f.Add([]byte{128, 1, 4, 1, 2, 0, 128, 1, 4, 1, 2, 'x'}, byte(7), byte(0), uint16(1), false)
+	f.Fuzz(func(t *testing.T, data []byte, enc, typ byte, values uint16, optional bool) {
+		types := []columnType{{kind: kindText, bytes: true}, {kind: kindText, width: 3, bytes: true}, {kind: kindInt, width: 4}, {kind: kindTimestamp, width: 8, unit: 1e6},
+			{kind: kindBool, width: 1}, {kind: kindDecimal, bytes: true, scale: 3}, {kind: kindDouble, width: 8}}
+		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows)}
+		c := columnReader{typ: types[int(typ)%len(types)]}
+		c.typ.optional = optional
+		entries := len(data) / 8
+		if c.dictionary(p, pageHeader{kind: pageDictionary, unpacked: len(data), packed: len(data), values: entries}, data) != nil {
+			c.dict = c.dict[:0]
+		}
+		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE}
+		if c.page(p, h, data) != nil {
+			return
+		}
+		for c.left > 0 {
+			n := min(c.left, batchRows)
+			p.arena.reset()
+			spans := make([]Span, n)
+			if c.take(p, spans, 1, n) != nil {
+				return
+			}
+			for _, s := range spans {
+				_ = p.arena.buf[s.Off : s.Off+s.Len]
+			}
+		}
+	})
+}
+
+func TestFloatText(t *testing.T) {
+	for _, tt := range []struct {
+		f    float64
+		size int
+		want string
+	}{
+		{3, 64, "3"}, {0.1, 64, "0.1"}, {float64(float32(0.1)), 32, "0.1"}, {1e20, 64, "100000000000000000000"}, {1e21, 64, "1e+21"},
+		{1e-6, 64, "0.000001"}, {1.5e-7, 64, "1.5e-07"}, {math.Inf(-1), 64, "-Infinity"}, {math.NaN(), 32, "NaN"}, {math.Copysign(0, -1), 64, "-0"},
+	} {
+		if got := string(appendFloat(nil, tt.f, tt.size)); got != tt.want {
+			t.Errorf("%g: %s, want %s", tt.f, got, tt.want)
+		}
+	}
+}
+
+// TestDateText holds the calendar against the standard library's.
+func TestDateText(t *testing.T) {
+	for day := int64(-720000); day < 2932896; day += 13 {
+		want := time.Unix(day*86400, 0).UTC().Format("2006-01-02")
+		if got := string(appendDate(nil, day)); got != want {
+			t.Fatalf("day %d: %s, want %s", day, got, want)
+		}
+	}
+}
+
+func TestDecimalText(t *testing.T) {
+	for _, tt := range []struct {
+		bytes string
+		scale int
+		want  string
+	}{
+		{"\x00", 2, "0.00"}, {"\xff", 2, "-0.01"}, {"\x04\xd2", 2, "12.34"}, {"\x04\xd2", 0, "1234"}, {"", 1, "0.0"}, {"\x05", 5, "0.00005"},
+		{"\x80" + strings.Repeat("\x00", 15), 0, "-170141183460469231731687303715884105728"},
+		{"\x7f" + strings.Repeat("\xff", 15), 38, "1.70141183460469231731687303715884105727"},
+		{"\x01" + strings.Repeat("\x00", 16), 1, "34028236692093846346337460743176821145.6"},
+		{"\xfe" + strings.Repeat("\x00", 16), 0, "-680564733841876926926749214863536422912"},
+		{strings.Repeat("\xff", 20) + "\x9c", 1, "-10.0"},
+	} {
+		if got := string(appendDecimal(nil, []byte(tt.bytes), tt.scale)); got != tt.want {
+			t.Errorf("%x: %s, want %s", tt.bytes, got, tt.want)
+		}
+	}
+}
+
+// writeParquet writes rows as strings, with dictionaries and snappy pages.
+func writeParquet(t testing.TB, path string, columns []string, rows [][]string, groupRows int) {
+	t.Helper()
+	var fields schema.FieldList
+	for _, c := range columns {
+		fields = append(fields, schema.NewByteArrayNode(c, parquet.Repetitions.Optional, -1))
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := file.NewParquetWriter(f, root, file.WithWriterProps(parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))))
+	for group := range slices.Chunk(rows, groupRows) {
+		g := w.AppendRowGroup()
+		for c := range columns {
+			cw, err := g.NextColumn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			values, levels := make([]parquet.ByteArray, 0, len(group)), make([]int16, len(group))
+			for i, row := range group {
+				if row[c] != "" {
+					values = append(values, parquet.ByteArray(row[c]))
+					levels[i] = 1
+				}
+			}
+			if _, err := cw.(*file.ByteArrayColumnChunkWriter).WriteBatch(values, levels, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := cw.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestParquetLarge reads row groups of many pages, between which values and dictionaries change.
+func TestParquetLarge(t *testing.T) {
+	rows := checkRows(40_000)
+	for i := range rows {
+		if i%1000 == 0 {
+			rows[i][6] = strings.Repeat(fmt.Sprint("long", i), 5000)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "check.parquet")
+	writeParquet(t, path, checkColumns, rows, 15_000)
+	got, err := load(t, Options{}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(values(got), rows, slices.Equal) {
+		t.Error("the rows differ:", cmp.Diff(rows, values(got))[:2000])
+	}
+}

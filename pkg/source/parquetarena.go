@@ -1,0 +1,65 @@
+package source
+
+import (
+	"errors"
+	"math"
+)
+
+// arena is the data of Parquet batches: for each column a region for its page and one for its dictionary, and behind
+// them, for one batch, the text that was made of values that are no text. Strings are thus never copied: pages are
+// unpacked to where their values are used.
+type arena struct {
+	buf     []byte
+	regions []region
+	base    int // where the regions end
+}
+
+type region struct{ off, size int }
+
+// slack lies behind the regions, so that a word can be loaded from any byte of one.
+const slack = 8
+
+var errArena = errors.New("the pages of its columns are larger than 4 GiB together")
+
+// want notes that a region should have the given size. It gets it with the next call of reserve that has to move
+// regions anyway.
+func (a *arena) want(i, size int) {
+	for len(a.regions) <= i {
+		a.regions = append(a.regions, region{})
+	}
+	if a.regions[i].size < size {
+		a.regions[i].size = size
+		a.base = -1
+	}
+}
+
+// reserve gives a region at least the given size. The contents of all regions stay; slices of them may refer to an older
+// copy afterwards.
+func (a *arena) reserve(i, size int) error {
+	a.want(i, size)
+	if a.base >= 0 {
+		return nil
+	}
+	total := 0
+	for _, r := range a.regions {
+		total += r.size
+	}
+	if total > math.MaxUint32-1<<28 {
+		return errArena
+	}
+	buf := make([]byte, total+slack, total+slack+total/8)
+	off := 0
+	for j := range a.regions {
+		r := &a.regions[j]
+		copy(buf[off:off+r.size], a.buf[min(r.off, len(a.buf)):])
+		r.off = off
+		off += r.size
+	}
+	a.buf, a.base = buf, off
+	return nil
+}
+
+// reset drops the text of the last batch.
+func (a *arena) reset() {
+	a.buf = a.buf[:a.base+slack]
+}

@@ -1,0 +1,352 @@
+package source
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// columnReader reads one column of a row group, page by page. Places are relative to the column's regions of the arena,
+// which may move.
+type columnReader struct {
+	ordinal int // in the schema
+	typ     columnType
+	codec   codec
+	at, end int64 // the pages that are left
+	hint    int   // how long the next page is likely to be
+
+	left      int    // rows left in the page
+	levels    hybrid // 1 where there is a value; of columns that may be null
+	indexed   bool   // values are numbers of dictionary entries
+	index     hybrid
+	next, max int    // the bytes of the values that are left, plain
+	dict      []Span // the dictionary's entries as text
+	hasDict   bool
+}
+
+func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
+	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, dict: c.dict[:0]}
+}
+
+func (c *columnReader) pageRegion() int { return 2 * c.ordinal }
+func (c *columnReader) dictRegion() int { return 2*c.ordinal + 1 }
+
+// region is a region's bytes with slack behind them.
+func (p *parquetReader) region(i int) []byte {
+	r := p.arena.regions[i]
+	return p.arena.buf[r.off : r.off+r.size+slack]
+}
+
+// load makes sure that there are rows left in the page.
+func (c *columnReader) load(p *parquetReader) error {
+	for c.left == 0 {
+		if c.at >= c.end {
+			return errors.New("its pages have fewer rows than the row group")
+		}
+		start := c.at
+		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
+		if err == nil {
+			c.at, c.hint = next, int(next-start)+64
+			err = c.page(p, h, packed)
+		}
+		if err != nil {
+			return fmt.Errorf("page at byte %d: %w", start, err)
+		}
+	}
+	return nil
+}
+
+// page takes a page.
+func (c *columnReader) page(p *parquetReader, h pageHeader, packed []byte) error {
+	switch h.kind {
+	case pageDictionary:
+		return c.dictionary(p, h, packed)
+	case pageData, pageDataV2:
+	default:
+		return nil // an index page
+	}
+	region := c.pageRegion()
+	if err := p.arena.reserve(region, h.unpacked); err != nil {
+		return err
+	}
+	data := p.region(region)
+	levels := h.repLen + h.defLen
+	switch {
+	case h.kind == pageData:
+		if err := p.pages.unpack(c.codec, data[:h.unpacked], packed); err != nil {
+			return err
+		}
+		if c.typ.optional {
+			if h.defEncoding != encRLE {
+				return fmt.Errorf("its levels have the old encoding %d, which cannot be read", h.defEncoding)
+			}
+			if h.unpacked < 4 {
+				return errShortPage
+			}
+			n := int64(binary.LittleEndian.Uint32(data))
+			if levels = int(min(n, math.MaxInt32)) + 4; levels > h.unpacked {
+				return errShortPage
+			}
+			c.levels = hybrid{at: 4, end: levels, width: 1}
+		}
+	default:
+		copy(data, packed[:levels])
+		codec := c.codec
+		if h.plainV2 {
+			codec = codecNone
+		}
+		if levels < h.unpacked || len(packed) > levels {
+			if err := p.pages.unpack(codec, data[levels:h.unpacked], packed[levels:]); err != nil && levels < h.unpacked {
+				return err
+			}
+		}
+		c.levels = hybrid{at: h.repLen, end: levels, width: 1}
+	}
+	c.left = h.values
+	return c.values(p, h, levels)
+}
+
+var errShortPage = errors.New("the page is shorter than what it has to hold")
+
+// values makes the values of a page, at data[from:h.unpacked] of its region, ready to be taken.
+func (c *columnReader) values(p *parquetReader, h pageHeader, from int) (err error) {
+	c.indexed, c.next, c.max = false, from, h.unpacked
+	data := p.region(c.pageRegion())
+	p.scratch = p.scratch[:0]
+	switch enc, t := h.encoding, &c.typ; {
+	case enc == encPlain && t.kind != kindBool:
+		return nil
+	case enc == encRLEDict || enc == encPlainDict:
+		if !c.hasDict {
+			return errors.New("its values are indexes of a dictionary that is not there")
+		}
+		c.indexed = true
+		if from < h.unpacked {
+			if c.index = (hybrid{at: from + 1, end: h.unpacked, width: int(data[from])}); c.index.width > 32 {
+				return fmt.Errorf("its indexes are %d bits wide", c.index.width)
+			}
+		} else {
+			c.index = hybrid{}
+		}
+		return nil
+	case enc == encPlain:
+		p.scratch = appendBits(p.scratch, data[from:h.unpacked], h.values)
+	case enc == encRLE && t.kind == kindBool:
+		p.scratch, err = appendRLEBools(p.scratch, data, from, h.unpacked, h.values)
+	case enc == encDeltaBinary && t.number():
+		p.scratch, err = appendDeltas(p.scratch, data, from, h.unpacked, h.values, t.width)
+	case enc == encDeltaLength && t.width == 0:
+		p.scratch, err = appendDeltaLength(p.scratch, data, from, h.unpacked, h.values)
+	case enc == encDeltaBytes && t.bytes:
+		p.scratch, err = appendDeltaBytes(p.scratch, data, from, h.unpacked, h.values, t.width)
+	case enc == encByteStreamSplit && t.width > 0 && t.kind != kindBool:
+		p.scratch = appendStreams(p.scratch, data[from:h.unpacked], t.width)
+	default:
+		return fmt.Errorf("its values have the encoding %d, which cannot be read", enc)
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.arena.reserve(c.pageRegion(), from+len(p.scratch)); err != nil {
+		return err
+	}
+	c.max = from + copy(p.region(c.pageRegion())[from:], p.scratch)
+	return nil
+}
+
+// dictionary takes a dictionary page. Its entries become text here, once.
+func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte) error {
+	if c.hasDict {
+		return errors.New("it is a second dictionary")
+	}
+	if h.encoding != encPlain && h.encoding != encPlainDict {
+		return fmt.Errorf("the dictionary has the encoding %d, which cannot be read", h.encoding)
+	}
+	c.hasDict = true
+	if c.typ.kind == kindText {
+		if err := p.arena.reserve(c.dictRegion(), h.unpacked); err != nil {
+			return err
+		}
+		data := p.region(c.dictRegion())[:h.unpacked]
+		if err := p.pages.unpack(c.codec, data, packed); err != nil {
+			return err
+		}
+		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, Span{uint32(off), uint32(n)}) })
+	}
+	if cap(p.scratch) < h.unpacked {
+		p.scratch = make([]byte, h.unpacked)
+	}
+	data := p.scratch[:h.unpacked]
+	if err := p.pages.unpack(c.codec, data, packed); err != nil {
+		return err
+	}
+	var text []byte
+	if err := c.entries(data, h.values, func(off, n int) {
+		start := len(text)
+		text = c.typ.append(text, data[off:off+n])
+		c.dict = append(c.dict, Span{uint32(start), uint32(len(text) - start)})
+	}); err != nil {
+		return err
+	}
+	if err := p.arena.reserve(c.dictRegion(), len(text)); err != nil {
+		return err
+	}
+	copy(p.region(c.dictRegion()), text)
+	return nil
+}
+
+// entries calls each with the place of each of n plain values.
+func (c *columnReader) entries(data []byte, n int, each func(off, n int)) error {
+	for at := 0; n > 0; n-- {
+		size := c.typ.width
+		if size == 0 {
+			if len(data)-at < 4 {
+				return errShortPage
+			}
+			size = int(binary.LittleEndian.Uint32(data[at:]))
+			at += 4
+		}
+		if size > len(data)-at {
+			return errShortPage
+		}
+		each(at, size)
+		at += size
+	}
+	return nil
+}
+
+// take writes the spans of the next n rows, which are all in the page, to every cols-th place of dst.
+func (c *columnReader) take(p *parquetReader, dst []Span, cols, n int) error {
+	var present []uint32 // nil: all
+	count := n
+	if c.typ.optional && !c.levels.skipRun(p.region(c.pageRegion()), 1, n) {
+		present = p.levels[:n]
+		if !c.levels.read(p.region(c.pageRegion()), present) {
+			return errors.New("its levels are damaged")
+		}
+		count = 0
+		for _, v := range present {
+			count += int(v)
+		}
+	}
+	c.left -= n
+	switch {
+	case c.indexed:
+		return c.takeIndexed(p, dst, cols, present, count)
+	case c.typ.kind == kindText && c.typ.width == 0:
+		return c.takeText(p, dst, cols, present, count)
+	default:
+		return c.takeValues(p, dst, cols, present, count)
+	}
+}
+
+func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+	index := p.index[:count]
+	if !c.index.read(p.region(c.pageRegion()), index) {
+		return errors.New("its indexes are damaged")
+	}
+	base := uint32(p.arena.regions[c.dictRegion()].off)
+	at := 0
+	if present == nil {
+		for _, i := range index {
+			if uint(i) >= uint(len(c.dict)) {
+				return errNoEntry
+			}
+			s := c.dict[i]
+			s.Off += base
+			dst[at] = s
+			at += cols
+		}
+		return nil
+	}
+	next := 0
+	for _, v := range present {
+		var s Span
+		if v != 0 {
+			i := index[next]
+			next++
+			if uint(i) >= uint(len(c.dict)) {
+				return errNoEntry
+			}
+			s = c.dict[i]
+			s.Off += base
+		}
+		dst[at] = s
+		at += cols
+	}
+	return nil
+}
+
+var errNoEntry = errors.New("an index is not in the dictionary")
+
+func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+	region := p.arena.regions[c.pageRegion()]
+	data := p.arena.buf[region.off : region.off+c.max]
+	next, base := c.next, region.off
+	rows := count
+	if present != nil {
+		rows = len(present)
+	}
+	at := 0
+	for i := range rows {
+		var s Span
+		if present == nil || present[i] != 0 {
+			if next+4 > len(data) {
+				return errShortPage
+			}
+			n := int(binary.LittleEndian.Uint32(data[next:]))
+			next += 4
+			if n > len(data)-next {
+				return errShortPage
+			}
+			s = Span{uint32(base + next), uint32(n)}
+			next += n
+		}
+		dst[at] = s
+		at += cols
+	}
+	c.next = next
+	return nil
+}
+
+// takeValues makes text of values that are none, behind the regions, or takes text of a fixed length.
+func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+	region := p.arena.regions[c.pageRegion()]
+	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows
+	rows := count
+	if present != nil {
+		rows = len(present)
+	}
+	at := 0
+	for i := range rows {
+		var s Span
+		if present == nil || present[i] != 0 {
+			size := c.typ.width
+			if size == 0 {
+				if len(data)-c.next < 4 {
+					return errShortPage
+				}
+				size = int(binary.LittleEndian.Uint32(data[c.next:]))
+				c.next += 4
+			}
+			if size > len(data)-c.next {
+				return errShortPage
+			}
+			if c.typ.kind == kindText {
+				s = Span{uint32(region.off + c.next), uint32(size)}
+			} else {
+				start := len(p.arena.buf)
+				p.arena.buf = c.typ.append(p.arena.buf, data[c.next:c.next+size])
+				s = Span{uint32(start), uint32(len(p.arena.buf) - start)}
+			}
+			c.next += size
+		}
+		dst[at] = s
+		at += cols
+	}
+	if len(p.arena.buf) > math.MaxUint32 {
+		return errArena
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// codec is how the pages of a column are packed, with the numbers of parquet.thrift.
+type codec int32
+
+const (
+	codecNone codec = iota
+	codecSnappy
+	codecGzip
+	codecLZO
+	codecBrotli
+	codecLZ4
+	codecZstd
+	codecLZ4Raw
+)
+
+var codecNames = [...]string{"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW"}
+
+func (c codec) String() string {
+	if c >= 0 && int(c) < len(codecNames) {
+		return codecNames[c]
+	}
+	return fmt.Sprintf("number %d", int32(c))
+}
+
+// check refuses codecs that cannot be read. LZ4 without RAW was written in several incompatible ways.
+func (c codec) check() error {
+	if c < 0 || c > codecLZ4Raw || c == codecLZO || c == codecLZ4 {
+		return fmt.Errorf("its pages are packed with %s, which cannot be read: write them with snappy, zstd, gzip, brotli, lz4_raw or not packed", c)
+	}
+	return nil
+}
+
+// maxPage bounds what a damaged header can ask for.
+const maxPage = 1 << 30
+
+// pageSource reads and unpacks the pages of a file, one at a time. All columns of a reader share it.
+type pageSource struct {
+	raw    io.ReaderAt
+	packed []byte // the header and the packed page at hand
+	bytes  bytes.Reader
+	gzip   *gzip.Reader
+	zstd   *zstd.Decoder
+}
+
+// read reads the header of the page at byte at, which lies before end, and its packed bytes, which are valid until the
+// next call. hint is how long both are likely to be. It returns the place of the next page.
+func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte, next int64, err error) {
+	n := int(min(max(int64(hint), 8<<10), end-at))
+	if err := s.fill(at, 0, n); err != nil {
+		return h, nil, 0, err
+	}
+	var size int
+	for {
+		h, size, err = parsePageHeader(s.packed[:n])
+		if err != errShortHeader {
+			break
+		}
+		// Statistics can make a header long.
+		more := int(min(int64(4*n), end-at, 16<<20))
+		if more <= n {
+			break
+		}
+		if err := s.fill(at, n, more); err != nil {
+			return h, nil, 0, err
+		}
+		n = more
+	}
+	if err != nil {
+		return h, nil, 0, err
+	}
+	if int64(h.packed) > end-at-int64(size) {
+		return h, nil, 0, fmt.Errorf("%d bytes are packed into %d, more than the column has left", h.unpacked, h.packed)
+	}
+	total := size + h.packed
+	if total > n {
+		if err := s.fill(at, n, total); err != nil {
+			return h, nil, 0, err
+		}
+	}
+	packed = s.packed[size:total]
+	if h.hasCRC && crc32.ChecksumIEEE(packed) != h.crc {
+		return h, nil, 0, errors.New("its checksum is wrong: the file is damaged")
+	}
+	return h, packed, at + int64(total), nil
+}
+
+// fill reads the bytes from have up to want of the page that begins at byte at of the file.
+func (s *pageSource) fill(at int64, have, want int) error {
+	if len(s.packed) < want {
+		packed := make([]byte, want+want/8)
+		copy(packed, s.packed[:have])
+		s.packed = packed
+	}
+	n, err := s.raw.ReadAt(s.packed[have:want], at+int64(have))
+	if n < want-have {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("read at byte %d: %w", at+int64(have+n), err)
+	}
+	return nil
+}
+
+// unpack unpacks a page to dst, which it must fill.
+func (s *pageSource) unpack(c codec, dst, packed []byte) (err error) {
+	n := 0
+	if len(dst)+len(packed) == 0 {
+		return nil
+	}
+	switch c {
+	case codecNone:
+		n = copy(dst, packed)
+		if len(packed) > len(dst) {
+			n = len(packed)
+		}
+	case codecSnappy:
+		if n, err = snappy.DecodedLen(packed); err == nil && n == len(dst) {
+			_, err = snappy.Decode(dst, packed)
+		}
+	case codecGzip:
+		s.bytes.Reset(packed)
+		if s.gzip == nil {
+			s.gzip, err = gzip.NewReader(&s.bytes)
+		} else {
+			err = s.gzip.Reset(&s.bytes)
+		}
+		if err == nil {
+			n, err = readExactly(s.gzip, dst)
+		}
+	case codecZstd:
+		if s.zstd == nil {
+			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPage))
+			if err != nil {
+				return err
+			}
+		}
+		var out []byte
+		out, err = s.zstd.DecodeAll(packed, dst[:0:len(dst)])
+		n = len(out)
+	case codecLZ4Raw:
+		if len(dst) > 0 {
+			n, err = lz4.UncompressBlock(packed, dst)
+		}
+	case codecBrotli:
+		n, err = s.unbrotli(dst, packed)
+	default:
+		err = c.check()
+	}
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", c, err)
+	}
+	if n != len(dst) {
+		return fmt.Errorf("unpack %s: %d bytes instead of %d", c, n, len(dst))
+	}
+	return nil
+}
+
+func (s *pageSource) unbrotli(dst, packed []byte) (n int, err error) {
+	c, err := compress.GetCodec(compress.Codecs.Brotli)
+	if err != nil {
+		return 0, err
+	}
+	s.bytes.Reset(packed)
+	r := c.NewReader(&s.bytes)
+	n, err = readExactly(r, dst)
+	return n, errors.Join(err, r.Close())
+}
+
+// readExactly fills dst and looks whether there is more, which counts as one byte.
+func readExactly(r io.Reader, dst []byte) (int, error) {
+	n, err := io.ReadFull(r, dst)
+	if err != nil {
+		return n, err
+	}
+	var more [1]byte
+	m, err := io.ReadFull(r, more[:])
+	if err == io.EOF {
+		err = nil
+	}
+	return n + m, err
+}

@@ -1,0 +1,140 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its
+// own.
+type Reader struct {
+	in    *Input
+	quiet bool // bad records are counted and nothing else
+
+	// The split at hand.
+	ctx     context.Context
+	split   int
+	file    *inputFile
+	emit    func(*Batch) error
+	records int64 // good and bad, so far
+
+	// The chunk at hand.
+	buf     []byte // the chunk, blockSize bytes of slack, unquoted values
+	off     int64  // the offset of buf[0] in the file
+	extra   int    // where unquoted values end in buf
+	kept    int    // fields stored
+	fields  []Span
+	offsets []int64
+	scratch []Span
+	batch   Batch
+
+	fieldSep, recordSep, comma byte
+
+	parquet parquetReader
+}
+
+// NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
+func (in *Input) NewReader() *Reader {
+	r := &Reader{in: in}
+	r.fieldSep, r.recordSep = in.opts.dumpSeps()
+	r.comma = in.opts.FieldSep.or(',')
+	return r
+}
+
+// Read reads the split with the given ordinal and calls emit with its records, batch by batch, in order. An error of
+// emit ends it and is returned as it is. Of errors in the input, a [*RowError] is a record that cannot be used; others
+// name the file and place too.
+func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) error {
+	if split < 0 || split >= len(r.in.splits) {
+		return fmt.Errorf("split %d does not exist: the input has %d", split, len(r.in.splits))
+	}
+	s := r.in.splits[split]
+	r.ctx, r.split, r.emit = ctx, split, emit
+	r.file = r.in.files[s.File]
+	r.records, r.kept, r.offsets = 0, 0, r.offsets[:0]
+	var err error
+	if r.file.format == FormatParquet {
+		err = r.readParquet(s)
+	} else {
+		err = r.readText(s)
+	}
+	if err == nil {
+		r.in.counts[split].Store(r.records)
+	}
+	r.emit = nil
+	if len(r.buf) > 8*r.in.opts.ChunkSize {
+		r.buf = nil // one long record is no reason to hold the memory for good
+	}
+	return err
+}
+
+// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch.
+func (r *Reader) flush(k, end int) error {
+	r.kept = 0
+	rows := len(r.offsets)
+	if rows == 0 {
+		return nil
+	}
+	fields := r.fields[:k]
+	if r.file.order != nil {
+		permute(fields, r.file.order, r.scratchSpans(r.file.cols))
+	}
+	r.batch = Batch{
+		Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
+		Rows: rows, Cols: r.file.cols, Bytes: r.off + int64(end) - r.offsets[0], First: r.records + 1,
+		reader: r, base: r.off, end: end,
+	}
+	r.records += int64(rows)
+	r.offsets = r.offsets[:0]
+	if r.quiet {
+		return nil
+	}
+	return r.emit(&r.batch)
+}
+
+// reject deals with the bad record buf[start:end].
+func (r *Reader) reject(start, end int, column, reason string) error {
+	r.records++
+	if r.quiet {
+		return nil
+	}
+	e := r.rowError(r.off+int64(start), r.records, r.trimEnd(r.buf[start:end]))
+	e.Column, e.Reason = column, reason
+	if r.in.opts.Reject == nil {
+		return &e
+	}
+	return r.in.opts.Reject(e)
+}
+
+// trimEnd takes the end mark off a record.
+func (r *Reader) trimEnd(record []byte) []byte {
+	if r.file.format == FormatDump {
+		return bytes.TrimSuffix(record, []byte{r.recordSep})
+	}
+	return bytes.TrimRight(record, "\r\n")
+}
+
+// growFields makes room for the fields of a block behind the first k.
+func (r *Reader) growFields(k int) []Span {
+	if len(r.fields) < k+blockSize {
+		fields := make([]Span, max(2*len(r.fields), k+4*blockSize))
+		copy(fields, r.fields[:k])
+		r.fields = fields
+	}
+	return r.fields
+}
+
+// growBuf makes the buffer at least n bytes long, with slack.
+func (r *Reader) growBuf(n int) {
+	buf := make([]byte, max(n+2*blockSize, len(r.buf)+len(r.buf)/2))
+	copy(buf, r.buf)
+	r.buf = buf
+}
+
+func (r *Reader) scratchSpans(n int) []Span {
+	if len(r.scratch) < n {
+		r.scratch = make([]Span, n)
+	}
+	return r.scratch[:n]
+}

@@ -1,0 +1,72 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxRaw is how much of a bad record is kept.
+const maxRaw = 4 << 10
+
+// RowError is a record that cannot be used, with its place.
+type RowError struct {
+	// Path is the file.
+	Path string
+	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), or for Parquet the
+	// row's number in the file, from 0.
+	Offset int64
+	// Record is the record's number, from 1, within the part of the file that begins at byte Since. A header is not
+	// counted, nor is a blank line; a bad record is.
+	Record int64
+	// Since is 0, so that Record counts from the beginning of the file, unless the record lies so far into the file that
+	// counting would take long.
+	Since int64
+	// Column is the name of the column at fault, if it is one.
+	Column string
+	// Reason says what is wrong.
+	Reason string
+	// Raw is a copy of the record, at most 4 KiB of it, without its end mark.
+	Raw []byte
+	// Err is the cause behind Reason, if there is one.
+	Err error
+
+	rows bool // Offset counts rows, not bytes
+}
+
+// Error names file, record, byte, column and reason.
+func (e *RowError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: record %d", e.Path, e.Record)
+	switch {
+	case e.rows:
+	case e.Since > 0:
+		fmt.Fprintf(&b, " after byte %d, at byte %d", e.Since, e.Offset)
+	default:
+		fmt.Fprintf(&b, " at byte %d", e.Offset)
+	}
+	if e.Column != "" {
+		fmt.Fprintf(&b, ", column %s", e.Column)
+	}
+	b.WriteString(": ")
+	if e.Reason == "" && e.Err != nil {
+		b.WriteString(e.Err.Error())
+	} else {
+		b.WriteString(e.Reason)
+	}
+	return b.String()
+}
+
+func (e *RowError) Unwrap() error { return e.Err }
+
+// rowError begins an error about a record of the split at hand. number counts within the split.
+func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
+	e := RowError{Path: r.file.path, Offset: offset, Record: number, rows: r.file.format == FormatParquet}
+	e.Raw = slices.Clone(raw[:min(len(raw), maxRaw)])
+	if r.quiet {
+		return e // records are being counted
+	}
+	before, since := r.in.recordsBefore(r.ctx, r.split)
+	e.Record, e.Since = number+before, since
+	return e
+}

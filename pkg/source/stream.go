@@ -1,0 +1,160 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// textStream reads a file's text from a place on, unpacked. Its errors name the file and the place.
+type textStream struct {
+	file *inputFile
+	f    fs.File
+	at   int64 // of the next byte to be read; of a packed file, in the packed bytes
+
+	raw   io.ReaderAt
+	close func() // stops unpacking
+	text  io.Reader
+}
+
+// openText opens the text from byte start on. chunk is how many bytes are read at a time.
+func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *textStream, err error) {
+	file, raw, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &textStream{file: f, f: file, raw: raw, at: start}
+	if f.compression == "" {
+		return s, nil
+	}
+	s.at = 0
+	if err := s.unpack(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if _, err := io.CopyN(io.Discard, s.text, start); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// open opens the file as it is.
+func (f *inputFile) open(ctx context.Context) (fs.File, io.ReaderAt, error) {
+	file, err := f.fs.Open(ctx, f.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("%s: the file system cannot read from the middle of a file", f.path), file.Close())
+	}
+	return file, raw, nil
+}
+
+// Read implements [io.Reader].
+func (s *textStream) Read(p []byte) (int, error) {
+	if s.text != nil {
+		return s.text.Read(p)
+	}
+	return s.readRaw(p)
+}
+
+// readRaw reads the file's own bytes. The end of the file is where it was when it was listed: what was appended since is
+// not read, and what was cut off is missed.
+func (s *textStream) readRaw(p []byte) (int, error) {
+	size := s.file.info.Size()
+	if s.at >= size {
+		return 0, io.EOF
+	}
+	n, err := s.raw.ReadAt(p[:min(int64(len(p)), size-s.at)], s.at)
+	s.at += int64(n)
+	switch {
+	case n > 0 && (err == nil || err == io.EOF):
+		return n, nil
+	case err == io.EOF || err == nil:
+		return 0, fmt.Errorf("%s: it ends at byte %d and had %d bytes when it was listed: %w", s.file.path, s.at, size, io.ErrUnexpectedEOF)
+	default:
+		return n, fmt.Errorf("read %s at byte %d: %w", s.file.path, s.at, err)
+	}
+}
+
+// Close stops unpacking and closes the file.
+func (s *textStream) Close() error {
+	if s.close != nil {
+		s.close()
+	}
+	return s.f.Close()
+}
+
+// unpack begins to unpack the file in a goroutine of its own.
+func (s *textStream) unpack() error {
+	var text io.Reader
+	stop := func() {}
+	if s.file.compression == "gz" {
+		z, err := gzip.NewReader(rawReader{s})
+		if err != nil {
+			return s.packError(err)
+		}
+		text = z
+	} else {
+		// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
+		z, err := zstd.NewReader(rawReader{s}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return s.packError(err)
+		}
+		text, stop = z, z.Close
+	}
+	ahead := startReadAhead(text)
+	s.text = unpackReader{s, ahead}
+	s.close = func() {
+		ahead.Stop()
+		stop()
+	}
+	return nil
+}
+
+// packError says where in a packed file unpacking ended.
+func (s *textStream) packError(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: the packed data end at byte %d, before they are whole: the file is truncated: %w", s.file.path, s.at, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.path, s.file.compression, s.at, err)
+}
+
+// rawReader gives a packed file's bytes to the unpacker.
+type rawReader struct{ s *textStream }
+
+func (r rawReader) Read(p []byte) (int, error) {
+	n, err := r.s.readRaw(p)
+	if err != nil && err != io.EOF {
+		err = rawError{err}
+	}
+	return n, err
+}
+
+// rawError is an error of reading, not of unpacking.
+type rawError struct{ error }
+
+func (e rawError) Unwrap() error { return e.error }
+
+// unpackReader gives the unpacked text to the parser.
+type unpackReader struct {
+	s     *textStream
+	ahead *readAhead
+}
+
+func (r unpackReader) Read(p []byte) (int, error) {
+	n, err := r.ahead.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	var raw rawError
+	if errors.As(err, &raw) {
+		return n, raw.error
+	}
+	return n, r.s.packError(err)
+}

@@ -1,0 +1,119 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// overlap is how much is read beyond a split at first, to have its last record whole.
+const overlap = 16 << 10
+
+// readText reads a split of a CSV file or a dump.
+//
+// A record belongs to the split in which it begins. In a dump, a record begins at byte 0 and behind each separator, so
+// a split's first record begins behind the first separator at or after the byte before the split: the reader of one
+// split goes on to exactly the place where the reader of the next begins, whatever lies there. For CSV the same is true
+// of the ends of records that planCSV has found.
+func (r *Reader) readText(s Split) (err error) {
+	src, err := r.file.openText(r.ctx, s.Start, r.in.opts.ChunkSize)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+
+	r.off = s.Start
+	dump, exact := r.file.format == FormatDump, s.End < r.file.textEnd()
+	skip := dump && s.Start > 0
+	if skip {
+		r.off--
+		src.at--
+	}
+	chunk := r.in.opts.ChunkSize
+	want, n, eof := chunk, 0, false
+	for {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		// A CSV split ends where a record ends; of a dump, the last record's end is still to be found.
+		end := s.End
+		if dump && end < math.MaxInt64-overlap {
+			end = max(end+overlap, r.off+2*int64(n)+overlap)
+		}
+		if n, eof, err = r.fill(src, n, int(min(int64(want), end-r.off))); err != nil {
+			return err
+		}
+		atEnd := eof || !dump && r.off+int64(n) >= s.End
+		next := 0
+		if skip {
+			next = r.skipDump(n)
+			skip = next == n && r.buf[max(n-1, 0)] != r.recordSep
+			if skip && eof {
+				return nil
+			}
+		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
+			return err
+		}
+		r.off += int64(next)
+		n = copy(r.buf, r.buf[next:n])
+		switch {
+		case r.off >= s.End || eof && n == 0:
+			if !dump && exact && r.off != s.End {
+				return r.unbalanced(s)
+			}
+			return nil
+		case next > 0:
+			want = chunk
+		case atEnd:
+			return r.unbalanced(s)
+		case n >= r.in.opts.MaxRecord:
+			return r.tooLong(n)
+		default:
+			// No record is whole: read more of it.
+			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
+		}
+	}
+}
+
+func (r *Reader) parse(n, limit int, last bool) (int, error) {
+	if r.file.format == FormatDump {
+		r.extra = n
+		return r.parseDump(n, limit, last)
+	}
+	return r.parseCSV(n, last)
+}
+
+// fill reads until the buffer holds want bytes, of which it has n.
+func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
+	if len(r.buf) < want+2*blockSize {
+		r.growBuf(want + want/8)
+	}
+	for n < want {
+		m, err := src.Read(r.buf[n:want])
+		n += m
+		switch {
+		case err == io.EOF:
+			return n, true, nil
+		case err != nil:
+			return n, false, err
+		}
+	}
+	return n, false, nil
+}
+
+// unbalanced is the error of a split whose last record does not end where the next split begins. It means that records
+// were not found where the plan has seen them.
+func (r *Reader) unbalanced(s Split) error {
+	return fmt.Errorf("%s: the record at byte %d does not end at byte %d, where quotes and line ends had another begin: the file has changed since it was listed",
+		r.file.path, r.off, s.End)
+}
+
+func (r *Reader) tooLong(n int) error {
+	e := r.rowError(r.off, r.records+1, r.buf[:n])
+	e.Reason = fmt.Sprintf("the record is longer than %d bytes: a separator is missing", r.in.opts.MaxRecord)
+	if r.file.format == FormatCSV {
+		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)
+	}
+	return &e
+}
