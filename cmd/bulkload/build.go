@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"time"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/job"
+	"bulkload/pkg/partition"
+
+	"github.com/spf13/cobra"
+)
+
+type buildOptions struct {
+	specFlags
+	workFlags
+	clusterFlags
+	out    string
+	splits string
+}
+
+func newBuildCmd(g *globals) *cobra.Command {
+	o := &buildOptions{}
+	cmd := &cobra.Command{
+		Use:   "build --input PATH… --out DIR",
+		Short: "Build HFiles from exports; no cluster is needed",
+		Long: `Build reads exports and writes an HFile for each range between two split points
+into DIR/FAMILY, with a manifest beside them. Without --splits there is one range.
+The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
+		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9`,
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	o.specFlags.add(cmd.Flags())
+	o.workFlags.add(cmd.Flags())
+	o.clusterFlags.add(cmd.Flags())
+	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
+	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
+	return cmd
+}
+
+func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
+	ctx := cmd.Context()
+	spec, err := o.load(cmd)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if err := needInputs(spec); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return usageError{fmt.Errorf("no output: name a directory with --out")}
+	}
+	splits, err := partition.ParseSplits(o.splits)
+	if err != nil {
+		return usageError{fmt.Errorf("--splits: %w", err)}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	family, err := spec.ApplyTo(job.Family{Name: spec.FamilyName(), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow})
+	if err != nil {
+		return err
+	}
+	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(env))
+	if err != nil {
+		return err
+	}
+	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) { printBuild(w, m, o.out) })
+}
+
+func (w *workFlags) workOptions(env *job.Env) job.WorkOptions {
+	reject := w.rejectFile
+	if reject == "" {
+		reject = "bulkload-rejects.jsonl"
+	}
+	if abs, err := filepath.Abs(reject); err == nil {
+		reject = abs
+	}
+	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: logEvents(env.Log)}
+}
+
+func printBuild(w io.Writer, m *job.Manifest, out string) {
+	fmt.Fprintf(w, "%d records read in %s, %d rows (%d cells) written to %d HFiles in %s: %s\n", m.Records, m.ReadTime.Round(time.Millisecond),
+		m.Digest.Rows, m.Digest.Cells, len(m.Files), m.WriteTime.Round(time.Millisecond), bytesText(m.Bytes))
+	if m.Duplicates > 0 {
+		fmt.Fprintf(w, "%d rows left out because another row has their key\n", m.Duplicates)
+	}
+	if m.Rejected > 0 {
+		fmt.Fprintf(w, "%d bad records set aside in %s\n", m.Rejected, m.RejectFile)
+	}
+	for _, f := range m.Files {
+		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
+			partition.FormatKey(f.FirstRow), partition.FormatKey(f.LastRow))
+	}
+}

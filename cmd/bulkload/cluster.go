@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
+
+	"github.com/spf13/pflag"
+)
+
+// clusterFlags say which cluster is meant when the configuration does not.
+type clusterFlags struct {
+	zookeeper string
+	znode     string
+	hdfs      string
+	user      string
+}
+
+func (c *clusterFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&c.zookeeper, "zookeeper", "", "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)")
+	f.StringVar(&c.znode, "znode", "", "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)")
+	f.StringVar(&c.hdfs, "hdfs", "", "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)")
+	f.StringVar(&c.user, "user", "", "who acts where nothing authenticates (default: HADOOP_USER_NAME, else the unix user)")
+}
+
+// open reads the configuration; flags stand over it. The caller closes the result.
+func (c *clusterFlags) open(g *globals) (*job.Env, error) {
+	env := os.LookupEnv
+	if c.user != "" {
+		env = func(name string) (string, bool) {
+			if name == "HADOOP_USER_NAME" {
+				return c.user, true
+			}
+			return os.LookupEnv(name)
+		}
+	}
+	conf, err := hdfsio.LoadConf(env)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	set := func(key, value, from string) {
+		if value != "" {
+			conf.Set(key, value, from)
+		}
+	}
+	set("hbase.zookeeper.quorum", c.zookeeper, "--zookeeper")
+	set("zookeeper.znode.parent", c.znode, "--znode")
+	set("fs.defaultFS", c.hdfs, "--hdfs")
+	return &job.Env{Conf: conf, Log: g.logger()}, nil
+}

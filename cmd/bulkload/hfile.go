@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+)
+
+func newHFileCmd(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hfile",
+		Short: "Look into HFiles, local or on HDFS",
+	}
+	c := &clusterFlags{}
+	c.add(cmd.PersistentFlags())
+	cmd.AddCommand(newHFileMetaCmd(g, c), newHFileCellsCmd(g, c), newHFileBlocksCmd(g, c), newHFileWriteCmd(g, c), newHFileCheckCmd(g, c))
+	return cmd
+}
+
+// openHFile finds and opens a file; the caller closes it.
+func openHFile(ctx context.Context, g *globals, c *clusterFlags, name string) (*hfile.Reader, io.Closer, error) {
+	env, err := c.open(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	fsys, p, err := env.Resolve(strings.TrimPrefix(name, "hfile://"))
+	if err != nil {
+		return nil, nil, err
+	}
+	r, f, err := job.OpenHFile(ctx, fsys, p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, f, nil
+}
+
+func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "meta FILE",
+		Short: "Print what an HFile says of itself",
+		Args:  exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, f, err := openHFile(cmd.Context(), g, c, args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			v, err := job.DescribeHFile(args[0], r)
+			if err != nil {
+				return err
+			}
+			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printMeta(w, v) })
+		},
+	}
+}
+
+func printMeta(w io.Writer, v job.HFileMeta) {
+	fmt.Fprintf(w, "%s\n  HFile %s, %s, %d cells, %d index levels\n", v.File, v.Version, bytesText(v.Bytes), v.Cells, v.IndexLevels)
+	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%d keys)\n", v.Compression, v.Encoding, v.Bloom, v.BloomKeys)
+	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)
+	for _, e := range v.Info {
+		fmt.Fprintf(w, "  %-30s %s\n", e.Key, e.Text)
+	}
+}
+
+func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cells FILE",
+		Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any",
+		Args:  exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, f, err := openHFile(cmd.Context(), g, c, args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+			s := r.Scan()
+			var line []byte
+			for s.Next() {
+				line = append(hfile.AppendCellText(line[:0], s.Cell()), '\n')
+				if _, err := w.Write(line); err != nil {
+					return err
+				}
+			}
+			if err := s.Err(); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func newHFileBlocksCmd(g *globals, c *clusterFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "blocks FILE",
+		Short: "Print every block, the trailer, the file info and the root index",
+		Args:  exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, f, err := openHFile(cmd.Context(), g, c, args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := r.Dump(cmd.OutOrStdout()); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+)
+
+type hfileWriteOptions struct {
+	compression, encoding, bloom, checksum, task string
+	blockSize, bloomPrefix                       int
+	indexBlock, indexEntries, bloomBlock         int
+	ratio                                        float64
+	now                                          int64
+}
+
+func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
+	o := &hfileWriteOptions{}
+	cmd := &cobra.Command{
+		Use:   "write OUT",
+		Short: "Write an HFile from lines of cells on standard input, in the form that cells prints",
+		Args:  exactArgs("OUT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts, err := o.options()
+			if err != nil {
+				return usageError{err}
+			}
+			env, err := c.open(g)
+			if err != nil {
+				return err
+			}
+			defer env.Close()
+			fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
+			if err != nil {
+				return err
+			}
+			f, err := fsys.Create(cmd.Context(), p, hdfsio.CreateOptions{})
+			if err != nil {
+				return &job.Error{Kind: job.KindHDFS, Err: err}
+			}
+			if err := writeCells(f, cmd.InOrStdin(), opts); err != nil {
+				return errors.Join(err, f.Abort())
+			}
+			if err := f.Finish(); err != nil {
+				return &job.Error{Kind: job.KindHDFS, Err: err}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.compression, "compression", "NONE", "NONE, SNAPPY, GZ, …")
+	f.StringVar(&o.encoding, "encoding", "NONE", "NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
+	f.StringVar(&o.bloom, "bloom", "NONE", "NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH")
+	f.IntVar(&o.bloomPrefix, "bloom-prefix", 0, "bytes of the row for ROWPREFIX_FIXED_LENGTH")
+	f.IntVar(&o.blockSize, "blocksize", 64<<10, "bytes of unencoded cells in a data block")
+	f.StringVar(&o.checksum, "checksum", "CRC32C", "CRC32C, CRC32 or NULL")
+	f.IntVar(&o.indexBlock, "index-block-size", 0, "hfile.index.block.max.size (default 131072)")
+	f.IntVar(&o.indexEntries, "index-min-entries", 0, "hfile.index.block.min.entries (default 16)")
+	f.IntVar(&o.bloomBlock, "bloom-block-size", 0, "io.storefile.bloom.block.size (default 131072)")
+	f.Float64Var(&o.ratio, "encoded-ratio", 0, "hbase.writer.unified.encoded.blocksize.ratio")
+	f.Int64Var(&o.now, "now", 0, "milliseconds for the file's clocks and for cells of timestamp LATEST (default: now)")
+	f.StringVar(&o.task, "task", "", "BULKLOAD_SOURCE_TASK")
+	return cmd
+}
+
+func (o *hfileWriteOptions) options() (hfile.Options, error) {
+	if o.now == 0 {
+		o.now = time.Now().UnixMilli()
+	}
+	h := hfile.Options{BloomPrefix: o.bloomPrefix, BlockSize: o.blockSize, IndexBlockSize: o.indexBlock, IndexMinEntries: o.indexEntries,
+		BloomBlockSize: o.bloomBlock, EncodedRatio: o.ratio, CreateTime: o.now, BulkloadTime: o.now, Task: o.task}
+	var errs [4]error
+	h.Compression, errs[0] = hfile.ParseCompression(o.compression)
+	h.Encoding, errs[1] = hfile.ParseEncoding(o.encoding)
+	h.Bloom, errs[2] = hfile.ParseBloomType(o.bloom)
+	h.Checksum, errs[3] = hfile.ParseChecksumType(o.checksum)
+	if err := errors.Join(errs[:]...); err != nil {
+		return h, err
+	}
+	return h, h.Validate()
+}
+
+func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {
+	w, err := hfile.NewWriter(out, o)
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(in, 1<<20)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 {
+			c, err := hfile.ParseCellText([]byte(strings.TrimSuffix(string(line), "\n")), o.BulkloadTime)
+			if err == nil {
+				err = w.Append(&c)
+			}
+			if err != nil {
+				return usageError{fmt.Errorf("standard input, line %d: %w", n, err)}
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	stats, err := w.Finish()
+	if err == nil && stats.Cells == 0 {
+		err = usageError{errors.New("no cells on standard input")}
+	}
+	return err
+}
+
+func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
+	probes := 20000
+	cmd := &cobra.Command{
+		Use:   "check FILE…",
+		Short: "Read whole HFiles and compare what they say of themselves with what they hold; a JSON line each",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			env, err := c.open(g)
+			if err != nil {
+				return err
+			}
+			defer env.Close()
+			bad := 0
+			for _, name := range args {
+				ok, err := checkFile(cmd, env, name, probes)
+				if err != nil {
+					return err
+				}
+				if !ok {
+					bad++
+				}
+			}
+			if bad > 0 {
+				return fmt.Errorf("%d of %d files are damaged", bad, len(args))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&probes, "probes", probes, "keys that are not there to ask the bloom filter for")
+	return cmd
+}
+
+func checkFile(cmd *cobra.Command, env *job.Env, name string, probes int) (bool, error) {
+	fsys, p, err := env.Resolve(strings.TrimPrefix(name, "hfile://"))
+	if err != nil {
+		return false, err
+	}
+	f, err := fsys.Open(cmd.Context(), p)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return false, fmt.Errorf("%s cannot be read at an offset", name)
+	}
+	res := hfile.Check(name, at, info.Size(), probes, hfile.ReaderOptions{})
+	b, err := json.Marshal(res)
+	if err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)
+	}
+	return res.OK, err
+}

@@ -1,0 +1,70 @@
+// Command bulkload fills HBase tables from exports, without Spark or MapReduce.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is main without the exit, so that tests can call it.
+func run(args []string) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	go stopOnSignal(cancel)
+	err := execute(ctx, args)
+	if err == nil {
+		return exitDone
+	}
+	if s, ok := errors.AsType[signalled](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", s)
+		return exitSignal + int(s.sig)
+	}
+	fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
+	return exitCode(err)
+}
+
+// signalled is why a command was stopped.
+type signalled struct{ sig syscall.Signal }
+
+func (s signalled) Error() string { return s.sig.String() }
+
+// Is makes a stop by a signal a cancellation.
+func (s signalled) Is(target error) bool { return target == context.Canceled }
+
+// stopOnSignal cancels at the first SIGINT or SIGTERM; the second ends the
+// process at once.
+func stopOnSignal(cancel context.CancelCauseFunc) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	sig, _ := (<-c).(syscall.Signal)
+	signal.Reset()
+	fmt.Fprintf(os.Stderr, "bulkload: %v: stopping; a second one ends at once\n", sig)
+	cancel(signalled{sig})
+}
+
+// execute runs the command that the arguments name, under the profiles that they ask for.
+func execute(ctx context.Context, args []string) (err error) {
+	g := &globals{}
+	root := newRootCmd(g)
+	root.SetArgs(args)
+	stop := func() error { return nil }
+	pre := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := pre(cmd, args); err != nil {
+			return err
+		}
+		var err error
+		stop, err = g.profile.start()
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	return root.ExecuteContext(ctx)
+}

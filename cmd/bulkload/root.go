@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker for releases.
+var version = "dev"
+
+// globals are the flags of every command.
+type globals struct {
+	logLevel string
+	quiet    bool
+	output   string
+	profile  profileFlags
+}
+
+// logger writes to standard error; standard output is for results.
+func (g *globals) logger() *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	if g.quiet {
+		level = slog.LevelError
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+func (g *globals) json() bool { return g.output == "json" }
+
+func newRootCmd(g *globals) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bulkload",
+		Short: "Fill HBase tables from exports, without Spark or MapReduce",
+		Long: `bulkload reads exports (CSV, 0x01/0x10 dumps, Parquet), makes row keys, sorts the
+rows by the table's regions in fixed memory, writes one HFile for each region as
+HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if g.output != "text" && g.output != "json" {
+				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
+			}
+			var level slog.Level
+			if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+				return usageError{fmt.Errorf("--log-level %q is none of debug, info, warn, error", g.logLevel)}
+			}
+			return nil
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := root.PersistentFlags()
+	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
+	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
+	g.profile.add(f)
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newLoadCmd(g), newGetCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g))
+	return root
+}
+
+func newVersionCmd(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := map[string]string{"version": version, "go": "", "revision": ""}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				v["go"] = info.GoVersion
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						v["revision"] = s.Value
+					}
+				}
+			}
+			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
+				fmt.Fprintf(w, "bulkload %s %s %s\n", v["version"], v["revision"], v["go"])
+			})
+		},
+	}
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+	}
+	return nil
+}
+
+// exactArgs asks for arguments by name.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usageError{fmt.Errorf("%s takes %d arguments %q, not %d", cmd.Name(), len(names), names, len(args))}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// specFlags are the job file and the flags that override its fields.
+type specFlags struct {
+	jobFile string
+	spec    job.Spec // what flags gave
+	inputs  []string
+	columns string
+	query   string
+}
+
+// add registers the flags. The zero value of each is "not given".
+func (s *specFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
+	f.StringVar(&s.spec.Table, "table", "", "table, namespace:name or name")
+	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
+	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
+	f.StringVar(&s.spec.Format, "format", "", "csv, dump or parquet (default: by extension and content)")
+	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
+	f.StringVar(&s.spec.Header, "header", "", "csv: yes if the first record holds the column names (default), or no")
+	f.StringVar(&s.spec.FieldSep, "field-sep", "", `dump: byte between columns, such as , or \t or \x01 (default \x01)`)
+	f.StringVar(&s.spec.RecordSep, "record-sep", "", `dump: byte after each record (default \x10)`)
+	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
+	f.StringVar(&s.query, "query", "", "columns that make up a query key, separated by commas")
+	f.IntVar(&s.spec.Regions, "regions", 0, "modulus of the salt (default: the number of salts that the table is split for)")
+	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
+	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
+	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
+	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
+	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
+	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ")
+	f.StringVar(&s.spec.Encoding, "encoding", "", "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
+	f.StringVar(&s.spec.Bloom, "bloom", "", "overrides the family's: NONE, ROW, ROWCOL")
+	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")
+}
+
+// load reads the job file and puts what flags gave over it.
+func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
+	spec := &job.Spec{}
+	if s.jobFile != "" {
+		b, err := os.ReadFile(s.jobFile)
+		if err != nil {
+			return job.Spec{}, usageError{fmt.Errorf("job file: %w", err)}
+		}
+		if spec, err = job.ParseSpec(s.jobFile, b); err != nil {
+			return job.Spec{}, err
+		}
+	}
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	text := map[string]struct{ dst, src *string }{
+		"table": {&spec.Table, &s.spec.Table}, "family": {&spec.Family, &s.spec.Family}, "format": {&spec.Format, &s.spec.Format},
+		"header": {&spec.Header, &s.spec.Header}, "field-sep": {&spec.FieldSep, &s.spec.FieldSep},
+		"record-sep": {&spec.RecordSep, &s.spec.RecordSep}, "key": {&spec.Key, &s.spec.Key}, "empty": {&spec.Empty, &s.spec.Empty},
+		"duplicates": {&spec.Duplicates, &s.spec.Duplicates}, "bad-records": {&spec.BadRecords, &s.spec.BadRecords},
+		"verify": {&spec.Verify, &s.spec.Verify}, "compression": {&spec.Compression, &s.spec.Compression},
+		"encoding": {&spec.Encoding, &s.spec.Encoding}, "bloom": {&spec.Bloom, &s.spec.Bloom},
+	}
+	for name, t := range text {
+		if given(name) {
+			*t.dst = *t.src
+		}
+	}
+	if given("input") {
+		spec.Inputs = s.inputs
+	}
+	if given("columns") {
+		spec.Columns = splitList(s.columns)
+	}
+	if given("query") {
+		spec.Query = splitList(s.query)
+	}
+	if given("regions") {
+		spec.Regions = s.spec.Regions
+	}
+	if given("timestamp") {
+		spec.Timestamp = s.spec.Timestamp
+	}
+	if given("block-size") {
+		spec.BlockSize = s.spec.BlockSize
+	}
+	return *spec, spec.Validate()
+}
+
+// needInputs says that a job has something to read.
+func needInputs(spec job.Spec) error {
+	if len(spec.Inputs) == 0 {
+		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file")}
+	}
+	return nil
+}
+
+func splitList(s string) []string {
+	parts := strings.Split(s, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
+
+// workFlags are the flags that say with what a build works.
+type workFlags struct {
+	memory     job.Size
+	workers    int
+	spillDir   string
+	rejectFile string
+}
+
+func (w *workFlags) add(f *pflag.FlagSet) {
+	w.memory = job.DefaultMemory
+	f.Var(&w.memory, "memory", "budget for sort, merge and buffers together")
+	f.IntVar(&w.workers, "workers", 0, "workers of each pass (default: the number of cores)")
+	f.StringVar(&w.spillDir, "spill-dir", "", "directory for sorted runs that do not fit in memory (default: the system's temporary directory)")
+	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines (default bulkload-rejects.jsonl when --bad-records allows any)")
+}
+
+func (w *workFlags) check() error {
+	if w.workers < 0 || w.workers > 1024 {
+		return usageError{fmt.Errorf("--workers %d is outside 0..1024", w.workers)}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"runtime"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// BuildOptions say with what a build works; the outcome does not depend on them.
+type BuildOptions struct {
+	Workers  int            // goroutines of each pass, default the number of cores
+	Memory   Size           // for sort, merge and buffers together, default 512 MiB
+	SpillDir string         // default the system's temporary directory
+	Budget   *source.Budget // of bad records; default: the first ends the job
+	Sample   int            // rows to remember of each region for a later verification
+	Events   Events
+}
+
+// DefaultMemory is the budget of a job that names none.
+const DefaultMemory Size = 512 << 20
+
+// workerRoom is what a worker needs beside the sort: a chunk of input with
+// its fields, or an HFile's blocks, index and output buffer.
+const workerRoom = 5 << 20
+
+func (o BuildOptions) withDefaults() BuildOptions {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
+	if o.Budget == nil {
+		o.Budget, _ = source.NewBudget("")
+	}
+	return o
+}
+
+// sortMemory is the sort's part of the budget.
+func (o BuildOptions) sortMemory() (int64, error) {
+	m := int64(o.Memory) - int64(o.Workers)*workerRoom
+	if m < int64(o.Workers)*extsort.MinMemory {
+		return 0, failf(KindConfig, "memory of %s is too little for %d workers: each needs %s (give more with --memory, or fewer --workers)",
+			o.Memory, o.Workers, Size(workerRoom+extsort.MinMemory))
+	}
+	return m, nil
+}
+
+// Manifest is what a build made. It lies beside the files as _bulkload.json.
+type Manifest struct {
+	Schema     int           `json:"schema"` // version of this form: 1
+	Table      string        `json:"table,omitempty"`
+	Key        string        `json:"key"`
+	Modulus    int           `json:"modulus"`
+	Family     string        `json:"family"`
+	Timestamp  int64         `json:"timestamp"`
+	Columns    []string      `json:"columns"`
+	Records    int64         `json:"records"`  // read, good and bad
+	Rejected   int64         `json:"rejected"` // bad records that were set aside
+	RejectFile string        `json:"reject_file,omitempty"`
+	Duplicates int64         `json:"duplicates"` // rows left out because another has their key
+	Digest     Digest        `json:"digest"`     // of the rows in the files
+	Bytes      int64         `json:"bytes"`      // of the files
+	SpillBytes int64         `json:"spill_bytes"`
+	Runs       int64         `json:"runs"` // spilled
+	ReadTime   time.Duration `json:"read_ns"`
+	WriteTime  time.Duration `json:"write_ns"`
+	HFiles     int           `json:"hfiles"`          // how many
+	Files      []File        `json:"files,omitempty"` // in the order of their rows
+
+	samples []sampleRow
+}
+
+// Summary is the manifest without the list of files: a few hundred bytes,
+// whatever the number of regions.
+func (m *Manifest) Summary() *Manifest {
+	s := *m
+	s.Files = nil
+	return &s
+}
+
+// ManifestName is the manifest's name in the output directory.
+const ManifestName = "_bulkload.json"
+
+// Build reads all of the input and writes an HFile for every region that has
+// rows. It leaves nothing under a final name unless the whole input was read
+// without an error; what a failed build has written is removed.
+func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *Manifest, err error) {
+	o, out = o.withDefaults(), out.withDefaults()
+	memory, err := o.sortMemory()
+	if err != nil {
+		return nil, err
+	}
+	shared := make([]int, plan.Ranges.Len())
+	for i := range shared {
+		shared[i] = plan.Ranges.Shared(i)
+	}
+	sorter, err := extsort.New(extsort.Options{Regions: plan.Ranges.Len(), Shared: shared, Workers: o.Workers, Memory: memory,
+		Dir: o.SpillDir, Duplicates: plan.Duplicates, OnSpill: o.Events.OnSpill})
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	defer func() { err = errors.Join(err, sorter.Close()) }()
+
+	start := time.Now()
+	o.Events.phase("read")
+	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events}
+	err = r.run(ctx, o.Workers)
+	if err == nil {
+		err = o.Budget.Finish(r.total())
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	o.Events.phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return nil, err
+	}
+	read := time.Now()
+	o.Events.phase("write")
+	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events}
+	if err := out.prepare(ctx, plan.Family.Name); err != nil {
+		return nil, err
+	}
+	if err := w.run(ctx, o.Workers); err != nil {
+		return nil, errors.Join(locate(err, in), w.undo(ctx))
+	}
+	stats := sorter.Stats()
+	m = &Manifest{
+		Schema: 1, Table: plan.Table, Key: plan.Key.String(), Modulus: plan.Modulus, Family: plan.Family.Name,
+		Timestamp: plan.Timestamp, Columns: plan.Columns, Records: r.total(), Rejected: o.Budget.Bad(), Duplicates: w.dups, Digest: w.digest,
+		SpillBytes: stats.SpillBytes, Runs: stats.Runs, ReadTime: read.Sub(start), WriteTime: time.Since(read),
+		HFiles: len(w.files), Files: w.files, samples: w.samples,
+	}
+	for _, f := range m.Files {
+		m.Bytes += f.Bytes
+	}
+	if err := writeManifest(ctx, out, m); err != nil {
+		return nil, errors.Join(err, w.undo(ctx))
+	}
+	return m, fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
+}
+
+// undo removes the files of a build that failed.
+func (w *writers) undo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	var errs []error
+	for _, f := range w.files {
+		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
+	}
+	return errors.Join(append(errs, w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, writingDir)))...)
+}
+
+// readError finds the kind of an error of pass 1.
+func readError(err error) error {
+	if errors.Is(err, source.ErrBudget) {
+		return fail(KindBadRows, err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
+		return err
+	}
+	return fail(KindInput, err)
+}
+
+// locate puts the places of the records into an error about duplicates.
+func locate(err error, in *source.Input) error {
+	d, ok := errors.AsType[*extsort.DuplicateError](err)
+	if !ok {
+		return err
+	}
+	return fail(KindBadRows, fmt.Errorf("%w: %s, and %s (--duplicates first or last keeps one of them)",
+		err, place(in, d.First), place(in, d.Second)))
+}
+
+func writeManifest(ctx context.Context, out Output, m *Manifest) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := out.FS.Create(ctx, path.Join(out.Dir, ManifestName), hdfsio.CreateOptions{Perm: out.FileMode})
+	if err != nil {
+		return fail(KindHDFS, err)
+	}
+	if _, err := f.Write(append(b, '\n')); err != nil {
+		return fail(KindHDFS, errors.Join(err, f.Abort()))
+	}
+	return fail(KindHDFS, f.Finish())
+}
+
+// ReadManifest finds the manifest of a build in its directory; an error that
+// is fs.ErrNotExist says that there is none.
+func ReadManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	f, err := fsys.Open(ctx, path.Join(dir, ManifestName))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%s in %s: %w", ManifestName, dir, err)
+	}
+	if m.Schema != 1 {
+		return nil, fmt.Errorf("%s in %s: schema %d is not known to this version", ManifestName, dir, m.Schema)
+	}
+	return m, nil
+}

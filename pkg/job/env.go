@@ -1,0 +1,91 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/source"
+)
+
+// Env is the world of a job: Hadoop's configuration and the file systems and
+// clusters that it leads to. They are opened when they are first needed.
+// Safe for concurrent use.
+type Env struct {
+	Conf *hdfsio.Conf
+	Log  *slog.Logger
+
+	mu   sync.Mutex
+	hdfs map[string]*hdfsio.HDFS // by addresses
+}
+
+// Resolve finds the file system of a path that a user gave, and its absolute
+// name there.
+func (e *Env) Resolve(name string) (hdfsio.FS, string, error) {
+	l, err := e.Conf.Resolve(name)
+	if err != nil {
+		return nil, "", fail(KindConfig, err)
+	}
+	fsys, err := e.FS(l)
+	return fsys, l.Path, err
+}
+
+// FS is the file system of a location.
+func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
+	if l.Local() {
+		return hdfsio.Local{}, nil
+	}
+	key := strings.Join(l.Addresses, ",")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if h, ok := e.hdfs[key]; ok {
+		return h, nil
+	}
+	o, err := e.Conf.HDFSOptions(l, e.Log)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	h, err := hdfsio.NewHDFS(o)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	if e.hdfs == nil {
+		e.hdfs = make(map[string]*hdfsio.HDFS)
+	}
+	e.hdfs[key] = h
+	return h, nil
+}
+
+// source is [Env.Resolve] for inputs.
+func (e *Env) source(name string) (source.FS, string, error) {
+	fsys, p, err := e.Resolve(name)
+	return fsys, p, err
+}
+
+// Close closes all connections.
+func (e *Env) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, h := range e.hdfs {
+		errs = append(errs, h.Close())
+	}
+	e.hdfs = nil
+	return errors.Join(errs...)
+}
+
+// tableName says that a spec names a table.
+func tableName(s Spec) (string, error) {
+	if s.Table == "" {
+		return "", failf(KindConfig, "no table: name it with --table, or under table in the job file")
+	}
+	return s.Table, nil
+}
+
+// errNoCluster says how a cluster is found.
+func errNoCluster(what string) error {
+	return fail(KindConfig, fmt.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give --zookeeper and --hdfs", what))
+}

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says in which way a job failed, so that a caller, a person or an
+// orchestrator, knows what to do next.
+type Kind uint8
+
+// Kinds of failure.
+const (
+	KindUnexpected Kind = iota
+	KindConfig          // the job file, a flag or a setting is wrong
+	KindCheck           // the table or the cluster is not fit for the job
+	KindBadRows         // more bad records or duplicates than allowed
+	KindInput           // inputs are missing, unreadable or have changed
+	KindHDFS            // writing or reading the target file system
+	KindLoad            // HBase did not take the files; they are kept
+	KindVerify          // the table does not hold what was written
+)
+
+// An Error is a failure with its kind. Its message is that of Err.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of the outermost [Error] in err.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return KindUnexpected
+}
+
+// fail marks an error with a kind unless it has one.
+func fail(k Kind, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	return &Error{Kind: k, Err: err}
+}
+
+func failf(k Kind, format string, args ...any) error { return fail(k, fmt.Errorf(format, args...)) }

@@ -1,0 +1,97 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// Dial connects to the cluster of the configuration.
+func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
+	if e.Conf.Quorum() == "" {
+		return nil, errNoCluster("HBase's ZooKeeper")
+	}
+	if err := e.Conf.CheckAuthentication(); err != nil {
+		return nil, fail(KindCheck, err)
+	}
+	user, err := e.Conf.User()
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user}, e.Log)
+	return c, fail(KindCheck, err)
+}
+
+// Facts are what a table says of itself, as far as a job asks.
+type Facts struct {
+	Name   loader.TableName
+	Table  *loader.Table
+	Family Family
+	Splits [][]byte
+}
+
+// tableFacts asks the cluster, and refuses a table that cannot be loaded.
+func tableFacts(ctx context.Context, c *loader.Cluster, table, family string) (*Facts, error) {
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	f := &Facts{Name: name}
+	if f.Table, err = c.Describe(ctx, name); err != nil {
+		if errors.Is(err, loader.ErrTableNotFound) {
+			err = fmt.Errorf("%w (bulkload table create %s makes it)", err, table)
+		}
+		return nil, fail(KindCheck, err)
+	}
+	if f.Table.State != loader.Enabled {
+		return nil, failf(KindCheck, "table %s is %s: enable it first", name, f.Table.State)
+	}
+	if f.Table.ReadOnly {
+		return nil, failf(KindCheck, "table %s is read-only: set READONLY to false first", name)
+	}
+	cf, ok := f.Table.Family(family)
+	if !ok {
+		var have []string
+		for _, x := range f.Table.Families {
+			have = append(have, x.Name)
+		}
+		return nil, failf(KindCheck, "table %s has no family %q (it has %q): name another with --family", name, family, have)
+	}
+	if f.Family, err = familySettings(cf); err != nil {
+		return nil, failf(KindCheck, "family %s of table %s: %w", family, name, err)
+	}
+	regions, err := c.Regions(ctx, name)
+	if err != nil {
+		return nil, fail(KindCheck, err)
+	}
+	for _, r := range regions[1:] {
+		f.Splits = append(f.Splits, r.Start)
+	}
+	return f, nil
+}
+
+// familySettings translates a descriptor; what this program cannot write is
+// refused by name.
+func familySettings(cf loader.Family) (f Family, err error) {
+	f = Family{Name: cf.Name, BlockSize: cf.BlockSize}
+	var errs []error
+	keep := func(e error) { errs = append(errs, e) }
+	f.Compression, err = hfile.ParseCompression(cf.Compression)
+	keep(err)
+	f.Encoding, err = hfile.ParseEncoding(cf.Encoding)
+	keep(err)
+	f.Bloom, err = hfile.ParseBloomType(cf.Bloom)
+	keep(err)
+	if f.Bloom == hfile.BloomRowPrefix {
+		f.BloomPrefix, err = strconv.Atoi(cf.BloomParam)
+		keep(err)
+	}
+	if v := cf.Attributes["ENCRYPTION"]; v != "" {
+		keep(fmt.Errorf("encryption %s: %w", v, hfile.ErrUnsupported))
+	}
+	return f, errors.Join(errs...)
+}

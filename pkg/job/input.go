@@ -1,0 +1,88 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"bulkload/pkg/source"
+)
+
+// WorkOptions are what a person sets about how a job works.
+type WorkOptions struct {
+	Workers    int
+	Memory     Size
+	SpillDir   string
+	RejectFile string // absolute; written only if bad records are allowed and there are some
+	Events     Events
+}
+
+// intake is the open inputs of a job with its budget of bad records.
+type intake struct {
+	in     *source.Input
+	budget *source.Budget // of bad records
+}
+
+// openInput finds the files of a spec and their columns.
+func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, error) {
+	s = s.withDefaults()
+	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns}
+	o.FieldSep, _ = source.ParseSep(s.FieldSep)
+	o.RecordSep, _ = source.ParseSep(s.RecordSep)
+	if s.Header == "no" {
+		o.Header = source.HeaderNone
+	}
+	k := &intake{}
+	var err error
+	if k.budget, err = source.NewBudget(s.BadRecords); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	k.budget.File = source.NewRejectFile(w.RejectFile)
+	o.Reject = k.budget.Reject
+	if err := o.Validate(); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	if k.in, err = source.Open(ctx, env.source, s.Inputs, o); err != nil {
+		return nil, fail(KindInput, err)
+	}
+	return k, nil
+}
+
+// BuildOnly builds HFiles into a directory that is missing or empty.
+func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
+	fsys, p, err := env.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch entries, err := fsys.ReadDir(ctx, p); {
+	case err == nil && len(entries) > 0:
+		return nil, failf(KindConfig, "%s is not empty: name a directory that is missing or empty", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fail(KindHDFS, err)
+	}
+	k, err := openInput(ctx, env, s, w)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := NewPlan(s, k.in.Columns(), family, splits, time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0)
+}
+
+// build is Build with the file of bad records around it. The file is written
+// for a job that failed too: it tells why.
+func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int) (*Manifest, error) {
+	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
+		Budget: k.budget, Sample: sample, Events: w.Events})
+	n, rejectErr := k.budget.File.Finish()
+	if err = errors.Join(err, rejectErr); err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		m.RejectFile = w.RejectFile
+	}
+	return m, nil
+}

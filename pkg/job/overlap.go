@@ -1,0 +1,59 @@
+package job
+
+import "bulkload/pkg/hdfsio"
+
+// overlapped lets encoding go on while a write to the sink is under way. It
+// belongs to one goroutine.
+type overlapped struct {
+	sink hdfsio.Writer
+	free chan []byte
+	full chan []byte
+	done chan struct{}
+	err  error // of the sink; read after done is closed
+	open bool
+}
+
+// overlapBuffers is how many pieces may wait or be written at a time; each is
+// as large as what the HFile writer hands over, about a megabyte.
+const overlapBuffers = 2
+
+func newOverlapped(sink hdfsio.Writer) *overlapped {
+	o := &overlapped{sink: sink, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
+	for range overlapBuffers {
+		o.free <- nil
+	}
+	go o.run()
+	return o
+}
+
+// run writes until full is closed or the sink fails.
+func (o *overlapped) run() {
+	defer close(o.done)
+	for b := range o.full {
+		if _, o.err = o.sink.Write(b); o.err != nil {
+			return
+		}
+		o.free <- b
+	}
+}
+
+// Write takes a copy of p.
+func (o *overlapped) Write(p []byte) (int, error) {
+	select {
+	case b := <-o.free:
+		o.full <- append(b[:0], p...)
+		return len(p), nil
+	case <-o.done:
+		return 0, o.err
+	}
+}
+
+// drain waits until all is handed to the sink, and gives its error.
+func (o *overlapped) drain() error {
+	if o.open {
+		o.open = false
+		close(o.full)
+	}
+	<-o.done
+	return o.err
+}

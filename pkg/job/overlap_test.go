@@ -1,0 +1,59 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+)
+
+func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
+	m := hdfsio.NewMemory()
+	sink, err := m.Create(t.Context(), "/x", hdfsio.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOverlapped(sink)
+	var want []byte
+	for i := range 100 {
+		p := bytes.Repeat([]byte{byte(i)}, i)
+		want = append(want, p...)
+		if _, err := o.Write(p); err != nil {
+			t.Fatal(err)
+		}
+		clear(p) // the writer's buffer is used again at once
+	}
+	if err := errors.Join(o.drain(), o.drain(), sink.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := m.Open(t.Context(), "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(want)+1)
+	n, _ := f.Read(got)
+	if !bytes.Equal(got[:n], want) {
+		t.Fatalf("%d bytes, want %d", n, len(want))
+	}
+
+	boom := errors.New("disk full")
+	faulty := &hdfsio.Faulty{FS: m, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+		if op == hdfsio.OpWrite {
+			return &hdfsio.Fault{Err: boom}
+		}
+		return nil
+	}}
+	if sink, err = faulty.Create(t.Context(), "/y", hdfsio.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o = newOverlapped(sink)
+	for range 10 {
+		if _, err = o.Write([]byte("x")); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, boom) || !errors.Is(o.drain(), boom) {
+		t.Fatalf("error is %v", err)
+	}
+}

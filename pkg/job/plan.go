@@ -1,0 +1,155 @@
+package job
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+// A Plan is all that the content of the HFiles depends on beside the inputs.
+type Plan struct {
+	Table      string // for names; may be empty in a build
+	Family     Family
+	Ranges     *partition.Ranges
+	Key        keygen.Expr
+	Modulus    int      // of salts
+	Columns    []string // of the records, in their order
+	Timestamp  int64    // milliseconds
+	StoreEmpty bool
+	Duplicates extsort.Policy
+
+	order []int // columns by qualifier: order[i] is the column of qualifier i
+}
+
+// Family is the column family's part of a plan.
+type Family struct {
+	Name        string
+	Compression hfile.Compression
+	Encoding    hfile.Encoding
+	Bloom       hfile.BloomType
+	BloomPrefix int
+	BlockSize   int // bytes, 0 for HBase's default
+}
+
+// NewPlan makes a plan from a spec, the columns of its inputs, the family's
+// settings and the split points. The spec's own settings of the family have
+// been applied to it by [Spec.ApplyTo].
+func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*Plan, error) {
+	s = s.withDefaults()
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Plan{Table: s.Table, Family: f, Columns: columns, Timestamp: s.Timestamp, StoreEmpty: s.Empty == "store"}
+	if p.Timestamp == 0 {
+		p.Timestamp = now
+	}
+	p.Duplicates, _ = extsort.ParsePolicy(s.Duplicates)
+	var err error
+	if p.Ranges, err = partition.New(splits); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	if p.Key, err = keygen.Parse(s.Key); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	if p.Modulus, err = modulus(s, p.Key, splits); err != nil {
+		return nil, err
+	}
+	for _, c := range keygen.Columns(p.Key) {
+		if !slices.Contains(columns, c) {
+			return nil, failf(KindConfig, "key %s: unknown column %q (the input has %q)", s.Key, c, columns)
+		}
+	}
+	for _, c := range s.Query {
+		if !slices.Contains(columns, c) {
+			return nil, failf(KindConfig, "query: unknown column %q (the input has %q)", c, columns)
+		}
+	}
+	for i := range columns {
+		p.order = append(p.order, i)
+	}
+	slices.SortFunc(p.order, func(a, b int) int { return bytes.Compare([]byte(columns[a]), []byte(columns[b])) })
+	return p, nil
+}
+
+// modulus is the salt's. By default it is the table's: the number of salts
+// for which it was split. A count of regions that is no such number would put
+// rows where no reader looks for them, so it is refused.
+func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
+	if s.Regions > 0 {
+		return s.Regions, nil
+	}
+	if n := partition.SaltModulus(splits); n > 0 {
+		return n, nil
+	}
+	if !needsModulus(key) {
+		return 1, nil
+	}
+	return 0, failf(KindConfig, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
+		key, len(splits)+1)
+}
+
+// needsModulus says whether a salt in the spec has no modulus of its own.
+func needsModulus(e keygen.Expr) bool {
+	switch e := e.(type) {
+	case keygen.Concat:
+		return slices.ContainsFunc(e.Parts, needsModulus)
+	case keygen.Call:
+		return e.Func == "salt" && len(e.Ints) == 0 || slices.ContainsFunc(e.Args, needsModulus)
+	}
+	return false
+}
+
+// qualifiers are the cells' qualifiers in order.
+func (p *Plan) qualifiers() [][]byte {
+	q := make([][]byte, len(p.order))
+	for i, c := range p.order {
+		q[i] = []byte(p.Columns[c])
+	}
+	return q
+}
+
+// hfileOptions are the writer's for every file of the plan. The job's
+// timestamp stands for each clock, so the same plan gives the same bytes.
+func (p *Plan) hfileOptions() hfile.Options {
+	return hfile.Options{
+		Family:      []byte(p.Family.Name),
+		Compression: p.Family.Compression,
+		Encoding:    p.Family.Encoding,
+		Bloom:       p.Family.Bloom,
+		BloomPrefix: p.Family.BloomPrefix,
+		BlockSize:   p.Family.BlockSize,
+		CreateTime:  p.Timestamp, BulkloadTime: p.Timestamp,
+	}
+}
+
+// fileName is the name of a region's HFile: 32 lower-case hex digits, as
+// HBase names store files, that follow from what the file is.
+func (p *Plan) fileName(region int) string {
+	sum := md5.Sum(fmt.Appendf(nil, "%q %q %d %q", p.Table, p.Family.Name, p.Timestamp, p.Ranges.Start(region)))
+	return hex.EncodeToString(sum[:])
+}
+
+// ApplyTo puts the spec's own settings of the family over the table's.
+func (s Spec) ApplyTo(f Family) (Family, error) {
+	var errs []error
+	set := func(given string, parse func() error) {
+		if given != "" {
+			errs = append(errs, parse())
+		}
+	}
+	set(s.Compression, func() (err error) { f.Compression, err = hfile.ParseCompression(s.Compression); return err })
+	set(s.Encoding, func() (err error) { f.Encoding, err = hfile.ParseEncoding(s.Encoding); return err })
+	set(s.Bloom, func() (err error) { f.Bloom, err = hfile.ParseBloomType(s.Bloom); return err })
+	if s.BlockSize > 0 {
+		f.BlockSize = int(s.BlockSize)
+	}
+	return f, fail(KindConfig, errors.Join(errs...))
+}

@@ -1,0 +1,168 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// maxCell is the greatest cell that clients and servers take
+// (hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize, 2.6.4).
+// A bulk load is not checked by the server, so it is here.
+const maxCell = 10 << 20
+
+// Sequence numbers are a split's ordinal and an offset, so that they follow
+// the input and name a record's place.
+const offsetBits = 40
+
+func sequence(split int, offset int64) uint64 {
+	return uint64(split)<<offsetBits | uint64(offset)&(1<<offsetBits-1)
+}
+
+// place says where the record of a sequence number lies.
+func place(in *source.Input, seq uint64) string {
+	split := int(seq >> offsetBits)
+	offset := seq & (1<<offsetBits - 1)
+	splits := in.Splits()
+	if split >= len(splits) {
+		return fmt.Sprintf("split %d, offset %d", split, offset)
+	}
+	return fmt.Sprintf("%s at offset %d", splits[split].Path, offset)
+}
+
+// readers is pass 1: workers take splits in order and fill the sort.
+type readers struct {
+	plan   *Plan
+	in     *source.Input
+	sort   *extsort.Sorter
+	budget *source.Budget
+	events Events
+	next   atomic.Int64
+	rows   atomic.Int64 // added to the sort
+}
+
+// run reads all splits with the given number of workers.
+func (r *readers) run(ctx context.Context, workers int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	for range workers {
+		w, err := r.newWorker()
+		if err != nil {
+			cancel(err)
+			break
+		}
+		wg.Go(func() {
+			if err := w.run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// total is the number of records that were read, good and bad.
+func (r *readers) total() int64 { return r.rows.Load() + r.budget.Bad() }
+
+// readWorker turns records into rows of the sort. It belongs to one goroutine.
+type readWorker struct {
+	*readers
+	key     *keygen.Program
+	keyCols []int // columns of the key's fields
+	reader  *source.Reader
+	out     *extsort.Writer
+	keyBuf  []byte
+	fields  [][]byte
+	good    int64    // records that became rows
+	lengths []int    // of a record's values, in the order of qualifiers
+	offsets []uint32 // and where they lie in the batch
+}
+
+func (r *readers) newWorker() (*readWorker, error) {
+	key, err := keygen.Compile(r.plan.Key, keygen.Options{Regions: r.plan.Modulus})
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(), lengths: make([]int, len(r.plan.Columns)), offsets: make([]uint32, len(r.plan.Columns))}
+	for _, c := range key.Columns() {
+		w.keyCols = append(w.keyCols, slices.Index(r.plan.Columns, c))
+	}
+	w.fields = make([][]byte, len(w.keyCols))
+	w.out, err = r.sort.Writer()
+	return w, err
+}
+
+func (w *readWorker) run(ctx context.Context) error {
+	splits := len(w.in.Splits())
+	for {
+		split := int(w.next.Add(1)) - 1
+		if split >= splits {
+			w.rows.Add(w.good)
+			return nil
+		}
+		if err := w.reader.Read(ctx, split, w.batch); err != nil {
+			return err
+		}
+		w.events.split()
+	}
+}
+
+// batch adds the rows of one batch.
+func (w *readWorker) batch(b *source.Batch) error {
+	for row := range b.Rows {
+		if err := w.row(b, row); err != nil {
+			return err
+		}
+	}
+	w.budget.Count(int64(b.Rows))
+	w.events.rows(int64(b.Rows), int64(len(b.Data)))
+	return nil
+}
+
+func (w *readWorker) row(b *source.Batch, row int) error {
+	for i, c := range w.keyCols {
+		w.fields[i] = b.Field(row, c)
+	}
+	key, err := w.key.Append(w.keyBuf[:0], w.fields)
+	if err != nil {
+		return w.bad(b, row, err)
+	}
+	w.keyBuf = key
+	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
+	for i, c := range w.plan.order {
+		n := int(spans[c].Len)
+		if n == 0 && !w.plan.StoreEmpty {
+			n = -1
+		} else if n > maxCell {
+			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
+				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, maxCell)})
+		}
+		w.lengths[i], w.offsets[i] = n, spans[c].Off
+	}
+	region := w.plan.Ranges.Find(key)
+	dst, err := w.out.Add(region, sequence(b.Split, b.Offsets[row]), key, extsort.PayloadSize(w.lengths))
+	if err != nil {
+		return fmt.Errorf("%s: %w", place(w.in, sequence(b.Split, b.Offsets[row])), err)
+	}
+	extsort.Fill(dst, w.lengths, b.Data, w.offsets)
+	w.good++
+	return nil
+}
+
+// bad sets a record aside, or gives the error that ends the job.
+func (w *readWorker) bad(b *source.Batch, row int, err error) error {
+	e := b.RowError(row)
+	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
+		e.Column, err = f.Column, f.Err
+	}
+	e.Reason, e.Err = err.Error(), err
+	return w.budget.Reject(e)
+}

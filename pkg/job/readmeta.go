@@ -1,0 +1,122 @@
+package job
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition"
+)
+
+// OpenHFile opens an HFile of a file system; the caller closes what it returns beside the reader.
+func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %T cannot be read at an offset", name, f)
+	}
+	r, err := hfile.Open(at, info.Size(), hfile.ReaderOptions{})
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return r, f, nil
+}
+
+// fileMeta is an HFile's own account of itself, with its first and last row.
+type fileMeta struct {
+	hfile.Meta
+	firstRow, lastRow, family []byte
+}
+
+// readMeta opens an HFile far enough to know it: trailer, index, file info.
+func readMeta(ctx context.Context, fsys hdfsio.FS, name string) (fileMeta, error) {
+	r, f, err := OpenHFile(ctx, fsys, name)
+	if err != nil {
+		return fileMeta{}, err
+	}
+	defer f.Close()
+	m := fileMeta{Meta: r.Meta()}
+	if m.firstRow, m.lastRow, err = r.Rows(); err == nil {
+		m.family, err = r.Family()
+	}
+	return m, err
+}
+
+// HFileMeta is an HFile's account of itself for people and programs.
+type HFileMeta struct {
+	File        string      `json:"file"`
+	Version     string      `json:"version"`
+	Bytes       int64       `json:"bytes"`
+	Cells       int64       `json:"cells"`
+	Compression string      `json:"compression"`
+	Encoding    string      `json:"encoding"`
+	Bloom       string      `json:"bloom"`
+	BloomKeys   int64       `json:"bloom_keys"`
+	IndexLevels int         `json:"index_levels"`
+	FirstRow    string      `json:"first_row"` // printable bytes, others as \xNN
+	LastRow     string      `json:"last_row"`
+	Info        []InfoEntry `json:"info"`
+}
+
+// InfoEntry is one entry of an HFile's file info.
+type InfoEntry struct {
+	Key  string `json:"key"`
+	Hex  string `json:"hex"`
+	Text string `json:"text"` // as its meaning prints
+}
+
+// DescribeHFile gives an HFile's account of itself.
+func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
+	m := r.Meta()
+	first, last, err := r.Rows()
+	if err != nil {
+		return HFileMeta{}, fmt.Errorf("%s: %w", name, err)
+	}
+	v := HFileMeta{
+		File: name, Version: fmt.Sprintf("%d.%d", m.Major, m.Minor), Bytes: m.Bytes, Cells: m.Cells, Compression: m.Compression.String(),
+		Encoding: m.Encoding.String(), Bloom: m.Bloom.String(), BloomKeys: m.BloomKeys, IndexLevels: m.IndexLevels,
+		FirstRow: partition.FormatKey(first), LastRow: partition.FormatKey(last),
+	}
+	for _, k := range m.InfoKeys() {
+		v.Info = append(v.Info, InfoEntry{Key: k, Hex: fmt.Sprintf("%x", m.Info[k]), Text: infoText(k, m.Info[k])})
+	}
+	return v, nil
+}
+
+// infoText prints a value of the file info by what it is.
+func infoText(key string, v []byte) string {
+	times := []string{"BULKLOAD_TIMESTAMP", "hfile.CREATE_TIME_TS", "EARLIEST_PUT_TS"}
+	switch {
+	case len(v) == 8 && slices.Contains(times, key):
+		return time.UnixMilli(int64(binary.BigEndian.Uint64(v))).UTC().Format("2006-01-02 15:04:05.000 UTC")
+	case len(v) == 16 && key == "TIMERANGE":
+		return fmt.Sprintf("%d … %d", binary.BigEndian.Uint64(v), binary.BigEndian.Uint64(v[8:]))
+	case len(v) == 1:
+		return fmt.Sprint(v[0] != 0)
+	case len(v) == 4:
+		return fmt.Sprint(int32(binary.BigEndian.Uint32(v)))
+	case len(v) == 8:
+		return fmt.Sprint(int64(binary.BigEndian.Uint64(v)))
+	}
+	if utf8.Valid(v) && !slices.ContainsFunc([]rune(string(v)), func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return string(v)
+	}
+	return partition.FormatKey(v)
+}

@@ -1,0 +1,293 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// clusterEnv is the world of user tina, who is not hbase, on the test cluster.
+func clusterEnv(t testing.TB, c *testcluster.Cluster) *Env {
+	t.Helper()
+	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
+		switch name {
+		case "HADOOP_CONF_DIR", "HBASE_CONF_DIR":
+			return c.ConfDir(), true
+		case "HADOOP_USER_NAME":
+			return "tina", true
+		}
+		return "", false
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
+	t.Cleanup(func() {
+		if err := env.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return env
+}
+
+// freshTable makes a salted table of its own for a test.
+func freshTable(t testing.TB, env *Env, salts int, change func(*loader.Family)) string {
+	t.Helper()
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	name := fmt.Sprintf("test:t%x", rand.Uint64())
+	parsed, err := loader.ParseTableName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
+	if change != nil {
+		change(&f)
+	}
+	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: partition.SaltSplits(salts), Families: []loader.Family{f}}
+	if err := c.CreateTable(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c, err := env.Dial(t.Context())
+		if err != nil {
+			return // the cluster goes away with the tests
+		}
+		defer c.Close()
+		_ = c.DeleteTable(t.Context(), parsed)
+	})
+	return name
+}
+
+// TestRun loads check and opinion in every format, and HBase's own client
+// finds in the table just what the exports hold.
+func TestRun(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	for _, c := range []struct {
+		table, file, empty, verify string
+		salts                      int
+		family                     func(*loader.Family)
+	}{
+		{"check", "check.csv", "skip", "full", 10, nil},
+		{"check", "check.dump", "store", "sample", 10, nil},
+		{"check", "check.parquet", "skip", "sample", 10, nil},
+		{"opinion", "opinion.csv", "skip", "full", 50, nil},
+		{"opinion", "opinion.parquet", "store", "sample", 50, nil},
+		{"check", "check.csv", "skip", "full", 10, func(f *loader.Family) { f.Compression, f.Encoding, f.Bloom = "NONE", "NONE", "NONE" }},
+	} {
+		t.Run(c.file+" "+c.empty, func(t *testing.T) {
+			name := freshTable(t, env, c.salts, c.family)
+			s := exampleSpec(t, c.table)
+			s.Table, s.Empty, s.Verify = name, c.empty, c.verify
+			s.Inputs = []string{absolute(t, filepath.Join(exports, c.file))}
+			r, err := Run(t.Context(), env, s, RunOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Regions != len(r.Manifest.Files) || r.Regions < c.salts-1 || r.Verify.Mode != c.verify {
+				t.Errorf("%d regions, verified %+v", r.Regions, r.Verify)
+			}
+			got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := digestLine(t, c.table, c.empty); got != want {
+				t.Errorf("the table has %s, want %s", got, want)
+			}
+			nothingStaged(t, env)
+		})
+	}
+}
+
+// nothingStaged says that no run has left anything in its staging directory.
+func nothingStaged(t testing.TB, env *Env) {
+	t.Helper()
+	fsys, p, err := env.Resolve("hdfs:///tmp/bulkload-tina")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := fsys.ReadDir(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range left {
+		t.Errorf("staging holds %s", f.Name())
+	}
+}
+
+// TestGet reads every row of some query keys back, fast.
+func TestGet(t *testing.T) {
+	env := clusterEnv(t, testcluster.Shared(t))
+	name := freshTable(t, env, 10, nil)
+	s := exampleSpec(t, "check")
+	s.Table, s.Inputs, s.Verify = name, []string{absolute(t, filepath.Join(exports, "check.csv"))}, "off"
+	if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(exports, "check.dump"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for rec := range bytes.SplitSeq(bytes.TrimSuffix(b, []byte{0x10}), []byte{0x10}) {
+		want[string(bytes.Split(rec, []byte{1})[1])]++
+	}
+	n := 0
+	for id, rows := range want {
+		got := 0
+		st, err := Get(t.Context(), env, s, []string{id}, func(r loader.Row) error {
+			got++
+			return nil
+		})
+		if err != nil || got != rows || st.Rows != rows {
+			t.Errorf("%s: %d rows, want %d, %v", id, got, rows, err)
+		}
+		if n++; n == 10 {
+			t.Logf("find the cluster %s, read %d rows %s", st.Dial, st.Rows, st.Scan)
+			break
+		}
+	}
+	if _, err := Get(t.Context(), env, s, []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBuildThenLoad writes HFiles to HDFS by build and loads them by load.
+func TestBuildThenLoad(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	name := freshTable(t, env, 10, nil)
+	s := exampleSpec(t, "check")
+	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
+	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), dir, WorkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := LoadDir(t.Context(), env, name, dir, "full", Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verify == nil || r.Verify.Got != m.Digest {
+		t.Errorf("verification: %+v", r.Verify)
+	}
+	got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+		t.Errorf("the table has %s, want %s, %v", got, want, err)
+	}
+	if _, err := LoadDir(t.Context(), env, name, dir, "full", Events{}); KindOf(err) != KindInput {
+		t.Errorf("a directory loaded twice: %v", err)
+	}
+}
+
+// TestRegionSplitMeanwhile builds for the table's regions, splits one, and is
+// told so; nothing is loaded.
+func TestRegionSplitMeanwhile(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	name := freshTable(t, env, 3, nil)
+	s := exampleSpec(t, "check")
+	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(3), dir, WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.AdminT(t).Run(t.Context(), "split", name, "18"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadDir(t.Context(), env, name, dir, "off", Events{})
+	if KindOf(err) != KindLoad || !strings.Contains(fmt.Sprint(err), "split") {
+		t.Errorf("error is %v", err)
+	}
+	got, err := cluster.AdminT(t).Run(t.Context(), "count", name)
+	if err != nil || !strings.Contains(got, "0") {
+		t.Errorf("%s rows are in the table, %v", got, err)
+	}
+	// A later run finds the salt's modulus although a region more is there.
+	s.Table, s.Verify = name, "full"
+	r, err := Run(t.Context(), env, s, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Manifest.Modulus != 3 || r.Regions != 4 {
+		t.Errorf("modulus %d, %d regions", r.Manifest.Modulus, r.Regions)
+	}
+}
+
+// TestVerifyFinds changes the table behind a run's back.
+func TestVerifyFinds(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	name := freshTable(t, env, 10, nil)
+	s := exampleSpec(t, "check")
+	s.Table, s.Timestamp = name, time.Now().UnixMilli()
+	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	r, err := Run(t.Context(), env, s, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	facts, err := tableFacts(t.Context(), c, name, "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verifyFull(t.Context(), c, facts, r.Manifest); err != nil {
+		t.Errorf("nothing was changed: %v", err)
+	}
+	wrong := *r.Manifest
+	wrong.Digest.Sum++
+	if _, err := verifyFull(t.Context(), c, facts, &wrong); KindOf(err) != KindVerify {
+		t.Errorf("another digest: %v", err)
+	}
+	wrong = *r.Manifest
+	wrong.samples = []sampleRow{{key: []byte("0nothing")}}
+	if _, err := verifySample(t.Context(), c, facts, &wrong); KindOf(err) != KindVerify {
+		t.Errorf("a row that is not there: %v", err)
+	}
+}
+
+// TestTableIsNotFit names what is wrong with a table before anything is read.
+func TestTableIsNotFit(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	s := exampleSpec(t, "check")
+	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	run := func(table, family string) error {
+		s.Table, s.Family = table, family
+		_, err := Run(t.Context(), env, s, RunOptions{})
+		return err
+	}
+	name := freshTable(t, env, 2, nil)
+	disabled := freshTable(t, env, 2, nil)
+	if _, err := cluster.AdminT(t).Run(t.Context(), "disable", disabled); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"table create": run("test:none", "f"),
+		`"g"`:          run(name, "g"),
+		"disabled":     run(disabled, "f"),
+	} {
+		if KindOf(err) != KindCheck || !strings.Contains(strings.ToLower(fmt.Sprint(err)), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Size is a number of bytes, written like 512MiB, 64m, 1.5GiB or 1000. Units
+// are powers of 1024: "MB", "M" and "MiB" are the same.
+type Size int64
+
+// ParseSize reads a size; it is never negative.
+func ParseSize(s string) (Size, error) {
+	digits := strings.TrimSpace(s)
+	unit := strings.ToLower(strings.TrimLeft(digits, "0123456789."))
+	number := digits[:len(digits)-len(unit)]
+	shift, ok := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "kib": 10, "m": 20, "mb": 20, "mib": 20,
+		"g": 30, "gb": 30, "gib": 30, "t": 40, "tb": 40, "tib": 40}[strings.TrimSpace(unit)]
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || v*math.Pow(2, float64(shift)) > math.MaxInt64/2 {
+		return 0, fmt.Errorf("size %q is not like 512MiB", s)
+	}
+	return Size(v * math.Pow(2, float64(shift))), nil
+}
+
+// String prints the size in the greatest unit that divides it.
+func (s Size) String() string {
+	for _, u := range []struct {
+		name  string
+		shift int
+	}{{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}} {
+		if s != 0 && int64(s)&(1<<u.shift-1) == 0 {
+			return strconv.FormatInt(int64(s)>>u.shift, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// Set makes a Size a flag value.
+func (s *Size) Set(text string) error {
+	v, err := ParseSize(text)
+	*s = v
+	return err
+}
+
+// Type names the flag's type in help texts.
+func (s *Size) Type() string { return "size" }
+
+// UnmarshalText reads a size from a job file.
+func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+
+// MarshalText prints a size into a report.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

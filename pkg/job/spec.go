@@ -1,0 +1,123 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Spec is a job file: what to load, and how. Every field can be overridden
+// by a flag of the same meaning. A field that a job file does not have keeps
+// its zero value, which means the default.
+type Spec struct {
+	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
+	Family string `yaml:"family"` // default f
+
+	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
+	Format    string   `yaml:"format"`     // csv, dump, parquet; default: by extension and content
+	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
+	Header    string   `yaml:"header"`     // csv: "yes" (default) or "no"
+	FieldSep  string   `yaml:"field_sep"`  // dump: one byte, default \x01
+	RecordSep string   `yaml:"record_sep"` // dump: one byte, default \x10
+
+	Key     string   `yaml:"key"`     // key spec, see package keygen
+	Query   []string `yaml:"query"`   // columns that a reader gives to get rows, default: the first column of the key
+	Regions int      `yaml:"regions"` // modulus of a salt; default: the number of salts that the table was split for
+
+	Empty      string `yaml:"empty"`       // what an empty value becomes: skip (no cell, default) or store
+	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
+	BadRecords string `yaml:"bad_records"` // how many bad records are set aside: N or P%, default 0
+	Verify     string `yaml:"verify"`      // after the load: full, sample (default) or off
+	Timestamp  int64  `yaml:"timestamp"`   // of every cell, milliseconds; default: when the job was planned
+
+	// What the table says if these are not given.
+	Compression string `yaml:"compression"`
+	Encoding    string `yaml:"encoding"`
+	Bloom       string `yaml:"bloom"`
+	BlockSize   Size   `yaml:"block_size"`
+}
+
+// ParseSpec reads a job file strictly: a field that is not known is an error
+// that names its line. The name is for messages.
+func ParseSpec(name string, data []byte) (*Spec, error) {
+	s := new(Spec)
+	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
+		return nil, failf(KindConfig, "job file %s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	return s, nil
+}
+
+// withDefaults fills what a plan needs.
+func (s Spec) withDefaults() Spec {
+	or := func(p *string, d string) {
+		if *p == "" {
+			*p = d
+		}
+	}
+	or(&s.Family, "f")
+	or(&s.Empty, "skip")
+	or(&s.Duplicates, "fail")
+	or(&s.Verify, "sample")
+	or(&s.Header, "yes")
+	return s
+}
+
+// FamilyName is the spec's family or its default.
+func (s Spec) FamilyName() string { return s.withDefaults().Family }
+
+// Validate says all that is wrong with a spec at once; whether its columns
+// exist is seen when the inputs are opened.
+func (s Spec) Validate() error {
+	s = s.withDefaults()
+	var errs []error
+	bad := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	oneOf := func(field, v string, known ...string) {
+		if !slices.Contains(known, v) {
+			bad(field, fmt.Errorf("%q is none of %s", v, strings.Join(known, ", ")))
+		}
+	}
+	if s.Key == "" {
+		bad("key", errors.New("missing: say how row keys are made, such as salt(check_id) + md5hex(check_id) + id"))
+	} else {
+		_, err := keygen.Parse(s.Key)
+		bad("key", err)
+	}
+	oneOf("format", s.Format, "", "csv", "dump", "parquet")
+	oneOf("header", s.Header, "yes", "no")
+	oneOf("empty", s.Empty, "skip", "store")
+	oneOf("verify", s.Verify, "full", "sample", "off")
+	_, err := extsort.ParsePolicy(s.Duplicates)
+	bad("duplicates", err)
+	_, err = source.ParseSep(s.FieldSep)
+	bad("field_sep", err)
+	_, err = source.ParseSep(s.RecordSep)
+	bad("record_sep", err)
+	_, err = source.NewBudget(s.BadRecords)
+	bad("bad_records", err)
+	if s.Regions < 0 {
+		bad("regions", fmt.Errorf("%d is below 0", s.Regions))
+	}
+	if s.Timestamp < 0 {
+		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))
+	}
+	for i, c := range s.Columns {
+		if c == "" {
+			bad("columns", fmt.Errorf("column %d has no name", i+1))
+		}
+		if slices.Contains(s.Columns[:i], c) {
+			bad("columns", fmt.Errorf("column %q is named twice", c))
+		}
+	}
+	return fail(KindConfig, errors.Join(errs...))
+}

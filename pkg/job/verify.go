@@ -1,0 +1,132 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"bulkload/pkg/loader"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Verification is what was found in the table after a load.
+type Verification struct {
+	Mode    string `json:"mode"`
+	Want    Digest `json:"want"`
+	Got     Digest `json:"got"`     // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int    `json:"sampled"` // rows read one by one in mode sample
+}
+
+// scanWorkers is how many regions are read at a time for verification.
+const scanWorkers = 4
+
+// verifyFull scans the whole table for cells of the job's timestamp and
+// compares rows, cells and digest with what was written.
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
+	v := &Verification{Mode: "full", Want: m.Digest}
+	var mu sync.Mutex
+	parts := make(map[int]*rowReader)
+	req := loader.ScanRequest{Table: facts.Name, MinTime: m.Timestamp, MaxTime: m.Timestamp + 1, Families: []string{m.Family}}
+	err := c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
+		mu.Lock()
+		r := parts[part]
+		if r == nil {
+			r = newRowReader(m.Columns)
+			parts[part] = r
+		}
+		mu.Unlock()
+		return r.add(row)
+	})
+	if err != nil {
+		return nil, fail(KindVerify, fmt.Errorf("verify table %s: %w", facts.Name, err))
+	}
+	for _, r := range parts {
+		v.Got.add(r.digest)
+	}
+	if v.Got != v.Want {
+		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
+			"(rows whose key was loaded twice in this timestamp, deletes and newer versions also show so)", facts.Name, v.Got, m.Timestamp, v.Want)
+	}
+	return v, nil
+}
+
+// verifySample reads the rows that were remembered and compares each.
+func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
+	v := &Verification{Mode: "sample", Want: m.Digest, Sampled: len(m.samples)}
+	samples := slices.Clone(m.samples)
+	slices.SortFunc(samples, func(a, b sampleRow) int { return bytes.Compare(a.key, b.key) })
+	keys := make([][]byte, len(samples))
+	for i, s := range samples {
+		keys[i] = s.key
+	}
+	rows, err := c.Rows(ctx, facts.Name, keys)
+	if err != nil {
+		return nil, fail(KindVerify, fmt.Errorf("verify table %s: %w", facts.Name, err))
+	}
+	found := make(map[string]loader.Row, len(rows))
+	for _, r := range rows {
+		found[string(r.Key)] = r
+	}
+	r := newRowReader(m.Columns)
+	for _, s := range samples {
+		row, ok := found[string(s.key)]
+		if !ok {
+			return v, failf(KindVerify, "table %s does not hold the row %q, which was loaded", facts.Name, s.key)
+		}
+		row.Cells = slices.DeleteFunc(slices.Clone(row.Cells), func(c loader.Cell) bool {
+			return c.Timestamp != m.Timestamp || string(c.Family) != m.Family
+		})
+		if err := r.add(row); err != nil {
+			return v, fail(KindVerify, err)
+		}
+		if r.last != s.sum {
+			return v, failf(KindVerify, "the row %q of table %s has other cells than were loaded with timestamp %d (deletes and newer versions also show so)",
+				s.key, facts.Name, m.Timestamp)
+		}
+	}
+	v.Got = r.digest
+	return v, nil
+}
+
+// rowReader turns rows of the table into the form that they had in the sort.
+type rowReader struct {
+	at     map[string]int // place of a qualifier
+	values [][]byte
+	form   rowForm
+	digest Digest
+	last   uint64 // hash of the last row
+}
+
+func newRowReader(columns []string) *rowReader {
+	sorted := slices.Clone(columns)
+	slices.Sort(sorted)
+	r := &rowReader{at: make(map[string]int, len(columns)), values: make([][]byte, len(columns))}
+	for i, c := range sorted {
+		r.at[c] = i
+	}
+	return r
+}
+
+// none is the value of an empty cell, which is not the absence of one.
+var none = []byte{}
+
+func (r *rowReader) add(row loader.Row) error {
+	clear(r.values)
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		at, ok := r.at[string(c.Qualifier)]
+		if !ok {
+			return failf(KindVerify, "row %q has a cell of qualifier %q, which was not loaded", row.Key, c.Qualifier)
+		}
+		if r.values[at] = c.Value; c.Value == nil {
+			r.values[at] = none
+		}
+	}
+	b := r.form.append(row.Key, r.values)
+	r.last = xxhash.Sum64(b)
+	r.digest.addRow(b, len(row.Cells))
+	return nil
+}
