@@ -66,7 +66,8 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 
 // AppendRow adds a row: values in the order of the schema's qualifiers, nil
 // for a column that has no cell. Rows come in strictly rising order. A row
-// with no cell at all leaves no trace. No slice is kept.
+// with no cell at all leaves no trace. No slice is kept; bytes behind a value,
+// up to its capacity, may be read but do not matter.
 func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 	w := r.w
 	if w.err != nil {
@@ -236,8 +237,12 @@ type pairTemplate struct {
 
 const templateTail = 32
 
+// shortValue is the length up to which a value is copied by an overshooting
+// copy, if its slice has the room behind it.
+const shortValue = 16
+
 // templateRoom bounds what a cell takes in a block beside tail and value.
-const templateRoom = 1 + 5 + 10 + templateTail + 2
+const templateRoom = 1 + 5 + 10 + templateTail + shortValue + 2
 
 // pairTable holds the templates for one row length.
 type pairTable struct {
@@ -335,7 +340,12 @@ func (r *RowWriter) appendTemplate(t *pairTemplate, value []byte) {
 	}
 	if flag&fastSameValue == 0 {
 		w.prevAt, w.prevLen = n, len(value)
-		n += copy(b[n:], value)
+		if len(value) <= shortValue && cap(value) >= shortValue {
+			*(*[shortValue]byte)(b[n:]) = *(*[shortValue]byte)(value[:shortValue])
+		} else {
+			copy(b[n:], value)
+		}
+		n += len(value)
 	}
 	b[n], b[n+1] = 0, 0
 	w.block = b[:n+2]

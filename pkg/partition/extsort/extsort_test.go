@@ -331,13 +331,13 @@ func TestPayloadRoundTrip(t *testing.T) {
 			}
 		}
 		p := make([]byte, PayloadSize(lengths))
-		rest := PutLengths(p, lengths)
+		var data []byte
+		var offsets []uint32
 		for _, v := range values {
-			rest = rest[copy(rest, v):]
+			offsets = append(offsets, uint32(len(data)))
+			data = append(append(data, v...), 0x01)
 		}
-		if len(rest) != 0 {
-			t.Fatalf("%d bytes of room are left", len(rest))
-		}
+		Fill(p, lengths, data, offsets)
 		got := make([][]byte, len(values))
 		if err := Values(p, got); err != nil {
 			t.Fatal(err)

@@ -23,21 +23,38 @@ func PayloadSize(lengths []int) int {
 	return n
 }
 
-// PutLengths writes the lengths and gives what remains for the values.
-func PutLengths(dst []byte, lengths []int) []byte {
+// Fill makes a payload in dst, which has its size: value i is
+// data[offsets[i]:][:lengths[i]], none where the length is negative. Room
+// behind dst, up to its capacity, may be overwritten.
+func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
+	n := 0
 	for _, l := range lengths {
 		if l+1 < 0x80 {
-			dst[0] = byte(l + 1)
-			dst = dst[1:]
+			dst[n] = byte(l + 1)
+			n++
 			continue
 		}
-		dst = dst[binary.PutUvarint(dst, uint64(l+1)):]
+		n += binary.PutUvarint(dst[n:], uint64(l+1))
 	}
-	return dst
+	// Most values are short: sixteen bytes always are cheaper than a call for few.
+	room := dst[:cap(dst)]
+	for i, l := range lengths {
+		if l <= 0 {
+			continue
+		}
+		off := int(offsets[i])
+		if l <= 16 && off+16 <= len(data) && n+16 <= len(room) {
+			*(*[16]byte)(room[n:]) = *(*[16]byte)(data[off:])
+		} else {
+			copy(room[n:n+l], data[off:off+l])
+		}
+		n += l
+	}
 }
 
 // Values takes a payload apart into values, nil for no cell; an empty value
-// is not nil. The values are parts of the payload.
+// is not nil. The values are parts of the payload; what lies behind one, up to
+// its capacity, must not be written to.
 func Values(payload []byte, values [][]byte) error {
 	rest := payload
 	at := 0 // of the lengths
@@ -69,7 +86,7 @@ func Values(payload []byte, values [][]byte) error {
 			continue
 		}
 		end := data + int(l-1)
-		values[i] = payload[data:end:end]
+		values[i] = payload[data:end]
 		data = end
 	}
 	return nil
