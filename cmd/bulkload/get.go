@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"unicode/utf8"
@@ -77,9 +78,12 @@ func writeValue(w *bufio.Writer, v []byte) error {
 	if !utf8.Valid(v) {
 		x = map[string]string{"base64": base64.StdEncoding.EncodeToString(v)}
 	}
-	b, err := json.Marshal(x)
-	if err == nil {
-		_, err = w.Write(b)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // < and > are data here, not markup
+	if err := e.Encode(x); err != nil {
+		return err
 	}
+	_, err := w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
 	return err
 }
