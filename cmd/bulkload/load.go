@@ -12,14 +12,16 @@ import (
 
 func newLoadCmd(g *globals) *cobra.Command {
 	c := &clusterFlags{}
-	var table, verify string
+	var table, verify, staging string
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
-		Short: "Load a directory of HFiles on HDFS into a table",
-		Long: `Load takes a directory that build wrote to HDFS, or another program in the layout
-DIR/FAMILY/FILE, and loads its files into the table. The files are moved, not copied.` + "\n" + exitHelp,
-		Example: `  bulkload load --table test:check hdfs:///tmp/check-hfiles`,
-		Args:    exactArgs("DIR"),
+		Short: "Load a directory of HFiles into a table",
+		Long: `Load takes a directory that build wrote, or another program in the layout
+DIR/FAMILY/FILE, and loads its files into the table. Files on HDFS are moved into
+the table; local ones are uploaded to a staging directory first, and stay.` + "\n" + exitHelp,
+		Example: `  bulkload load --table test:check hfiles
+  bulkload load --table test:check hdfs:///tmp/check-hfiles`,
+		Args: exactArgs("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if table == "" {
 				return usageError{errors.New("no table: name it with --table")}
@@ -32,7 +34,8 @@ DIR/FAMILY/FILE, and loads its files into the table. The files are moved, not co
 				return err
 			}
 			defer env.Close()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], verify, logEvents(env.Log))
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
+				job.LoadOptions{Verify: verify, Staging: staging, Events: logEvents(env.Log)})
 			if err != nil {
 				return err
 			}
@@ -41,6 +44,7 @@ DIR/FAMILY/FILE, and loads its files into the table. The files are moved, not co
 	}
 	c.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
+	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd
 }

@@ -28,9 +28,9 @@ type BuildOptions struct {
 // DefaultMemory is the budget of a job that names none.
 const DefaultMemory Size = 512 << 20
 
-// workerRoom is what a worker needs beside the sort: a chunk of input with
-// its fields, or an HFile's blocks, index and output buffer.
-const workerRoom = 5 << 20
+// writerRoom is what a worker of pass 2 needs beside the sort: an HFile's
+// blocks, index, bloom chunk and output buffers.
+const writerRoom = 5 << 20
 
 func (o BuildOptions) withDefaults() BuildOptions {
 	if o.Workers == 0 {
@@ -45,12 +45,14 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	return o
 }
 
-// sortMemory is the sort's part of the budget.
-func (o BuildOptions) sortMemory() (int64, error) {
-	m := int64(o.Memory) - int64(o.Workers)*workerRoom
+// sortMemory is the sort's part of the budget: what the workers of either
+// pass leave of it.
+func (o BuildOptions) sortMemory(in *source.Input) (int64, error) {
+	room := max(writerRoom, in.ReaderMemory())
+	m := int64(o.Memory) - int64(o.Workers)*room
 	if m < int64(o.Workers)*extsort.MinMemory {
-		return 0, failf(KindConfig, "memory of %s is too little for %d workers: each needs %s (give more with --memory, or fewer --workers)",
-			o.Memory, o.Workers, Size(workerRoom+extsort.MinMemory))
+		return 0, failf(KindConfig, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
+			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))
 	}
 	return m, nil
 }
@@ -96,7 +98,7 @@ const ManifestName = "_bulkload.json"
 // without an error; what a failed build has written is removed.
 func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *Manifest, err error) {
 	o, out = o.withDefaults(), out.withDefaults()
-	memory, err := o.sortMemory()
+	memory, err := o.sortMemory(in)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
-		err = o.Budget.Finish(r.total())
+		err = o.Budget.Finish(in.Records())
 	}
 	if err != nil {
 		return nil, readError(err)
@@ -137,7 +139,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	stats := sorter.Stats()
 	m = &Manifest{
 		Schema: 1, Table: plan.Table, Key: plan.Key.String(), Modulus: plan.Modulus, Family: plan.Family.Name,
-		Timestamp: plan.Timestamp, Columns: plan.Columns, Records: r.total(), Rejected: o.Budget.Bad(), Duplicates: w.dups, Digest: w.digest,
+		Timestamp: plan.Timestamp, Columns: plan.Columns, Records: in.Records(), Rejected: o.Budget.Bad(), Duplicates: w.dups, Digest: w.digest,
 		SpillBytes: stats.SpillBytes, Runs: stats.Runs, ReadTime: read.Sub(start), WriteTime: time.Since(read),
 		HFiles: len(w.files), Files: w.files, samples: w.samples,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -13,31 +14,27 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// LoadDir loads a directory of HFiles, DIR/family/file, on the cluster's
-// HDFS: one that build made, or another program. With a manifest the table is
+// LoadOptions say how [LoadDir] works.
+type LoadOptions struct {
+	Verify  string // full, when the directory has a manifest, or off
+	Staging string // directory on HDFS for files that are uploaded, default /tmp/bulkload-USER
+	Events  Events
+}
+
+// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
+// or another program. Files on the cluster's HDFS are moved into the table;
+// local ones are uploaded first and stay. With a manifest the table is
 // verified by it.
-func LoadDir(ctx context.Context, env *Env, table, dir, mode string, e Events) (*Result, error) {
+func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*Result, error) {
 	start := time.Now()
-	if strings.HasPrefix(dir, "/") {
-		dir = "hdfs://" + dir
-	}
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
 		return nil, fail(KindConfig, err)
-	}
-	if l.Local() {
-		return nil, failf(KindConfig, "%s is local: HBase loads from HDFS; copy it there, or let build write there with --out hdfs:///…", dir)
 	}
 	fsys, err := env.FS(l)
 	if err != nil {
 		return nil, err
 	}
-	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
 	m, err := ReadManifest(ctx, fsys, l.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fail(KindInput, err)
@@ -46,26 +43,91 @@ func LoadDir(ctx context.Context, env *Env, table, dir, mode string, e Events) (
 	if err != nil {
 		return nil, err
 	}
-	facts, err := loadFacts(ctx, c, table, files)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: l.String(), Manifest: m}
 	if m != nil {
 		if err := m.sameFiles(files); err != nil {
 			return nil, fail(KindInput, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
-	if err := loadFiles(ctx, c, facts.Name, st, files, e, r); err != nil {
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	facts, err := loadFacts(ctx, c, table, files)
+	if err != nil {
+		return nil, err
+	}
+	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
+	if l.Local() {
+		o.Events.phase("upload")
+		if st, err = upload(ctx, env, o.Staging, facts.Name.String(), st.out, files); err != nil {
+			return nil, err
+		}
+	}
+	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
+	if err := loadFiles(ctx, c, facts.Name, st, files, o.Events, r); err != nil {
 		return r, err
 	}
-	if m != nil && mode == "full" {
-		if err := verify(ctx, c, facts, mode, m, e, r); err != nil {
+	if m != nil && o.Verify == "full" {
+		if err := verify(ctx, c, facts, o.Verify, m, o.Events, r); err != nil {
 			return r, err
+		}
+	}
+	if l.Local() {
+		if err := st.remove(ctx); err != nil {
+			o.Events.warn("staging directory is left behind", "path", r.Staging, "error", err)
 		}
 	}
 	r.Elapsed = time.Since(start)
 	return r, nil
+}
+
+// upload copies local HFiles into a staging directory, each verified and then
+// renamed, as a build writes them.
+func upload(ctx context.Context, env *Env, dir, table string, from Output, files []File) (st *staging, err error) {
+	if st, err = openStaging(ctx, env, dir, table, time.Now().UnixMilli()); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, st.remove(ctx))
+		}
+	}()
+	for i, f := range files {
+		if i == 0 || files[i-1].Family != f.Family {
+			if err := st.out.prepare(ctx, f.Family); err != nil {
+				return nil, err
+			}
+		}
+		if err := st.out.copyFile(ctx, from, f); err != nil {
+			return nil, fail(KindHDFS, fmt.Errorf("upload %s: %w", f.Name, err))
+		}
+	}
+	return st, nil
+}
+
+// copyFile copies one file of another output into this one.
+func (o Output) copyFile(ctx context.Context, from Output, f File) error {
+	src, err := from.FS.Open(ctx, path.Join(from.Dir, f.Name))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	writing := path.Join(o.Dir, writingDir, path.Base(f.Name))
+	dst, err := o.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+		return errors.Join(err, dst.Abort())
+	}
+	if err := dst.Finish(); err != nil {
+		return errors.Join(err, dst.Abort())
+	}
+	if err := verifyFile(ctx, o.FS, writing, f); err != nil {
+		return err
+	}
+	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
 // loadFacts checks the table for every family that the files have.

@@ -45,7 +45,6 @@ type readers struct {
 	budget *source.Budget
 	events Events
 	next   atomic.Int64
-	rows   atomic.Int64 // added to the sort
 }
 
 // run reads all splits with the given number of workers.
@@ -69,9 +68,6 @@ func (r *readers) run(ctx context.Context, workers int) error {
 	return context.Cause(ctx)
 }
 
-// total is the number of records that were read, good and bad.
-func (r *readers) total() int64 { return r.rows.Load() + r.budget.Bad() }
-
 // readWorker turns records into rows of the sort. It belongs to one goroutine.
 type readWorker struct {
 	*readers
@@ -81,7 +77,6 @@ type readWorker struct {
 	out     *extsort.Writer
 	keyBuf  []byte
 	fields  [][]byte
-	good    int64    // records that became rows
 	lengths []int    // of a record's values, in the order of qualifiers
 	offsets []uint32 // and where they lie in the batch
 }
@@ -105,7 +100,6 @@ func (w *readWorker) run(ctx context.Context) error {
 	for {
 		split := int(w.next.Add(1)) - 1
 		if split >= splits {
-			w.rows.Add(w.good)
 			return nil
 		}
 		if err := w.reader.Read(ctx, split, w.batch); err != nil {
@@ -123,7 +117,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 		}
 	}
 	w.budget.Count(int64(b.Rows))
-	w.events.rows(int64(b.Rows), int64(len(b.Data)))
+	w.events.rows(int64(b.Rows), b.Bytes)
 	return nil
 }
 
@@ -153,7 +147,6 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		return fmt.Errorf("%s: %w", place(w.in, sequence(b.Split, b.Offsets[row])), err)
 	}
 	extsort.Fill(dst, w.lengths, b.Data, w.offsets)
-	w.good++
 	return nil
 }
 

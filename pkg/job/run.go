@@ -82,7 +82,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (*Result, error) {
 	}
 	o.Events.note("plan made", "table", s.Table, "regions", plan.Ranges.Len(), "modulus", plan.Modulus, "timestamp", plan.Timestamp,
 		"compression", family.Compression, "encoding", family.Encoding, "bloom", family.Bloom)
-	stage, err := openStaging(ctx, env, o.Staging, plan)
+	stage, err := openStaging(ctx, env, o.Staging, plan.Table, plan.Timestamp)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ type staging struct {
 // openStaging makes the directory of a job. Region servers move files out of
 // it as the caller, so every directory lets the others pass, the one of the
 // files lets them write, and the name cannot be guessed.
-func openStaging(ctx context.Context, env *Env, dir string, plan *Plan) (*staging, error) {
+func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int64) (*staging, error) {
 	user, err := env.Conf.User()
 	if err != nil {
 		return nil, fail(KindConfig, err)
@@ -159,7 +159,7 @@ func openStaging(ctx context.Context, env *Env, dir string, plan *Plan) (*stagin
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(plan.Table, ":", "_"), plan.Timestamp, hex.EncodeToString(random[:]))
+	name := fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(table, ":", "_"), timestamp, hex.EncodeToString(random[:]))
 	if err := fsys.MkdirAll(ctx, l.Path, 0o711); err != nil {
 		return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that %s may write with --staging)", err, user))
 	}

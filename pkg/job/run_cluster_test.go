@@ -179,7 +179,7 @@ func TestBuildThenLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := LoadDir(t.Context(), env, name, dir, "full", Events{})
+	r, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +190,78 @@ func TestBuildThenLoad(t *testing.T) {
 	if want := digestLine(t, "check", "skip"); got != want || err != nil {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
-	if _, err := LoadDir(t.Context(), env, name, dir, "full", Events{}); KindOf(err) != KindInput {
+	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); KindOf(err) != KindInput {
 		t.Errorf("a directory loaded twice: %v", err)
+	}
+}
+
+// TestLoadLocalFiles uploads the files of a local build; they stay where they are.
+func TestLoadLocalFiles(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	name := freshTable(t, env, 10, nil)
+	s := exampleSpec(t, "check")
+	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	dir := t.TempDir()
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), dir, WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	before := hashes(t, dir)
+	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := cluster.AdminT(t).Digest(t.Context(), name)
+	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+		t.Errorf("the table has %s, want %s, %v", got, want, err)
+	}
+	if fmt.Sprint(hashes(t, dir)) != fmt.Sprint(before) {
+		t.Error("the local files have changed")
+	}
+	nothingStaged(t, env)
+}
+
+// TestInputsOnHDFS reads a directory of dumps on HDFS, past what is no input there.
+func TestInputsOnHDFS(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	name := freshTable(t, env, 10, nil)
+	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/exports-%x/20171012", rand.Uint64()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(exports, "check.dump"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := bytes.IndexByte(b[len(b)/2:], 0x10) + len(b)/2 + 1
+	for file, content := range map[string][]byte{"part-0": b[:half], "part-1": b[half:], "_SUCCESS": nil, "_temporary/x": []byte("x"), ".part-2.crc": []byte("x")} {
+		p := filepath.Join(dir, file)
+		if err := fsys.MkdirAll(t.Context(), filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w, err := fsys.Create(t.Context(), p, hdfsio.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := exampleSpec(t, "check")
+	s.Table, s.Inputs, s.Verify = name, []string{"hdfs://" + filepath.Dir(dir) + "/2017*"}, "full"
+	r, err := Run(t.Context(), env, s, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Manifest.Records != 3000 {
+		t.Errorf("%d records", r.Manifest.Records)
+	}
+	got, err := cluster.AdminT(t).Digest(t.Context(), name)
+	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
 }
 
@@ -210,7 +280,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	if _, err := cluster.AdminT(t).Run(t.Context(), "split", name, "18"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := LoadDir(t.Context(), env, name, dir, "off", Events{})
+	_, err := LoadDir(t.Context(), env, name, dir, LoadOptions{})
 	if KindOf(err) != KindLoad || !strings.Contains(fmt.Sprint(err), "split") {
 		t.Errorf("error is %v", err)
 	}
