@@ -173,7 +173,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 	p := &r.parquet
 	defer func() {
 		p.pages.raw = nil
-		err = errors.Join(err, h.Close())
+		err = firstError(err, h.Close())
 	}()
 	p.pages.raw = raw
 	p.begin(r.file, s)

@@ -159,9 +159,9 @@ func TestParquetDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := 7
+		step := 41
 		if testing.Short() {
-			step = 97
+			step = 211
 		}
 		for i := 0; i < len(whole); i += step {
 			data := bytes.Clone(whole)
@@ -217,6 +217,8 @@ func FuzzParquetPage(f *testing.F) {
 		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows)}
 		c := columnReader{typ: types[int(typ)%len(types)]}
 		c.typ.optional = optional
+		p.arena.want(c.pageRegion(), 0)
+		p.arena.want(c.dictRegion(), 0)
 		entries := len(data) / 8
 		if c.dictionary(p, pageHeader{kind: pageDictionary, unpacked: len(data), packed: len(data), values: entries}, data) != nil {
 			c.dict = c.dict[:0]

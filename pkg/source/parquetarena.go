@@ -26,6 +26,7 @@ var errArena = errors.New("the pages of its columns are larger than 4 GiB togeth
 func (a *arena) want(i, size int) {
 	for len(a.regions) <= i {
 		a.regions = append(a.regions, region{})
+		a.base = -1
 	}
 	if a.regions[i].size < size {
 		a.regions[i].size = size

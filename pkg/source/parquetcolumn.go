@@ -15,6 +15,7 @@ type columnReader struct {
 	codec   codec
 	at, end int64 // the pages that are left
 	hint    int   // how long the next page is likely to be
+	most    int64 // bytes that a page can have
 
 	left      int    // rows left in the page
 	levels    hybrid // 1 where there is a value; of columns that may be null
@@ -27,6 +28,8 @@ type columnReader struct {
 
 func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
 	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, dict: c.dict[:0]}
+	// The footer says how long all pages are together; writers were known to forget headers.
+	c.most = 2*max(chunk.unpacked, 0) + 1<<20
 }
 
 func (c *columnReader) pageRegion() int { return 2 * c.ordinal }
@@ -48,7 +51,11 @@ func (c *columnReader) load(p *parquetReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
-			err = c.page(p, h, packed)
+			if int64(h.unpacked) > c.most {
+				err = fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
+			} else {
+				err = c.page(p, h, packed)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("page at byte %d: %w", start, err)

@@ -81,7 +81,7 @@ func (h *hybrid) begin(data []byte) bool {
 		}
 		var v [8]byte
 		copy(v[:], data[h.at:h.at+size])
-		h.value = uint32(binary.LittleEndian.Uint64(v[:]))
+		h.value = uint32(binary.LittleEndian.Uint64(v[:]) & (1<<h.width - 1))
 		h.at += size
 		h.run = int(head >> 1)
 	}

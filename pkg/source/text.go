@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -21,7 +20,7 @@ func (r *Reader) readText(s Split) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
+	defer func() { err = firstError(err, src.Close()) }()
 
 	r.off = s.Start
 	dump, exact := r.file.format == FormatDump, s.End < r.file.textEnd()
@@ -116,4 +115,12 @@ func (r *Reader) tooLong(n int) error {
 		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)
 	}
 	return &e
+}
+
+// firstError is the first of two errors that is one, as it is: what a callback returned must come out the same.
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }

@@ -1,0 +1,35 @@
+package source
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestAllocations reads 20,000 rows with a reader whose buffers have grown: what is allocated depends on splits, not on
+// rows.
+func TestAllocations(t *testing.T) {
+	rows := checkRows(20_000)
+	parquet := filepath.Join(t.TempDir(), "x.parquet")
+	writeParquet(t, parquet, checkColumns, rows, len(rows))
+	for _, path := range []string{
+		writeFile(t, "x.dump", toDump(rows)),
+		writeFile(t, "x.csv", toCSV(append([][]string{checkColumns}, rows...)...)),
+		parquet,
+	} {
+		in, err := Open(t.Context(), disk, []string{path}, Options{Columns: checkColumns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := in.NewReader()
+		got := testing.AllocsPerRun(3, func() {
+			for i := range in.Splits() {
+				if err := r.Read(t.Context(), i, func(*Batch) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if got > 100 {
+			t.Errorf("%s: %.0f allocations for %d rows", path, got, len(rows))
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestBudget(t *testing.T) {
+	for _, spec := range []string{"x", "-1", "101%", "-1%", "1.5", "%", "NaN%"} {
+		if _, err := NewBudget(spec); err == nil || !strings.Contains(err.Error(), "bad-records") {
+			t.Errorf("%q: error %v", spec, err)
+		}
+	}
+	for _, tt := range []struct {
+		spec       string
+		read, bad  int64
+		at         int64 // the bad record at which Reject fails, 0: none
+		failsAtEnd bool
+	}{
+		{spec: "", bad: 1, at: 1, failsAtEnd: true},
+		{spec: "0", bad: 1, at: 1, failsAtEnd: true},
+		{spec: "0%", bad: 1, at: 1, failsAtEnd: true},
+		{spec: "3", bad: 3},
+		{spec: "3", bad: 4, at: 4, failsAtEnd: true},
+		{spec: "1%", read: 1000, bad: 10},
+		{spec: "1%", read: 1000, bad: 11, failsAtEnd: true},
+		{spec: "1%", read: 20_000, bad: 200},
+		{spec: "1%", read: 20_000, bad: 201, at: 201, failsAtEnd: true},
+		{spec: "100%", read: 10, bad: 10},
+	} {
+		b, err := NewBudget(tt.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Count(tt.read)
+		cause := errors.New("key")
+		for i := int64(1); i <= tt.bad; i++ {
+			err := b.Reject(RowError{Path: "x.csv", Record: i, Reason: "why", Err: cause})
+			if (err != nil) != (tt.at == i) {
+				t.Errorf("%+v: record %d: error %v", tt, i, err)
+			}
+			if err == nil {
+				continue
+			}
+			row, ok := errors.AsType[*RowError](err)
+			if !ok || row.Record != i || !errors.Is(err, ErrBudget) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "--bad-records") {
+				t.Errorf("%+v: error %v", tt, err)
+			}
+		}
+		if err := b.Finish(max(tt.read, tt.bad)); errors.Is(err, ErrBudget) != tt.failsAtEnd {
+			t.Errorf("%+v: at the end: %v", tt, err)
+		}
+		if b.Bad() != tt.bad {
+			t.Errorf("%+v: %d bad", tt, b.Bad())
+		}
+	}
+}
+
+func TestRejectFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bad.jsonl")
+	var first []byte
+	for run := range 2 {
+		f := NewRejectFile(path)
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 100 {
+					n := i*4 + w
+					if run == 1 {
+						n = 399 - n
+					}
+					e := RowError{Path: fmt.Sprintf("p%d", n%3), Offset: int64(n), Record: int64(n + 1), Column: "c", Reason: "why", Raw: []byte("规,\"")}
+					if n == 200 {
+						e.Raw = []byte{0xff, 'x'}
+					}
+					if err := f.Write(e); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n, err := f.Finish(); n != 400 || err != nil {
+			t.Fatal(n, err)
+		}
+		if n, err := f.Finish(); n != 400 || err != nil {
+			t.Fatal("the second Finish:", n, err)
+		}
+		if err := f.Abort(); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Write(RowError{}); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run == 0 {
+			first = data
+		} else if string(first) != string(data) {
+			t.Error("the order of arrival shows")
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(first)), "\n")
+	var e struct {
+		Path           string
+		Offset, Record int64
+		Raw            *string
+		RawBase64      []byte `json:"raw_base64"`
+	}
+	for i, l := range lines {
+		e.Raw, e.RawBase64 = nil, nil
+		if err := json.Unmarshal([]byte(l), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Offset == 200 {
+			if e.Raw != nil || string(e.RawBase64) != "\xffx" {
+				t.Errorf("line %d: %s", i, l)
+			}
+		} else if e.Raw == nil || *e.Raw != "规,\"" {
+			t.Errorf("line %d: %s", i, l)
+		}
+	}
+	if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) != 1 {
+		t.Error("left behind:", names, err)
+	}
+}
+
+func TestRejectFileAbort(t *testing.T) {
+	dir := t.TempDir()
+	f := NewRejectFile(filepath.Join(dir, "bad.jsonl"))
+	if n, err := f.Finish(); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	f = NewRejectFile(filepath.Join(dir, "bad.jsonl"))
+	if err := f.Write(RowError{Path: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Error("left behind:", names, err)
+	}
+	f = NewRejectFile(filepath.Join(dir, "none", "bad.jsonl"))
+	if err := f.Write(RowError{Path: "x"}); err == nil {
+		t.Error("no error for a directory that is not there")
+	}
+}
+
+func TestRawIsCutAtCharacters(t *testing.T) {
+	for cut := range 4 {
+		raw := []byte(strings.Repeat("x", cut) + strings.Repeat("规", maxRaw))[:maxRaw]
+		if got := wholeRunes(raw); len(got) < maxRaw-3 || !strings.HasSuffix(string(got), "规") {
+			t.Errorf("cut %d: %d bytes", cut, len(got))
+		}
+	}
+}
+
+func TestSep(t *testing.T) {
+	for text, want := range map[string]byte{",": ',', `\t`: '\t', `\x01`: 1, "0x10": 0x10, "0X1f": 0x1f, `\\`: '\\', "0": '0', "\x01": 1} {
+		s, err := ParseSep(text)
+		if err != nil || s != SepOf(want) {
+			t.Errorf("%q: %v, %v", text, s, err)
+		}
+		if again, err := ParseSep(s.String()); err != nil || again != s {
+			t.Errorf("%q: %v, %v", s.String(), again, err)
+		}
+	}
+	for _, text := range []string{"ab", "规", "0x100", `\x`, `\u1234`} {
+		if s, err := ParseSep(text); err == nil {
+			t.Errorf("%q: %v", text, s)
+		}
+	}
+	if s, err := ParseSep(""); err != nil || s.or(7) != 7 {
+		t.Error(s, err)
+	}
+}
