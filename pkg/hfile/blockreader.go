@@ -8,9 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
-
-	"github.com/golang/snappy"
-	"github.com/klauspost/compress/gzip"
 )
 
 // DefaultMaxBlock bounds the uncompressed size of a block that a Reader takes.
@@ -38,10 +35,8 @@ func (b *Block) end() int64 { return b.Offset + headerSize + int64(b.OnDisk) }
 type blockReader struct {
 	r        io.ReaderAt
 	limit    int64 // offset behind the last block
-	codec    Compression
+	comp     decompressor
 	maxBlock int
-	payload  []byte
-	gz       *gzip.Reader
 	block    Block
 	ahead    []byte // bytes read beyond the last block
 	aheadAt  int64
@@ -82,7 +77,7 @@ func (b *blockReader) read(off int64) (*Block, error) {
 	if err := verifyChecksums(blk, disk); err != nil {
 		return nil, err
 	}
-	if err := b.unpack(blk, disk[headerSize:blk.onData]); err != nil {
+	if blk.Payload, err = b.comp.unpack(disk[headerSize:blk.onData], blk.Uncompressed); err != nil {
 		return nil, fmt.Errorf("%s block at offset %d: %w", blk.Type, off, err)
 	}
 	return blk, nil
@@ -164,93 +159,6 @@ func verifyChecksums(blk *Block, disk []byte) error {
 				ErrCorrupt, blk.Type, blk.Offset, blk.Offset+int64(at), got, want)
 		}
 		sums = sums[4:]
-	}
-	return nil
-}
-
-// unpack decompresses data into the payload. Memory follows what really
-// comes out, not what the header promises.
-func (b *blockReader) unpack(blk *Block, data []byte) error {
-	b.payload = b.payload[:0]
-	var err error
-	switch b.codec {
-	case CompressionNone:
-		if len(data) != blk.Uncompressed {
-			return fmt.Errorf("%w: %d bytes, its header says %d", ErrCorrupt, len(data), blk.Uncompressed)
-		}
-		blk.Payload = data
-		return nil
-	case CompressionSnappy:
-		err = b.unpackSnappy(data, blk.Uncompressed)
-	case CompressionGZ:
-		err = b.unpackGzip(data, blk.Uncompressed)
-	}
-	if err != nil {
-		return err
-	}
-	if len(b.payload) != blk.Uncompressed {
-		return fmt.Errorf("%w: %d bytes unpacked, its header says %d", ErrCorrupt, len(b.payload), blk.Uncompressed)
-	}
-	blk.Payload = b.payload
-	return nil
-}
-
-// unpackSnappy reads Hadoop's block stream: any number of chunks, each with
-// the raw length of its pieces in front.
-func (b *blockReader) unpackSnappy(data []byte, want int) error {
-	d := decbuf{b: data}
-	for len(b.payload) < want {
-		chunk := d.i32()
-		if chunk < 0 || chunk > want-len(b.payload) {
-			d.fail(fmt.Sprintf("a chunk of %d bytes for %d that are left", chunk, want-len(b.payload)))
-		}
-		for end := len(b.payload) + chunk; len(b.payload) < end && d.err == nil; {
-			piece := d.bytes(d.i32())
-			n, err := snappy.DecodedLen(piece)
-			if d.err != nil {
-				break
-			}
-			if err != nil || n > end-len(b.payload) || n == 0 {
-				return fmt.Errorf("%w: a Snappy piece of %d bytes for %d that are left: %v", ErrCorrupt, n, end-len(b.payload), err)
-			}
-			// Snappy packs at most 64 bytes into 3, so a promise can be checked before room is made for it.
-			if n/24 > len(piece) {
-				return fmt.Errorf("%w: a Snappy piece of %d bytes cannot hold %d", ErrCorrupt, len(piece), n)
-			}
-			at := len(b.payload)
-			b.payload = slices.Grow(b.payload, n)[:at+n]
-			if _, err := snappy.Decode(b.payload[at:], piece); err != nil {
-				return fmt.Errorf("%w: %w", ErrCorrupt, err)
-			}
-		}
-		if d.err != nil {
-			return d.err
-		}
-		if chunk == 0 {
-			break
-		}
-	}
-	return nil
-}
-
-func (b *blockReader) unpackGzip(data []byte, want int) error {
-	src := bytes.NewReader(data)
-	var err error
-	if b.gz == nil {
-		b.gz, err = gzip.NewReader(src)
-	} else {
-		err = b.gz.Reset(src)
-	}
-	if err != nil {
-		b.gz = nil
-		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
-	}
-	// a bytes.Buffer grows with what comes; one byte more than wanted shows a lie
-	buf := bytes.NewBuffer(b.payload)
-	_, err = io.Copy(buf, io.LimitReader(b.gz, int64(want)+1))
-	b.payload = buf.Bytes()
-	if err != nil {
-		return fmt.Errorf("%w: gzip: %w", ErrCorrupt, err)
 	}
 	return nil
 }

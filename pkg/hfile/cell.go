@@ -56,11 +56,12 @@ func ParseType(s string) (Type, error) {
 	return 0, fmt.Errorf("unknown cell type %q", s)
 }
 
-// Limits of a cell (HConstants and KeyValue, 2.6.4).
+// Limits of a cell (HConstants and KeyValue, 2.6.4). HBase's writer takes
+// 65,535 bytes of tags, but its readers find more than 32,767 negative.
 const (
 	MaxRowLen    = math.MaxInt16
 	MaxFamilyLen = math.MaxInt8
-	MaxTagsLen   = math.MaxUint16
+	MaxTagsLen   = math.MaxInt16
 )
 
 // A Cell is one value of one column of one row at one time. Its slices belong
@@ -72,7 +73,7 @@ type Cell struct {
 	Timestamp int64  // milliseconds since 1970, at least 0
 	Type      Type
 	Value     []byte // may be empty
-	Tags      []byte // concatenated (u16 length of the rest, u8 type, payload), at most 65,535 bytes
+	Tags      []byte // concatenated (u16 length of the rest, u8 type, payload), at most 32,767 bytes
 }
 
 // Compare gives the order of two cells in a file: negative if a comes first.

@@ -25,8 +25,8 @@ type CheckResult struct {
 	Entries              int64    `json:"entries"`
 	DuplicateKeys        int64    `json:"duplicate_keys"`
 	Bloom                string   `json:"bloom"`
-	BloomKeys            int64    `json:"bloom_keys"`
-	BloomFalsePositives  float64  `json:"bloom_fp_rate"`
+	BloomKeys            int64    `json:"bloom_keys,omitempty"`
+	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // nil without a filter
 	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`
 	Seeks                int      `json:"seeks"`
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`
@@ -252,10 +252,11 @@ func (c *checker) lookups(probes int) {
 			positives++
 		}
 	}
-	c.res.BloomFalsePositives = math.Round(float64(positives)/float64(probes)*1e6) / 1e6
+	rate := math.Round(float64(positives)/float64(probes)*1e6) / 1e6
+	c.res.BloomFalsePositives = &rate
 	// A filter of a few keys is folded to a few bytes, where the rate is luck.
-	if c.r.bloom.keys >= 1000 && c.r.bloom.kind != BloomRowPrefix && c.res.BloomFalsePositives > 0.03 {
-		c.failf("bloom false-positive rate %g", c.res.BloomFalsePositives)
+	if c.r.bloom.keys >= 1000 && c.r.bloom.kind != BloomRowPrefix && rate > 0.03 {
+		c.failf("bloom false-positive rate %g", rate)
 	}
 }
 

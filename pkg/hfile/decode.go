@@ -7,14 +7,13 @@ import (
 
 // cellDecoder reads the cells of one data block after the other.
 type cellDecoder struct {
-	encoding  Encoding
-	tags      bool // cells have a tag length
-	mvcc      bool // cells end in a sequence id
-	d         decbuf
-	cur       flat
-	spare     []byte
-	first     bool
-	unencoded int // what the block's head says
+	encoding Encoding
+	tags     bool // cells have a tag length
+	mvcc     bool // cells end in a sequence id
+	d        decbuf
+	cur      flat
+	spare    []byte
+	first    bool
 }
 
 // start takes a data block's payload.
@@ -32,9 +31,10 @@ func (c *cellDecoder) start(blk *Block) error {
 	if c.d.err == nil && (c.encoding == EncodingNone || id != int(encodingIDs[c.encoding])) {
 		return fmt.Errorf("%w: a data block of encoding %d in a file of encoding %s", ErrCorrupt, id, c.encoding)
 	}
-	c.unencoded = c.d.i32()
 	if c.encoding == EncodingRowIndexV1 {
 		c.trimRowIndex()
+	} else {
+		c.d.i32() // unencoded size
 	}
 	return c.d.err
 }
@@ -42,17 +42,17 @@ func (c *cellDecoder) start(blk *Block) error {
 // trimRowIndex takes the row positions off the end of a ROW_INDEX_V1 block.
 func (c *cellDecoder) trimRowIndex() {
 	b := c.d.b
-	if len(b) < blockPrefix+8 {
+	if len(b) < rowIndexPrefix+8 {
 		c.d.fail("a row index is cut off")
 		return
 	}
 	cells := int(int32(binary.BigEndian.Uint32(b[len(b)-4:])))
-	rest := len(b) - blockPrefix - 8
+	rest := len(b) - rowIndexPrefix - 8
 	if cells < 0 || cells > rest || (rest-cells)%4 != 0 {
 		c.d.fail(fmt.Sprintf("a row index behind %d bytes of cells", cells))
 		return
 	}
-	at := blockPrefix + cells
+	at := rowIndexPrefix + cells
 	if n := int(int32(binary.BigEndian.Uint32(b[at:]))); n != (rest-cells)/4 {
 		c.d.fail(fmt.Sprintf("a row index of %d rows", n))
 		return

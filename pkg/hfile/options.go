@@ -86,6 +86,7 @@ func ParseChecksumType(s string) (ChecksumType, error) {
 type Options struct {
 	Family      []byte // the column family of every cell; AppendRow needs it, Append takes it from the first cell when it is empty
 	Compression Compression
+	Zstd        ZstdFraming // for CompressionZSTD, default ZstdPlain
 	Encoding    Encoding
 	Bloom       BloomType
 	BloomPrefix int // bytes of the row for BloomRowPrefix

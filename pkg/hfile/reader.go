@@ -66,7 +66,8 @@ func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if err := f.trailer.unmarshal(b, size); err != nil {
 		return nil, fmt.Errorf("trailer at offset %d: %w", size-trailerSize, err)
 	}
-	f.blocks = blockReader{r: r, limit: size - trailerSize, codec: f.trailer.compression, maxBlock: o.MaxBlock}
+	f.blocks = blockReader{r: r, limit: size - trailerSize, maxBlock: o.MaxBlock}
+	f.blocks.comp = decompressor{codec: f.trailer.compression, maxBlock: o.MaxBlock}
 	if err := f.loadOnOpen(); err != nil {
 		return nil, err
 	}

@@ -151,6 +151,7 @@ func (r *RowWriter) appendValue(last, column int, value []byte) {
 	}
 	if w.blockFull() {
 		w.endBlock()
+		w.writeInline(false)
 	}
 	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
 	switch {

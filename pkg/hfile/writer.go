@@ -103,6 +103,7 @@ func (w *Writer) Append(c *Cell) error {
 	w.addToBlooms(&w.cur)
 	if !equal && w.blockFull() {
 		w.endBlock()
+		w.writeInline(false)
 	}
 	w.put()
 	return w.blocks.err
@@ -123,6 +124,7 @@ func (w *Writer) put() {
 	}
 	if w.o.Encoding == EncodingRowIndexV1 && (prev == nil || string(prev.row()) != string(w.cur.row())) {
 		w.rowStarts = append(w.rowStarts, uint32(len(w.block)-blockPrefix))
+		w.unencoded += 4 // the position of the row counts too (RowIndexEncoderV1, 2.6.4)
 	}
 	before := len(w.block)
 	w.block = appendCell(w.block, w.o.Encoding, prev, &w.cur)
@@ -188,8 +190,11 @@ func (w *Writer) addToBlooms(c *flat) {
 }
 
 // blockPrefix is the room for encoding id and unencoded size in front of
-// encoded cells.
-const blockPrefix = 6
+// encoded cells. ROW_INDEX_V1 has only the id.
+const (
+	blockPrefix    = 6
+	rowIndexPrefix = 2
+)
 
 func (w *Writer) startBlock() {
 	w.block = append(w.block[:0], 0, 0, 0, 0, 0, 0)
@@ -204,22 +209,26 @@ func (w *Writer) blockFull() bool {
 		return false
 	}
 	encoded := len(w.block) - blockPrefix
+	if w.o.Encoding == EncodingRowIndexV1 {
+		encoded = w.unencoded // it reports one size for both (RowIndexCodecV1, 2.6.4)
+	}
 	if limit := int(float64(w.o.BlockSize) * w.o.EncodedRatio); limit > 0 {
 		return encoded >= limit
 	}
 	return encoded >= w.o.BlockSize || w.unencoded >= w.o.BlockSize
 }
 
-// endBlock writes the open data block and whatever index leaf and Bloom
-// chunks are complete, and opens the next block.
+// endBlock writes the open data block and opens the next.
 func (w *Writer) endBlock() {
 	kind, payload := kindData, w.block[blockPrefix:]
-	if w.o.Encoding != EncodingNone {
-		kind = kindEncodedData
-		if w.o.Encoding == EncodingRowIndexV1 {
-			w.block = appendRowIndex(w.block, w.rowStarts)
-		}
-		payload = w.block
+	switch w.o.Encoding {
+	case EncodingNone:
+	case EncodingRowIndexV1:
+		w.block = appendRowIndex(w.block, w.rowStarts)
+		kind, payload = kindEncodedData, w.block[blockPrefix-rowIndexPrefix:]
+		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
+	default:
+		kind, payload = kindEncodedData, w.block
 		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
 		binary.BigEndian.PutUint32(payload[2:], uint32(w.unencoded))
 	}
@@ -231,11 +240,13 @@ func (w *Writer) endBlock() {
 	w.lastData = place.offset
 	w.dataBlocks++
 	w.index.add(place, w.firstKey)
-	w.writeInline(false)
 	w.startBlock()
 }
 
-// writeInline writes the blocks that lie between data blocks, in HBase's order.
+// writeInline writes what is complete of the index leaves and Bloom chunks
+// that lie between data blocks, in HBase's order; at the end, all of them. It
+// follows a data block once: behind the last one only the call for the end
+// comes, so that a leaf that is full just then can still become the root.
 func (w *Writer) writeInline(end bool) {
 	w.total += w.index.writeLeaf(w.blocks, end)
 	if w.bloom != nil {

@@ -1,0 +1,128 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// streamBuffer is the buffer of Hadoop's block codecs
+// (io.compression.codec.*.buffersize). A reader's buffers are of that size
+// too, so no piece may be longer, packed or not.
+const streamBuffer = 262144
+
+// The most that Hadoop's BlockCompressorStream puts into one piece: the
+// buffer less the room that the codec sets aside for incompressible data
+// (SnappyCodec and Lz4Codec of Hadoop 3.4, ZstdCodec of HBase 2.6.4).
+const (
+	snappyPiece = streamBuffer - (streamBuffer/6 + 32)
+	lz4Piece    = streamBuffer - (streamBuffer/255 + 16)
+	zstdPiece   = streamBuffer - (streamBuffer/6 + 32)
+)
+
+// compressor appends whole blocks in the framing of Hadoop's codec streams.
+type compressor struct {
+	codec   Compression
+	framing ZstdFraming
+	gz      *gzip.Writer
+	gzOut   bytes.Buffer
+	lz4     lz4.Compressor
+	zstd    *zstd.Encoder
+}
+
+// append puts the compressed form of src behind dst.
+func (c *compressor) append(dst, src []byte) ([]byte, error) {
+	switch c.codec {
+	case CompressionNone:
+		return append(dst, src...), nil
+	case CompressionSnappy:
+		return c.blockStream(dst, src, snappyPiece)
+	case CompressionLZ4:
+		return c.blockStream(dst, src, lz4Piece)
+	case CompressionGZ:
+		return c.appendGzip(dst, src)
+	case CompressionZSTD:
+		if c.framing == ZstdBlocks {
+			return c.blockStream(dst, src, zstdPiece)
+		}
+		return c.appendZstd(dst, src)
+	}
+	return nil, fmt.Errorf("compression %s: %w", c.codec, ErrUnsupported)
+}
+
+// blockStream writes what Hadoop's BlockCompressorStream does: the length of
+// all, then pieces of packed length and packed bytes. A payload of more than
+// one piece ends in a zero, because HBase finishes the stream a second time
+// with nothing in it.
+func (c *compressor) blockStream(dst, src []byte, most int) ([]byte, error) {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(src)))
+	pieces := 0
+	for len(src) > 0 {
+		n := min(len(src), most)
+		at := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		var err error
+		if dst, err = c.piece(dst, src[:n]); err != nil {
+			return nil, err
+		}
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+		src = src[n:]
+		pieces++
+	}
+	if pieces > 1 {
+		dst = binary.BigEndian.AppendUint32(dst, 0)
+	}
+	return dst, nil
+}
+
+// piece appends one packed piece.
+func (c *compressor) piece(dst, src []byte) ([]byte, error) {
+	at := len(dst)
+	switch c.codec {
+	case CompressionSnappy:
+		dst = slices.Grow(dst, snappy.MaxEncodedLen(len(src)))
+		return dst[:at+len(snappy.Encode(dst[at:cap(dst)], src))], nil
+	case CompressionLZ4:
+		// with this much room nothing is found incompressible
+		dst = slices.Grow(dst, lz4.CompressBlockBound(len(src)))
+		n, err := c.lz4.CompressBlock(src, dst[at:cap(dst)])
+		return dst[:at+n], err
+	}
+	return c.appendZstd(dst, src)
+}
+
+// appendGzip writes one gzip member with a plain ten-byte header, as HBase's
+// ReusableStreamGzipCodec does.
+func (c *compressor) appendGzip(dst, src []byte) ([]byte, error) {
+	c.gzOut.Reset()
+	if c.gz == nil {
+		c.gz = gzip.NewWriter(&c.gzOut)
+	} else {
+		c.gz.Reset(&c.gzOut)
+	}
+	if _, err := c.gz.Write(src); err != nil {
+		return nil, err
+	}
+	if err := c.gz.Close(); err != nil {
+		return nil, err
+	}
+	return append(dst, c.gzOut.Bytes()...), nil
+}
+
+// appendZstd writes one frame without a checksum of its own; of an empty
+// payload too.
+func (c *compressor) appendZstd(dst, src []byte) ([]byte, error) {
+	if c.zstd == nil {
+		var err error
+		if c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true)); err != nil {
+			return nil, err
+		}
+	}
+	return c.zstd.EncodeAll(src, dst), nil
+}
