@@ -7,12 +7,21 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	// The heap is a few large buffers without pointers, so collecting it costs
+	// next to nothing, and twice its size would break the memory budget: at 50
+	// a spilling job of 64 MiB peaks at 90 MB instead of 106.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 // run is main without the exit, so that tests can call it.
 func run(args []string) int {

@@ -121,6 +121,7 @@ func (w *writers) region(ctx context.Context, region int, rows, size int64) erro
 	if err != nil {
 		return err
 	}
+	defer m.Close()
 	name := w.plan.fileName(region)
 	writing := path.Join(w.out.Dir, writingDir, name)
 	sink, err := w.out.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(rows, size)})

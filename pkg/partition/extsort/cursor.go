@@ -26,11 +26,16 @@ type cursor struct {
 	region  int
 	order   *sorting
 	off     int64
-	stored  []byte
-	block   []byte
-	before  []byte // the block before, whose last row may still be in use
-	rest    []byte // of block
-	left    int64  // rows not yet seen
+	buffers
+	rest []byte // of block
+	left int64  // rows not yet seen
+}
+
+// buffers are what a cursor reads a run into.
+type buffers struct {
+	stored []byte
+	block  []byte
+	before []byte // the block before, whose last row may still be in use
 }
 
 func (c *cursor) key() []byte {

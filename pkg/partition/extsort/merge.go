@@ -67,9 +67,11 @@ func (t *loserTree) less(i, j int) bool {
 
 // A Merge yields the rows of one region in order, each key once.
 //
+//	defer m.Close()
 //	for m.Next() { use m.Key(), m.Payload() }
 //	if err := m.Err(); err != nil { … }
 type Merge struct {
+	sorter  *Sorter
 	tree    *loserTree
 	policy  Policy
 	all     bool // rows of equal keys all pass: for intermediate merges
@@ -121,7 +123,7 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for _, r := range runs {
 		if sec := r.sections[region]; sec.rows > 0 {
-			cursors = append(cursors, cursor{run: r, table: table, region: region, order: &s.sorting, off: sec.off, left: sec.rows})
+			cursors = append(cursors, cursor{run: r, table: table, region: region, order: &s.sorting, off: sec.off, left: sec.rows, buffers: s.takeBuffers()})
 		}
 	}
 	if len(s.runs) == 0 {
@@ -131,12 +133,46 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 			}
 		}
 	}
+	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all}
 	for i := range cursors {
 		if err := cursors[i].next(); err != nil {
+			m.Close()
 			return nil, err
 		}
 	}
-	return &Merge{tree: newLoserTree(cursors), policy: policy, all: all}, nil
+	m.tree = newLoserTree(cursors)
+	return m, nil
+}
+
+// Close gives the buffers back for the next merge. The row shown last is not
+// valid any more.
+func (m *Merge) Close() {
+	for i := range m.tree.cursors {
+		if c := &m.tree.cursors[i]; c.run != nil {
+			m.sorter.giveBuffers(c.buffers)
+		}
+	}
+	m.tree.cursors = nil
+}
+
+// takeBuffers finds buffers of a merge that was closed: merging region after
+// region then makes no garbage, and memory stays at what one round needs.
+func (s *Sorter) takeBuffers() buffers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.spare)
+	if n == 0 {
+		return buffers{}
+	}
+	b := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	return b
+}
+
+func (s *Sorter) giveBuffers(b buffers) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spare = append(s.spare, b)
 }
 
 // Next moves to the next row; false at the end and on an error.
@@ -247,6 +283,7 @@ func (s *Sorter) mergeRuns(n int) error {
 			}
 			rows++
 		}
+		m.Close()
 		if m.Err() != nil {
 			return errors.Join(m.Err(), out.run.close())
 		}

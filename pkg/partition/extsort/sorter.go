@@ -75,6 +75,7 @@ type Sorter struct {
 	mu      sync.Mutex
 	writers []*Writer
 	runs    []*run
+	spare   []buffers // of merges that are closed
 	stats   Stats
 	done    bool
 }
