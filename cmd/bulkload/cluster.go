@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"os"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
 
 	"github.com/spf13/pflag"
 )
@@ -48,4 +50,19 @@ func (c *clusterFlags) open(g *globals) (*job.Env, error) {
 	set("zookeeper.znode.parent", c.znode, "--znode")
 	set("fs.defaultFS", c.hdfs, "--hdfs")
 	return &job.Env{Conf: conf, Log: g.logger()}, nil
+}
+
+// withCluster connects to HBase for the time of a call.
+func (c *clusterFlags) withCluster(ctx context.Context, g *globals, do func(*loader.Cluster) error) error {
+	env, err := c.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	cluster, err := env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	return do(cluster)
 }

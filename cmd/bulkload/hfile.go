@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -24,21 +23,28 @@ func newHFileCmd(g *globals) *cobra.Command {
 	return cmd
 }
 
-// openHFile finds and opens a file; the caller closes it.
-func openHFile(ctx context.Context, g *globals, c *clusterFlags, name string) (*hfile.Reader, io.Closer, error) {
-	env, err := c.open(g)
-	if err != nil {
-		return nil, nil, err
+// withHFile opens a file for a command and names it in its errors.
+func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name string, r *hfile.Reader) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		env, err := c.open(g)
+		if err != nil {
+			return err
+		}
+		defer env.Close()
+		fsys, p, err := env.Resolve(strings.TrimPrefix(args[0], "hfile://"))
+		if err != nil {
+			return err
+		}
+		r, f, err := job.OpenHFile(cmd.Context(), fsys, p)
+		if err == nil {
+			defer f.Close()
+			err = do(cmd, args[0], r)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		return nil
 	}
-	fsys, p, err := env.Resolve(strings.TrimPrefix(name, "hfile://"))
-	if err != nil {
-		return nil, nil, err
-	}
-	r, f, err := job.OpenHFile(ctx, fsys, p)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, f, nil
 }
 
 func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
@@ -46,18 +52,13 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Use:   "meta FILE",
 		Short: "Print what an HFile says of itself",
 		Args:  exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, f, err := openHFile(cmd.Context(), g, c, args[0])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			v, err := job.DescribeHFile(args[0], r)
+		RunE: withHFile(g, c, func(cmd *cobra.Command, name string, r *hfile.Reader) error {
+			v, err := job.DescribeHFile(name, r)
 			if err != nil {
 				return err
 			}
 			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printMeta(w, v) })
-		},
+		}),
 	}
 }
 
@@ -75,12 +76,7 @@ func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Use:   "cells FILE",
 		Short: "Print every cell: row, family, qualifier in base64, timestamp, type, value in base64, tags if any",
 		Args:  exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, f, err := openHFile(cmd.Context(), g, c, args[0])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
+		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error {
 			w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 			s := r.Scan()
 			var line []byte
@@ -91,10 +87,10 @@ func newHFileCellsCmd(g *globals, c *clusterFlags) *cobra.Command {
 				}
 			}
 			if err := s.Err(); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return err
 			}
 			return w.Flush()
-		},
+		}),
 	}
 }
 
@@ -103,16 +99,6 @@ func newHFileBlocksCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Use:   "blocks FILE",
 		Short: "Print every block, the trailer, the file info and the root index",
 		Args:  exactArgs("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, f, err := openHFile(cmd.Context(), g, c, args[0])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			if err := r.Dump(cmd.OutOrStdout()); err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			return nil
-		},
+		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error { return r.Dump(cmd.OutOrStdout()) }),
 	}
 }

@@ -104,22 +104,15 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, tab
 	if err != nil {
 		return usageError{err}
 	}
-	env, err := c.open(g)
-	if err != nil {
-		return err
-	}
-	defer env.Close()
-	cluster, err := env.Dial(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer cluster.Close()
 	created := true
-	if err := cluster.CreateTable(cmd.Context(), spec); err != nil {
-		if !o.ifMissing || !errors.Is(err, loader.ErrTableExists) {
+	err = c.withCluster(cmd.Context(), g, func(cluster *loader.Cluster) error { return cluster.CreateTable(cmd.Context(), spec) })
+	if errors.Is(err, loader.ErrTableExists) {
+		if !o.ifMissing {
 			return &job.Error{Kind: job.KindCheck, Err: err}
 		}
 		created = false
+	} else if err != nil {
+		return err
 	}
 	v := map[string]any{"table": spec.Name.String(), "created": created, "regions": len(spec.SplitKeys) + 1}
 	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
@@ -149,19 +142,16 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			env, err := c.open(g)
-			if err != nil {
+			var regions []loader.Region
+			err = c.withCluster(cmd.Context(), g, func(cluster *loader.Cluster) error {
+				regions, err = cluster.Regions(cmd.Context(), name)
 				return err
-			}
-			defer env.Close()
-			cluster, err := env.Dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer cluster.Close()
-			regions, err := cluster.Regions(cmd.Context(), name)
-			if err != nil {
+			})
+			if errors.Is(err, loader.ErrTableNotFound) {
 				return &job.Error{Kind: job.KindCheck, Err: err}
+			}
+			if err != nil {
+				return err
 			}
 			lines := make([]regionLine, len(regions))
 			for i, r := range regions {

@@ -87,7 +87,7 @@ func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
 	m := r.Meta()
 	first, last, err := r.Rows()
 	if err != nil {
-		return HFileMeta{}, fmt.Errorf("%s: %w", name, err)
+		return HFileMeta{}, err
 	}
 	v := HFileMeta{
 		File: name, Version: fmt.Sprintf("%d.%d", m.Major, m.Minor), Bytes: m.Bytes, Cells: m.Cells, Compression: m.Compression.String(),
