@@ -99,6 +99,6 @@ func newHFileBlocksCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Use:   "blocks FILE",
 		Short: "Print every block, the trailer, the file info and the root index",
 		Args:  exactArgs("FILE"),
-		RunE: withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error { return r.Dump(cmd.OutOrStdout()) }),
+		RunE:  withHFile(g, c, func(cmd *cobra.Command, _ string, r *hfile.Reader) error { return r.Dump(cmd.OutOrStdout()) }),
 	}
 }

@@ -116,6 +116,8 @@ func (b *blockReader) header(off int64) error {
 		return bad("%d bytes uncompressed, more than the %d that are allowed", raw, b.maxBlock)
 	case onData < headerSize || int64(onData) > headerSize+int64(onDisk):
 		return bad("%d bytes of data in %d on disk", onData, onDisk)
+	case int64(onData) > int64(b.maxBlock)+int64(b.maxBlock)/4+4096:
+		return bad("%d bytes of data, more than %d bytes can be packed into", onData, b.maxBlock)
 	case perSum <= 0:
 		return bad("%d bytes per checksum", perSum)
 	case blk.Prev < -1 || blk.Prev >= off:

@@ -2,6 +2,7 @@ package hfile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ type checker struct {
 	r      *Reader
 	res    *CheckResult
 	data   []placed
-	sample []Cell // uniform, distinct keys
+	sample []sampled // uniform, distinct keys
 	rnd    *rand.Rand
 }
 
@@ -159,9 +160,9 @@ func (c *checker) cells() {
 		info.add(&cur)
 		if order != 0 {
 			if distinct++; len(c.sample) < checkSample {
-				c.sample = append(c.sample, cloneCell(cell))
+				c.sample = append(c.sample, sampleOf(cell))
 			} else if i := c.rnd.IntN(distinct); i < checkSample {
-				c.sample[i] = cloneCell(cell)
+				c.sample[i] = sampleOf(cell)
 			}
 		}
 		prev, cur = cur, prev
@@ -175,7 +176,7 @@ func (c *checker) cells() {
 	if info.cells == 0 {
 		return
 	}
-	if !bytes.Equal(c.r.root.key(0), first) {
+	if c.r.root.len() == 0 || !bytes.Equal(c.r.root.key(0), first) {
 		c.failf("first key differs")
 	}
 	if !bytes.Equal(c.r.info[infoLastKey], prev.key) {
@@ -218,7 +219,7 @@ func (c *checker) lookups(probes int) {
 		c.res.Bloom, c.res.BloomKeys = c.r.bloom.kind.String(), c.r.bloom.keys
 	}
 	for i := range c.sample {
-		cell := &c.sample[i]
+		cell := &c.sample[i].key
 		ok, err := c.r.MayContain(cell.Row, cell.Qualifier)
 		if err != nil {
 			c.fail(err)
@@ -227,7 +228,7 @@ func (c *checker) lookups(probes int) {
 		if !ok {
 			c.failf("bloom false negative for row %q", cell.Row)
 		}
-		if err := c.seek(cell); err != nil {
+		if err := c.seek(&c.sample[i]); err != nil {
 			c.fail(err)
 			return
 		}
@@ -238,7 +239,7 @@ func (c *checker) lookups(probes int) {
 	}
 	positives := 0
 	for range probes {
-		base := &c.sample[c.rnd.IntN(len(c.sample))]
+		base := &c.sample[c.rnd.IntN(len(c.sample))].key
 		row := slices.Clone(base.Row[:min(len(base.Row), 30000)])
 		for range 12 {
 			row = append(row, byte(c.rnd.UintN(256)))
@@ -261,11 +262,11 @@ func (c *checker) lookups(probes int) {
 }
 
 // seek finds a sampled cell again from the start of its row.
-func (c *checker) seek(want *Cell) error {
-	s := c.r.SeekRow(want.Row)
+func (c *checker) seek(want *sampled) error {
+	s := c.r.SeekRow(want.key.Row)
 	for s.Next() {
-		order := Compare(s.Cell(), want)
-		if order == 0 && bytes.Equal(s.Cell().Value, want.Value) {
+		order := Compare(s.Cell(), &want.key)
+		if order == 0 && sha256.Sum256(s.Cell().Value) == want.value {
 			return nil
 		}
 		if order > 0 {
@@ -273,12 +274,20 @@ func (c *checker) seek(want *Cell) error {
 		}
 	}
 	if s.Err() == nil {
-		c.failf("seek to row %q does not find its cell", want.Row)
+		c.failf("seek to row %q does not find its cell", want.key.Row)
 	}
 	return s.Err()
 }
 
-func cloneCell(c *Cell) Cell {
-	return Cell{Row: bytes.Clone(c.Row), Family: bytes.Clone(c.Family), Qualifier: bytes.Clone(c.Qualifier), Timestamp: c.Timestamp,
-		Type: c.Type, Value: bytes.Clone(c.Value), Tags: bytes.Clone(c.Tags)}
+// sampled is a cell to be found again. Values may be large, so only a hash is kept.
+type sampled struct {
+	key   Cell // without value and tags
+	value [sha256.Size]byte
+}
+
+func sampleOf(c *Cell) sampled {
+	return sampled{
+		key:   Cell{Row: bytes.Clone(c.Row), Family: bytes.Clone(c.Family), Qualifier: bytes.Clone(c.Qualifier), Timestamp: c.Timestamp, Type: c.Type},
+		value: sha256.Sum256(c.Value),
+	}
 }

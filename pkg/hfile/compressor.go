@@ -23,7 +23,7 @@ const streamBuffer = 262144
 const (
 	snappyPiece = streamBuffer - (streamBuffer/6 + 32)
 	lz4Piece    = streamBuffer - (streamBuffer/255 + 16)
-	zstdPiece   = streamBuffer - (streamBuffer/6 + 32)
+	zstdPiece   = streamBuffer - streamBuffer/256
 )
 
 // compressor appends whole blocks in the framing of Hadoop's codec streams.

@@ -137,6 +137,11 @@ func (w *Writer) fileInfo() []byte {
 			entries = append(entries, infoEntry{infoBloomParam, i32(w.o.BloomPrefix)})
 		}
 	}
+	return infoPayload(entries...)
+}
+
+// infoPayload is the payload of a file info of the given pairs, which it sorts.
+func infoPayload(entries ...infoEntry) []byte {
 	slices.SortFunc(entries, func(a, b infoEntry) int { return strings.Compare(a.key, b.key) })
 	var body []byte
 	for _, e := range entries {

@@ -140,6 +140,8 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 		return fmt.Errorf("%w: %d index levels", ErrCorrupt, t.levels)
 	case t.cells < 0 || t.dataIndexEntries < 0 || int64(t.dataIndexEntries) > size/minRootEntry:
 		return fmt.Errorf("%w: %d cells and %d root index entries in %d bytes", ErrCorrupt, t.cells, t.dataIndexEntries, size)
+	case t.cells > 0 && t.dataIndexEntries == 0:
+		return fmt.Errorf("%w: %d cells and no root index entry", ErrCorrupt, t.cells)
 	case t.cells > 0 && (t.firstData < 0 || t.lastData < t.firstData || t.lastData >= t.loadOnOpen):
 		return fmt.Errorf("%w: data blocks from %d to %d, before %d", ErrCorrupt, t.firstData, t.lastData, t.loadOnOpen)
 	}
@@ -206,6 +208,10 @@ func (x *indexEntries) readRoot(d *decbuf, n int) error {
 	return nil
 }
 
+// maxInfoEntries bounds what a file info makes of memory: an entry in it takes
+// a few bytes, one in a map a hundred. HBase writes some twenty.
+const maxInfoEntries = 10_000
+
 // parseFileInfo gives the pairs and the order of their keys.
 func parseFileInfo(b []byte) (map[string][]byte, []string, error) {
 	d := &decbuf{b: b}
@@ -220,20 +226,25 @@ func parseFileInfo(b []byte) (map[string][]byte, []string, error) {
 	var order []string
 	var inner error
 	err := protoFields(body, func(_ int, _ uint64, pair []byte) {
+		if inner != nil {
+			return
+		}
 		var key string
 		var value []byte
-		err := protoFields(pair, func(number int, _ uint64, b []byte) {
+		inner = protoFields(pair, func(number int, _ uint64, b []byte) {
 			if number == 1 {
 				key = string(b)
 			} else {
 				value = b
 			}
 		})
-		inner = errors.Join(inner, err)
 		if _, ok := info[key]; !ok {
 			order = append(order, key)
 		}
 		info[key] = bytes.Clone(value)
+		if inner == nil && len(order) > maxInfoEntries {
+			inner = fmt.Errorf("%w: more than %d entries", ErrCorrupt, maxInfoEntries)
+		}
 	})
 	return info, order, errors.Join(err, inner)
 }
