@@ -7,7 +7,11 @@ BULKLOAD := build/bulkload
 CLUSTER  := build/cluster-tool
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build demo demo-local demo-stop test test-short check fmt fuzz bench-go cluster-up cluster-down clean
+CASES ?= build,run
+PEERS ?= importtsv
+BENCHFLAGS ?=
+
+.PHONY: help build demo demo-local demo-stop test test-short check fmt fuzz bench bench-go cluster-up cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +51,11 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
 	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | cut -c6-); do \
 	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$f")"; \
 	  done; done
+
+bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark
+	@mkdir -p build/bench
+	@go build -o build/bench/bench ./internal/bench/cmd/bench
+	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
 
 bench-go: ## the Go benchmarks of every stage
 	go test -short -run '^$$' -bench . ./pkg/...

@@ -1,0 +1,172 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"bulkload/pkg/keygen"
+)
+
+// Form is how rows are written; it is also the ending of the file's name.
+type Form string
+
+// The forms.
+const (
+	Dump    Form = "dump"    // 0x01 between columns, 0x10 after each record, no header
+	CSV     Form = "csv"     // RFC 4180 with a header; quotes where they are needed
+	Parquet Form = "parquet" // string columns, dictionaries, snappy pages, row groups of 100,000
+	TSV     Form = "tsv"     // the row key first, tabs between; what ImportTsv reads. Always flat
+)
+
+// Forms are all forms.
+func Forms() []Form { return []Form{Dump, CSV, Parquet, TSV} }
+
+// sink takes rows in one form.
+type sink interface {
+	add(fields [][]byte) error
+	close() error
+}
+
+// ctxEvery is after how many rows Write looks whether it is still wanted.
+const ctxEvery = 8192
+
+// Write writes the rows of a spec to w.
+func Write(ctx context.Context, w io.Writer, s Spec, f Form) error {
+	s = s.withDefaults()
+	if f == TSV {
+		s.Flat = true
+	}
+	g, err := NewGenerator(s)
+	if err != nil {
+		return err
+	}
+	to, err := newSink(w, s, f)
+	if err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		if n%ctxEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		fields, ok := g.Next()
+		if !ok {
+			break
+		}
+		if err := to.add(fields); err != nil {
+			return err
+		}
+	}
+	return to.close()
+}
+
+func newSink(w io.Writer, s Spec, f Form) (sink, error) {
+	const buffer = 1 << 20
+	columns := s.Table.Columns()
+	switch f {
+	case Dump:
+		return &dumpSink{bufio.NewWriterSize(w, buffer)}, nil
+	case CSV:
+		c := &csvSink{bufio.NewWriterSize(w, buffer)}
+		header := make([][]byte, len(columns))
+		for i, name := range columns {
+			header[i] = []byte(name)
+		}
+		return c, c.add(header)
+	case Parquet:
+		return newParquetSink(w, columns)
+	case TSV:
+		return newTSVSink(bufio.NewWriterSize(w, buffer), s, columns)
+	}
+	return nil, fmt.Errorf("form %q is none of %v", f, Forms())
+}
+
+type dumpSink struct{ w *bufio.Writer }
+
+func (d *dumpSink) add(fields [][]byte) error {
+	for i, v := range fields {
+		if i > 0 {
+			d.w.WriteByte(0x01)
+		}
+		d.w.Write(v)
+	}
+	return d.w.WriteByte(0x10) // a bufio.Writer keeps the first error
+}
+
+func (d *dumpSink) close() error { return d.w.Flush() }
+
+type csvSink struct{ w *bufio.Writer }
+
+func (c *csvSink) add(fields [][]byte) error {
+	for i, v := range fields {
+		if i > 0 {
+			c.w.WriteByte(',')
+		}
+		if !bytes.ContainsAny(v, ",\"\r\n") {
+			c.w.Write(v)
+			continue
+		}
+		c.w.WriteByte('"')
+		for rest := v; ; {
+			n := bytes.IndexByte(rest, '"')
+			if n < 0 {
+				c.w.Write(rest)
+				break
+			}
+			c.w.Write(rest[:n+1])
+			c.w.WriteByte('"')
+			rest = rest[n+1:]
+		}
+		c.w.WriteByte('"')
+	}
+	return c.w.WriteByte('\n')
+}
+
+func (c *csvSink) close() error { return c.w.Flush() }
+
+type tsvSink struct {
+	w   *bufio.Writer
+	key *keygen.Program
+	at  []int // field of each of the key's columns
+	in  [][]byte
+	buf []byte
+}
+
+func newTSVSink(w *bufio.Writer, s Spec, columns []string) (*tsvSink, error) {
+	expr, err := keygen.Parse(s.Table.Key())
+	if err != nil {
+		return nil, err
+	}
+	p, err := keygen.Compile(expr, keygen.Options{Regions: s.Regions})
+	if err != nil {
+		return nil, err
+	}
+	t := &tsvSink{w: w, key: p, in: make([][]byte, len(p.Columns()))}
+	for _, name := range p.Columns() {
+		for i, column := range columns {
+			if column == name {
+				t.at = append(t.at, i)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (t *tsvSink) add(fields [][]byte) (err error) {
+	for i, at := range t.at {
+		t.in[i] = fields[at]
+	}
+	if t.buf, err = t.key.Append(t.buf[:0], t.in); err != nil {
+		return err
+	}
+	t.w.Write(t.buf)
+	for _, v := range fields {
+		t.w.WriteByte('\t')
+		t.w.Write(v)
+	}
+	return t.w.WriteByte('\n')
+}
+
+func (t *tsvSink) close() error { return t.w.Flush() }

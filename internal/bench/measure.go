@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Case is a comparison: tools that do the same work.
+type Case struct {
+	Name  string // as it is selected
+	Title string
+	// Reference names the tool that the others are compared with. Default: none, and no ratios.
+	Reference string
+	// PerRow compares what a row takes, for tools that have different numbers of rows. Memory is compared as it is.
+	PerRow bool
+	// Rounds is how often each tool is measured. Default 1.
+	Rounds int
+	Tools  []Tool
+	Notes  []string
+
+	after func() []string // further notes, once all is measured
+}
+
+// Tool is one way to do a case's work.
+type Tool struct {
+	Name string
+	Rows int64
+	// Cold leaves out the round that warms up, for work so long that its start does not count.
+	Cold bool
+	// Run does the work once; round 0 is the one that warms up. Only what it returns counts, so it may prepare and clear
+	// up as it likes.
+	Run func(ctx context.Context, round int) (Sample, error)
+}
+
+// Sample is one run of a tool.
+type Sample struct {
+	Usage
+	// Detail is what the tool tells of itself, by name with unit, such as "write s".
+	Detail map[string]float64 `json:"detail,omitempty"`
+}
+
+// Measure runs the tools of a case in turn. The order within a round turns around from round to round, so that nobody always
+// follows the same one.
+func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) {
+	runs := make([][]Sample, len(c.Tools))
+	started := time.Now()
+	for round := range max(c.Rounds, 1) + 1 {
+		for n := range c.Tools {
+			i := n
+			if round%2 == 0 {
+				i = len(c.Tools) - 1 - n
+			}
+			t := c.Tools[i]
+			if round == 0 && t.Cold {
+				continue
+			}
+			s, err := t.Run(ctx, round)
+			if err != nil {
+				return CaseReport{}, fmt.Errorf("case %s, %s, round %d: %w", c.Name, t.Name, round, err)
+			}
+			log.Info("measured", "case", c.Name, "tool", t.Name, "round", round, "wall", s.Wall.Round(time.Millisecond),
+				"cpu", s.CPU().Round(time.Millisecond), "peak", mib(float64(s.PeakRSS))+" MiB")
+			if round > 0 {
+				runs[i] = append(runs[i], s)
+			}
+		}
+	}
+	if c.after != nil {
+		c.Notes = append(c.Notes, c.after()...)
+	}
+	r := newCaseReport(c, runs)
+	r.Took = time.Since(started)
+	return r, nil
+}
