@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +24,9 @@ type hfileWriteOptions struct {
 	blockSize, bloomPrefix                       int
 	indexBlock, indexEntries, bloomBlock         int
 	ratio                                        float64
+	zstdBlocks                                   bool
 	now                                          int64
+	settings                                     []string
 }
 
 func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
@@ -44,21 +49,12 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			f, err := fsys.Create(cmd.Context(), p, hdfsio.CreateOptions{})
-			if err != nil {
-				return &job.Error{Kind: job.KindHDFS, Err: err}
-			}
-			if err := writeCells(f, cmd.InOrStdin(), opts); err != nil {
-				return errors.Join(err, f.Abort())
-			}
-			if err := f.Finish(); err != nil {
-				return &job.Error{Kind: job.KindHDFS, Err: err}
-			}
-			return nil
+			return o.write(cmd.Context(), fsys, p, cmd.InOrStdin(), opts)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.compression, "compression", "NONE", "NONE, SNAPPY, GZ, …")
+	f.StringVar(&o.compression, "compression", "NONE", "NONE, SNAPPY, GZ, LZ4, ZSTD")
+	f.BoolVar(&o.zstdBlocks, "zstd-blocks", false, "ZSTD as HBase's own codec modules read it, a block stream, not Hadoop's plain frames")
 	f.StringVar(&o.encoding, "encoding", "NONE", "NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&o.bloom, "bloom", "NONE", "NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH")
 	f.IntVar(&o.bloomPrefix, "bloom-prefix", 0, "bytes of the row for ROWPREFIX_FIXED_LENGTH")
@@ -68,9 +64,43 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 	f.IntVar(&o.indexEntries, "index-min-entries", 0, "hfile.index.block.min.entries (default 16)")
 	f.IntVar(&o.bloomBlock, "bloom-block-size", 0, "io.storefile.bloom.block.size (default 131072)")
 	f.Float64Var(&o.ratio, "encoded-ratio", 0, "hbase.writer.unified.encoded.blocksize.ratio")
+	f.StringArrayVarP(&o.settings, "define", "D", nil, "KEY=VALUE: one of these settings by HBase's name for it, or "+strings.Join(otherSettings, ", "))
 	f.Int64Var(&o.now, "now", 0, "milliseconds for the file's clocks and for cells of timestamp LATEST (default: now)")
 	f.StringVar(&o.task, "task", "", "BULKLOAD_SOURCE_TASK")
 	return cmd
+}
+
+// write makes the file; one that is there already is replaced when the new one is whole.
+func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name string, in io.Reader, opts hfile.Options) error {
+	hdfs := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return &job.Error{Kind: job.KindHDFS, Err: err}
+	}
+	target := name
+	info, err := fsys.Stat(ctx, name)
+	replace := err == nil && info.Mode().IsRegular()
+	if replace {
+		target += ".new"
+		if err := fsys.Remove(ctx, target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return hdfs(err)
+		}
+	}
+	f, err := fsys.Create(ctx, target, hdfsio.CreateOptions{})
+	if err != nil {
+		return hdfs(err)
+	}
+	if err := writeCells(f, in, opts); err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := f.Finish(); err != nil || !replace {
+		return hdfs(err)
+	}
+	if err := fsys.Remove(ctx, name); err != nil {
+		return hdfs(err)
+	}
+	return hdfs(fsys.Rename(ctx, target, name))
 }
 
 func (o *hfileWriteOptions) options() (hfile.Options, error) {
@@ -87,7 +117,55 @@ func (o *hfileWriteOptions) options() (hfile.Options, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return h, err
 	}
+	if o.zstdBlocks {
+		h.Zstd = hfile.ZstdBlocks
+	}
+	for _, s := range o.settings {
+		if err := define(&h, s); err != nil {
+			return h, err
+		}
+	}
 	return h, h.Validate()
+}
+
+// otherSettings are those that have no flag of their own.
+var otherSettings = []string{"hbase.hstore.bytes.per.checksum", "io.storefile.bloom.error.rate", "hbase.mapreduce.hfileoutputformat.compaction.exclude"}
+
+// define applies a setting under the name that HBase's configuration has for it.
+func define(h *hfile.Options, setting string) error {
+	key, v, ok := strings.Cut(setting, "=")
+	if !ok {
+		return fmt.Errorf("-D %s: not KEY=VALUE", setting)
+	}
+	var err error
+	switch key {
+	case "hfile.index.block.max.size":
+		h.IndexBlockSize, err = strconv.Atoi(v)
+	case "hfile.index.block.min.entries":
+		h.IndexMinEntries, err = strconv.Atoi(v)
+	case "io.storefile.bloom.block.size":
+		h.BloomBlockSize, err = strconv.Atoi(v)
+	case "io.storefile.bloom.error.rate":
+		var rate float64
+		rate, err = strconv.ParseFloat(v, 32)
+		h.BloomErrorRate = float32(rate)
+	case "RowPrefixBloomFilter.prefix_length":
+		h.BloomPrefix, err = strconv.Atoi(v)
+	case "hbase.hstore.checksum.algorithm":
+		h.Checksum, err = hfile.ParseChecksumType(v)
+	case "hbase.hstore.bytes.per.checksum":
+		h.BytesPerChecksum, err = strconv.Atoi(v)
+	case "hbase.writer.unified.encoded.blocksize.ratio":
+		h.EncodedRatio, err = strconv.ParseFloat(v, 64)
+	case "hbase.mapreduce.hfileoutputformat.compaction.exclude":
+		h.ExcludeFromMinorCompaction, err = strconv.ParseBool(v)
+	default:
+		return fmt.Errorf("-D %s: no setting of an HFile", key)
+	}
+	if err != nil {
+		return fmt.Errorf("-D %s: %w", setting, err)
+	}
+	return nil
 }
 
 func writeCells(out io.Writer, in io.Reader, o hfile.Options) error {

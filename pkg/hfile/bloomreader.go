@@ -12,6 +12,7 @@ type bloomReader struct {
 	kind    BloomType
 	prefix  int
 	hashes  int
+	murmur  bool // HBase's default hash; of another type the filter is not asked
 	keys    int64
 	entries indexEntries
 	key     []byte
@@ -35,9 +36,7 @@ func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
 	}
 	d.i64()
 	f.hashes = d.i32()
-	if hash := d.i32(); hash != hashMurmur {
-		return nil, fmt.Errorf("bloom hash type %d: %w", hash, ErrUnsupported)
-	}
+	f.murmur = d.i32() == hashMurmur
 	f.keys = d.i64()
 	d.i64()
 	chunks := d.i32()
@@ -53,10 +52,10 @@ func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
 
 // MayContain asks the file's Bloom filter for a row or, if it holds columns,
 // for a row's column. False means that the file surely lacks it; without a
-// filter the answer is true.
+// filter, or with one of another hash than Murmur, the answer is true.
 func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	f := r.bloom
-	if f == nil || f.kind == BloomNone {
+	if f == nil || f.kind == BloomNone || !f.murmur {
 		return true, nil
 	}
 	key := row

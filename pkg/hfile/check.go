@@ -203,12 +203,36 @@ func (c *checker) compareInfo(s *fileStats) {
 		{infoEarliestPut, i64(s.earliestPut), false}, {infoTimeRange, append(i64(s.minTime), i64(s.maxTime)...), false},
 	} {
 		got, ok := c.r.info[e.key]
+		if e.key == infoTimeRange {
+			got = plainTimeRange(got)
+		}
 		if !ok && e.needed {
 			c.failf("%s is missing", e.key)
 		} else if ok && !bytes.Equal(got, e.want) {
 			c.failf("%s is %x, cells say %x", e.key, got, e.want)
 		}
 	}
+}
+
+// plainTimeRange is the first and the last time as two i64, from any form that
+// a version writes: 1.4 has zeros behind them, and a protobuf is read too
+// (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are given back.
+func plainTimeRange(v []byte) []byte {
+	if len(v) != 16 && bytes.HasPrefix(v, []byte("PBUF")) {
+		dst := make([]byte, 16)
+		err := protoFields(v[4:], func(number int, v uint64, _ []byte) {
+			if number == 1 || number == 2 {
+				binary.BigEndian.PutUint64(dst[8*(number-1):], v)
+			}
+		})
+		if err == nil {
+			return dst
+		}
+	}
+	if len(v) == 32 && len(bytes.Trim(v[16:], "\x00")) == 0 {
+		return v[:16]
+	}
+	return v
 }
 
 // lookups seeks to sampled rows and asks the Bloom filter for them and for
@@ -234,7 +258,7 @@ func (c *checker) lookups(probes int) {
 		}
 		c.res.Seeks++
 	}
-	if c.r.bloom == nil || len(c.sample) == 0 || probes == 0 {
+	if c.r.bloom == nil || !c.r.bloom.murmur || len(c.sample) == 0 || probes == 0 {
 		return
 	}
 	positives := 0

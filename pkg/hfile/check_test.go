@@ -28,3 +28,17 @@ func TestCheckGolden(t *testing.T) {
 		t.Errorf("a wrong count is not found: %+v", res)
 	}
 }
+
+func TestPlainTimeRange(t *testing.T) {
+	raw := []byte{0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 1, 0}
+	for _, v := range [][]byte{raw, append(bytes.Clone(raw), make([]byte, 16)...), []byte("PBUF\x08\x05\x10\x80\x02")} {
+		if got := plainTimeRange(v); !bytes.Equal(got, raw) {
+			t.Errorf("%x gives %x", v, got)
+		}
+	}
+	for _, v := range [][]byte{nil, []byte("PBUF\x0b"), raw[:15], append(bytes.Clone(raw), raw...)} {
+		if got := plainTimeRange(v); !bytes.Equal(got, v) {
+			t.Errorf("%x gives %x", v, got)
+		}
+	}
+}

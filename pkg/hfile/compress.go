@@ -77,7 +77,7 @@ const (
 	// ZstdPlain is one frame and nothing else: Hadoop's own ZStandardCodec,
 	// HBase's default.
 	ZstdPlain ZstdFraming = iota
-	// ZstdBlocks is Hadoop's block stream with a frame in each piece: HBase's
-	// modules hbase-compression-zstd and hbase-compression-aircompressor.
+	// ZstdBlocks is Hadoop's block stream with a frame in each piece: the codec
+	// of HBase's module hbase-compression-zstd.
 	ZstdBlocks
 )

@@ -43,7 +43,7 @@ func goldenCases(t testing.TB) []goldenCase {
 // oracleOptions understands the options of the oracle's write command.
 func oracleOptions(t testing.TB, words []string) Options {
 	t.Helper()
-	o := Options{CreateTime: goldenNow, BulkloadTime: goldenNow}
+	o := Options{CreateTime: goldenNow, BulkloadTime: goldenNow, Zstd: ZstdBlocks}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -71,6 +71,12 @@ func oracleOptions(t testing.TB, words []string) Options {
 				o.IndexBlockSize, err = strconv.Atoi(v)
 			case "hfile.index.block.min.entries":
 				o.IndexMinEntries, err = strconv.Atoi(v)
+			case "RowPrefixBloomFilter.prefix_length":
+				o.BloomPrefix, err = strconv.Atoi(v)
+			case "hbase.hstore.checksum.algorithm":
+				o.Checksum, err = ParseChecksumType(v)
+			case "hbase.hstore.bytes.per.checksum":
+				o.BytesPerChecksum, err = strconv.Atoi(v)
 			case "hbase.writer.unified.encoded.blocksize.ratio":
 				o.EncodedRatio, err = strconv.ParseFloat(v, 64)
 			default:

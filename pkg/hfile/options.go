@@ -139,6 +139,9 @@ func (o Options) Validate() error {
 	if int(o.Compression) >= len(codecs) {
 		bad("unknown compression %d", o.Compression)
 	}
+	if o.Zstd > ZstdBlocks {
+		bad("unknown zstd framing %d", o.Zstd)
+	}
 	if int(o.Encoding) >= len(encodingNames) {
 		bad("unknown data block encoding %d", o.Encoding)
 	}

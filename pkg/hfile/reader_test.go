@@ -129,9 +129,21 @@ func TestRoundTrip(t *testing.T) {
 		if !s.Next() || Compare(s.Cell(), &cells[at]) != 0 {
 			t.Fatalf("seek to %q: %v", row, s.Err())
 		}
-		for _, c := range cells {
+		for i, c := range cells {
 			if ok, err := r.MayContain(c.Row, c.Qualifier); err != nil || !ok {
 				t.Fatalf("bloom filter misses %q: %v", c.Row, err)
+			}
+			for i > 0 && bytes.Equal(cells[i-1].Row, c.Row) && bytes.Equal(cells[i-1].Qualifier, c.Qualifier) {
+				i--
+			}
+			got, ok, err := r.Get(c.Row, c.Qualifier)
+			if err != nil || !ok || Compare(got, &cells[i]) != 0 || !bytes.Equal(got.Value, cells[i].Value) {
+				t.Fatalf("get %q:%q: %v, %v", c.Row, c.Qualifier, ok, err)
+			}
+			absent := append(bytes.Clone(c.Qualifier), 0)
+			has := slices.ContainsFunc(cells, func(x Cell) bool { return bytes.Equal(x.Row, c.Row) && bytes.Equal(x.Qualifier, absent) })
+			if _, ok, err := r.Get(c.Row, absent); err != nil || ok != has {
+				t.Fatalf("get %q:%q: %v, %v", c.Row, absent, ok, err)
 			}
 		}
 	})

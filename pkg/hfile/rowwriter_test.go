@@ -38,6 +38,7 @@ func TestRowsEqualCells(t *testing.T) {
 			BlockSize:      rapid.SampledFrom([]int{1, 100, 700, 4096, 0}).Draw(t, "block size"),
 			IndexBlockSize: rapid.SampledFrom([]int{128, 0}).Draw(t, "index block size"),
 			BloomBlockSize: rapid.SampledFrom([]int{256, 0}).Draw(t, "bloom block size"),
+			EncodedRatio:   rapid.SampledFrom([]float64{0, 0, 0.3, 1}).Draw(t, "encoded ratio"),
 		}
 		s := Schema{Qualifiers: quals, Timestamp: rapid.Int64Range(0, 1<<62).Draw(t, "timestamp")}
 

@@ -98,14 +98,19 @@ func (s *Scanner) Err() error { return s.err }
 // SeekRow gives a scanner whose first cell is the first one with a row not
 // before the given row. It reads one block of each index level.
 func (r *Reader) SeekRow(row []byte) *Scanner {
+	var want flat
+	want.setKey(row, nil, nil, LatestTimestamp, typeMaximum)
+	return r.seek(&want)
+}
+
+// seek gives a scanner whose first cell is the first one not before the key.
+func (r *Reader) seek(want *flat) *Scanner {
 	s := r.Scan()
 	s.partial = true
 	if r.root.len() == 0 {
 		return s
 	}
-	want := flat{}
-	want.setKey(row, nil, nil, LatestTimestamp, typeMaximum)
-	place, err := r.root.find(&want)
+	place, err := r.root.find(want)
 	for level := 1; err == nil && level < r.trailer.levels; level++ {
 		var blk *Block
 		if blk, err = r.blocks.read(place.offset); err != nil {
@@ -120,7 +125,7 @@ func (r *Reader) SeekRow(row []byte) *Scanner {
 			err = fmt.Errorf("index block at offset %d: %w", blk.Offset, err)
 			break
 		}
-		place, err = x.find(&want)
+		place, err = x.find(want)
 	}
 	if err != nil {
 		s.err = err
@@ -128,12 +133,33 @@ func (r *Reader) SeekRow(row []byte) *Scanner {
 	}
 	s.next = place.offset
 	for s.Next() {
-		if bytes.Compare(s.cell.Row, row) >= 0 {
+		if compareFlat(&s.dec.cur, want) >= 0 {
 			s.pending = true
 			break
 		}
 	}
 	return s
+}
+
+// Get finds the first cell of a column of a row, which is its newest; false if
+// there is none. It asks the Bloom filter first. The cell may be a delete
+// marker of the column; markers of the family stand at the row's start under
+// the empty qualifier. Its slices are valid until the Reader is used again.
+func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
+	if maybe, err := r.MayContain(row, qualifier); err != nil || !maybe {
+		return nil, false, err
+	}
+	family, err := r.Family()
+	if err != nil || len(row) > MaxRowLen {
+		return nil, false, err
+	}
+	var want flat
+	want.setKey(row, family, qualifier, LatestTimestamp, typeMaximum)
+	s := r.seek(&want)
+	if !s.Next() || !bytes.Equal(s.cell.Row, row) || !bytes.Equal(s.cell.Qualifier, qualifier) {
+		return nil, false, s.err
+	}
+	return &s.cell, true, nil
 }
 
 // find is the last entry whose key is not above want, or the first entry.
