@@ -40,7 +40,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
-	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ")
+	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
 	f.StringVar(&s.spec.Encoding, "encoding", "", "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&s.spec.Bloom, "bloom", "", "overrides the family's: NONE, ROW, ROWCOL")
 	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")

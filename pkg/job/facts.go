@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -35,7 +36,7 @@ type Facts struct {
 }
 
 // tableFacts asks the cluster, and refuses a table that cannot be loaded.
-func tableFacts(ctx context.Context, c *loader.Cluster, table, family string) (*Facts, error) {
+func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table, family string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
 		return nil, fail(KindConfig, err)
@@ -64,6 +65,7 @@ func tableFacts(ctx context.Context, c *loader.Cluster, table, family string) (*
 	if f.Family, err = familySettings(cf); err != nil {
 		return nil, failf(KindCheck, "family %s of table %s: %w", family, name, err)
 	}
+	f.Family.Zstd = zstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
 		return nil, fail(KindCheck, err)
@@ -72,6 +74,15 @@ func tableFacts(ctx context.Context, c *loader.Cluster, table, family string) (*
 		f.Splits = append(f.Splits, r.Start)
 	}
 	return f, nil
+}
+
+// zstdFraming is that of the codec class which hbase-site.xml names: HBase's
+// own modules and Hadoop's codec write ZSTD in ways that the other cannot read.
+func zstdFraming(class string) hfile.ZstdFraming {
+	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {
+		return hfile.ZstdBlocks
+	}
+	return hfile.ZstdPlain
 }
 
 // familySettings translates a descriptor; what this program cannot write is

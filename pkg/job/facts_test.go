@@ -26,3 +26,14 @@ func TestFamilySettings(t *testing.T) {
 		}
 	}
 }
+
+func TestZstdFraming(t *testing.T) {
+	for class, want := range map[string]hfile.ZstdFraming{
+		"": hfile.ZstdPlain, "org.apache.hadoop.io.compress.ZStandardCodec": hfile.ZstdPlain,
+		"org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec": hfile.ZstdBlocks, "org.apache.hadoop.hbase.io.compress.aircompressor.ZstdCodec": hfile.ZstdBlocks,
+	} {
+		if got := zstdFraming(class); got != want {
+			t.Errorf("%q: framing %d, want %d", class, got, want)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		return nil, err
 	}
 	defer c.Close()
-	facts, err := loadFacts(ctx, c, table, files)
+	facts, err := loadFacts(ctx, env, c, table, files)
 	if err != nil {
 		return nil, err
 	}
@@ -131,12 +131,12 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 }
 
 // loadFacts checks the table for every family that the files have.
-func loadFacts(ctx context.Context, c *loader.Cluster, table string, files []File) (facts *Facts, err error) {
+func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []File) (facts *Facts, err error) {
 	for i, f := range files {
 		if i > 0 && files[i-1].Family == f.Family {
 			continue
 		}
-		if facts, err = tableFacts(ctx, c, table, f.Family); err != nil {
+		if facts, err = tableFacts(ctx, env, c, table, f.Family); err != nil {
 			return nil, err
 		}
 	}

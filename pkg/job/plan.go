@@ -34,6 +34,7 @@ type Family struct {
 	Name        string
 	Compression hfile.Compression
 	Encoding    hfile.Encoding
+	Zstd        hfile.ZstdFraming // for compression ZSTD: what the servers' codec reads
 	Bloom       hfile.BloomType
 	BloomPrefix int
 	BlockSize   int // bytes, 0 for HBase's default
@@ -122,6 +123,7 @@ func (p *Plan) hfileOptions() hfile.Options {
 	return hfile.Options{
 		Family:      []byte(p.Family.Name),
 		Compression: p.Family.Compression,
+		Zstd:        p.Family.Zstd,
 		Encoding:    p.Family.Encoding,
 		Bloom:       p.Family.Bloom,
 		BloomPrefix: p.Family.BloomPrefix,

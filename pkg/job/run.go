@@ -60,7 +60,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (*Result, error) {
 		return nil, err
 	}
 	defer c.Close()
-	facts, err := tableFacts(ctx, c, table, s.Family)
+	facts, err := tableFacts(ctx, env, c, table, s.Family)
 	if err != nil {
 		return nil, err
 	}

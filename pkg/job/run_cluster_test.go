@@ -316,7 +316,7 @@ func TestVerifyFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	facts, err := tableFacts(t.Context(), c, name, "f")
+	facts, err := tableFacts(t.Context(), env, c, name, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
