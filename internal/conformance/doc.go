@@ -11,6 +11,7 @@
 //
 //	BULKLOAD_CONFORMANCE_SEED   seed of the random cases, printed by every run
 //	BULKLOAD_CONFORMANCE_CASES  how many (default 500)
+//	BULKLOAD_CONFORMANCE_FIRST  the first of them (default 0): a failing case alone
 //	BULKLOAD_CONFORMANCE_CELLS  run TestLarge with that many cells a file
 //	BULKLOAD_CONFORMANCE_DIR    where failing cases are kept (default: the test's artifacts)
 //	BULKLOAD_COMPAT             "1" runs TestVersions: HBase 1.4, 2.4, 2.5 and 3.0
