@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
 
@@ -66,7 +65,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	family, err := spec.ApplyTo(job.Family{Name: spec.FamilyName(), Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow})
+	family, err := spec.ApplyTo(job.DefaultFamily(spec.FamilyName()))
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 	argv := []string{program, "build", "--quiet", "--output=json", "--job=" + l.jobFile(b.spec.Table), "--input=" + input,
 		"--format=" + string(b.form), "--out=" + out, "--splits=" + splits(b.spec.Regions), "--empty=store",
 		"--timestamp=1500000000000", "--memory=" + b.memory, "--spill-dir=" + spill}
-	return Tool{Name: b.name, Rows: b.spec.Rows, Cold: b.cold, Run: func(ctx context.Context, _ int) (Sample, error) {
+	return Tool{Name: b.name, Rows: b.spec.Rows, Cold: b.cold, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		if err := errors.Join(os.RemoveAll(out), os.MkdirAll(spill, 0o755)); err != nil {
 			return Sample{}, err
 		}
@@ -90,7 +90,7 @@ func (l *Lab) floorTool(ctx context.Context, s data.Spec) (Tool, error) {
 		return Tool{}, err
 	}
 	out := l.path("out-floor")
-	return Tool{Name: "floor", Rows: s.Rows, Run: func(ctx context.Context, _ int) (Sample, error) {
+	return Tool{Name: "floor", Rows: s.Rows, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		if err := errors.Join(os.RemoveAll(out), os.MkdirAll(out, 0o755)); err != nil {
 			return Sample{}, err
 		}

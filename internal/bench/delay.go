@@ -56,7 +56,7 @@ func (l *Lab) delayCase(ctx context.Context) (c Case, err error) {
 		out := fsName + workDir + "/delay"
 		argv := []string{program, "build", "--quiet", "--output=json", "--job=" + l.jobFile(data.Check), "--input=" + input,
 			"--format=dump", "--out=" + out, "--splits=" + splits(10), "--empty=store", "--timestamp=1500000000000", "--memory=" + l.Memory}
-		return Tool{Name: name, Rows: l.Rows, Run: func(ctx context.Context, _ int) (Sample, error) {
+		return Tool{Name: name, Rows: l.Rows, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 			if err := l.removeRemote(ctx, cluster, workDir+"/delay"); err != nil {
 				return Sample{}, err
 			}

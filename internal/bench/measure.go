@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -29,6 +30,8 @@ type Tool struct {
 	Rows int64
 	// Cold leaves out the round that warms up, for work so long that its start does not count.
 	Cold bool
+	// Warm brings the input into memory before each run. Default: nothing to bring.
+	Warm func(ctx context.Context) error
 	// Run does the work once; round 0 is the one that warms up. Only what it returns counts, so it may prepare and clear
 	// up as it likes.
 	Run func(ctx context.Context, round int) (Sample, error)
@@ -56,7 +59,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 			if round == 0 && t.Cold {
 				continue
 			}
-			s, err := t.Run(ctx, round)
+			s, err := t.warmRun(ctx, round)
 			if err != nil {
 				return CaseReport{}, fmt.Errorf("case %s, %s, round %d: %w", c.Name, t.Name, round, err)
 			}
@@ -73,4 +76,14 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 	r := newCaseReport(c, runs)
 	r.Took = time.Since(started)
 	return r, nil
+}
+
+// warmRun is Run with memory and input at hand.
+func (t Tool) warmRun(ctx context.Context, round int) (Sample, error) {
+	if t.Warm != nil {
+		if err := errors.Join(warmMemory(), t.Warm(ctx)); err != nil {
+			return Sample{}, err
+		}
+	}
+	return t.Run(ctx, round)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"runtime"
@@ -132,7 +133,7 @@ func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 	spill := l.path("spill")
 	argv := []string{program, "run", "--quiet", "--output=json", "--job=" + l.jobFile(r.spec.Table), "--table=" + runTable,
 		"--input=" + input, "--format=dump", "--empty=store", "--verify=off", "--memory=" + l.Memory, "--spill-dir=" + spill}
-	return Tool{Name: "bulkload", Rows: r.spec.Rows, Run: func(ctx context.Context, _ int) (Sample, error) {
+	return Tool{Name: "bulkload", Rows: r.spec.Rows, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		if err := os.MkdirAll(spill, 0o755); err != nil {
 			return Sample{}, err
 		}
@@ -180,9 +181,24 @@ func (r *runner) importTsv(ctx context.Context) (Tool, error) {
 		"-Dimporttsv.columns="+columns, "-Dimporttsv.bulk.output="+out, "-Dmapreduce.framework.name=local",
 		"-Dhadoop.tmp.dir="+l.path("mapreduce"), "-Dmapreduce.cluster.local.dir="+l.path("mapreduce", "local"),
 		"-Dmapreduce.local.map.tasks.maximum="+tasks, "-Dmapreduce.local.reduce.tasks.maximum="+tasks, runTable, input)
-	return Tool{Name: PeerImportTsv, Rows: r.spec.Rows, Run: func(ctx context.Context, _ int) (Sample, error) {
+	warm := func(ctx context.Context) error { return r.readRemote(ctx, input) }
+	return Tool{Name: PeerImportTsv, Rows: r.spec.Rows, Warm: warm, Run: func(ctx context.Context, _ int) (Sample, error) {
 		return r.javaJob(ctx, build, out)
 	}}, nil
+}
+
+// readRemote has a file of HDFS in the page cache of its DataNode.
+func (r *runner) readRemote(ctx context.Context, name string) (err error) {
+	h, err := r.lab.hdfs(r.cluster)
+	if err != nil {
+		return err
+	}
+	f, err := h.Open(ctx, name)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	_, err = io.Copy(io.Discard, f)
+	return errors.Join(err, f.Close(), h.Close())
 }
 
 // javaJob runs a program that writes HFiles into out on HDFS, and then HBase's loader.

@@ -117,7 +117,7 @@ func (r *runner) spark(ctx context.Context) (Tool, error) {
 		"-Dspark.hadoop.validateOutputSpecs=false",
 	}
 	argv = slices.Insert(argv, 1, settings...)
-	return Tool{Name: PeerSpark, Rows: r.spec.Rows, Run: func(ctx context.Context, _ int) (Sample, error) {
+	return Tool{Name: PeerSpark, Rows: r.spec.Rows, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		return r.javaJob(ctx, argv, out)
 	}}, nil
 }

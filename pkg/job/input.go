@@ -38,7 +38,9 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 	if k.budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, fail(KindConfig, err)
 	}
-	k.budget.File = source.NewRejectFile(w.RejectFile)
+	if w.RejectFile != "" {
+		k.budget.File = source.NewRejectFile(w.RejectFile)
+	}
 	o.Reject = k.budget.Reject
 	if err := o.Validate(); err != nil {
 		return nil, fail(KindConfig, err)
@@ -77,6 +79,9 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int) (*Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
 		Budget: k.budget, Sample: sample, Events: w.Events})
+	if k.budget.File == nil {
+		return m, err
+	}
 	n, rejectErr := k.budget.File.Finish()
 	if err = errors.Join(err, rejectErr); err != nil {
 		return nil, err

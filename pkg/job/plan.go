@@ -40,6 +40,11 @@ type Family struct {
 	BlockSize   int // bytes, 0 for HBase's default
 }
 
+// DefaultFamily is what a family is taken for where no table tells.
+func DefaultFamily(name string) Family {
+	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
+}
+
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
 // settings and the split points. The spec's own settings of the family have
 // been applied to it by [Spec.ApplyTo].

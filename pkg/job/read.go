@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"bulkload/pkg/keygen"
@@ -49,23 +48,13 @@ type readers struct {
 
 // run reads all splits with the given number of workers.
 func (r *readers) run(ctx context.Context, workers int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	for range workers {
+	return together(ctx, workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {
-			cancel(err)
-			break
+			return err
 		}
-		wg.Go(func() {
-			if err := w.run(ctx); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+		return w.run(ctx)
+	})
 }
 
 // readWorker turns records into rows of the sort. It belongs to one goroutine.

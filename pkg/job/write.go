@@ -93,90 +93,121 @@ func (w *writers) run(ctx context.Context, workers int) error {
 		}
 	}
 	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(regions)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(regions) {
-					return
-				}
-				if err := w.region(ctx, regions[i].i, regions[i].rows, regions[i].size); err != nil {
-					cancel(err)
-				}
+	err := together(ctx, min(workers, len(regions)), func(ctx context.Context, _ int) error {
+		// Completing a file is waiting for answers, so the next one is encoded meanwhile.
+		completed := make(chan error, 1)
+		completed <- nil
+		for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			p, err := w.encode(ctx, regions[i].i, regions[i].rows, regions[i].size)
+			if err := errors.Join(<-completed, err); err != nil {
+				return errors.Join(err, p.abort())
 			}
-		})
-	}
-	wg.Wait()
+			go func() { completed <- w.complete(ctx, p) }()
+		}
+		return <-completed
+	})
 	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Region, b.Region) })
-	return context.Cause(ctx)
+	return err
 }
 
-// region writes the HFile of one region, verifies it and gives it its name.
-func (w *writers) region(ctx context.Context, region int, rows, size int64) error {
+// pendingFile is an HFile that was encoded; its end may still be on the way.
+type pendingFile struct {
+	File
+	part    regionPart
+	dups    int64
+	writing string // name until it is complete
+	sink    hdfsio.Writer
+	out     *overlapped
+}
+
+// encode writes the rows of one region into a file that has not got its name yet.
+func (w *writers) encode(ctx context.Context, region int, rows, size int64) (*pendingFile, error) {
 	m, err := w.sort.Region(region)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer m.Close()
 	name := w.plan.fileName(region)
-	writing := path.Join(w.out.Dir, writingDir, name)
-	sink, err := w.out.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(rows, size)})
+	p := &pendingFile{writing: path.Join(w.out.Dir, writingDir, name)}
+	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(rows, size)})
 	if err != nil {
+		return nil, fail(KindHDFS, err)
+	}
+	p.out = newOverlapped(p.sink)
+	p.File, p.part, err = w.write(ctx, m, p.out)
+	p.Name, p.Family, p.Region = path.Join(w.plan.Family.Name, name), w.plan.Family.Name, region
+	p.dups = m.Duplicates()
+	return p, err
+}
+
+// abort gives the file up. A nil one is given up already.
+func (p *pendingFile) abort() error {
+	if p == nil {
+		return nil
+	}
+	_ = p.out.drain() // what is not wanted need not have arrived
+	return p.sink.Abort()
+}
+
+// complete finishes the file, verifies it and gives it its name.
+func (w *writers) complete(ctx context.Context, p *pendingFile) error {
+	err := p.out.drain()
+	if err == nil && p.Cells > 0 {
+		err = p.sink.Finish()
+	}
+	if err != nil || p.Cells == 0 {
+		return errors.Join(fail(KindHDFS, err), p.sink.Abort())
+	}
+	if err := verifyFile(ctx, w.out.FS, p.writing, p.File); err != nil {
 		return fail(KindHDFS, err)
 	}
-	o := newOverlapped(sink)
-	f, part, err := w.write(ctx, m, o)
-	if e := o.drain(); err == nil {
-		err = fail(KindHDFS, e)
-	}
-	if err == nil && f.Cells > 0 {
-		err = fail(KindHDFS, sink.Finish())
-	}
-	if err != nil || f.Cells == 0 {
-		return errors.Join(err, sink.Abort())
-	}
-	f.Name, f.Family, f.Region = path.Join(w.plan.Family.Name, name), w.plan.Family.Name, region
-	if err := verifyFile(ctx, w.out.FS, writing, f); err != nil {
-		return fail(KindHDFS, err)
-	}
-	if err := w.out.FS.Rename(ctx, writing, path.Join(w.out.Dir, f.Name)); err != nil {
+	if err := w.out.FS.Rename(ctx, p.writing, path.Join(w.out.Dir, p.Name)); err != nil {
 		return fail(KindHDFS, err)
 	}
 	w.mu.Lock()
-	w.files = append(w.files, f)
-	w.digest.add(part.digest)
-	w.dups += m.Duplicates()
-	w.samples = append(w.samples, part.samples...)
+	w.files = append(w.files, p.File)
+	w.digest.add(p.part.digest)
+	w.dups += p.dups
+	w.samples = append(w.samples, p.part.rows...)
 	w.mu.Unlock()
-	w.events.hfile(f)
+	w.events.hfile(p.File)
 	return nil
 }
 
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
-	digest  Digest
-	samples []sampleRow
+	digest Digest
+	sampler
 }
 
 // write streams the merged rows into an HFile.
 func (w *writers) write(ctx context.Context, m *extsort.Merge, sink io.Writer) (File, regionPart, error) {
-	var part regionPart
+	part := regionPart{sampler: sampler{most: w.sample}}
 	hw, err := hfile.NewRowWriter(sink, w.plan.hfileOptions(), hfile.Schema{Qualifiers: w.plan.qualifiers(), Timestamp: w.plan.Timestamp})
 	if err != nil {
 		return File{}, part, err
 	}
-	sampler := sampler{most: w.sample}
-	values := make([][]byte, len(w.plan.Columns))
+	if err := part.encode(ctx, m, hw, len(w.plan.Columns)); err != nil {
+		return File{}, part, err
+	}
+	stats, err := hw.Finish()
+	if err != nil {
+		return File{}, part, sinkError(err)
+	}
+	f := File{FirstRow: stats.FirstRow, LastRow: stats.LastRow, Rows: part.digest.Rows, Cells: stats.Cells, Bytes: stats.Bytes}
+	return f, part, nil
+}
+
+// encode appends the merged rows to an HFile.
+func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, hw *hfile.RowWriter, columns int) error {
+	values := make([][]byte, columns)
 	for n := 0; m.Next(); n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
-			return File{}, part, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if err := extsort.Values(m.Payload(), values); err != nil {
-			return File{}, part, err
+			return err
 		}
 		cells := 0
 		for _, v := range values {
@@ -187,22 +218,13 @@ func (w *writers) write(ctx context.Context, m *extsort.Merge, sink io.Writer) (
 		if cells == 0 {
 			continue
 		}
-		part.digest.addRow(m.Row(), cells)
-		sampler.add(m)
+		p.digest.addRow(m.Row(), cells)
+		p.sampler.add(m)
 		if err := hw.AppendRow(m.Key(), values); err != nil {
-			return File{}, part, sinkError(err)
+			return sinkError(err)
 		}
 	}
-	if err := m.Err(); err != nil {
-		return File{}, part, err
-	}
-	stats, err := hw.Finish()
-	if err != nil {
-		return File{}, part, sinkError(err)
-	}
-	part.samples = sampler.rows
-	f := File{FirstRow: stats.FirstRow, LastRow: stats.LastRow, Rows: part.digest.Rows, Cells: stats.Cells, Bytes: stats.Bytes}
-	return f, part, nil
+	return m.Err()
 }
 
 // sinkError tells a failed write from rows that no HFile can hold.

@@ -33,7 +33,10 @@ type entry struct {
 	_    uint32
 }
 
-const entrySize = 16
+const entrySize = IndexSize
+
+// IndexSize is what the index takes of the memory budget for each row, in bytes.
+const IndexSize = 16
 
 // smallRow is a row in the arena with its index entry, small enough that
 // rows hardly ever come smaller: the index has room for an arena full of

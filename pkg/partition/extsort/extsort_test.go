@@ -130,7 +130,7 @@ func TestSortEqualsPlainSort(t *testing.T) {
 			}
 			copy(dst, r.payload)
 			if spillEvery > 0 && i%spillEvery == spillEvery-1 {
-				if err := w.spill(); err != nil {
+				if err := w.Spill(); err != nil {
 					t.Fatal(err)
 				}
 			}

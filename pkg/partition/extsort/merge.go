@@ -240,9 +240,13 @@ func (s *Sorter) maxFanIn() int {
 	for _, r := range s.runs {
 		largest = max(largest, r.maxBlock)
 	}
-	// a cursor holds a stored block and two raw ones
-	perRun := 3*largest + largest/4
-	return int(s.o.Memory / int64(s.o.Workers) / int64(perRun))
+	return s.o.fanIn(largest)
+}
+
+// fanIn is how many cursors a worker's share holds, each with a stored block
+// and two raw ones.
+func (o Options) fanIn(block int) int {
+	return int(o.Memory / int64(o.Workers) / int64(3*block+block/4))
 }
 
 // reduceRuns merges runs into longer ones until few enough are left.

@@ -124,8 +124,9 @@ func spillError(err error, name string) error {
 	return fmt.Errorf("spill to %s: %w", name, err)
 }
 
-// spill sorts the arena and writes it as a run.
-func (w *Writer) spill() error {
+// Spill sorts the rows since the last run and writes them as one. Add does it
+// when memory is full.
+func (w *Writer) Spill() error {
 	if len(w.a.entries) == 0 {
 		return nil
 	}

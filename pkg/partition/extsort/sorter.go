@@ -58,6 +58,19 @@ type Options struct {
 	OnSpill func(rows, bytes int64)
 }
 
+func (o Options) withDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = 1
+	}
+	if o.Memory == 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Dir == "" {
+		o.Dir = os.TempDir()
+	}
+	return o
+}
+
 // Stats of a sort.
 type Stats struct {
 	Rows       int64 // added
@@ -88,15 +101,7 @@ func New(o Options) (*Sorter, error) {
 	if o.Shared != nil && len(o.Shared) != o.Regions {
 		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
 	}
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	if o.Memory == 0 {
-		o.Memory = 256 << 20
-	}
-	if o.Dir == "" {
-		o.Dir = os.TempDir()
-	}
+	o = o.withDefaults()
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
 		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
@@ -136,7 +141,7 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 		return nil, fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
 	}
 	if !w.a.room(len(key) + payload) {
-		if err := w.spill(); err != nil {
+		if err := w.Spill(); err != nil {
 			return nil, err
 		}
 		if !w.a.room(len(key) + payload) {
@@ -167,7 +172,7 @@ func (s *Sorter) Finish() error {
 				w.a.sortEntries()
 				return
 			}
-			errs[i] = errors.Join(w.spill(), w.a.release())
+			errs[i] = errors.Join(w.Spill(), w.a.release())
 		})
 	}
 	wg.Wait()

@@ -1,0 +1,34 @@
+package extsort
+
+// Forecast is what sorting would take.
+type Forecast struct {
+	Spills bool
+	Runs   int64 // those that merging makes included
+	// Written is how many bytes of rows go to disk, before they are packed:
+	// more than there are if runs must be merged to longer ones.
+	Written int64
+	Memory  int64 // bytes of arenas that are touched
+}
+
+// Forecast tells what sorting so many rows would take, if the rows come to
+// the workers evenly. Bytes are as [Sorter.Size] counts them.
+func (o Options) Forecast(rows, bytes int64) Forecast {
+	o = o.withDefaults()
+	workers := int64(o.Workers)
+	share := o.Memory / workers
+	need := bytes + rows*entrySize
+	if need <= share*workers {
+		return Forecast{Memory: need}
+	}
+	f := Forecast{Spills: true, Written: bytes, Memory: o.Memory}
+	runs := workers * ((need + workers*share - 1) / (workers * share))
+	f.Runs = runs
+	size := bytes / runs
+	for limit := int64(o.fanIn(runBlock)); runs > limit && limit >= 2; {
+		n := max(2, min(limit*workers, runs-limit+1))
+		runs -= n - 1
+		f.Runs++
+		f.Written += n * size
+	}
+	return f
+}

@@ -1,0 +1,68 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Extent is how much an input holds, found out without reading it.
+type Extent struct {
+	// Rows are those of Parquet files, from their footers.
+	Rows int64
+	// Text is the bytes of all other files, unpacked. Records in them have on average as many bytes as [Batch.Bytes]
+	// says of those that were read.
+	Text int64
+	// Exact is false where Text has packed files too large to be unpacked for this; their beginning stands for the rest.
+	Exact bool
+}
+
+// extentText is how much of a packed file is unpacked to find its ratio: a quarter of a second's work.
+const extentText = 32 << 20
+
+// Extent tells how much the input holds.
+func (in *Input) Extent(ctx context.Context) (Extent, error) {
+	e := Extent{Exact: true}
+	for _, f := range in.files {
+		switch {
+		case f.format == FormatParquet:
+			for _, rows := range f.meta.groups {
+				e.Rows += rows
+			}
+		case f.compression == "":
+			e.Text += max(0, f.info.Size()-f.dataStart)
+		default:
+			n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize)
+			if err != nil {
+				return Extent{}, err
+			}
+			e.Text += n
+			e.Exact = e.Exact && exact
+		}
+	}
+	return e, nil
+}
+
+// unpackedSize is the length of a packed file's text; not exact if the file goes on behind its first [extentText] bytes.
+func (f *inputFile) unpackedSize(ctx context.Context, chunk int) (n int64, exact bool, err error) {
+	s, err := f.openText(ctx, 0, chunk)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err = io.CopyN(io.Discard, s.text, extentText)
+	err = errors.Join(ignoreEOF(err), s.Close()) // and now nobody moves s.at
+	if err != nil {
+		return 0, false, err
+	}
+	if n < extentText || s.at == 0 {
+		return n, true, nil
+	}
+	return int64(float64(n) * float64(f.info.Size()) / float64(s.at)), false, nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
