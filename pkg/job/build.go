@@ -49,7 +49,7 @@ func (o BuildOptions) withDefaults() BuildOptions {
 // pass leave of it.
 func (o BuildOptions) sortMemory(in *source.Input) (int64, error) {
 	room := max(writerRoom, in.ReaderMemory())
-	m := int64(o.Memory) - int64(o.Workers)*room
+	m := int64(o.Memory) - int64(o.Workers)*room - o.heapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, failf(KindConfig, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
 			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))

@@ -32,6 +32,7 @@ type sampleBuild struct {
 	in     *source.Input
 	o      BuildOptions
 	extent source.Extent
+	sample int64           // bytes to read
 	full   extsort.Options // of the real build
 
 	sampleCounts
@@ -57,7 +58,9 @@ type sampleCounts struct {
 	parquet int64         // rows of Parquet among them
 	text    int64         // bytes of the others
 	value   int64         // bytes of all
-	read    time.Duration // of all workers together
+	timed   int64         // rows behind the first batch of their place
+	read    time.Duration // those took, of all workers together
+	spill   time.Duration // sorting and writing runs, of all workers together
 }
 
 // errEnough ends the reading of a split of which no more is wanted.
@@ -66,10 +69,10 @@ var errEnough = errors.New("enough of the split was read")
 func (s *sampleBuild) run(ctx context.Context) error {
 	// A first look, which also touches what the workers need, tells how much
 	// there is to sort.
-	if err := s.pass(ctx, probeText, false); err != nil || s.rows == 0 {
+	if err := s.pass(ctx, min(probeText, s.sample), false); err != nil || s.rows == 0 {
 		return err
 	}
-	if err := s.pass(ctx, sampleText, s.forecast.Spills); err != nil {
+	if err := s.pass(ctx, s.sample, s.forecast.Spills); err != nil {
 		return err
 	}
 	return s.timeFile()
@@ -134,7 +137,6 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 			return err
 		}
 		c := sampleCounts{}
-		start := time.Now()
 		since := int64(0)
 		for i := next.Add(1) - 1; i < int64(s.places) && ctx.Err() == nil; i = next.Add(1) - 1 {
 			n, err := s.readPart(ctx, w, int(i)*splits/s.places, limit, &c)
@@ -143,28 +145,46 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 			}
 			if since += n; spill && since >= min(sampleRun, text/int64(s.o.Workers)) {
 				since = 0
-				err = w.out.Spill()
-			}
-			if err != nil {
-				return err
+				if err := c.spillRun(w); err != nil {
+					return err
+				}
 			}
 		}
 		if spill {
-			if err := w.out.Spill(); err != nil {
+			if err := c.spillRun(w); err != nil {
 				return err
 			}
 		}
-		c.read = time.Since(start)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.rows, s.parquet, s.text, s.value, s.read = s.rows+c.rows, s.parquet+c.parquet, s.text+c.text, s.value+c.value, s.read+c.read
+		s.add(c)
 		return nil
 	})
 }
 
-// readPart reads one split up to so many bytes.
+// add joins what another worker read.
+func (c *sampleCounts) add(d sampleCounts) {
+	c.rows += d.rows
+	c.parquet += d.parquet
+	c.text += d.text
+	c.value += d.value
+	c.timed += d.timed
+	c.read += d.read
+	c.spill += d.spill
+}
+
+func (c *sampleCounts) spillRun(w *readWorker) error {
+	start := time.Now()
+	err := w.out.Spill()
+	c.spill += time.Since(start)
+	return err
+}
+
+// readPart reads one split up to so many bytes. The first batch is not timed:
+// opening files and row groups is little of a whole split, and much of this.
 func (s *sampleBuild) readPart(ctx context.Context, w *readWorker, split int, limit int64, c *sampleCounts) (n int64, err error) {
 	parquet := s.in.Files()[s.in.Splits()[split].File].Format == source.FormatParquet
+	last := time.Time{}
 	err = w.reader.Read(ctx, split, func(b *source.Batch) error {
 		n += b.Bytes
 		c.rows += int64(b.Rows)
@@ -176,6 +196,12 @@ func (s *sampleBuild) readPart(ctx context.Context, w *readWorker, split int, li
 		if err := w.batch(b); err != nil {
 			return err
 		}
+		now := time.Now()
+		if !last.IsZero() {
+			c.timed += int64(b.Rows)
+			c.read += now.Sub(last)
+		}
+		last = now
 		if n >= limit {
 			return errEnough
 		}

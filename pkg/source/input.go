@@ -112,7 +112,7 @@ func (in *Input) ReaderMemory() int64 {
 	for _, f := range in.files {
 		m := 4 * int64(in.opts.ChunkSize) // the chunk, its spans, values that were unquoted
 		if f.format == FormatParquet {
-			m += f.meta.memory
+			m += 2 * f.meta.memory // while an arena grows there are two
 		}
 		if f.compression != "" {
 			m += readAheadMemory

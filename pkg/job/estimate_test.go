@@ -1,0 +1,165 @@
+package job
+
+import (
+	"compress/gzip"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"bulkload/internal/bench/data"
+	"bulkload/pkg/partition"
+
+	"pgregory.net/rapid"
+)
+
+// TestEstimate holds what a sample of a few percent foretells against what
+// the build then makes: all but the times.
+func TestEstimate(t *testing.T) {
+	env := testEnv(t)
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name   string
+		table  data.Table
+		form   data.Form
+		packed bool
+		memory Size
+		skew   float64
+	}{
+		{"dump", data.Check, data.Dump, false, 0, 0},
+		{"csv that spills", data.Check, data.CSV, false, 14 << 20, 0},
+		{"gzip", data.Check, data.CSV, true, 0, 0},
+		{"parquet", data.Check, data.Parquet, false, 0, 0},
+		{"opinion", data.Opinion, data.CSV, false, 0, 0},
+		{"opinion that spills", data.Opinion, data.Dump, false, 14 << 20, 0.5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const rows, modulus = 100_000, 10
+			input, err := data.WriteFile(t.Context(), dir, data.Spec{Table: c.table, Rows: rows, Seed: 7, Regions: modulus, RegionShare: c.skew}, c.form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.packed {
+				input = pack(t, input)
+			}
+			s := exampleSpec(t, string(c.table))
+			s.Inputs, s.Format, s.Empty = []string{input}, string(c.form), "store"
+			w := WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
+			splits := partition.SaltSplits(modulus)
+			got := smallEstimate(t, env, s, splits, w)
+			m, err := BuildOnly(t.Context(), env, s, testFamily, splits, filepath.Join(t.TempDir(), "out"), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.SampledRows > rows/5 {
+				t.Errorf("the sample has %d of %d rows: nothing is foretold", got.SampledRows, rows)
+			}
+			near(t, "rows", got.Rows, m.Records, 0.05)
+			near(t, "cells", got.Cells, m.Digest.Cells, 0.05)
+			near(t, "bytes", got.HFileBytes, m.Bytes, 0.3)
+			near(t, "spill", got.SpillBytes, m.SpillBytes, 0.3)
+			if got.Spills != (m.Runs > 0) || got.HFiles != m.HFiles || len(got.Regions) != modulus {
+				t.Errorf("spills %t into %d runs, %d files, %d regions; it was %d runs, %d files", got.Spills, got.Runs, got.HFiles, len(got.Regions), m.Runs, m.HFiles)
+			}
+			for i, f := range m.Files {
+				if share := float64(f.Rows) / rows; math.Abs(got.Regions[i].Share-share) > 0.05 { // of a sample of some 300 groups of rows
+					t.Errorf("region %d: share %.3f, it was %.3f", i, got.Regions[i].Share, share)
+				}
+			}
+			if got.Time() <= 0 || got.Memory <= 0 {
+				t.Errorf("time %s, memory %d", got.Time(), got.Memory)
+			}
+			if left, err := os.ReadDir(w.SpillDir); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
+
+// smallEstimate is [Foretell] from a sample of two megabytes.
+func smallEstimate(t *testing.T, env *Env, s Spec, splits [][]byte, w WorkOptions) *Estimate {
+	t.Helper()
+	k, err := openInput(t.Context(), env, s, WorkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(s, k.in.Columns(), testFamily, splits, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimateFrom(t.Context(), plan, k.in, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget}, 2<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func near(t *testing.T, what string, got, want int64, most float64) {
+	t.Helper()
+	if math.Abs(float64(got-want)) > most*float64(want) {
+		t.Errorf("%s: %d were foretold, it was %d", what, got, want)
+	}
+}
+
+// pack makes a gzip file of another.
+func pack(t *testing.T, name string) string {
+	t.Helper()
+	in, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.Create(filepath.Join(t.TempDir(), filepath.Base(name)+".gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	z := gzip.NewWriter(out)
+	if _, err := io.Copy(z, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Name()
+}
+
+// TestEstimateNothing is input without a record.
+func TestEstimateNothing(t *testing.T) {
+	s := exampleSpec(t, "check")
+	empty := filepath.Join(t.TempDir(), "empty.dump")
+	if err := os.WriteFile(empty, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.Inputs, s.Format = []string{empty}, "dump"
+	e, err := Foretell(t.Context(), testEnv(t), s, nil, WorkOptions{})
+	if err == nil {
+		t.Fatalf("without a table and split points: %+v", e)
+	}
+	splits := partition.SaltSplits(10)
+	if e, err = Foretell(t.Context(), testEnv(t), s, &splits, WorkOptions{}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
+		t.Errorf("%+v %v", e, err)
+	}
+}
+
+func TestParallel(t *testing.T) {
+	for _, c := range []struct {
+		sizes   []float64
+		workers int
+		want    float64
+	}{{nil, 2, 1}, {[]float64{5}, 2, 1}, {[]float64{1, 1, 1, 1}, 2, 2}, {[]float64{1, 1, 1}, 2, 1.5}, {[]float64{6, 1, 1, 1, 1}, 4, 10.0 / 6}} {
+		if got := parallel(c.sizes, c.workers); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v by %d: %v, not %v", c.sizes, c.workers, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 30).Draw(t, "sizes")
+		workers := rapid.IntRange(1, 9).Draw(t, "workers")
+		before := slices.Clone(sizes)
+		if got := parallel(sizes, workers); got < 1 || got > float64(min(workers, len(sizes)))+1e-9 || !slices.Equal(before, sizes) {
+			t.Fatalf("%v by %d: %v", sizes, workers, got)
+		}
+	})
+}
