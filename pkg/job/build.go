@@ -60,8 +60,9 @@ func (o BuildOptions) sortMemory(in *source.Input) (int64, error) {
 // heapFloor is the size of a slice that nobody touches. It takes no memory,
 // but has the collector think of a heap so much larger, and run so much less:
 // HDFS's packets are garbage of twice the files' size, and the heap that
-// lives beside the sort is a few megabytes. What may pile up is half of it.
-func (o BuildOptions) heapFloor() int64 { return int64(o.Memory) / 16 }
+// lives beside the sort is a few megabytes. What may pile up is half of it;
+// a small budget has no room for that.
+func (o BuildOptions) heapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
 // Manifest is what a build made. It lies beside the files as _bulkload.json.
 type Manifest struct {
