@@ -68,6 +68,17 @@ func (c *Cluster) firstRegion(ctx context.Context, table TableName, method strin
 	return resp, err
 }
 
+// Prepare makes a staging directory as a load would and gives its path: a proof that the table may be loaded. Cleanup
+// deletes it.
+func (c *Cluster) Prepare(ctx context.Context, table TableName) (string, error) {
+	return c.prepare(ctx, table)
+}
+
+// Cleanup deletes a staging directory that Prepare gave, with all that is in it.
+func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) error {
+	return c.cleanup(ctx, table, token)
+}
+
 // prepare makes the staging directory and gives its path, the token.
 func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
 	resp, err := c.firstRegion(ctx, table, "PrepareBulkLoad", func(r Region) (proto.Message, error) {
@@ -111,13 +122,16 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 }
 
 // bulkLoadRequest is the request for the files of a region. cluster_ids is left out: a server that finds its own
-// cluster's there answers that it has loaded, and does nothing.
+// cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly.
 func bulkLoadRequest(r Region, token string, files []HFile) *pb.BulkLoadHFileRequest {
 	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
 	for _, f := range files {
 		req.FamilyPath = append(req.FamilyPath, &pb.BulkLoadHFileRequest_FamilyPath{Family: []byte(f.Family), Path: proto.String(f.Path)})
 	}
-	b := appendBytes(nil, bulkLoadToken, []byte(token))
+	var b []byte
+	if token != "" {
+		b = appendBytes(b, bulkLoadToken, []byte(token))
+	}
 	b = appendBool(b, bulkLoadCopyFile, false)
 	b = appendBool(b, bulkLoadReplicate, true)
 	req.ProtoReflect().SetUnknown(b)

@@ -41,6 +41,14 @@ type Config struct {
 	// LoadGrace is how long loads in flight are waited for once the context has ended. Giving up sooner leaves their
 	// outcome unknown. Default 60 s.
 	LoadGrace time.Duration
+	// StageQuiet is how long a file must lie still in the staging directory, after a lost answer, before it is taken back
+	// from there. The server moves it on within milliseconds unless it was stopped in between. Default 30 s.
+	StageQuiet time.Duration
+	// SettleTimeout bounds the search for what became of files after a lost answer. Default 5 min.
+	SettleTimeout time.Duration
+	// RootDir is HBase's directory (hbase.rootdir), by which a loaded file is seen in its store. Default: not known, and a
+	// file that is neither at its source nor in the staging directory is taken for loaded.
+	RootDir string
 }
 
 func (c Config) withDefaults() Config {
@@ -55,6 +63,8 @@ func (c Config) withDefaults() Config {
 	c.ProcedureTimeout = cmp.Or(c.ProcedureTimeout, 5*time.Minute)
 	c.LoadTimeout = max(c.LoadTimeout, 10*time.Minute)
 	c.LoadGrace = cmp.Or(c.LoadGrace, time.Minute)
+	c.StageQuiet = cmp.Or(c.StageQuiet, 30*time.Second)
+	c.SettleTimeout = cmp.Or(c.SettleTimeout, 5*time.Minute)
 	return c
 }
 

@@ -16,10 +16,17 @@ import (
 func recorder(log *[]string) Events {
 	return Events{
 		OnPrepared: func(string) error { *log = append(*log, "prepared"); return nil },
-		OnSend: func(r Region, files []HFile, attempt int) error {
-			*log = append(*log, fmt.Sprintf("send %q %d files attempt %d", r.Start, len(files), attempt))
+		OnSending: func(groups []Sending) error {
+			for _, g := range groups {
+				*log = append(*log, fmt.Sprintf("send %q %d files attempt %d", g.Region.Start, len(g.Files), g.Attempt))
+			}
 			return nil
 		},
+		OnCut:      func(_ HFile, children []HFile) error { *log = append(*log, fmt.Sprintf("cut in %d", len(children))); return nil },
+		OnMerged:   func(parents []HFile, _ HFile) error { *log = append(*log, fmt.Sprintf("merged %d", len(parents))); return nil },
+		OnFencing:  func(HFile, string) error { *log = append(*log, "fencing"); return nil },
+		OnFenced:   func(HFile) error { *log = append(*log, "fenced"); return nil },
+		OnResolved: func(_ HFile, place Place) error { *log = append(*log, place.String()); return nil },
 		OnLoaded: func(r Region, files []HFile) error {
 			*log = append(*log, fmt.Sprintf("loaded %q", r.Start))
 			return nil
@@ -48,7 +55,7 @@ func TestLoad(t *testing.T) {
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: recorder(&events)})
 	must(t, err)
 	want := []string{
-		"prepared", `send "" 2 files attempt 1`, `loaded ""`, `send "m" 2 files attempt 1`, `loaded "m"`, "cleaned",
+		"prepared", `send "" 2 files attempt 1`, `send "m" 2 files attempt 1`, `loaded ""`, `loaded "m"`, "cleaned",
 	}
 	if !slices.Equal(events, want) {
 		t.Errorf("events: %q", events)
@@ -191,8 +198,11 @@ func TestLoadPermission(t *testing.T) {
 	if !report.Cleaned || report.Loaded != 0 {
 		t.Errorf("report %+v", report)
 	}
-	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, "refused", "cleaned"}) {
+	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, `returned ""`, `send "" 1 files attempt 2`, "refused", "cleaned"}) {
 		t.Errorf("events %q", events)
+	}
+	if len(e.Causes) != 1 || !strings.Contains(e.Causes[0], "chmod o+x") {
+		t.Errorf("causes %q", e.Causes)
 	}
 	b.checkRows(t, table, nil)
 }
@@ -210,14 +220,14 @@ func TestLoadSplitMeanwhile(t *testing.T) {
 			f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 			var events []string
 			on := recorder(&events)
-			send := on.OnSend
-			on.OnSend = func(r Region, files []HFile, attempt int) error {
-				if attempt == 1 {
+			sending := on.OnSending
+			on.OnSending = func(groups []Sending) error {
+				if groups[0].Attempt == 1 {
 					if _, err := admin.Run(t.Context(), "split", table.String(), c.at); err != nil {
 						return err
 					}
 				}
-				return send(r, files, attempt)
+				return sending(groups)
 			}
 			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: on})
 			t.Logf("%q %v", events, err)
@@ -245,14 +255,16 @@ func TestLoadEventError(t *testing.T) {
 	broken := errors.New("the journal is full")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: Events{
-		OnSend: func(r Region, _ []HFile, _ int) error {
-			if len(r.Start) > 0 {
-				return broken
-			}
-			return nil
-		},
+		OnSending: func([]Sending) error { return broken },
 	}})
-	if !errors.Is(err, broken) || report.Loaded != 1 || !report.Cleaned || report.Regions[1].Place != PlaceSource {
+	if !errors.Is(err, broken) || report.Loaded != 0 || !report.Cleaned || report.Regions[1].Place != PlaceSource {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+	b.checkRows(t, table, nil)
+	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: Events{
+		OnLoaded: func(Region, []HFile) error { return broken },
+	}})
+	if !errors.Is(err, broken) || report.Loaded != 1 || !report.Cleaned {
 		t.Fatalf("%v, report %+v", err, report)
 	}
 	b.checkRows(t, table, rowsOf("a", 10), "f")

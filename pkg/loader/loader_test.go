@@ -87,7 +87,7 @@ func TestAssign(t *testing.T) {
 			inside := slices.ContainsFunc(regions, func(r Region) bool { return r.Contains(f.First) && r.Contains(f.Last) })
 			misfit = misfit || !inside
 		}
-		groups, err := assign(TableName{"default", "t"}, regions, files, 100)
+		groups, err := assign(TableName{"default", "t"}, regions, files)
 		if misfit {
 			if _, ok := errors.AsType[*MisfitError](err); !ok {
 				t.Fatalf("a file crosses a boundary: %v", err)
@@ -113,6 +113,17 @@ func TestAssign(t *testing.T) {
 			t.Fatalf("%d of %d files", n, len(files))
 		}
 	})
+}
+
+func TestFencedPath(t *testing.T) {
+	for in, want := range map[string]string{
+		"/d/f/ab": "/d/f/ab.r1", "/d/f/ab.r1": "/d/f/ab.r2", "/d/f/ab.r99": "/d/f/ab.r100", "/d.r1/f/ab": "/d.r1/f/ab.r1",
+		"hdfs://h:1/d/ab.r0": "hdfs://h:1/d/ab.r0.r1", "/d/ab.rx": "/d/ab.rx.r1",
+	} {
+		if got := fencedPath(in); got != want {
+			t.Errorf("%s: %s, not %s", in, got, want)
+		}
+	}
 }
 
 func TestToken(t *testing.T) {

@@ -97,6 +97,7 @@ type RefusedError struct {
 	Region Region
 	User   string // who the load ran as
 	Files  []FileState
+	Causes []string // what was found that may have been the reason
 }
 
 func (e *RefusedError) Error() string {
@@ -111,6 +112,9 @@ func (e *RefusedError) Error() string {
 	more := ""
 	if n := len(e.Files) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
+	}
+	if len(e.Causes) > 0 {
+		more += ": " + strings.Join(e.Causes, "; ")
 	}
 	return fmt.Sprintf("region %s of table %s on %s refused the load: %s%s; user %s needs to read and write the file and to rename it in its directory; "+
 		`the reason is in the region server's log at "Failed to complete bulk load"`,

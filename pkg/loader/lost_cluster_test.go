@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // wire is a dialer whose connections can be disturbed at a call to BulkLoadHFile.
@@ -19,6 +24,8 @@ type wire struct {
 	before func() error
 	// lose waits for the answer and then breaks the connection.
 	lose atomic.Bool
+	// swallow keeps the next such request back, and breaks the connection as if it had left.
+	swallow atomic.Bool
 
 	mu    sync.Mutex // guards conns
 	conns []*wireConn
@@ -60,6 +67,10 @@ func (c *wireConn) Write(p []byte) (int, error) {
 				return 0, err
 			}
 		}
+		if c.w.swallow.Swap(false) {
+			c.Conn.Close()
+			return len(p), nil
+		}
 		c.w.sent.Add(1)
 		c.loading.Store(true)
 	}
@@ -75,35 +86,91 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLoadLostAnswer drops the answer after the server has done the load.
-func TestLoadLostAnswer(t *testing.T) {
+// TestRow27LostAnswer drops the answer after the server has done the load: it is found out, and nothing is sent again.
+func TestRow27LostAnswer(t *testing.T) {
+	for _, stage := range []Stage{StageToken, StageDirect} {
+		for _, root := range []string{"/hbase", ""} {
+			t.Run(fmt.Sprintf("%s, root %q", stage, root), func(t *testing.T) {
+				w := &wire{}
+				b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, root })
+				table := b.table(t)
+				f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+				b.open(t, f)
+				var events []string
+				w.lose.Store(true)
+				report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: recorder(&events)})
+				must(t, err)
+				want := []string{"prepared", `send "" 1 files attempt 1`, "unknown", "fencing", "loaded", `loaded ""`, "cleaned"}
+				if stage == StageDirect {
+					want = want[1 : len(want)-1]
+				}
+				if !slices.Equal(events, want) || w.sent.Load() != 1 || report.Loaded != 1 || report.Cleaned != (stage == StageToken) {
+					t.Errorf("events %q, sent %d, report %+v", events, w.sent.Load(), report)
+				}
+				b.checkRows(t, table, rowsOf("a", 10), "f")
+				b.checkOnce(t, table, "f", 1)
+			})
+		}
+	}
+}
+
+// TestRow27RequestCut breaks the connection when the request is on its way, so that nobody knows whether it arrived: it did
+// not, the file is fenced off and sent again under its new name.
+func TestRow27RequestCut(t *testing.T) {
 	w := &wire{}
-	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
+	w.swallow.Store(true)
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	var events []string
-	w.lose.Store(true)
 	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
-	w.lose.Store(false)
-	var e *UnknownOutcomeError
-	if !errors.As(err, &e) || !errors.Is(err, syscall.ECONNRESET) || e.Token != report.Token || len(e.Files) != 1 {
-		t.Fatalf("%v", err)
-	}
-	t.Log(err)
-	if w.sent.Load() != 1 {
-		t.Errorf("sent %d times", w.sent.Load())
-	}
-	if report.Cleaned || report.Loaded != 0 || report.Regions[0].Place != PlaceUnknown {
-		t.Errorf("report %+v", report)
-	}
-	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, "unknown"}) {
-		t.Errorf("events %q", events)
-	}
-	if _, err := b.fs.Stat(t.Context(), fsPath(report.Token)); err != nil {
-		t.Errorf("the staging directory is gone: %v", err)
+	must(t, err)
+	want := []string{"prepared", `send "" 1 files attempt 1`, "unknown", "fencing", "fenced", "at its source", `returned ""`,
+		`send "" 1 files attempt 2`, `loaded ""`, "cleaned"}
+	if !slices.Equal(events, want) || report.Loaded != 1 || report.Regions[0].Files[0].Path != f.Path+".r1" {
+		t.Errorf("events %q, report %+v", events, report)
 	}
 	b.checkRows(t, table, rowsOf("a", 10), "f")
-	must(t, b.cleanup(t.Context(), table, report.Token))
+	b.checkOnce(t, table, "f", 1)
+}
+
+// TestRow26Resumed begins a load anew that another process has left: one file loaded without an answer, one on its way in
+// the staging directory, one not sent.
+func TestRow26Resumed(t *testing.T) {
+	w := &wire{}
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 500*time.Millisecond })
+	table := b.table(t, "m", "t")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("n", 20)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 30))}
+	for i := range files {
+		info, err := b.fs.Stat(t.Context(), fsPath(files[i].Path))
+		must(t, err)
+		files[i].FileID, _ = hdfsio.FileID(info)
+	}
+	token := ""
+	crash := errors.New("crash")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first := Events{
+		OnPrepared: func(name string) error { token = name; return nil },
+		OnUnknown:  func(*UnknownOutcomeError) error { cancel(crash); return crash },
+	}
+	w.lose.Store(true)
+	_, err := b.Load(ctx, LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: first})
+	if !errors.Is(err, crash) {
+		t.Fatal(err)
+	}
+	w.lose.Store(false)
+	// The server stopped between staging and store.
+	must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
+	must(t, b.fs.Rename(t.Context(), fsPath(files[1].Path), fsPath(token)+"/f/"+path.Base(files[1].Path)))
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, Unknown: files[:2], Token: token, FS: b.fs, Events: recorder(&events)})
+	must(t, err)
+	t.Logf("%q", events)
+	if report.Resolved != 1 || report.Loaded != 3 || report.Token != token || !report.Cleaned {
+		t.Errorf("report %+v", report)
+	}
+	b.checkRows(t, table, append(append(rowsOf("a", 10), rowsOf("n", 20)...), rowsOf("x", 30)...), "f")
+	b.checkOnce(t, table, "f", 3)
 }
 
 // TestLoadNotSent breaks the connection before a byte of the request has left: that load is sent again.

@@ -3,9 +3,12 @@ package loader
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"testing"
 	"time"
@@ -150,6 +153,33 @@ func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families
 	if i != len(rows) {
 		t.Fatalf("%d rows, want %d", i, len(rows))
 	}
+}
+
+// checkOnce counts the files in the table's stores: none may be there twice.
+func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int) {
+	t.Helper()
+	dir := path.Join("/hbase/data", table.Namespace, table.Qualifier)
+	regions, err := b.fs.ReadDir(t.Context(), dir)
+	must(t, err)
+	n := 0
+	for _, region := range regions {
+		files, err := b.fs.ReadDir(t.Context(), path.Join(dir, region.Name(), family))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		must(t, err)
+		n += len(files)
+	}
+	if n != want {
+		t.Errorf("%d files in the stores of family %s, want %d", n, family, want)
+	}
+}
+
+// open lets HBase's user read and write a file, as a direct load needs it.
+func (b *bench) open(t testing.TB, f HFile) {
+	t.Helper()
+	must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), 0o666))
+	must(t, b.fs.Chmod(t.Context(), path.Dir(fsPath(f.Path)), 0o777))
 }
 
 func checkCells(row Row, families ...string) error {

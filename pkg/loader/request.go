@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -23,6 +22,8 @@ type HFile struct {
 	First, Last []byte
 	// Size in bytes and Cells are for checks and the report. 0: not known.
 	Size, Cells int64
+	// FileID is the file's identity on HDFS, which a rename keeps. 0: not known; Load looks it up before it sends the file.
+	FileID uint64
 }
 
 // FS is what a load does on the file system of the files. Names are paths without scheme and authority.
@@ -30,6 +31,41 @@ type FS interface {
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
 	Rename(ctx context.Context, from, to string) error
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
+}
+
+// Stage is the way in which files come into the store.
+type Stage int
+
+// The ways. With a token HBase has the caller's rights when it takes a file, and hides why it did not; directly it has its
+// own, and says why. Tables that keep their store files by the tracker FILE can only be loaded directly.
+const (
+	StageAuto   Stage = iota // StageDirect where a family's tracker is not DEFAULT, else StageToken
+	StageToken               // through a directory of HBase's, made by PrepareBulkLoad
+	StageDirect              // from where the files lie; HBase's user must be able to write them and their directory
+)
+
+// ParseStage reads auto, token or direct; an empty name is auto.
+func ParseStage(s string) (Stage, error) {
+	switch s {
+	case "", "auto":
+		return StageAuto, nil
+	case "token":
+		return StageToken, nil
+	case "direct":
+		return StageDirect, nil
+	}
+	return 0, fmt.Errorf("stage %q is none of auto, token, direct", s)
+}
+
+func (s Stage) String() string { return [...]string{"auto", "token", "direct"}[s] }
+
+// Rewriter makes new files of files that the table's regions do not fit.
+type Rewriter interface {
+	// Cut makes files of the rows before the first of the given rows, between each two, and from the last on; a part
+	// without rows gives none. The file stays.
+	Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, error)
+	// Merge makes one file of several of one region and family. They stay.
+	Merge(ctx context.Context, files []HFile) (HFile, error)
 }
 
 // LoadRequest is files for a table.
@@ -43,33 +79,59 @@ type LoadRequest struct {
 	// MaxFiles is how many files one family of one region may get; more would make reads slow until they are compacted.
 	// Default 32, HBase's.
 	MaxFiles int
-	// Attempts is how often the files of a region are sent, when the answers prove that nothing was done. Default 10.
-	Attempts int
+	// Stage is the way in. Default: as the table needs it.
+	Stage Stage
+	// Token is the staging directory of an earlier attempt at this load. It is used again if it is still there.
+	Token string
+	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. That is found out first.
+	Unknown []HFile
+	// Rewriter cuts files that lie in several regions, and merges those of a region that are more than MaxFiles. Default:
+	// such files are errors.
+	Rewriter Rewriter
+	// Deadline is how long the load goes on without any region's becoming loaded, as long as the answers prove that nothing
+	// was done. Default 30 min.
+	Deadline time.Duration
 	Events   Events
 }
 
 func (r LoadRequest) withDefaults() LoadRequest {
 	r.PerServer = cmp.Or(r.PerServer, 2)
 	r.MaxFiles = cmp.Or(r.MaxFiles, 32)
-	r.Attempts = cmp.Or(r.Attempts, 10)
+	r.Deadline = cmp.Or(r.Deadline, 30*time.Minute)
 	return r
 }
 
-// Events are told what a load does. They are called one at a time, before the act for OnPrepared and OnSend and after it
-// for the others, and must not block for long. An error stops the load: what it announces is not done, and nothing more is
-// sent. A nil function is not called.
+// Sending is the files of a region that are about to be sent.
+type Sending struct {
+	Region  Region
+	Files   []HFile
+	Attempt int // from 1
+}
+
+// Events are told what a load does. They are called one at a time, before the act for OnPrepared, OnSending and OnFencing
+// and after it for the others, and must not block for long. An error stops the load: what it announces is not done, and
+// nothing more is sent. A nil function is not called.
 type Events struct {
 	// OnPrepared has the token, the path of the new staging directory.
 	OnPrepared func(token string) error
-	// OnSend comes before each sending of a region's files.
-	OnSend func(r Region, files []HFile, attempt int) error
+	// OnCut says that a file was cut, and that its children stand for it from now on; OnMerged the same of many files and one.
+	OnCut    func(parent HFile, children []HFile) error
+	OnMerged func(parents []HFile, child HFile) error
+	// OnSending comes before the first sending of a round, with all that the round will send.
+	OnSending func(groups []Sending) error
 	// OnLoaded says that the files are in the region.
 	OnLoaded func(r Region, files []HFile) error
 	// OnReturned says that nothing was done, all files are at their sources, and they will be sent again.
 	OnReturned func(r Region, files []HFile, reason error) error
+	// OnFencing comes before a file is renamed so that a request under way will not find it, OnFenced when that was done and
+	// the file, with its new path, is known not to be loaded.
+	OnFencing func(f HFile, to string) error
+	OnFenced  func(f HFile) error
+	// OnResolved says what became of a file of which no answer came: PlaceStore or PlaceSource.
+	OnResolved func(f HFile, place Place) error
 	// OnRefused says that the files of a region were not loaded.
 	OnRefused func(err *RefusedError) error
-	// OnUnknown says that the outcome is not known.
+	// OnUnknown says that the answer was lost. What became of the files is found out next.
 	OnUnknown func(err *UnknownOutcomeError) error
 	// OnCleaned says that the staging directory was deleted.
 	OnCleaned func(token string) error
@@ -81,6 +143,8 @@ type LoadReport struct {
 	Regions []RegionLoad // in the order of the table
 	// Loaded counts the files that are in the table, their bytes and cells.
 	Loaded, Bytes, Cells int64
+	// Resolved counts those of them that an earlier attempt had loaded without hearing of it.
+	Resolved int64
 	// Cleaned says that the staging directory was deleted. It is kept when a file may still be in it.
 	Cleaned bool
 	Took    time.Duration
@@ -121,6 +185,11 @@ func (r LoadRequest) Validate() error {
 		}
 		names[key] = f.Path
 	}
+	for _, f := range r.Unknown {
+		if names[f.Family+"/"+path.Base(f.Path)] != f.Path {
+			return fmt.Errorf("load %s: its outcome is to be found out, but it is not among the files", f.Path)
+		}
+	}
 	return nil
 }
 
@@ -133,39 +202,4 @@ func fsPath(uri string) string {
 		return "/"
 	}
 	return uri
-}
-
-// group is the files of one region.
-type group struct {
-	region   Region
-	files    []HFile
-	attempts int
-}
-
-// assign groups files by the region that holds them, in the order of the regions.
-func assign(table TableName, regions []Region, files []HFile, maxFiles int) ([]group, error) {
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b HFile) int { return bytes.Compare(a.First, b.First) })
-	var groups []group
-	for _, f := range files {
-		r := regions[find(regions, f.First)]
-		if !r.before(f.Last) {
-			return nil, &MisfitError{Table: table, File: f, Region: r}
-		}
-		if n := len(groups); n == 0 || !bytes.Equal(groups[n-1].region.Start, r.Start) {
-			groups = append(groups, group{region: r})
-		}
-		g := &groups[len(groups)-1]
-		g.files = append(g.files, f)
-	}
-	for _, g := range groups {
-		count := map[string]int{}
-		for _, f := range g.files {
-			if count[f.Family]++; count[f.Family] > maxFiles {
-				return nil, fmt.Errorf("region %s of table %s would get more than %d files in family %s: merge them, or split the region first",
-					g.region, table, maxFiles, f.Family)
-			}
-		}
-	}
-	return groups, nil
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/tsuna/gohbase/region"
 )
 
-// send sends one region's files once, and finds out what became of them.
-func (l *load) send(ctx context.Context, g group) error {
+// send sends one region's files once, and finds out what became of them. With a returnedError the group is what is still
+// to be sent.
+func (l *load) send(ctx context.Context, g group) (group, error) {
 	if g.region.Server == "" {
 		return l.returned(g, errNotAssigned, 0)
 	}
@@ -22,32 +23,18 @@ func (l *load) send(ctx context.Context, g group) error {
 	conn, err := l.c.dial(ctx, g.region.Server, region.RegionClient, l.c.cfg.LoadTimeout)
 	if err != nil {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return g, context.Cause(ctx)
 		}
 		return l.returned(g, err, 0)
 	}
 	defer conn.close()
-	if on := l.req.Events.OnSend; on != nil {
-		l.mu.Lock()
-		err := on(g.region, g.files, g.attempts)
-		l.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
 	l.locate(g, PlaceUnknown, 0)
 	started := time.Now()
 	loaded, err := l.call(ctx, conn, g)
 	took := time.Since(started)
 	if err == nil && loaded {
-		l.locate(g, PlaceStore, took)
 		l.c.log.Debug("region loaded", "region", g.region.Encoded, "files", len(g.files), "took", took)
-		if on := l.req.Events.OnLoaded; on != nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			return on(g.region, g.files)
-		}
-		return nil
+		return g, l.loaded(g, g.files, took)
 	}
 	if err == nil {
 		return l.refused(ctx, g, took)
@@ -59,14 +46,28 @@ func (l *load) send(ctx context.Context, g group) error {
 		case GiveUp:
 			// Checks that come before anything is moved.
 			l.locate(g, PlaceSource, took)
-			return &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: re}
+			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: re}
 		}
+		return l.settleGroup(ctx, g, err, took, true)
 	}
 	if ce, ok := errors.AsType[*ConnectionError](err); ok && !ce.Sent {
 		return l.returned(g, ce, took)
 	}
-	unknown := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.token, Files: g.files, Err: err}
-	return errors.Join(unknown, tell(l, l.req.Events.OnUnknown, unknown))
+	return l.settleGroup(ctx, g, err, took, false)
+}
+
+// loaded notes that files of a group are in the region, and tells it.
+func (l *load) loaded(g group, files []HFile, took time.Duration) error {
+	if len(files) == len(g.files) {
+		l.locate(g, PlaceStore, took)
+	}
+	l.stored(files)
+	if on := l.req.Events.OnLoaded; on != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return on(g.region, files)
+	}
+	return nil
 }
 
 // call makes the call. When the context ends the answer is still waited for, for LoadGrace: a load takes a second or two,
@@ -96,55 +97,86 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 }
 
 // returned is a load of which nothing was done. All its files are at their sources.
-func (l *load) returned(g group, reason error, took time.Duration) error {
+func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
 	l.locate(g, PlaceSource, took)
+	if text := reason.Error(); g.failure == text {
+		g.same++
+	} else {
+		g.failure, g.same = text, 1
+	}
 	err := returnedError{&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: reason}}
 	l.c.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "attempt", g.attempts, "err", reason)
 	if on := l.req.Events.OnReturned; on != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if e := on(g.region, g.files, reason); e != nil {
-			return e
+			return g, e
 		}
 	}
-	return err
+	return g, err
 }
 
+// errRefused is an answer that nothing was loaded, without a reason, while the region is as it was.
+var errRefused = errors.New("refused without a reason")
+
 // refused finds the files of a load that the server says it did not do, and moves those in the staging directory back.
-// Only after such an answer may they be moved: after a lost one the server may still be at it. When all are back and the
-// region has changed meanwhile, that was the reason, and they are sent again.
-func (l *load) refused(ctx context.Context, g group, took time.Duration) error {
+// Only after such an answer may they be moved at once: after a lost one the server may still be at it. They are sent again
+// if the region has changed meanwhile, which then was the reason, or if this is the first time: a region that was busy with
+// a flush answers the same. The second time nothing can be mended by sending.
+func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
+	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.RetryTimeout,
 		fmt.Errorf("looking for the files of a refused load took more than %s", l.c.cfg.RetryTimeout))
 	defer cancel()
 	e := &RefusedError{Table: l.req.Table, Region: g.region, User: l.c.cfg.EffectiveUser}
-	back := true
+	var done, rest []HFile
+	lost := false
 	for _, f := range g.files {
 		state := l.findFile(ctx, f)
+		if state.Place == PlaceGone {
+			// The server gives up in the middle of its files when HDFS fails.
+			if found, _ := l.inStore(ctx, f, g.region); found {
+				state.Place = PlaceStore
+			}
+		}
 		e.Files = append(e.Files, state)
-		back = back && state.Place == PlaceSource
+		switch state.Place {
+		case PlaceSource:
+			rest = append(rest, f)
+		case PlaceStore:
+			done = append(done, f)
+		default:
+			lost = true
+		}
 	}
-	if !back {
+	if lost {
 		l.locate(g, PlaceUnknown, took)
 		l.mu.Lock()
 		for _, state := range e.Files {
 			l.place[state.File.Path] = state.Place
 		}
 		l.mu.Unlock()
-		return errors.Join(e, tell(l, l.req.Events.OnRefused, e))
+		return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
+	}
+	if len(done) > 0 {
+		l.c.log.Warn("a load was refused after a part of it was done: its rows became visible file by file", "region", g.region.Encoded, "loaded", len(done), "left", len(rest))
+		if err := l.loaded(g, done, took); err != nil || len(rest) == 0 {
+			return g, err
+		}
+		g.files = rest
 	}
 	l.locate(g, PlaceSource, took)
-	regions, err := l.c.Regions(ctx, l.req.Table)
-	if err == nil {
-		if _, err := assign(l.req.Table, regions, g.files, l.req.MaxFiles); err != nil {
-			return errors.Join(err, tell(l, l.req.Events.OnRefused, e))
-		}
+	if regions, err := l.c.Regions(ctx, l.req.Table); err == nil {
 		now := regions[find(regions, g.files[0].First)]
 		if !bytes.Equal(now.Name, g.region.Name) || now.Server != g.region.Server {
 			return l.returned(g, fmt.Errorf("refused while the region moved to %s on %s", now.Encoded, now.Server), took)
 		}
 	}
-	return errors.Join(e, tell(l, l.req.Events.OnRefused, e))
+	if g.failure != errRefused.Error() && outer.Err() == nil {
+		return l.returned(g, errRefused, took)
+	}
+	e.Causes = l.causes(ctx, g)
+	return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
 }
 
 // findFile looks for a file at its source and in the staging directory, and moves it back from there.
@@ -153,7 +185,11 @@ func (l *load) findFile(ctx context.Context, f HFile) FileState {
 	source := fsPath(f.Path)
 	stage := path.Join(fsPath(l.token), f.Family, path.Base(source))
 	atSource, sourceErr := l.req.FS.Stat(ctx, source)
-	atStage, stageErr := l.req.FS.Stat(ctx, stage)
+	var atStage fs.FileInfo
+	stageErr := fs.ErrNotExist
+	if !l.direct {
+		atStage, stageErr = l.req.FS.Stat(ctx, stage)
+	}
 	switch {
 	case sourceErr == nil:
 		state.Place, state.Path = PlaceSource, source

@@ -1,0 +1,133 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// group is the files of one region.
+type group struct {
+	region   Region
+	files    []HFile
+	attempts int
+	failure  string // why the last attempt came to nothing
+	same     int    // how often in a row that was the reason
+}
+
+// arrange groups files by the region that holds them, in the order of the regions. Files that lie in several are cut at
+// all boundaries at once, and those that are too many for a region and family are merged.
+func (l *load) arrange(ctx context.Context, regions []Region, files []HFile) ([]group, error) {
+	var whole []HFile
+	for _, f := range files {
+		parts, err := l.fit(ctx, regions, f)
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, parts...)
+	}
+	groups, err := assign(l.req.Table, regions, whole)
+	if err != nil {
+		return nil, err
+	}
+	for i := range groups {
+		if err := l.fewer(ctx, &groups[i]); err != nil {
+			return nil, err
+		}
+	}
+	return groups, nil
+}
+
+// fit gives the file if it lies in one region, else its parts.
+func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, error) {
+	first := find(regions, f.First)
+	if regions[first].before(f.Last) {
+		return []HFile{f}, nil
+	}
+	if l.req.Rewriter == nil {
+		return nil, &MisfitError{Table: l.req.Table, File: f, Region: regions[first]}
+	}
+	var at [][]byte
+	for _, r := range regions[first+1 : find(regions, f.Last)+1] {
+		at = append(at, r.Start)
+	}
+	children, err := l.req.Rewriter.Cut(ctx, f, at)
+	if err != nil {
+		return nil, err
+	}
+	l.c.log.Info("file cut at region boundaries", "file", f.Path, "parts", len(children))
+	l.replace([]HFile{f}, children)
+	if on := l.req.Events.OnCut; on != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if err := on(f, children); err != nil {
+			return nil, err
+		}
+	}
+	return children, nil
+}
+
+// fewer merges the files of a family if they are too many for a region.
+func (l *load) fewer(ctx context.Context, g *group) error {
+	byFamily := map[string][]HFile{}
+	for _, f := range g.files {
+		byFamily[f.Family] = append(byFamily[f.Family], f)
+	}
+	for family, files := range byFamily {
+		if len(files) <= l.req.MaxFiles {
+			continue
+		}
+		if l.req.Rewriter == nil {
+			return fmt.Errorf("region %s of table %s would get %d files in family %s, more than %d: merge them, or split the region first",
+				g.region, l.req.Table, len(files), family, l.req.MaxFiles)
+		}
+		merged, err := l.req.Rewriter.Merge(ctx, files)
+		if err != nil {
+			return err
+		}
+		l.c.log.Info("files merged, a region would have had too many", "region", g.region.Encoded, "family", family, "files", len(files))
+		l.replace(files, []HFile{merged})
+		if on := l.req.Events.OnMerged; on != nil {
+			l.mu.Lock()
+			err := on(files, merged)
+			l.mu.Unlock()
+			if err != nil {
+				return err
+			}
+		}
+		g.files = append(slices.DeleteFunc(g.files, func(f HFile) bool { return f.Family == family }), merged)
+	}
+	return nil
+}
+
+// replace lets other files stand for some.
+func (l *load) replace(old, files []HFile) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range old {
+		delete(l.place, f.Path)
+	}
+	for _, f := range files {
+		l.place[f.Path] = PlaceSource
+	}
+}
+
+// assign groups files by the region that holds them, in the order of the regions.
+func assign(table TableName, regions []Region, files []HFile) ([]group, error) {
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b HFile) int { return bytes.Compare(a.First, b.First) })
+	var groups []group
+	for _, f := range files {
+		r := regions[find(regions, f.First)]
+		if !r.before(f.Last) {
+			return nil, &MisfitError{Table: table, File: f, Region: r}
+		}
+		if n := len(groups); n == 0 || !bytes.Equal(groups[n-1].region.Start, r.Start) {
+			groups = append(groups, group{region: r})
+		}
+		g := &groups[len(groups)-1]
+		g.files = append(g.files, f)
+	}
+	return groups, nil
+}

@@ -1,0 +1,225 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+// plainRewriter writes the rows that it knows anew, whatever the file holds.
+type plainRewriter struct {
+	*bench
+	t    testing.TB
+	rows []string
+}
+
+func (p *plainRewriter) between(from, to []byte) []string {
+	var rows []string
+	for _, row := range p.rows {
+		if row >= string(from) && (len(to) == 0 || row < string(to)) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (p *plainRewriter) Cut(_ context.Context, f HFile, at [][]byte) ([]HFile, error) {
+	var parts []HFile
+	bounds := slices.Concat([][]byte{f.First}, at, [][]byte{append(slices.Clone(f.Last), 0)})
+	for i := range len(bounds) - 1 {
+		if rows := p.between(bounds[i], bounds[i+1]); len(rows) > 0 {
+			parts = append(parts, p.hfile(p.t, p.fs, p.dir, f.Family, rows))
+		}
+	}
+	return parts, nil
+}
+
+func (p *plainRewriter) Merge(_ context.Context, files []HFile) (HFile, error) {
+	var rows []string
+	for _, f := range files {
+		rows = append(rows, p.between(f.First, append(slices.Clone(f.Last), 0))...)
+	}
+	slices.Sort(rows)
+	return p.hfile(p.t, p.fs, p.dir, files[0].Family, rows), nil
+}
+
+// TestRow05ManyRegions loads a file that lies in twenty regions: it is cut once.
+func TestRow05ManyRegions(t *testing.T) {
+	b := newBench(t, nil)
+	var splits []string
+	for i := range 19 {
+		splits = append(splits, fmt.Sprintf("a%06d", 10*(i+1)))
+	}
+	table := b.table(t, splits...)
+	rows := rowsOf("a", 200)
+	f := b.hfile(t, b.fs, b.dir, "f", rows)
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events), Rewriter: &plainRewriter{b, t, rows}})
+	must(t, err)
+	if events[1] != "cut in 20" || slices.Contains(events[2:], "cut in 20") || report.Loaded != 20 || report.Cells != 600 {
+		t.Errorf("events %q, report %+v", events, report)
+	}
+	b.checkRows(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 20)
+}
+
+// TestRow11TooManyFiles merges the files of a family that are too many for a region.
+func TestRow11TooManyFiles(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	var rows []string
+	var files []HFile
+	for i := range 5 {
+		some := rowsOf(string(rune('a'+i)), 10)
+		rows = append(rows, some...)
+		files = append(files, b.hfile(t, b.fs, b.dir, "f", some))
+	}
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, MaxFiles: 4, Events: recorder(&events), Rewriter: &plainRewriter{b, t, rows}})
+	must(t, err)
+	if events[1] != "merged 5" || report.Loaded != 1 || report.Cells != 150 {
+		t.Errorf("events %q, report %+v", events, report)
+	}
+	b.checkRows(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 1)
+}
+
+// TestRow14SplitBeforeSend splits a region through a file between plan and call: the file is cut and loaded.
+func TestRow14SplitBeforeSend(t *testing.T) {
+	for _, stage := range []Stage{StageToken, StageDirect} {
+		t.Run(stage.String(), func(t *testing.T) {
+			b := newBench(t, nil)
+			table := b.table(t)
+			rows := rowsOf("a", 10)
+			f := b.hfile(t, b.fs, b.dir, "f", rows)
+			b.open(t, f)
+			var events []string
+			on := recorder(&events)
+			sending := on.OnSending
+			on.OnSending = func(groups []Sending) error {
+				if groups[0].Attempt == 1 {
+					if _, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "split", table.String(), "a000004"); err != nil {
+						return err
+					}
+				}
+				return sending(groups)
+			}
+			w := &openRewriter{plainRewriter{b, t, rows}}
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: on, Rewriter: w})
+			must(t, err)
+			t.Logf("%q", events)
+			if !slices.Contains(events, "cut in 2") || report.Loaded != 2 || report.Cells != 30 {
+				t.Errorf("events %q, report %+v", events, report)
+			}
+			b.checkRows(t, table, rows, "f")
+			b.checkOnce(t, table, "f", 2)
+		})
+	}
+}
+
+// openRewriter makes files that HBase's user may write.
+type openRewriter struct{ plainRewriter }
+
+func (o *openRewriter) Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, error) {
+	parts, err := o.plainRewriter.Cut(ctx, f, at)
+	for _, part := range parts {
+		o.open(o.t, part)
+	}
+	return parts, err
+}
+
+// TestRow15MergeBeforeSend merges two regions between plan and call: their files meet in the new one.
+func TestRow15MergeBeforeSend(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
+	var events []string
+	on := recorder(&events)
+	sending := on.OnSending
+	on.OnSending = func(groups []Sending) error {
+		if groups[0].Attempt == 1 {
+			if _, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "merge", table.String(), "a", "x"); err != nil {
+				return err
+			}
+		}
+		return sending(groups)
+	}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, Events: on})
+	must(t, err)
+	t.Logf("%q", events)
+	if report.Loaded != 2 || len(report.Regions) != 1 || len(report.Regions[0].Files) != 2 {
+		t.Errorf("report %+v", report)
+	}
+	b.checkRows(t, table, append(rowsOf("a", 10), rowsOf("x", 10)...), "f")
+}
+
+// TestRow28ServerKilled kills the region server just when it gets a request. Files come in once it is back.
+func TestRow28ServerKilled(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	server := cluster.Daemon(testcluster.RegionServer)
+	var killed bool
+	w := &wire{}
+	w.before = func() error {
+		if killed {
+			return nil
+		}
+		killed = true
+		if err := server.Kill(context.Background()); err != nil {
+			return err
+		}
+		w.swallow.Store(true) // what is written now gets lost
+		return nil
+	}
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+	table := b.table(t, "m")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
+	restarted := make(chan error, 1)
+	var events []string
+	on := recorder(&events)
+	unknown := on.OnUnknown
+	on.OnUnknown = func(e *UnknownOutcomeError) error {
+		if err := unknown(e); err != nil {
+			return err
+		}
+		go func() { restarted <- errors.Join(server.Restart(context.WithoutCancel(t.Context()))) }()
+		return nil
+	}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: on})
+	must(t, <-restarted)
+	must(t, err)
+	t.Logf("%q", events)
+	if report.Loaded != 2 || !slices.Contains(events, "fenced") {
+		t.Errorf("report %+v", report)
+	}
+	b.checkRows(t, table, append(rowsOf("a", 10), rowsOf("x", 10)...), "f")
+	b.checkOnce(t, table, "f", 2)
+}
+
+// TestRow36FileTracker loads a table whose store files are kept by the tracker FILE, directly and by itself.
+func TestRow36FileTracker(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
+	name := TableName{Namespace: "loader_test", Qualifier: "tracked" + fmt.Sprint(testTime)}
+	must(t, b.CreateTable(t.Context(), TableSpec{Name: name, CreateNamespace: true, Families: testFamilies,
+		Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}))
+	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	_, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Stage: StageToken})
+	if e, ok := errors.AsType[*StateError](err); !ok {
+		t.Errorf("through a staging directory: %v %v", e, err)
+	}
+	if _, err = b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs}); err == nil {
+		t.Error("a file that HBase cannot write was sent")
+	}
+	b.open(t, f)
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	must(t, err)
+	if !slices.Equal(events, []string{`send "" 1 files attempt 1`, `loaded ""`}) || report.Loaded != 1 || report.Token != "" {
+		t.Errorf("events %q, report %+v", events, report)
+	}
+	b.checkRows(t, name, rowsOf("a", 10), "f")
+}
