@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+
+	"github.com/spf13/cobra"
+)
+
+type checkOptions struct {
+	specFlags
+	workFlags
+	clusterFlags
+	staging string
+	stage   string
+	timeout time.Duration
+}
+
+func newCheckCmd(g *globals) *cobra.Command {
+	o := &checkOptions{}
+	cmd := &cobra.Command{
+		Use:   "check --table TABLE | --job FILE",
+		Short: "Look at all that a job depends on, before it runs",
+		Long: `Check looks at the table and its regions, the servers, the right to load, the
+staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
+for each what is wrong and what to do. It loads nothing; in the staging directory
+it makes a file and removes it again. A warning does not fail the check. Run does
+the same before it begins.` + "\n" + exitHelp,
+		Example: `  bulkload check --table test:check
+  bulkload check --job examples/check.yaml --input /exports/check/20171012 --output json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	o.specFlags.add(cmd.Flags())
+	o.workFlags.add(cmd.Flags())
+	o.clusterFlags.add(cmd.Flags())
+	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
+	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way that files will go: token, direct, or auto, as the table needs it")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "for all checks together")
+	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
+	spec, err := o.load(cmd)
+	if spec.Key == "" && (spec.Table != "" || o.jobFile == "") { // a table can be looked at without a whole job
+		whole := spec
+		whole.Key = "key"
+		err = whole.Validate()
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	stage, err := loader.ParseStage(o.stage)
+	if err != nil {
+		return usageError{fmt.Errorf("--stage: %w", err)}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	r, err := job.Preflight(cmd.Context(), env, spec, job.CheckOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printChecks(w, r) }); err != nil {
+		return err
+	}
+	if r.Errors > 0 {
+		return &job.Error{Kind: job.KindCheck, Err: fmt.Errorf("table %s: %d of %d checks found errors", r.Table, r.Errors, len(r.Checks))}
+	}
+	return nil
+}
+
+// printChecks prints a line for each check, and its hint below.
+func printChecks(w io.Writer, r *job.CheckReport) {
+	width := 0
+	for _, c := range r.Checks {
+		width = max(width, len(c.Name))
+	}
+	marks := map[job.Severity]string{job.SeverityOK: "ok", job.SeverityWarning: "warn", job.SeverityError: "ERROR"}
+	for _, c := range r.Checks {
+		fmt.Fprintf(w, "%-5s  %-*s  %s\n", marks[c.Severity], width, c.Name, c.Message)
+		if c.Hint != "" {
+			fmt.Fprintf(w, "%-5s  %-*s  -> %s\n", "", width, "", c.Hint)
+		}
+	}
+	fmt.Fprintf(w, "%d checks in %s: %d errors, %d warnings\n", len(r.Checks), r.Elapsed.Round(time.Millisecond), r.Errors, r.Warnings)
+}

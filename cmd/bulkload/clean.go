@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+)
+
+type cleanOptions struct {
+	clusterFlags
+	state     string
+	staging   string
+	id        string
+	olderThan age
+	force     bool
+	yes       bool
+}
+
+func newCleanCmd(g *globals) *cobra.Command {
+	o := &cleanOptions{olderThan: age(job.DefaultCleanAge)}
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove what finished and abandoned jobs have left",
+		Long: `Clean lists the directories that jobs have left on this machine and in the staging
+directory on HDFS, and says which it would remove; with --yes it removes them.
+A job that runs, one to which something happened of late, and one with files of
+which it is not known whether HBase has taken them stay. What the program did not
+make itself is not touched. A finished job whose state is gone is a new one when
+its command is run again.` + "\n" + exitHelp,
+		Example: `  bulkload clean
+  bulkload clean --older-than 30d --yes
+  bulkload clean --job check-0123456789ab --yes`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	o.add(f)
+	f.StringVar(&o.state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	f.StringVar(&o.staging, "staging", "", "directory on HDFS where jobs have theirs (default /tmp/bulkload-USER)")
+	f.StringVar(&o.id, "job", "", "only this job, of any age: the name of its directory, or the twelve digits at its end")
+	f.Var(&o.olderThan, "older-than", "leave jobs to which something happened since, such as 7d or 12h")
+	f.BoolVar(&o.force, "force", false, "also jobs with files of which it is not known whether HBase has them; rows may be lost")
+	f.BoolVar(&o.yes, "yes", false, "remove")
+	return cmd
+}
+
+func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	r, err := job.Clean(cmd.Context(), env, job.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
+		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
+	if r != nil {
+		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+func printCleaning(w io.Writer, r *job.Cleaning) {
+	removed, bytes := 0, int64(0)
+	verb := "would remove"
+	if r.Removed {
+		verb = "removed"
+	}
+	for _, d := range r.Dirs {
+		act := "keep"
+		if d.Remove {
+			act = verb
+			removed++
+			bytes += d.Bytes
+		}
+		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, bytesText(d.Bytes), d.Path, "", d.Because)
+	}
+	switch {
+	case len(r.Dirs) == 0:
+		fmt.Fprintln(w, "jobs have left nothing")
+	case removed == 0:
+		fmt.Fprintln(w, "nothing to remove")
+	case r.Removed:
+		fmt.Fprintf(w, "%d directories removed, %s\n", removed, bytesText(bytes))
+	default:
+		fmt.Fprintf(w, "%d directories with %s would be removed: give --yes to do it\n", removed, bytesText(bytes))
+	}
+}
+
+// age is a time span that may be given in days.
+type age time.Duration
+
+// Set reads 7d, or what time.ParseDuration takes.
+func (a *age) Set(s string) error {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return fmt.Errorf("%q is not a time span such as 7d or 12h", s)
+		}
+		*a = age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is not a time span such as 7d or 12h", s)
+	}
+	*a = age(d)
+	return nil
+}
+
+// String prints whole days as days.
+func (a *age) String() string {
+	d := time.Duration(*a)
+	if d >= 24*time.Hour && d%(24*time.Hour) == 0 {
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+	return d.String()
+}
+
+// Type names the flag's type in help texts.
+func (a *age) Type() string { return "age" }

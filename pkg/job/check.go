@@ -1,0 +1,231 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/pkg/loader"
+)
+
+// Severity is how much a finding matters.
+type Severity uint8
+
+// The severities.
+const (
+	SeverityOK      Severity = iota
+	SeverityWarning          // the job can run; someone should know
+	SeverityError            // the job would fail, or do harm
+)
+
+// String is ok, warning or error.
+func (s Severity) String() string {
+	switch s {
+	case SeverityOK:
+		return "ok"
+	case SeverityWarning:
+		return "warning"
+	}
+	return "error"
+}
+
+// MarshalText prints the severity into a report.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Check is one thing that was looked at before a job.
+type Check struct {
+	Name     string   `json:"name"` // what was looked at
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`        // what was found
+	Hint     string   `json:"hint,omitempty"` // what to do; empty when nothing need be done
+}
+
+// good, doubtful and bad make the result of a check.
+
+func good(name, format string, args ...any) Check {
+	return Check{Name: name, Message: fmt.Sprintf(format, args...)}
+}
+
+func doubtful(name, hint, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityWarning, Hint: hint, Message: fmt.Sprintf(format, args...)}
+}
+
+func bad(name, hint, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityError, Hint: hint, Message: fmt.Sprintf(format, args...)}
+}
+
+// CheckOptions are [WorkOptions] with what else a check depends on.
+type CheckOptions struct {
+	WorkOptions
+	Staging string          // directory on HDFS, default /tmp/bulkload-USER
+	Stage   loader.Stage    // the way that files will go, default as the table needs it
+	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
+	Timeout time.Duration   // for all checks together, default 1 min
+}
+
+// CheckReport is what was looked at before a job, in a fixed order. A check
+// that another's failure makes pointless is left out.
+type CheckReport struct {
+	Schema   int           `json:"schema"` // version of this form: 1
+	Table    string        `json:"table"`
+	Errors   int           `json:"errors"`
+	Warnings int           `json:"warnings"`
+	Checks   []Check       `json:"checks"`
+	Elapsed  time.Duration `json:"elapsed_ns"`
+}
+
+// Find is the first check of a name with the highest severity, false if
+// there is none.
+func (r *CheckReport) Find(name string) (c Check, ok bool) {
+	for _, have := range r.Checks {
+		if have.Name == name && (!ok || have.Severity > c.Severity) {
+			c, ok = have, true
+		}
+	}
+	return c, ok
+}
+
+// Err is nil when no check found an error, else an error of KindCheck with
+// all of them and their hints.
+func (r *CheckReport) Err() error {
+	var errs []error
+	for _, c := range r.Checks {
+		if c.Severity != SeverityError {
+			continue
+		}
+		text := c.Name + ": " + c.Message
+		if c.Hint != "" {
+			text += " (" + c.Hint + ")"
+		}
+		errs = append(errs, errors.New(text))
+	}
+	return fail(KindCheck, errors.Join(errs...))
+}
+
+// Preflight looks at all that a job depends on before it begins: the table,
+// its regions, the servers, the staging directory on HDFS, the inputs and this
+// machine. It changes nothing, but for a file and directories that it makes
+// and removes again. The inputs of the spec may be missing. The error says why
+// there could be no check; what checks found wrong is in the report.
+func Preflight(ctx context.Context, env *Env, s Spec, o CheckOptions) (*CheckReport, error) {
+	started := time.Now()
+	s = s.withDefaults()
+	table, err := tableName(s)
+	if err != nil {
+		return nil, err
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	user, err := env.Conf.User()
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	asking, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no answer within %s", o.Timeout))
+	defer cancel()
+	f := &checkFacts{env: env, spec: s, o: o, name: name, user: user}
+	var wg sync.WaitGroup
+	for _, ask := range []func(context.Context){f.askHBase, f.askHDFS, f.askInputs, f.askMachine} {
+		wg.Go(func() { ask(asking) })
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r := &CheckReport{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
+	for _, c := range r.Checks {
+		switch c.Severity {
+		case SeverityError:
+			r.Errors++
+		case SeverityWarning:
+			r.Warnings++
+		}
+	}
+	r.Elapsed = time.Since(started)
+	return r, nil
+}
+
+// checkFacts is what the checks are made of. Each part is filled by one
+// goroutine; a part whose error is set is empty.
+type checkFacts struct {
+	env  *Env
+	spec Spec
+	o    CheckOptions
+	name loader.TableName
+	user string
+
+	dialErr    error
+	table      *loader.Table
+	tableErr   error
+	regions    []loader.Region
+	regionsErr error
+	status     loader.Status
+	statusErr  error
+	quota      spaceQuota
+	quotaErr   error
+	backup     bool // the cluster keeps incremental backups
+	bulk       bulkFacts
+	staging    stagingFacts
+	inputs     inputFacts
+	machine    machineFacts
+}
+
+// checks makes a check, or several, of each kind of fact.
+func (f *checkFacts) checks(ctx context.Context) []Check {
+	if f.dialErr != nil {
+		return append([]Check{bad("hbase", "set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give --zookeeper and --znode", "%v", f.dialErr)},
+			f.apart(ctx)...)
+	}
+	if f.tableErr != nil {
+		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr)}, f.apart(ctx)...)
+	}
+	family, found := f.table.Family(f.spec.Family)
+	all := []Check{
+		checkVersion(f.status, f.statusErr),
+		checkTable(f.table),
+		checkFamily(f.table, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")),
+	}
+	if found {
+		all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(family), checkMOB(family), checkTTL(family, f.spec.Timestamp))
+	}
+	all = append(all, checkCoprocessors(f.table), checkBackup(f.backup))
+	if f.table.State == loader.Enabled {
+		maxSize := f.table.MaxFileSize
+		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),
+			checkKey(f.spec, f.regions), checkQuota(f.quota, f.quotaErr, f.inputs), checkRoundTrip(f.bulk, f.user), checkHBaseStaging(f.bulk))
+	}
+	return present(append(all, f.apart(ctx)...))
+}
+
+// apart are the checks that no table is needed for.
+func (f *checkFacts) apart(ctx context.Context) []Check {
+	return present([]Check{
+		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),
+		checkAncestors(f.staging, f.bulk),
+		checkProbe(f.staging, f.user),
+		checkClock(f.staging, f.spec.Timestamp),
+		checkInputs(f.inputs),
+		checkSpill(f.inputs, f.machine, f.o.Memory),
+		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
+	})
+}
+
+// present leaves out checks that found nothing to look at.
+func present(all []Check) []Check {
+	var checks []Check
+	for _, c := range all {
+		if c.Name != "" {
+			checks = append(checks, c)
+		}
+	}
+	return checks
+}
+
+// oneLine keeps what comes of a chain of errors readable in a table.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,198 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"pgregory.net/rapid"
+)
+
+// TestCheckFindings gives each check what no test cluster shows.
+func TestCheckFindings(t *testing.T) {
+	table := loader.TableName{Namespace: "test", Qualifier: "t"}
+	one := loader.Status{Version: "2.6.4", Servers: []string{"rs1:16020"}}
+	region := loader.Region{Encoded: "abc", Server: "rs1:16020"}
+	moved, closed := region, region
+	moved.Server, closed.Server = "rs2:16020", ""
+	now := time.Now()
+	clock := func(ahead time.Duration) stagingFacts {
+		return stagingFacts{before: now, clock: now.Add(-ahead), after: now.Add(time.Millisecond)}
+	}
+	above := func(mode fs.FileMode, owner string) stagingFacts {
+		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711}, {"/a", owner, "g", fs.ModeDir | mode}, {"/", "hbase", "g", fs.ModeDir | 0o755}}}
+	}
+	coprocessor := func(class string) *loader.Table {
+		return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
+	}
+	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
+	gib := int64(1 << 30)
+	for _, c := range []struct {
+		name     string
+		got      Check
+		severity Severity
+		message  string
+		hint     string
+	}{
+		{"hole", checkRegions(nil, &loader.HoleError{Table: table, End: []byte("k1"), Start: []byte("k2")}, one), SeverityError, `one ends at "k1" and the next begins at "k2"`, "hbck2"},
+		{"overlap", checkRegions(nil, &loader.HoleError{Table: table, End: []byte("k2"), Start: []byte("k1")}, one), SeverityError, "an overlap", "hbck2"},
+		{"served", checkRegions([]loader.Region{region}, nil, one), SeverityOK, "all served", ""},
+		{"on a dead server", checkRegions([]loader.Region{region, moved}, nil, one), SeverityWarning, "1 of 2 regions are not served", "waits"},
+		{"on no server", checkRegions([]loader.Region{closed}, nil, one), SeverityWarning, "on no server", "waits"},
+		{"no region server", checkVersion(loader.Status{Version: "2.6.4", Dead: 2}, nil), SeverityError, "no region server is alive", "start"},
+		{"old HBase", checkVersion(loader.Status{Version: "1.4.14", Servers: one.Servers}, nil), SeverityError, "HBase 1.4.14", "HBase 2"},
+		{"new HBase", checkVersion(loader.Status{Version: "3.0.0-beta-1", Servers: one.Servers}, nil), SeverityWarning, "not tried", "try"},
+		{"no master", checkVersion(loader.Status{}, errors.New("no HMaster is active")), SeverityError, "no HMaster", "master"},
+		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (token)", ""},
+		{"tracker, direct", checkTracker(&loader.Table{}, loader.Family{}, loader.StageDirect), SeverityOK, "(direct)", ""},
+		{"tracker FILE", checkTracker(&loader.Table{}, loader.Family{Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}, loader.StageAuto), SeverityOK, "FILE: files go straight into the regions (direct)", ""},
+		{"phoenix", checkCoprocessors(coprocessor("org.apache.phoenix.coprocessor.ScanRegionObserver")), SeverityWarning, "Phoenix", "indexes"},
+		{"index", checkCoprocessors(coprocessor("com.example.MyIndexer")), SeverityWarning, "com.example.MyIndexer", "indexes"},
+		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit")), SeverityOK, "com.example.Audit", ""},
+		{"backup", checkBackup(true), SeverityWarning, "backups", "full backup"},
+		{"staging 700", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o700), owner: "hbase"}), SeverityError, "hdfs://nn/hbase/staging has mode 0700", "chmod 711"},
+		{"staging 777", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o777), owner: "hbase"}), SeverityWarning, "others may write", "chmod 711"},
+		{"staging not seen", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", stagingErr: denied}), SeverityWarning, "permission denied", "pass"},
+		{"no right", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.RemoteError{Class: "AccessDeniedException", Message: "no CREATE"}}, "tina"), SeverityError, "no CREATE", "grant tina"},
+		{"not cleaned", checkRoundTrip(bulkFacts{asked: true, token: "/s/t", cleanupErr: errors.New("gone")}, "tina"), SeverityWarning, "did not remove /s/t", "log"},
+		{"clock equal", checkClock(clock(0), 0), SeverityOK, "agree", ""},
+		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "--timestamp"},
+		{"clock far ahead", checkClock(clock(5*time.Minute), 0), SeverityError, "5m0s ahead", "--timestamp"},
+		{"clock behind", checkClock(clock(-5*time.Minute), 0), SeverityWarning, "5m0s behind", "--timestamp"},
+		{"clock does not matter", checkClock(clock(5*time.Minute), now.Add(-time.Hour).UnixMilli()), SeverityOK, "the job's timestamp", ""},
+		{"path open", checkAncestors(above(0o711, "root"), bulkFacts{}), SeverityOK, "hbase can pass", ""},
+		{"path of hbase", checkAncestors(above(0o700, "hbase"), bulkFacts{owner: "hbase"}), SeverityOK, "hbase can pass", ""},
+		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
+		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
+		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
+		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "become svc's, but HBase is asked as tina", "--user"},
+		{"small regions", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, ""), SeverityOK, "5.0 GiB of text for each of 10 regions, which split at 10.0 GiB", ""},
+		{"large regions", checkRegionSize(1, inputFacts{text: 50 * gib}, 0, ""), SeverityWarning, "50.0 GiB", "split points"},
+		{"large by the configuration", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, "1073741824"), SeverityWarning, "split at 1.0 GiB", "MAX_FILESIZE"},
+		{"large by the table", checkRegionSize(10, inputFacts{text: 50 * gib}, 2*gib, "107374182400"), SeverityWarning, "split at 2.0 GiB", "MAX_FILESIZE"},
+		{"no quota", checkQuota(spaceQuota{}, nil, inputFacts{}), SeverityOK, "", ""},
+		{"quota not seen", checkQuota(spaceQuota{}, errors.New("denied"), inputFacts{}), SeverityOK, "cannot be seen", ""},
+		{"quota used up", checkQuota(spaceQuota{of: "table t", limit: gib, used: gib}, nil, inputFacts{}), SeverityError, "table t is used up: 1.0 GiB of 1.0 GiB", "raise"},
+		{"quota violated", checkQuota(spaceQuota{limit: gib, violated: true}, nil, inputFacts{}), SeverityError, "used up", "raise"},
+		{"quota tight", checkQuota(spaceQuota{of: "namespace n", limit: gib, used: gib / 2}, nil, inputFacts{text: gib}), SeverityWarning, "leaves 512.0 MiB", "raise"},
+		{"quota wide", checkQuota(spaceQuota{limit: 4 * gib}, nil, inputFacts{text: gib}), SeverityOK, "leaves 4.0 GiB", ""},
+		{"spill fits in memory", checkSpill(inputFacts{text: 1 << 20}, machineFacts{dir: "/s"}, 0), SeverityOK, "not needed", ""},
+		{"spill has room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 8 * gib}, 0), SeverityOK, "8.0 GiB free", ""},
+		{"spill is tight", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 5 * gib}, 0), SeverityWarning, "may take 7.0 GiB", "--spill-dir"},
+		{"spill has no room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: gib}, 0), SeverityError, "takes about 7.0 GiB", "--spill-dir"},
+		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
+		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
+		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
+		{"no files", checkInputs(inputFacts{given: true}), SeverityWarning, "nothing", "path"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.got.Severity != c.severity || !strings.Contains(c.got.Message, c.message) || !strings.Contains(c.got.Hint, c.hint) || (c.hint == "") != (c.got.Hint == "") {
+				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
+			}
+		})
+	}
+}
+
+// modeInfo is a directory of a mode.
+type modeInfo fs.FileMode
+
+func (m modeInfo) Name() string       { return "staging" }
+func (m modeInfo) Size() int64        { return 0 }
+func (m modeInfo) Mode() fs.FileMode  { return fs.ModeDir | fs.FileMode(m) }
+func (m modeInfo) ModTime() time.Time { return time.Time{} }
+func (m modeInfo) IsDir() bool        { return true }
+func (m modeInfo) Sys() any           { return nil }
+
+// TestSpaceQuota reads rows of the quota table as HBase writes them.
+func TestSpaceQuota(t *testing.T) {
+	message := func(number protowire.Number, body []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), body)
+	}
+	number := func(number protowire.Number, v uint64) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.VarintType), v)
+	}
+	settings := append([]byte("PBUF"), append(number(1, 0), message(3, append(number(1, 1000), number(2, 4)...))...)...)
+	report := bytes.Join([][]byte{message(1, append(number(1, 4), number(2, 1)...)), number(2, 700), number(3, 1000)}, nil)
+	row := loader.Row{Cells: []loader.Cell{
+		{Family: []byte("q"), Qualifier: []byte("s"), Value: settings}, {Family: []byte("u"), Qualifier: []byte("p"), Value: report},
+	}}
+	if got, want := parseSpaceQuota(row), (spaceQuota{limit: 1000, used: 700, violated: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	// Rows of HBase 2.6.4, of a table with a quota of 5,000,000 bytes.
+	observed := loader.Row{Cells: []loader.Cell{
+		{Family: []byte("q"), Qualifier: []byte("s"), Value: unhex(t, "504255461a0708c096b1021004")},
+		{Family: []byte("u"), Qualifier: []byte("p"), Value: unhex(t, "0a021000109187201880d293ad03")},
+	}}
+	if got, want := parseSpaceQuota(observed), (spaceQuota{limit: 5_000_000, used: 525_201}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	rapid.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
+		v := rapid.SliceOf(rapid.Byte()).Draw(rt, "value")
+		for _, cell := range row.Cells {
+			cell.Value = v
+			parseSpaceQuota(loader.Row{Cells: []loader.Cell{cell}})
+		}
+	})
+}
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestWalkInput finds the files that a job would read.
+func TestWalkInput(t *testing.T) {
+	m := hdfsio.NewMemory()
+	for _, name := range []string{"/in/2026/a.csv", "/in/2026/b.csv.gz", "/in/2026/_SUCCESS", "/in/2026/.x", "/in/2027/sub/c.parquet"} {
+		if err := m.MkdirAll(t.Context(), name[:strings.LastIndexByte(name, '/')], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w, err := m.Create(t.Context(), name, hdfsio.CreateOptions{})
+		if err == nil {
+			_, err = w.Write([]byte("x"))
+		}
+		if err := errors.Join(err, w.Finish()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ input, want string }{
+		{"/in/2026/a.csv", "/in/2026/a.csv"},
+		{"/in/2026", "/in/2026/a.csv /in/2026/b.csv.gz"},
+		{"/in", "/in/2026/a.csv /in/2026/b.csv.gz /in/2027/sub/c.parquet"},
+		{"/in/*/*.csv", "/in/2026/a.csv"},
+		{"/in/202[67]", "/in/2026/a.csv /in/2026/b.csv.gz /in/2027/sub/c.parquet"},
+		{"/in/2026/_*", "/in/2026/_SUCCESS"},
+		{"/*/2027/sub/c.parquet", "/in/2027/sub/c.parquet"},
+		{"/in/none*", "error"},
+		{"/in/none", "error"},
+	} {
+		var got []string
+		err := walkInput(context.Background(), m, c.input, func(name string, _ fs.FileInfo) error {
+			got = append(got, name)
+			return readable(t.Context(), m, name)
+		})
+		if err != nil {
+			got = []string{"error"}
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.input, s, err, c.want)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", c.input, err)
+		}
+	}
+}

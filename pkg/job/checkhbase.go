@@ -1,0 +1,265 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/pkg/loader"
+)
+
+// bulkFacts is what a load that loads nothing came to.
+type bulkFacts struct {
+	asked      bool
+	token      string // the directory that HBase made and removed again
+	prepareErr error
+	cleanupErr error
+	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
+	stagingErr error
+	owner      string // of that directory: who HBase acts as; empty when not known
+}
+
+// askHBase asks the cluster about the table, then about all else at once.
+func (f *checkFacts) askHBase(ctx context.Context) {
+	c := f.o.Cluster
+	if c == nil {
+		var err error
+		if c, err = f.env.Dial(ctx); err != nil {
+			f.dialErr = err
+			return
+		}
+		defer c.Close()
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { f.status, f.statusErr = c.Status(ctx) })
+	if f.table, f.tableErr = c.Describe(ctx, f.name); f.tableErr != nil {
+		return
+	}
+	wg.Go(func() {
+		_, err := c.Describe(ctx, loader.TableName{Namespace: "backup", Qualifier: "system"})
+		f.backup = err == nil
+	})
+	if f.table.State != loader.Enabled {
+		return // its regions are on no server
+	}
+	// The regions first: a map with a hole would keep all others waiting for it to heal.
+	if f.regions, f.regionsErr = c.Regions(ctx, f.name); f.regionsErr != nil {
+		return
+	}
+	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
+	f.bulk.ask(ctx, f.env, c, f.name)
+}
+
+// cleanupTimeout bounds the removal of what a check has made.
+const cleanupTimeout = 15 * time.Second
+
+// ask has HBase make a directory for a load, and remove it again: it shows
+// the right to load, and HBase's own staging directory.
+func (b *bulkFacts) ask(ctx context.Context, env *Env, c *loader.Cluster, table loader.TableName) {
+	b.asked = true
+	if b.token, b.prepareErr = c.Prepare(ctx, table); b.prepareErr != nil {
+		return
+	}
+	if l, err := env.Conf.Resolve(b.token); err != nil {
+		b.stagingErr = err
+	} else if fsys, err := env.FS(l); err != nil {
+		b.stagingErr = err
+	} else if b.staging, b.stagingErr = fsys.Stat(ctx, path.Dir(l.Path)); b.stagingErr == nil {
+		b.owner = ownerOf(b.staging)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	b.cleanupErr = c.Cleanup(ctx, table, b.token)
+}
+
+func checkVersion(s loader.Status, err error) Check {
+	const name = "version"
+	major, _, _ := strings.Cut(s.Version, ".")
+	switch {
+	case err != nil:
+		return bad(name, "see whether a master is active", "the master does not answer: %s", oneLine(err))
+	case len(s.Servers) == 0:
+		return bad(name, "start the region servers", "no region server is alive (%d are known to be dead)", s.Dead)
+	case major == "0" || major == "1":
+		return bad(name, "HBase 2 is needed", "HBase %s has no calls for a bulk load that this program knows", s.Version)
+	case major != "2":
+		return doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
+	}
+	return good(name, "HBase %s, %d region servers", s.Version, len(s.Servers))
+}
+
+// checkMissing is what is said of a table that could not be asked about.
+func checkMissing(table loader.TableName, err error) Check {
+	if errors.Is(err, loader.ErrTableNotFound) {
+		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
+	}
+	return bad("table", "see whether HBase is up, and whether you may look at the table", "%s", oneLine(err))
+}
+
+func checkTable(t *loader.Table) Check {
+	const name = "table"
+	switch {
+	case t.State != loader.Enabled:
+		return bad(name, "enable it: hbase shell, enable '"+t.Name.String()+"'", "table %s is %s", t.Name, t.State)
+	case t.ReadOnly:
+		return bad(name, "alter it: READONLY => 'false'", "table %s is read-only", t.Name)
+	}
+	return good(name, "%s is ENABLED", t.Name)
+}
+
+// checkFamily says that the family is there and that files can be written as
+// it asks for.
+func checkFamily(t *loader.Table, s Spec, zstdCodec string) Check {
+	const name = "family"
+	cf, ok := t.Family(s.Family)
+	if !ok {
+		var have []string
+		for _, x := range t.Families {
+			have = append(have, x.Name)
+		}
+		return bad(name, "name another with --family", "table %s has no family %q (it has %q)", t.Name, s.Family, have)
+	}
+	family, err := familySettings(cf)
+	if err != nil {
+		return bad(name, "alter the family, or use another", "family %s: %s", s.Family, oneLine(err))
+	}
+	family.Zstd = zstdFraming(zstdCodec)
+	own, err := s.ApplyTo(family)
+	switch {
+	case err != nil:
+		return bad(name, "correct the job's settings of the family", "%s", oneLine(err))
+	case own != family:
+		return doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
+			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", s.Family,
+			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
+	}
+	return good(name, "%s: %s, %s, bloom %s", s.Family, family.Compression, family.Encoding, family.Bloom)
+}
+
+// checkTracker says which way the files will go into the store. Through the
+// directory of a token the server moves them there with the caller's rights,
+// which only the tracker DEFAULT stands (SecureBulkLoadManager, 2.6.4).
+func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
+	const name = "store-file tracker"
+	tracker := t.FileTracker(cf)
+	plain := strings.EqualFold(tracker, "DEFAULT")
+	switch {
+	case !plain && stage == loader.StageToken:
+		return bad(name, "leave --stage out, or give --stage direct", "%s: a load through HBase's staging directory does not work with it", tracker)
+	case plain && stage != loader.StageDirect:
+		return good(name, "%s: files go through HBase's staging directory (token)", tracker)
+	}
+	return good(name, "%s: files go straight into the regions (direct)", tracker)
+}
+
+func checkReplication(cf loader.Family) Check {
+	const name = "replication"
+	if scope := cf.Attributes["REPLICATION_SCOPE"]; scope != "" && scope != "0" {
+		return doubtful(name, "the peers get the rows only where hbase.replication.bulkload.enabled is true on this cluster; then they may load a file more than once",
+			"family %s is replicated (scope %s)", cf.Name, scope)
+	}
+	return Check{}
+}
+
+func checkMOB(cf loader.Family) Check {
+	if cf.Attributes["IS_MOB"] == "true" {
+		return doubtful("mob", "compact the table when it is loaded: until then large values lie in the ordinary files", "family %s keeps large values apart (MOB)", cf.Name)
+	}
+	return Check{}
+}
+
+// checkTTL looks for a timestamp so old that the cells are gone at once.
+func checkTTL(cf loader.Family, timestamp int64) Check {
+	const name = "ttl"
+	if cf.TTL == loader.Forever || cf.TTL <= 0 {
+		return Check{}
+	}
+	ttl := time.Duration(cf.TTL) * time.Second
+	if timestamp > 0 && time.Since(time.UnixMilli(timestamp)) > ttl {
+		return bad(name, "give a later --timestamp", "cells of family %s live for %s and the job's timestamp is older: nobody would see a row", cf.Name, ttl)
+	}
+	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
+}
+
+// checkCoprocessors looks for what a bulk load goes past: the hooks of puts,
+// by which indexes are kept.
+func checkCoprocessors(t *loader.Table) Check {
+	const name = "coprocessors"
+	var classes []string
+	indexed := false
+	for _, m := range []map[string]string{t.Attributes, t.Configuration} {
+		for key, value := range m {
+			if !strings.HasPrefix(strings.ToLower(key), "coprocessor$") {
+				continue
+			}
+			class := value
+			if parts := strings.Split(value, "|"); len(parts) > 1 { // path|class|priority|arguments
+				class = parts[1]
+			}
+			lower := strings.ToLower(class)
+			indexed = indexed || strings.Contains(lower, "org.apache.phoenix") || strings.Contains(lower, "index")
+			if !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+		}
+	}
+	slices.Sort(classes)
+	switch {
+	case len(classes) == 0:
+		return Check{}
+	case indexed:
+		return doubtful(name, "build the indexes anew after the load; a table of Phoenix also needs its key and column encoding",
+			"a bulk load goes past what keeps indexes or Phoenix's tables: %s", strings.Join(classes, ", "))
+	}
+	return good(name, "%s: hooks of puts do not run", strings.Join(classes, ", "))
+}
+
+func checkBackup(backup bool) Check {
+	if !backup {
+		return Check{}
+	}
+	return doubtful("backup", "take a full backup of the table after the load", "the cluster keeps backups, and incremental ones may not have bulk loaded files")
+}
+
+// checkRoundTrip says whether HBase lets the user load.
+func checkRoundTrip(b bulkFacts, user string) Check {
+	const name = "right to load"
+	switch {
+	case !b.asked:
+		return Check{}
+	case b.prepareErr != nil:
+		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
+			"%s", oneLine(b.prepareErr))
+	case b.cleanupErr != nil:
+		return doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine(b.cleanupErr))
+	}
+	return good(name, "HBase made and removed a directory for a load by %s", user)
+}
+
+// checkHBaseStaging looks at the directory in which HBase makes those of
+// loads. Others must get through it, and see nothing of it.
+func checkHBaseStaging(b bulkFacts) Check {
+	const name = "hbase staging"
+	if b.token == "" {
+		return Check{}
+	}
+	dir := b.token[:strings.LastIndexByte(b.token, '/')]
+	if b.stagingErr != nil {
+		return doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine(b.stagingErr))
+	}
+	mode := b.staging.Mode().Perm()
+	switch {
+	case mode&0o011 != 0o011:
+		return bad(name, "chmod 711 it as "+b.owner+", and start master and region servers with a umask of 022", "%s has mode %04o: nobody but its owner can pass", dir, mode)
+	case mode&0o022 != 0:
+		return doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
+	}
+	return good(name, "%s, mode %04o, owner %s", dir, mode, b.owner)
+}

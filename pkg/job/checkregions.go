@@ -1,0 +1,222 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// checkRegions says whether the regions cover all rows once and are served.
+func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
+	const name = "regions"
+	if err != nil {
+		hint := "see whether the region servers are up"
+		if _, hole := errors.AsType[*loader.HoleError](err); hole {
+			hint = "have hbase hbck2 repair it (fixMeta, or addFsRegionsMissingInMeta and assigns), then check again"
+		}
+		return bad(name, hint, "%s", oneLine(err))
+	}
+	var closed []loader.Region
+	for _, r := range regions {
+		if r.Server == "" || len(s.Servers) > 0 && !slices.Contains(s.Servers, r.Server) {
+			closed = append(closed, r)
+		}
+	}
+	if len(closed) > 0 {
+		where := "no server"
+		if closed[0].Server != "" {
+			where = closed[0].Server + ", which is not alive"
+		}
+		return doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %d regions are not served: %s is on %s", len(closed), len(regions), closed[0], where)
+	}
+	return good(name, "%d, without gaps, all served", len(regions))
+}
+
+// defaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
+const defaultMaxRegion = 10 << 30
+
+// checkRegionSize foresees regions that split as soon as they are loaded.
+// Files are smaller than the text that they are made of as a rule.
+func checkRegionSize(regions int, in inputFacts, table int64, configured string) Check {
+	const name = "region size"
+	if regions == 0 || in.err != nil || in.text == 0 {
+		return Check{}
+	}
+	most := table
+	if most <= 0 {
+		if n, err := strconv.ParseInt(configured, 10, 64); err == nil && n > 0 {
+			most = n
+		} else {
+			most = defaultMaxRegion
+		}
+	}
+	each := in.text / int64(regions)
+	if each > most {
+		return doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",
+			roundSize(each), regions, roundSize(most))
+	}
+	return good(name, "about %s of text for each of %d regions, which split at %s", roundSize(each), regions, roundSize(most))
+}
+
+// roundSize prints a number of bytes with what matters of it.
+func roundSize(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// checkKey says whether the salt of the key follows from the table.
+func checkKey(s Spec, regions []loader.Region) Check {
+	const name = "key"
+	if s.Key == "" || len(regions) == 0 {
+		return Check{}
+	}
+	key, err := keygen.Parse(s.Key)
+	if err != nil {
+		return bad(name, "correct the job's key", "%s", oneLine(err))
+	}
+	var splits [][]byte
+	for _, r := range regions[1:] {
+		splits = append(splits, r.Start)
+	}
+	n, err := modulus(s, key, splits)
+	if err != nil {
+		return bad(name, "give --regions", "%s", oneLine(err))
+	}
+	if needsModulus(key) {
+		return good(name, "%s, %d salts", key, n)
+	}
+	return good(name, "%s", key)
+}
+
+// spaceQuota is how much room HBase leaves a table; zero when it has no limit.
+type spaceQuota struct {
+	of          string // the table or the namespace that the quota is for
+	limit, used int64  // bytes; used is 0 when it was not reported yet
+	violated    bool
+}
+
+// quotaTable is where HBase keeps quotas (QuotaTableUtil, 2.6.4): rows t.TABLE
+// and n.NAMESPACE, settings in q:s as Quotas behind PBUF, the last report in
+// u:p as SpaceQuotaSnapshot.
+var quotaTable = loader.TableName{Namespace: "hbase", Qualifier: "quota"}
+
+// readSpaceQuota finds the tighter one of the table's and its namespace's
+// quota. It is empty where the cluster keeps none.
+func readSpaceQuota(ctx context.Context, c *loader.Cluster, table loader.TableName) (spaceQuota, error) {
+	if _, err := c.Describe(ctx, quotaTable); err != nil {
+		if errors.Is(err, loader.ErrTableNotFound) {
+			return spaceQuota{}, nil
+		}
+		return spaceQuota{}, err
+	}
+	rows, err := c.Rows(ctx, quotaTable, [][]byte{[]byte("t." + table.String()), []byte("n." + table.Namespace)})
+	if err != nil {
+		return spaceQuota{}, err
+	}
+	tightest := spaceQuota{}
+	for i, row := range rows {
+		q := parseSpaceQuota(row)
+		q.of = []string{"table " + table.String(), "namespace " + table.Namespace}[i]
+		if q.limit > 0 && (tightest.limit == 0 || q.limit-q.used < tightest.limit-tightest.used) {
+			tightest = q
+		}
+	}
+	return tightest, nil
+}
+
+// parseSpaceQuota reads one row of the quota table; what it cannot read is no
+// quota (Quotas.space = 3, SpaceQuota.soft_limit = 1; SpaceQuotaSnapshot
+// .quota_status = 1, .quota_usage = 2, .quota_limit = 3; SpaceQuotaStatus
+// .in_violation = 2).
+func parseSpaceQuota(row loader.Row) (q spaceQuota) {
+	for _, cell := range row.Cells {
+		switch string(cell.Family) + ":" + string(cell.Qualifier) {
+		case "q:s":
+			value := cell.Value
+			if len(value) > 4 && string(value[:4]) == "PBUF" {
+				value = value[4:]
+			}
+			if limit := varint(field(value, 3), 1); limit > 0 {
+				q.limit = limit
+			}
+		case "u:p":
+			q.used = varint(cell.Value, 2)
+			q.violated = varint(field(cell.Value, 1), 2) != 0
+		}
+	}
+	return q
+}
+
+// field is a message within a message, nil when it is not there.
+func field(message []byte, number protowire.Number) []byte {
+	var found []byte
+	fields(message, func(n protowire.Number, t protowire.Type, b []byte) {
+		if v, size := protowire.ConsumeBytes(b); n == number && t == protowire.BytesType && size > 0 {
+			found = v
+		}
+	})
+	return found
+}
+
+// varint is a number in a message, 0 when it is not there.
+func varint(message []byte, number protowire.Number) int64 {
+	var found int64
+	fields(message, func(n protowire.Number, t protowire.Type, b []byte) {
+		if v, size := protowire.ConsumeVarint(b); n == number && t == protowire.VarintType && size > 0 {
+			found = int64(v)
+		}
+	})
+	return found
+}
+
+// fields visits each field's encoded value, as far as the message is sound.
+func fields(message []byte, visit func(protowire.Number, protowire.Type, []byte)) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return
+		}
+		message = message[n:]
+		size := protowire.ConsumeFieldValue(number, kind, message)
+		if size < 0 {
+			return
+		}
+		visit(number, kind, message[:size])
+		message = message[size:]
+	}
+}
+
+// checkQuota compares the room that is left with the input. HFiles are some
+// 0.3 to 1 times as large as the text that they are made of.
+func checkQuota(q spaceQuota, err error, in inputFacts) Check {
+	const name = "quota"
+	if err != nil {
+		return good(name, "quotas cannot be seen: %s", oneLine(err))
+	}
+	if q.limit == 0 {
+		return Check{}
+	}
+	hint := "raise the quota, or remove data"
+	left := q.limit - q.used
+	switch {
+	case q.violated || left <= 0:
+		return bad(name, hint, "the space quota of %s is used up: %s of %s", q.of, roundSize(q.used), roundSize(q.limit))
+	case in.err == nil && in.text > left:
+		return doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, roundSize(left), roundSize(in.text))
+	}
+	return good(name, "the space quota of %s leaves %s of %s", q.of, roundSize(left), roundSize(q.limit))
+}

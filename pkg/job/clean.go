@@ -1,0 +1,207 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// CleanOptions say what Clean looks at and what it removes.
+type CleanOptions struct {
+	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
+	Staging   string        // directory on HDFS where jobs have theirs, default /tmp/bulkload-USER
+	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
+	OlderThan time.Duration // jobs to which something happened since stay; default 7 days
+	Force     bool          // also jobs with files of which it is not known whether HBase has taken them
+	Remove    bool          // remove; default: only say what would be removed
+}
+
+// DefaultCleanAge is how long a job is left alone that is not named.
+const DefaultCleanAge = 7 * 24 * time.Hour
+
+// Leftover is a directory that a job has left.
+type Leftover struct {
+	Kind    string    `json:"kind"` // state, on this machine, or staging, on HDFS
+	Path    string    `json:"path"`
+	Job     string    `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
+	Table   string    `json:"table,omitempty"`
+	Status  JobStatus `json:"status"`
+	Last    time.Time `json:"last"`   // when something happened to it
+	Bytes   int64     `json:"bytes"`  // in its files
+	Remove  bool      `json:"remove"` // it was removed, or would be
+	Because string    `json:"because"`
+}
+
+// JobStatus is what became of a job.
+type JobStatus string
+
+// The states of a job.
+const (
+	JobDone       JobStatus = "done"       // to its end
+	JobAbandoned  JobStatus = "abandoned"  // stopped or failed; the same command would resume it
+	JobRunning    JobStatus = "running"    // its lock is held
+	JobUnresolved JobStatus = "unresolved" // HBase may or may not have taken some of its files
+	JobUnknown    JobStatus = "unknown"    // there is no journal to tell
+)
+
+// Cleaning is what was found, and removed.
+type Cleaning struct {
+	Schema  int        `json:"schema"`  // version of this form: 1
+	Removed bool       `json:"removed"` // false: nothing was, the list says what would be
+	Dirs    []Leftover `json:"dirs"`
+}
+
+// Clean finds the directories that jobs have left on this machine and in the
+// staging directory on HDFS, and removes those of finished and abandoned jobs.
+// It touches nothing without the marks of this program, nothing of a job that
+// is running here, and, but for Force, nothing of a job with files of which it
+// is not known whether HBase has them: to remove those may lose rows. With an
+// error the list says how far it came.
+func Clean(ctx context.Context, env *Env, o CleanOptions) (*Cleaning, error) {
+	if o.State == "" {
+		var err error
+		if o.State, err = cleanState(); err != nil {
+			return nil, fail(KindConfig, err)
+		}
+	}
+	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
+	c := &cleaner{env: env, o: o, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{Schema: 1, Removed: o.Remove}}
+	return c.result, errors.Join(c.states(ctx), c.stagings(ctx))
+}
+
+// cleaner is one Clean.
+type cleaner struct {
+	env    *Env
+	o      CleanOptions
+	now    time.Time
+	seen   map[string]bool // staging directories of jobs of this machine, by URI
+	result *Cleaning
+}
+
+// stateName is the form of a job's directory: its table, and twelve digits of
+// what it is.
+var stateName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9a-f]{12}$`)
+
+// wanted says whether a job's directory is to be looked at.
+func (c *cleaner) wanted(name string) bool {
+	return stateName.MatchString(name) && (c.o.Job == "" || name == c.o.Job || strings.HasSuffix(name, "-"+c.o.Job))
+}
+
+// states goes through the jobs of this machine.
+func (c *cleaner) states(ctx context.Context) error {
+	list, err := os.ReadDir(c.o.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail(KindConfig, err)
+	}
+	var errs []error
+	for _, d := range list {
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, context.Cause(ctx))...)
+		}
+		if d.IsDir() && c.wanted(d.Name()) {
+			if err := c.state(ctx, d.Name()); err != nil {
+				errs = append(errs, fmt.Errorf("job %s: %w", d.Name(), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// state is one job of this machine. The lock is held while it is removed, so
+// that no run of it can begin. What lies on HDFS goes first: should that fail,
+// the journal that leads to it is still there.
+func (c *cleaner) state(ctx context.Context, name string) error {
+	dir := filepath.Join(c.o.State, name)
+	trace, err := readTrace(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no journal: not a job's
+	}
+	if err != nil {
+		return err
+	}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table, Status: trace.status(), Last: trace.last}
+	unlock, err := lockState(dir)
+	switch {
+	case isBusy(err):
+		left.Status, left.Because = JobRunning, oneLine(err)
+	case err != nil:
+		return err
+	default:
+		defer unlock()
+		if trace, err = readTrace(dir); err != nil { // it may have gone on until now
+			return err
+		}
+		left.Status, left.Last = trace.status(), trace.last
+	}
+	if left.Bytes, err = treeSize(dir); err != nil {
+		return err
+	}
+	c.decide(&left, trace)
+	if err = c.stagingOf(ctx, left, trace); err != nil {
+		left.Remove, left.Because = false, "its directory on HDFS is not removed"
+	}
+	if left.Remove && c.o.Remove {
+		if e := os.RemoveAll(dir); e != nil {
+			left.Remove, left.Because, err = false, "it could not be removed", e
+		}
+	}
+	c.result.Dirs = append(c.result.Dirs, left)
+	return err
+}
+
+// decide says whether a leftover goes, and why or why not.
+func (c *cleaner) decide(left *Leftover, trace jobTrace) {
+	age := c.now.Sub(left.Last)
+	switch {
+	case left.Status == JobRunning:
+	case left.Status == JobUnresolved && !c.o.Force:
+		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", trace.unresolved())
+	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
+		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
+		left.Because = "something happened to it " + roundAge(age) + " ago (--older-than)"
+	default:
+		left.Remove = true
+		left.Because = "nothing happened to it for " + roundAge(age)
+		if c.o.Job != "" {
+			left.Because = "it was named"
+		}
+	}
+}
+
+// roundAge prints a time span with its largest unit.
+func roundAge(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(int(d.Seconds()), 0))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// treeSize is the bytes in all files below a directory.
+func treeSize(dir string) (n int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,166 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// stagingName is the form of a job's directory on HDFS: its table, its
+// timestamp and sixteen random digits.
+var stagingName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
+
+// probeName is the form of what a check that was killed leaves behind.
+var probeName = regexp.MustCompile(`^` + regexp.QuoteMeta(probePrefix) + `[0-9a-f]{16}$`)
+
+// stagingOf removes the directory on HDFS that a job's journal names, when
+// the job itself is removed. The error says why it is still there.
+func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace jobTrace) error {
+	if trace.staging == "" {
+		return nil
+	}
+	l, err := c.env.Conf.Resolve(trace.staging)
+	if err != nil {
+		return err
+	}
+	c.seen[l.URI()] = true
+	if l.Local() || !stagingName.MatchString(path.Base(l.Path)) {
+		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", trace.staging)
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return err
+	}
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail(KindHDFS, err)
+	}
+	left := job
+	left.Kind, left.Path, left.Bytes = "staging", l.String(), seen.bytes
+	return c.removeStaging(ctx, fsys, l.Path, left)
+}
+
+// removeStaging removes a directory on HDFS that is to go, and lists it.
+func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string, left Leftover) error {
+	var err error
+	if left.Remove && c.o.Remove {
+		if err = fsys.RemoveAll(ctx, name); err != nil {
+			left.Remove, left.Because = false, "it could not be removed"
+			err = fail(KindHDFS, err)
+		}
+	}
+	c.result.Dirs = append(c.result.Dirs, left)
+	return err
+}
+
+// stagings goes through the directories on HDFS that no job of this machine
+// has: those of other machines, and of jobs whose state was lost.
+func (c *cleaner) stagings(ctx context.Context) error {
+	user, err := c.env.Conf.User()
+	if err != nil {
+		return fail(KindConfig, err)
+	}
+	dir := c.o.Staging
+	switch {
+	case dir == "":
+		dir = "hdfs:///tmp/bulkload-" + user
+	case strings.HasPrefix(dir, "/"):
+		dir = "hdfs://" + dir
+	}
+	l, err := c.env.Conf.Resolve(dir)
+	if err != nil {
+		return fail(KindConfig, err)
+	}
+	if l.Local() {
+		return failf(KindConfig, "staging directory %s is local: jobs have theirs on HDFS", dir)
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return err
+	}
+	list, err := fsys.ReadDir(ctx, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail(KindHDFS, err)
+	}
+	var errs []error
+	for _, info := range list {
+		if !info.IsDir() || c.seen[l.Join(info.Name()).URI()] || ownerOf(info) != user {
+			continue
+		}
+		if stagingName.MatchString(info.Name()) || probeName.MatchString(info.Name()) {
+			errs = append(errs, c.strange(ctx, fsys, l.Join(info.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// strange is a directory on HDFS without a state directory here. Its copy of
+// the journal, if it has one, tells of the job.
+func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its job has ended meanwhile
+	}
+	if err != nil {
+		return fail(KindHDFS, err)
+	}
+	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
+	trace, err := readStagedTrace(ctx, fsys, l.Path)
+	switch {
+	case err == nil:
+		left.Table, left.Status = trace.table, trace.status()
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %w", l, err)
+	}
+	if c.o.Job != "" && (trace.id == "" || trace.id != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.id)) {
+		return nil
+	}
+	c.decide(&left, trace)
+	return c.removeStaging(ctx, fsys, l.Path, left)
+}
+
+// surroundings are what is in a directory and below it.
+type surroundings struct {
+	last  time.Time // the newest change
+	bytes int64
+}
+
+func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s surroundings, err error) {
+	info, err := fsys.Stat(ctx, dir)
+	if err != nil {
+		return s, err
+	}
+	s.last = info.ModTime()
+	list, err := fsys.ReadDir(ctx, dir)
+	if err != nil {
+		return s, err
+	}
+	for _, info := range list {
+		below := surroundings{last: info.ModTime(), bytes: info.Size()}
+		if info.IsDir() {
+			if below, err = lookAround(ctx, fsys, path.Join(dir, info.Name())); errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return s, err
+			}
+		}
+		s.bytes += below.bytes
+		if below.last.After(s.last) {
+			s.last = below.last
+		}
+	}
+	return s, nil
+}

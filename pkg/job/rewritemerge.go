@@ -1,0 +1,185 @@
+package job
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// mergeWidth is how many files are read at a time: each takes about a
+// megabyte, a connection to the NameNode and one to a DataNode.
+const mergeWidth = 32
+
+// Merge writes the cells of all files, which are of one family, into one, in
+// HBase's order. Cells that are equal in all of their key stay, in the order
+// of the files. After an error nothing of it is left.
+func (w *rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFile, error) {
+	if len(files) < 2 {
+		return loader.HFile{}, fmt.Errorf("merge %d files: there must be two at least", len(files))
+	}
+	for _, f := range files {
+		if f.Family != files[0].Family {
+			return loader.HFile{}, fmt.Errorf("merge %s, which is of family %q, with %s of family %q", f.Path, f.Family, files[0].Path, files[0].Family)
+		}
+	}
+	var merged []loader.HFile
+	err := w.attempts(ctx, files[0].Family, func(a *rewriting) (err error) {
+		merged, err = a.merge(ctx, files)
+		return err
+	})
+	if err != nil {
+		return loader.HFile{}, fmt.Errorf("merge %s and %d more: %w", files[0].Path, len(files)-1, err)
+	}
+	return merged[0], nil
+}
+
+// merge brings the files down to mergeWidth, neighbours together so that the
+// order of equal cells stays, and those into the one.
+func (a *rewriting) merge(ctx context.Context, files []loader.HFile) ([]loader.HFile, error) {
+	prefix, _ := splitURI(files[0].Path)
+	family, name := files[0].Family, mergedName(files)
+	names := make([]string, len(files))
+	var cells int64
+	for i, f := range files {
+		_, names[i] = splitURI(f.Path)
+		cells += f.Cells
+	}
+	for round := 0; len(names) > mergeWidth; round++ {
+		var next []string
+		for group := range slices.Chunk(names, mergeWidth) {
+			if len(group) == 1 {
+				next = append(next, group...)
+				continue
+			}
+			part, err := a.mergeOnce(ctx, family, fmt.Sprintf("%s-%d-%d", name, round, len(next)), group)
+			if err != nil {
+				return nil, err
+			}
+			a.files = a.files[:0]
+			a.scratch = append(a.scratch, part.writing)
+			next = append(next, part.writing)
+		}
+		names = next
+	}
+	r, err := a.mergeOnce(ctx, family, name, names)
+	if err != nil {
+		return nil, err
+	}
+	known := !slices.ContainsFunc(files, func(f loader.HFile) bool { return f.Cells == 0 })
+	if known && r.file.Cells != cells {
+		return nil, fmt.Errorf("they have %d cells, not %d: one was changed", r.file.Cells, cells)
+	}
+	return a.publish(ctx, prefix)
+}
+
+// mergedName names the file that takes the place of others.
+func mergedName(files []loader.HFile) string {
+	h := md5.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "merged %q\n", path.Base(f.Path))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// mergeOnce merges files into one that is complete, and the last of a.files.
+func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []string) (r *rewritten, err error) {
+	var inputs []io.Closer
+	defer func() {
+		for _, in := range inputs {
+			err = errors.Join(err, in.Close())
+		}
+	}()
+	var (
+		cursors cursorHeap
+		options hfile.Options
+		size    int64
+		cells   int64
+	)
+	for i, name := range names {
+		in, err := openForward(ctx, a.w.out.FS, name)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, in)
+		meta := in.r.Meta()
+		if i == 0 {
+			options = a.w.options(family, meta)
+		}
+		options.ExcludeFromMinorCompaction = options.ExcludeFromMinorCompaction && excluded(meta)
+		size += meta.Bytes
+		cells += meta.Cells
+		c := &cellCursor{Scanner: in.r.Scan(), name: name, order: i}
+		if c.Next() {
+			cursors = append(cursors, c)
+		} else if err := c.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if cells == 0 {
+		return nil, errors.New("they have no cells")
+	}
+	if r, err = a.create(ctx, family, name, options, size); err != nil {
+		return nil, err
+	}
+	if err := cursors.drain(ctx, r.hw.Append); err != nil {
+		return nil, err
+	}
+	return r, a.finish(ctx, r)
+}
+
+// cellCursor is one file's next cell.
+type cellCursor struct {
+	*hfile.Scanner
+	name  string
+	order int
+}
+
+// cursorHeap has the cursor with the first cell on top.
+type cursorHeap []*cellCursor
+
+func (h cursorHeap) Len() int      { return len(h) }
+func (h cursorHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *cursorHeap) Push(x any)   { *h = append(*h, x.(*cellCursor)) }
+func (h *cursorHeap) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	return c
+}
+
+func (h cursorHeap) Less(i, j int) bool {
+	return cmp.Or(hfile.Compare(h[i].Cell(), h[j].Cell()), cmp.Compare(h[i].order, h[j].order)) < 0
+}
+
+// drain gives all cells in order.
+func (h *cursorHeap) drain(ctx context.Context, to func(*hfile.Cell) error) error {
+	heap.Init(h)
+	for n := 0; h.Len() > 0; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		first := (*h)[0]
+		if err := to(first.Cell()); err != nil {
+			return err
+		}
+		switch {
+		case first.Next():
+			heap.Fix(h, 0)
+		case first.Err() != nil:
+			return fmt.Errorf("%s: %w", first.name, first.Err())
+		default:
+			heap.Pop(h)
+		}
+	}
+	return nil
+}
