@@ -18,6 +18,8 @@ const (
 	exitHDFS       = 6
 	exitLoad       = 7
 	exitVerify     = 8
+	exitBusy       = 75
+	exitAlready    = 99
 	exitSignal     = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
 )
 
@@ -33,6 +35,8 @@ Exit status:
   6    HDFS or the local disk refused a write or a read
   7    HBase did not take the files; they are kept
   8    the table does not hold what was written
+  75   another process is running this job: try again later
+  99   nothing to do, the job was done before (with --skip-exit-code)
   130  stopped by SIGINT
   143  stopped by SIGTERM`
 
@@ -42,7 +46,13 @@ type usageError struct{ err error }
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
+// errAlready ends a run that had nothing to do.
+var errAlready = errors.New("the job was done before")
+
 func exitCode(err error) int {
+	if errors.Is(err, errAlready) {
+		return exitAlready
+	}
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
 		return exitUsage
 	}
@@ -61,6 +71,8 @@ func exitCode(err error) int {
 		return exitLoad
 	case job.KindVerify:
 		return exitVerify
+	case job.KindBusy:
+		return exitBusy
 	}
 	return exitUnexpected
 }

@@ -6,13 +6,14 @@ import (
 	"io"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
 	c := &clusterFlags{}
-	var table, verify, staging string
+	var table, verify, staging, way string
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
@@ -29,13 +30,17 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if verify != "full" && verify != "off" {
 				return usageError{fmt.Errorf("--verify %q is none of full, off", verify)}
 			}
+			stage, err := loader.ParseStage(way)
+			if err != nil {
+				return usageError{fmt.Errorf("--stage: %w", err)}
+			}
 			env, err := c.open(g)
 			if err != nil {
 				return err
 			}
 			defer env.Close()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
-				job.LoadOptions{Verify: verify, Staging: staging, Events: logEvents(env.Log)})
+				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, Events: logEvents(env.Log)})
 			if err != nil {
 				return err
 			}
@@ -45,6 +50,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 	c.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
+	cmd.Flags().StringVar(&way, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd
 }

@@ -36,8 +36,11 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", s)
 		return exitSignal + int(s.sig)
 	}
-	fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
-	return exitCode(err)
+	code := exitCode(err)
+	if code != exitAlready {
+		fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
+	}
+	return code
 }
 
 // signalled is why a command was stopped.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
 )
@@ -14,8 +15,12 @@ type runOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
-	staging string
-	keep    bool
+	staging  string
+	keep     bool
+	stage    string
+	snapshot string
+	state    job.StateOptions
+	skipCode bool
 }
 
 func newRunCmd(g *globals) *cobra.Command {
@@ -26,7 +31,12 @@ func newRunCmd(g *globals) *cobra.Command {
 		Long: `Run asks the table for its split points and the family's settings, reads the
 exports, builds one HFile for each region in a staging directory on HDFS, loads
 them and verifies what became visible. Nothing is loaded from a run that failed
-while it read or built.` + "\n" + exitHelp,
+while it read or built.
+
+What a run does is written into a journal in a state directory first. The same
+command after a crash, a kill or a failure goes on where that one was: finished
+HFiles are not written again, loaded regions are not loaded again. After a success
+it says so and does nothing.` + "\n" + exitHelp,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full`,
 		Args: noArgs,
@@ -36,6 +46,12 @@ while it read or built.` + "\n" + exitHelp,
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
+	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
+	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
+	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "tells jobs of the same table, inputs and key apart: a date, an orchestrator's run id")
+	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "throw away what there is of this job, and begin anew")
+	cmd.Flags().BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
 	cmd.Flags().BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
 	return cmd
 }
@@ -56,17 +72,37 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep})
+	stage, err := loader.ParseStage(o.stage)
+	if err != nil {
+		return usageError{fmt.Errorf("--stage: %w", err)}
+	}
+	if o.state.Dir == "" {
+		if o.state.Dir, err = job.DefaultState(); err != nil {
+			return err
+		}
+	}
+	o.state.Version = version
+	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
+		Stage: stage, Snapshot: o.snapshot, State: o.state})
 	if err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) })
+	if err := g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) }); err != nil {
+		return err
+	}
+	if r.Already && o.skipCode {
+		return errAlready
+	}
+	return nil
 }
 
 func printResult(w io.Writer, r *job.Result) {
+	if r.Already {
+		fmt.Fprintln(w, "this job was done already, nothing was done now (--restart loads it again); then it was:")
+	}
 	if m := r.Manifest; m != nil {
 		fmt.Fprintf(w, "table %s: %d records read, %d rows (%d cells) in %d HFiles, %s\n", r.Table, m.Records, m.Digest.Rows, m.Digest.Cells,
-			len(m.Files), bytesText(m.Bytes))
+			m.HFiles, bytesText(m.Bytes))
 		if m.Duplicates > 0 {
 			fmt.Fprintf(w, "%d rows left out because another row has their key\n", m.Duplicates)
 		}

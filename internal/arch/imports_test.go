@@ -16,7 +16,7 @@ import (
 // those below itself. Tests may import more.
 var allowed = map[string][]string{
 	"cmd/bulkload":          {"pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
-	"pkg/job":               {"pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
+	"pkg/job":               {"pkg/hdfsio", "pkg/hfile", "pkg/journal", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
 	"pkg/loader":            {"pkg/hdfsio", "pkg/hfile"},
 	"pkg/source":            {},
 	"pkg/keygen":            {},
@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"pkg/partition/extsort": {},
 	"pkg/hfile":             {},
 	"pkg/hdfsio":            {},
+	"pkg/journal":           {},
 }
 
 // TestImportDirection reads the imports of every file: cmd imports job, job

@@ -132,7 +132,7 @@ func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 	}
 	spill := l.path("spill")
 	argv := []string{program, "run", "--quiet", "--output=json", "--job=" + l.jobFile(r.spec.Table), "--table=" + runTable,
-		"--input=" + input, "--format=dump", "--empty=store", "--verify=off", "--memory=" + l.Memory, "--spill-dir=" + spill}
+		"--input=" + input, "--format=dump", "--empty=store", "--verify=off", "--restart", "--state=" + l.path("state"), "--memory=" + l.Memory, "--spill-dir=" + spill}
 	return Tool{Name: "bulkload", Rows: r.spec.Rows, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		if err := os.MkdirAll(spill, 0o755); err != nil {
 			return Sample{}, err

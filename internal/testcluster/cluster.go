@@ -111,11 +111,11 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	c.state = &state{
-		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, Ports: ports,
-		Roles: startOrder(o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
+		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Ports: ports,
+		Roles: startOrder(o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {
-		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o.HeapMB[role.base()])
+		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o.HeapMB[role.base()], o.HA)
 		c.state.Daemons[role] = &daemonState{Command: argv}
 	}
 	return c.state.write()
@@ -128,8 +128,8 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
-	formatted, serving := make(chan struct{}), make(chan struct{})
-	after := map[Role]chan struct{}{DataNode: formatted, RegionServer: formatted, Master: serving}
+	formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving}
 	for _, role := range c.state.Roles {
 		g.Go(func() error {
 			if role == NameNode {
@@ -138,7 +138,11 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				}
 				close(formatted)
 			}
-			if gate := after[role.base()]; gate != nil {
+			gate := after[role]
+			if gate == nil {
+				gate = after[role.base()]
+			}
+			if gate != nil {
 				select {
 				case <-gate:
 				case <-ctx.Done():
@@ -153,7 +157,19 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 			}
 			switch role {
 			case NameNode:
+				if c.state.HA {
+					select {
+					case <-standby:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if err := c.activate(ctx, NameNode); err != nil {
+						return err
+					}
+				}
 				close(serving)
+			case NameNode.Nth(2):
+				close(standby)
 			case DataNode:
 				return c.makeHomes(ctx)
 			}
@@ -173,6 +189,12 @@ func (c *Cluster) format(ctx context.Context) error {
 	argv := append(slices.Clone(c.command(NameNode)), "-format", "-nonInteractive")
 	if _, err := c.spawner.output(ctx, nil, argv, daemonEnvironment()); err != nil {
 		return fmt.Errorf("format the test cluster's namenode: %w", err)
+	}
+	if c.state.HA {
+		// What -bootstrapStandby does, without a second JVM.
+		if err := os.CopyFS(c.layout.name(NameNode.Nth(2)), os.DirFS(c.layout.name(NameNode))); err != nil {
+			return fmt.Errorf("copy the namenode's image for the second one: %w", err)
+		}
 	}
 	return nil
 }
@@ -220,7 +242,7 @@ func (c *Cluster) LibDir() string { return c.lib }
 func (c *Cluster) ZooKeeper() string { return local(c.state.Ports.ZooKeeper) }
 
 // HDFS is the file system's URI, without a slash at the end.
-func (c *Cluster) HDFS() string { return "hdfs://" + local(c.state.Ports.NameNode) }
+func (c *Cluster) HDFS() string { return hdfsURI(c.state.Ports, c.state.HA) }
 
 // Ports are all ports of the cluster.
 func (c *Cluster) Ports() Ports { return c.state.Ports }

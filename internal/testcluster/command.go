@@ -41,7 +41,7 @@ func javaFlags(heapMB int) []string {
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
 // daemonCommand is the argument vector of one daemon, java itself first.
-func daemonCommand(java, lib string, l layout, ports Ports, role Role, heapMB int) []string {
+func daemonCommand(java, lib string, l layout, ports Ports, role Role, heapMB int, ha bool) []string {
 	argv := append([]string{java}, javaFlags(heapMB)...)
 	argv = append(argv, "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
@@ -50,12 +50,16 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, heapMB in
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
 	argv = append(argv, "-cp", classPath(l.conf(), l.web(), filepath.Join(lib, "*")), mainClass[role.base()])
-	return append(argv, daemonArgs(l, ports, role)...)
+	return append(argv, daemonArgs(l, ports, role, ha)...)
 }
 
-func daemonArgs(l layout, ports Ports, role Role) []string {
+func daemonArgs(l layout, ports Ports, role Role, ha bool) []string {
 	define := func(name, value string) []string { return []string{"-D", name + "=" + value} }
 	switch role.base() {
+	case NameNode:
+		if ha {
+			return slices.Concat(define("dfs.ha.namenode.id", nameNodeID(role)), define("dfs.namenode.name.dir", "file://"+l.name(role)))
+		}
 	case ZooKeeper:
 		return []string{l.zooCfg()}
 	case DataNode:

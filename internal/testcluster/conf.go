@@ -14,11 +14,17 @@ import (
 // layout is where a cluster keeps its things, all below one directory.
 type layout struct{ dir string }
 
-func (l layout) conf() string         { return filepath.Join(l.dir, "conf") }
-func (l layout) data() string         { return filepath.Join(l.dir, "data") }
-func (l layout) logs() string         { return filepath.Join(l.dir, "logs") }
-func (l layout) web() string          { return filepath.Join(l.dir, "web") }
-func (l layout) state() string        { return filepath.Join(l.dir, "cluster.json") }
+func (l layout) conf() string  { return filepath.Join(l.dir, "conf") }
+func (l layout) data() string  { return filepath.Join(l.dir, "data") }
+func (l layout) logs() string  { return filepath.Join(l.dir, "logs") }
+func (l layout) web() string   { return filepath.Join(l.dir, "web") }
+func (l layout) state() string { return filepath.Join(l.dir, "cluster.json") }
+func (l layout) name(role Role) string {
+	if role == NameNode {
+		return filepath.Join(l.data(), "name")
+	}
+	return filepath.Join(l.data(), "name-"+string(role))
+}
 func (l layout) log(role Role) string { return filepath.Join(l.logs(), string(role)+".log") }
 func (l layout) zooCfg() string       { return filepath.Join(l.conf(), "zoo.cfg") }
 
@@ -35,7 +41,7 @@ func (l layout) clear() error {
 // write makes the directories and every configuration file.
 func (l layout) write(o Options, ports Ports) error {
 	files := map[string]string{
-		filepath.Join(l.conf(), "core-site.xml"):    siteXML(coreSite(l, ports), o.CoreSite),
+		filepath.Join(l.conf(), "core-site.xml"):    siteXML(coreSite(l, ports, o), o.CoreSite),
 		filepath.Join(l.conf(), "hdfs-site.xml"):    siteXML(hdfsSite(l, ports, o), o.HDFSSite),
 		filepath.Join(l.conf(), "hbase-site.xml"):   siteXML(hbaseSite(l, ports, o), o.HBaseSite),
 		filepath.Join(l.conf(), "mapred-site.xml"):  siteXML(mapredSite(), nil),
@@ -63,9 +69,9 @@ func (l layout) write(o Options, ports Ports) error {
 // without theirs; a stub on the class path is enough for the servlets that matter (/jmx).
 func webXML(app string) string { return filepath.Join("webapps", app, "WEB-INF", "web.xml") }
 
-func coreSite(l layout, p Ports) map[string]string {
+func coreSite(l layout, p Ports, o Options) map[string]string {
 	return map[string]string{
-		"fs.defaultFS":   "hdfs://" + local(p.NameNode),
+		"fs.defaultFS":   hdfsURI(p, o.HA),
 		"hadoop.tmp.dir": filepath.Join(l.data(), "tmp"),
 		// All daemons start at once; whoever finds no NameNode yet asks again soon, for 30 s.
 		"ipc.client.connect.retry.interval": "200",
@@ -74,9 +80,9 @@ func coreSite(l layout, p Ports) map[string]string {
 }
 
 func hdfsSite(l layout, p Ports, o Options) map[string]string {
-	return map[string]string{
+	site := map[string]string{
 		"dfs.replication":                                      strconv.Itoa(min(o.DataNodes, 3)),
-		"dfs.namenode.name.dir":                                "file://" + filepath.Join(l.data(), "name"),
+		"dfs.namenode.name.dir":                                "file://" + l.name(NameNode),
 		"dfs.namenode.rpc-address":                             local(p.NameNode),
 		"dfs.namenode.http-address":                            local(p.NameNodeHTTP),
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
@@ -92,11 +98,17 @@ func hdfsSite(l layout, p Ports, o Options) map[string]string {
 		"dfs.client.socket-timeout":               "20000",
 		"dfs.datanode.socket.write.timeout":       "20000",
 	}
+	if o.HA {
+		delete(site, "dfs.namenode.rpc-address")
+		delete(site, "dfs.namenode.http-address")
+		maps.Copy(site, haSite(l, p))
+	}
+	return site
 }
 
 func hbaseSite(l layout, p Ports, o Options) map[string]string {
 	return map[string]string{
-		"hbase.rootdir":                       "hdfs://" + local(p.NameNode) + "/hbase",
+		"hbase.rootdir":                       hdfsURI(p, o.HA) + "/hbase",
 		"hbase.cluster.distributed":           "true",
 		"hbase.tmp.dir":                       filepath.Join(l.data(), "tmp"),
 		"hbase.zookeeper.quorum":              "localhost",

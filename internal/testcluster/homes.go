@@ -20,7 +20,7 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 		users = append(users, u.Username)
 	}
 	users = slices.DeleteFunc(users, func(name string) bool { return name == "" })
-	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: []string{local(c.state.Ports.NameNode)}, User: daemonUser})
+	client, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: c.nameNodes(), User: daemonUser})
 	if err != nil {
 		return fmt.Errorf("home directories on the test cluster: %w", err)
 	}

@@ -14,7 +14,7 @@ type Options struct {
 	// earlier one left there is removed first. Default: a temporary directory, removed by Stop.
 	Dir string
 
-	// Port is the first of the consecutive TCP ports taken: five and three for each DataNode, one for
+	// Port is the first of the consecutive TCP ports taken: six and three for each DataNode, one for
 	// each region server. Default: a free range.
 	Port int
 
@@ -24,6 +24,10 @@ type Options struct {
 	// DataNodes is the number of DataNodes, at most 9; dfs.replication is the smaller of it and 3.
 	// Default 1.
 	DataNodes int
+
+	// HA starts a second NameNode, which shares the edit log with the first by a directory. Clients and
+	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
+	HA bool
 
 	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,
 	// ZooKeeper 128, Master 384, RegionServer 1024.
@@ -75,6 +79,13 @@ func (o Options) withDefaults() Options {
 	}
 	o.HeapMB = heap
 	return o
+}
+
+func (o Options) nameNodes() int {
+	if o.HA {
+		return 2
+	}
+	return 1
 }
 
 // Validate reports the first option that cannot be met.

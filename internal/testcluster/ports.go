@@ -12,6 +12,8 @@ import (
 type Ports struct {
 	NameNode     int            `json:"namenode"`
 	NameNodeHTTP int            `json:"namenode_http"`
+	Standby      int            `json:"standby,omitempty"` // of the second NameNode, if there is one
+	StandbyHTTP  int            `json:"standby_http,omitempty"`
 	ZooKeeper    int            `json:"zookeeper"`
 	Master       int            `json:"master"`
 	DataNode     []DataNodePort `json:"datanode"`
@@ -25,12 +27,12 @@ type DataNodePort struct {
 	HTTP int `json:"http"`
 }
 
-func portsNeeded(dataNodes, regionServers int) int { return 4 + 3*dataNodes + regionServers }
+func portsNeeded(dataNodes, regionServers int) int { return 6 + 3*dataNodes + regionServers }
 
 func portsFrom(first, dataNodes, regionServers int) Ports {
 	next := first
 	take := func() int { next++; return next - 1 }
-	p := Ports{NameNode: take(), NameNodeHTTP: take(), ZooKeeper: take(), Master: take()}
+	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), ZooKeeper: take(), Master: take()}
 	for range dataNodes {
 		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
 	}

@@ -22,7 +22,7 @@ import (
 func (c *Cluster) probe(ctx context.Context, role Role) error {
 	switch role.base() {
 	case NameNode:
-		return c.probeNameNode(ctx)
+		return c.probeNameNode(ctx, role)
 	case DataNode:
 		return c.probeDataNode(ctx, role)
 	case ZooKeeper:
@@ -35,9 +35,9 @@ func (c *Cluster) probe(ctx context.Context, role Role) error {
 	return fmt.Errorf("no role %q", role)
 }
 
-func (c *Cluster) probeNameNode(ctx context.Context) error {
+func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {
 	var b struct{ FSState string }
-	if err := jmx(ctx, c.state.Ports.NameNodeHTTP, "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
+	if err := jmx(ctx, c.nameNodeHTTP(role), "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
 		return err
 	}
 	if b.FSState != "Operational" {
@@ -57,11 +57,16 @@ func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	if err := json.Unmarshal([]byte(own.BPServiceActorInfo), &actors); err != nil {
 		return fmt.Errorf("state of %s: %w", role, err)
 	}
-	if len(actors) == 0 || actors[0].ActorState != "RUNNING" {
+	// One for each NameNode; of two one may be down.
+	if !slices.ContainsFunc(actors, func(a struct{ ActorState string }) bool { return a.ActorState == "RUNNING" }) {
 		return errors.New("not yet registered with the namenode")
 	}
+	active, err := c.ActiveNameNode(ctx)
+	if err != nil {
+		return err
+	}
 	var b struct{ NumLiveDataNodes int }
-	if err := jmx(ctx, c.state.Ports.NameNodeHTTP, "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
+	if err := jmx(ctx, c.nameNodeHTTP(active), "Hadoop:service=NameNode,name=FSNamesystemState", &b); err != nil {
 		return err
 	}
 	if want := c.runningOf(DataNode); b.NumLiveDataNodes < want {

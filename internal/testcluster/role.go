@@ -43,8 +43,12 @@ func (r Role) index() int {
 }
 
 // startOrder is the order in which the daemons need each other. Stop goes the other way.
-func startOrder(dataNodes, regionServers int) []Role {
-	roles := []Role{NameNode, ZooKeeper}
+func startOrder(nameNodes, dataNodes, regionServers int) []Role {
+	roles := []Role{NameNode}
+	for i := 1; i < nameNodes; i++ {
+		roles = append(roles, NameNode.Nth(i+1))
+	}
+	roles = append(roles, ZooKeeper)
 	for i := range dataNodes {
 		roles = append(roles, DataNode.Nth(i+1))
 	}

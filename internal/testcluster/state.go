@@ -21,6 +21,7 @@ type state struct {
 	Dir      string                `json:"dir"`
 	Lib      string                `json:"lib"`
 	Detached bool                  `json:"detached"`
+	HA       bool                  `json:"ha,omitempty"`
 	Ports    Ports                 `json:"ports"`
 	Roles    []Role                `json:"roles"`
 	Daemons  map[Role]*daemonState `json:"daemons"`

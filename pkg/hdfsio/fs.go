@@ -66,6 +66,14 @@ func (o CreateOptions) withDefaults() CreateOptions {
 // ErrRewrite is matched by errors after which a file cannot be continued and has to be written again from its first byte.
 var ErrRewrite = errors.New("the file must be written again")
 
+// Causes of a failure that stay until somebody acts. The message says on what.
+var (
+	// ErrQuota says that a directory's quota of names or of space is used up.
+	ErrQuota = errors.New("quota exceeded")
+	// ErrNoSpace says that no DataNode has room for a block.
+	ErrNoSpace = errors.New("no space left on hdfs")
+)
+
 // RewriteError is a failed write. The name may be left behind, empty or partial; write again under another name.
 type RewriteError struct {
 	Path   string

@@ -61,6 +61,7 @@ type HDFS struct {
 	free   []*session
 	first  int // index in Addresses to try first: the last one that answered
 	closed bool
+	avoid  map[string]avoidedNode // DataNodes, by UUID
 }
 
 var _ FS = (*HDFS)(nil)
@@ -172,7 +173,7 @@ func (h *HDFS) Rename(ctx context.Context, from, to string) error {
 		}
 		err = h.once(ctx, func(c *hdfs.Client) error { return c.Rename(from, to) })
 		if err == nil || !transient(err) {
-			return pathError("rename", from, err)
+			return h.denied(ctx, "rename", from, pathError("rename", from, err))
 		}
 		if err := h.pause(ctx, started, attempt, "rename", from, err); err != nil {
 			return err

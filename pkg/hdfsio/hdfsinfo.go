@@ -86,11 +86,14 @@ func javaClass(err error) string {
 // answered says whether err is an answer of the NameNode: then the connection is good and the operation was decided.
 func answered(err error) bool {
 	return err == nil || javaClass(err) != "" || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) ||
-		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY)
+		errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, ErrQuota)
 }
 
 // transient says whether the same call may succeed later: no answer, or one that asks to come again.
 func transient(err error) bool {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return false // this machine's own limit
+	}
 	if !answered(err) {
 		return true
 	}
@@ -119,6 +122,10 @@ func pathError(op, name string, err error) error {
 		switch remote.Exception() {
 		case "org.apache.hadoop.security.AccessControlException":
 			err = fmt.Errorf("%w: %s", fs.ErrPermission, line)
+		case "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":
+			err = fmt.Errorf("%w: %s (free space below that directory, or raise its quota with hdfs dfsadmin -setSpaceQuota)", ErrQuota, line)
+		case "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":
+			err = fmt.Errorf("%w: %s (remove files below that directory, or raise its quota with hdfs dfsadmin -setQuota)", ErrQuota, line)
 		default:
 			err = fmt.Errorf("%w: %s", err, line)
 		}

@@ -26,8 +26,12 @@ type session struct {
 	mu    sync.Mutex
 	ctx   context.Context // of the present user
 	conns map[*conn]struct{}
-	dnErr error // the first failure of a DataNode connection for the present user
-	dead  error // set when the session was cut
+	dnErr error  // the first failure of a DataNode connection for the present user
+	dead  error  // set when the session was cut
+	nn    string // the NameNode that was dialled last
+	nnErr error  // why it could not be
+
+	blocks blockWatch // on the way to the NameNode
 }
 
 // acquire takes an idle session or makes one. The context is its life until release.
@@ -53,11 +57,13 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 			dialer:  net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second},
 			timeout: h.o.IOTimeout,
 			conns:   map[*conn]struct{}{},
+			blocks:  blockWatch{avoid: h.avoided},
 		}
 	}
 	s.mu.Lock()
 	s.ctx, s.dnErr = ctx, nil
 	s.mu.Unlock()
+	s.blocks.forget()
 	stop := context.AfterFunc(ctx, func() { s.cut(context.Cause(ctx)) })
 	if !fresh {
 		return s, stop, nil
@@ -71,6 +77,9 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 		DatanodeDialFunc:    s.dialDataNode,
 	})
 	if err != nil {
+		if _, cause := s.nameNode(); cause != nil {
+			err = fmt.Errorf("namenode: %w", cause) // the library has only its text
+		}
 		stop()
 		s.cut(err)
 		h.mu.Lock()
@@ -82,9 +91,32 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	return s, stop, nil
 }
 
+// prefer has the next session begin with the NameNode that answered, or after
+// the one that did not: one that is frozen or cut off takes connections, or the
+// time of a connect, before it gives none.
+func (h *HDFS) prefer(s *session, answered bool) {
+	address, _ := s.nameNode()
+	i := slices.Index(h.o.Addresses, address)
+	if i < 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case answered:
+		h.first = i
+	case h.first == i:
+		h.first = (i + 1) % len(h.o.Addresses)
+	}
+}
+
 // release gives a session back. One that is not sound is closed.
 func (h *HDFS) release(s *session, stop func() bool, sound bool) {
-	sound = stop() && sound && s.sound()
+	stopped := stop()
+	if stopped && len(h.o.Addresses) > 1 && s.dataNodeError() == nil {
+		h.prefer(s, sound)
+	}
+	sound = stopped && sound && s.sound()
 	s.dropDataNodes()
 	if sound {
 		s.mu.Lock()
@@ -120,7 +152,7 @@ func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Clien
 	for attempt := 0; ; attempt++ {
 		err := h.once(ctx, call)
 		if !transient(err) {
-			return pathError(op, name, err)
+			return h.denied(ctx, op, name, pathError(op, name, err))
 		}
 		if err := h.pause(ctx, started, attempt, op, name, err); err != nil {
 			return err
@@ -212,7 +244,18 @@ func (s *session) dataNodeError() error {
 }
 
 func (s *session) dialNameNode(_ context.Context, network, addr string) (net.Conn, error) {
-	return s.dial(network, addr, false)
+	c, err := s.dial(network, addr, false)
+	s.mu.Lock()
+	s.nn, s.nnErr = addr, err
+	s.mu.Unlock()
+	return c, err
+}
+
+// nameNode is the NameNode that was dialled last, and why it could not be.
+func (s *session) nameNode() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nn, s.nnErr
 }
 
 func (s *session) dialDataNode(_ context.Context, network, addr string) (net.Conn, error) {
@@ -267,6 +310,9 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, c.fail(err)
 	}
 	n, err := c.Conn.Read(p)
+	if !c.dataNode {
+		c.s.blocks.answer(p[:n])
+	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is going on
 	}
@@ -281,7 +327,11 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err == nil {
 		err = c.Conn.SetWriteDeadline(time.Now().Add(c.s.timeout))
 		if err == nil {
-			_, err = c.Conn.Write(p)
+			b := p
+			if !c.dataNode {
+				b = c.s.blocks.request(p)
+			}
+			_, err = c.Conn.Write(b)
 		}
 		if err != nil {
 			err = c.fail(err)

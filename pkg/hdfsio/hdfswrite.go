@@ -34,7 +34,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 			return w, nil
 		}
 		if !transient(err) {
-			return nil, pathError("create", name, err)
+			return nil, h.denied(ctx, "create", name, pathError("create", name, err))
 		}
 		if err := h.pause(ctx, started, attempt, "create", name, err); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (h *HDFS) create(ctx context.Context, name string, o CreateOptions) (w *hdf
 		h.release(s, stop, answered(err))
 		return nil, true, err
 	}
-	return &hdfsWriter{h: h, ctx: ctx, s: s, stop: stop, f: f, name: name}, true, nil
+	return &hdfsWriter{h: h, ctx: ctx, s: s, stop: stop, f: f, name: name, block: block}, true, nil
 }
 
 type hdfsWriter struct {
@@ -91,6 +91,8 @@ type hdfsWriter struct {
 	n    int64
 	err  error
 	done bool
+
+	block int64 // size of one
 }
 
 func (w *hdfsWriter) Write(p []byte) (int, error) {
@@ -203,6 +205,9 @@ func (w *hdfsWriter) fail(err error) error {
 		if errors.As(pe, &inner) {
 			err = inner.Err
 		}
+	}
+	if w.ctx.Err() == nil {
+		err = w.h.diagnose(w.ctx, w.s, w.block, err)
 	}
 	w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
 	w.giveUp(err)

@@ -23,6 +23,8 @@ type BuildOptions struct {
 	Budget   *source.Budget // of bad records; default: the first ends the job
 	Sample   int            // rows to remember of each region for a later verification
 	Events   Events
+
+	resume *resumable // nil: the build is all or nothing
 }
 
 // DefaultMemory is the budget of a job that names none.
@@ -122,58 +124,99 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	defer runtime.KeepAlive(floor)
 	sort := plan.sortOptions(o)
 	sort.Memory = memory
-	sorter, err := extsort.New(sort)
+	if o.resume.complete(o.Budget) {
+		m := o.resume.manifest(plan, out)
+		return m, o.resume.replaceManifest(ctx, out, m)
+	}
+	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, explainLimits(err, o)
 	}
-	defer func() { err = errors.Join(err, sorter.Close()) }()
-
-	start := time.Now()
-	o.Events.phase("read")
-	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events}
-	err = r.run(ctx, o.Workers)
-	if err == nil {
-		err = o.Budget.Finish(in.Records())
-	}
-	if err != nil {
-		return nil, readError(err)
-	}
-	o.Events.phase("sort")
-	if err := sorter.Finish(); err != nil {
+	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
+	var totals sortTotals
+	if reopened {
+		totals = o.resume.st.sorted.sortTotals
+	} else if totals, err = readAndSort(ctx, plan, in, sorter, o); err != nil {
 		return nil, err
 	}
 	read := time.Now()
 	o.Events.phase("write")
-	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events}
+	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume}
+	o.resume.start(w)
 	if err := out.prepare(ctx, plan.Family.Name); err != nil {
 		return nil, err
 	}
 	if err := w.run(ctx, o.Workers); err != nil {
 		return nil, errors.Join(locate(err, in), w.undo(ctx))
 	}
-	stats := sorter.Stats()
-	m = &Manifest{
-		Schema: 1, Table: plan.Table, Key: plan.Key.String(), Modulus: plan.Modulus, Family: plan.Family.Name,
-		Timestamp: plan.Timestamp, Columns: plan.Columns, Records: in.Records(), Rejected: o.Budget.Bad(), Duplicates: w.dups, Digest: w.digest,
-		SpillBytes: stats.SpillBytes, Runs: stats.Runs, ReadTime: read.Sub(start), WriteTime: time.Since(read),
-		HFiles: len(w.files), Files: w.files, samples: w.samples,
-	}
-	for _, f := range m.Files {
-		m.Bytes += f.Bytes
-	}
-	if err := writeManifest(ctx, out, m); err != nil {
+	m = w.manifest()
+	totals.tell(m)
+	m.WriteTime = time.Since(read)
+	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
 		return nil, errors.Join(err, w.undo(ctx))
 	}
 	return m, fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
 }
 
-// undo removes the files of a build that failed.
+// readAndSort is pass 1. Bad records are in their file when it is noted as done.
+func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *extsort.Sorter, o BuildOptions) (t sortTotals, err error) {
+	start := time.Now()
+	o.Events.phase("read")
+	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, skip: o.resume.skip()}
+	err = r.run(ctx, o.Workers)
+	if err == nil {
+		err = o.Budget.Finish(in.Records())
+	}
+	if err != nil {
+		return t, readError(err)
+	}
+	o.Events.phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, err
+	}
+	stats := sorter.Stats()
+	t = sortTotals{Records: in.Records(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	if f := o.Budget.File; f != nil {
+		n, err := f.Finish()
+		if err != nil {
+			return t, err
+		}
+		if n > 0 {
+			t.RejectFile = f.Path()
+		}
+	}
+	return t, o.resume.afterSort(sorter, t)
+}
+
+// manifest tells of the files that were written.
+func (w *writers) manifest() *Manifest {
+	m := &Manifest{
+		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Duplicates: w.dups, Digest: w.digest,
+		HFiles: len(w.files), Files: w.files, samples: w.samples,
+	}
+	for _, f := range m.Files {
+		m.Bytes += f.Bytes
+	}
+	return m
+}
+
+// undo removes the files of a build that failed; one that can go on keeps them.
 func (w *writers) undo(ctx context.Context) error {
+	if w.resume != nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	var errs []error
 	for _, f := range w.files {
 		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
+		delete(w.claims, path.Join(w.out.Dir, f.Name))
+	}
+	for name := range w.claims {
+		if w.claimed(ctx, name) {
+			errs = append(errs, w.out.FS.Remove(ctx, name))
+		}
 	}
 	return errors.Join(append(errs, w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, writingDir)))...)
 }
@@ -204,14 +247,7 @@ func writeManifest(ctx context.Context, out Output, m *Manifest) error {
 	if err != nil {
 		return err
 	}
-	f, err := out.FS.Create(ctx, path.Join(out.Dir, ManifestName), hdfsio.CreateOptions{Perm: out.FileMode})
-	if err != nil {
-		return fail(KindHDFS, err)
-	}
-	if _, err := f.Write(append(b, '\n')); err != nil {
-		return fail(KindHDFS, errors.Join(err, f.Abort()))
-	}
-	return fail(KindHDFS, f.Finish())
+	return out.writeWhole(ctx, ManifestName, append(b, '\n'))
 }
 
 // ReadManifest finds the manifest of a build in its directory; an error that

@@ -146,12 +146,21 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if left.Bytes, err = treeSize(dir); err != nil {
 		return err
 	}
+	if trace.spill != "" {
+		if n, err := treeSize(trace.spill); err == nil {
+			left.Bytes += n
+		}
+	}
 	c.decide(&left, trace)
 	if err = c.stagingOf(ctx, left, trace); err != nil {
 		left.Remove, left.Because = false, "its directory on HDFS is not removed"
 	}
 	if left.Remove && c.o.Remove {
-		if e := os.RemoveAll(dir); e != nil {
+		e := removeSpill(dir, trace.spill)
+		if e == nil {
+			e = os.RemoveAll(dir)
+		}
+		if e != nil {
 			left.Remove, left.Because, err = false, "it could not be removed", e
 		}
 	}

@@ -38,6 +38,7 @@ type jobTrace struct {
 	id      string // the digits in the name of its directory
 	table   string
 	staging string // its directory on HDFS
+	spill   string // its sorted rows on this machine
 	last    time.Time
 	done    bool
 	sent    map[string]bool // files of which HBase may have taken some, by name
@@ -108,6 +109,7 @@ func (t *jobTrace) add(line []byte) error {
 		ID      string    `json:"id"`
 		Table   string    `json:"table"`
 		Staging string    `json:"staging"`
+		Dir     string    `json:"dir"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil {
 		return err
@@ -141,6 +143,8 @@ func (t *jobTrace) add(line []byte) error {
 		for _, name := range names {
 			delete(t.sent, name)
 		}
+	case "spill":
+		t.spill = head.Dir
 	case "done":
 		t.done = true
 		clear(t.sent)

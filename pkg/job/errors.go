@@ -19,6 +19,7 @@ const (
 	KindHDFS            // writing or reading the target file system
 	KindLoad            // HBase did not take the files; they are kept
 	KindVerify          // the table does not hold what was written
+	KindBusy            // another process works on the same job
 )
 
 // An Error is a failure with its kind. Its message is that of Err.

@@ -23,7 +23,8 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if err != nil {
 		return nil, fail(KindConfig, err)
 	}
-	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user}, e.Log)
+	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user,
+		RootDir: e.Conf.Value("hbase.rootdir")}, e.Log)
 	return c, fail(KindCheck, err)
 }
 

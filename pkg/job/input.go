@@ -71,14 +71,14 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
-	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0)
+	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 }
 
 // build is Build with the file of bad records around it. The file is written
 // for a job that failed too: it tells why.
-func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int) (*Manifest, error) {
+func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.budget, Sample: sample, Events: w.Events})
+		Budget: k.budget, Sample: sample, Events: w.Events, resume: resume})
 	if k.budget.File == nil {
 		return m, err
 	}

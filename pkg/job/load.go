@@ -18,6 +18,7 @@ import (
 type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
 	Staging string // directory on HDFS for files that are uploaded, default /tmp/bulkload-USER
+	Stage   loader.Stage
 	Events  Events
 }
 
@@ -65,7 +66,11 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		}
 	}
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
-	if err := loadFiles(ctx, c, facts.Name, st, files, o.Events, r); err != nil {
+	all := m
+	if all == nil {
+		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
+	}
+	if err := loadFiles(ctx, c, facts, st, all, o.Stage, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {

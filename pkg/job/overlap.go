@@ -1,6 +1,10 @@
 package job
 
-import "bulkload/pkg/hdfsio"
+import (
+	"hash/crc32"
+
+	"bulkload/pkg/hdfsio"
+)
 
 // overlapped lets encoding go on while a write to the sink is under way. It
 // belongs to one goroutine.
@@ -11,6 +15,7 @@ type overlapped struct {
 	done chan struct{}
 	err  error // of the sink; read after done is closed
 	open bool
+	sum  uint32 // CRC-32C of what was written; read after done is closed
 }
 
 // overlapBuffers is how many pieces may wait or be written at a time; each is
@@ -29,10 +34,12 @@ func newOverlapped(sink hdfsio.Writer) *overlapped {
 // run writes until full is closed or the sink fails.
 func (o *overlapped) run() {
 	defer close(o.done)
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	for b := range o.full {
 		if _, o.err = o.sink.Write(b); o.err != nil {
 			return
 		}
+		o.sum = crc32.Update(o.sum, castagnoli, b)
 		o.free <- b
 	}
 }

@@ -1,12 +1,12 @@
 package job
 
 import (
-	"bytes"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -78,11 +78,18 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*P
 			return nil, failf(KindConfig, "query: unknown column %q (the input has %q)", c, columns)
 		}
 	}
-	for i := range columns {
-		p.order = append(p.order, i)
-	}
-	slices.SortFunc(p.order, func(a, b int) int { return bytes.Compare([]byte(columns[a]), []byte(columns[b])) })
+	p.order = qualifierOrder(columns)
 	return p, nil
+}
+
+// qualifierOrder gives the columns in the order of their names' bytes.
+func qualifierOrder(columns []string) []int {
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(columns[a], columns[b]) })
+	return order
 }
 
 // modulus is the salt's. By default it is the table's: the number of salts

@@ -43,6 +43,7 @@ type readers struct {
 	sort   *extsort.Sorter
 	budget *source.Budget
 	events Events
+	skip   func(region int) bool // regions whose file is written already; nil: none
 	next   atomic.Int64
 }
 
@@ -131,6 +132,9 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		w.lengths[i], w.offsets[i] = n, spans[c].Off
 	}
 	region := w.plan.Ranges.Find(key)
+	if w.skip != nil && w.skip(region) {
+		return nil
+	}
 	dst, err := w.out.Add(region, sequence(b.Split, b.Offsets[row]), key, extsort.PayloadSize(w.lengths))
 	if err != nil {
 		return fmt.Errorf("%s: %w", place(w.in, sequence(b.Split, b.Offsets[row])), err)

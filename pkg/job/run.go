@@ -18,15 +18,22 @@ import (
 // RunOptions are [WorkOptions] with what only a whole run needs.
 type RunOptions struct {
 	WorkOptions
-	Staging string // directory on HDFS, default /tmp/bulkload-USER
-	Keep    bool   // leave the staging directory of a successful run
+	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
+	Keep     bool         // leave the staging directory of a successful run
+	Stage    loader.Stage // the way into HBase, default as the table needs it
+	Snapshot string       // name of a snapshot to take before loading; empty: none
+	State    StateOptions
 }
 
 // Result is what a run or a load came to.
 type Result struct {
 	Schema   int           `json:"schema"` // version of this form: 1
 	Table    string        `json:"table"`
+	Job      string        `json:"job,omitempty"` // the directory of its state
+	Attempt  int           `json:"attempt,omitempty"`
+	Already  bool          `json:"already_done,omitempty"` // by an earlier run: nothing was done now
 	Staging  string        `json:"staging"`
+	Snapshot string        `json:"snapshot,omitempty"` // that was taken before the load
 	Manifest *Manifest     `json:"manifest"`
 	Regions  int           `json:"regions"` // that took files
 	LoadTime time.Duration `json:"load_ns"`
@@ -48,12 +55,24 @@ const samplesPerRegion = 20
 
 // Run does the whole job: table facts, build into staging, load, verify.
 // Nothing is loaded unless the whole input was read and every file verified.
-func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (*Result, error) {
+// With a state directory the same call after a crash goes on where it was,
+// and after a success does nothing.
+func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err error) {
 	start := time.Now()
 	s = s.withDefaults()
 	table, err := tableName(s)
 	if err != nil {
 		return nil, err
+	}
+	st, err := openState(s, o.State)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	if o.State.Restart {
+		if err := st.restart(ctx, env); err != nil {
+			return nil, err
+		}
 	}
 	c, err := env.Dial(ctx)
 	if err != nil {
@@ -64,50 +83,23 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	family, err := s.ApplyTo(facts.Family)
-	if err != nil {
-		return nil, err
-	}
-	if family != facts.Family {
-		o.Events.warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", facts.Family), "job", fmt.Sprintf("%+v", family))
-	}
-	k, err := openInput(ctx, env, s, o.WorkOptions)
-	if err != nil {
-		return nil, err
-	}
 	s.Table = facts.Name.String()
-	plan, err := NewPlan(s, k.in.Columns(), family, facts.Splits, time.Now().UnixMilli())
-	if err != nil {
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &Result{Schema: 1, Table: s.Table, Job: st.dir}}
+	if err := j.plan(ctx); err != nil {
 		return nil, err
 	}
-	o.Events.note("plan made", "table", s.Table, "regions", plan.Ranges.Len(), "modulus", plan.Modulus, "timestamp", plan.Timestamp,
-		"compression", family.Compression, "encoding", family.Encoding, "bloom", family.Bloom)
-	stage, err := openStaging(ctx, env, o.Staging, plan.Table, plan.Timestamp)
-	if err != nil {
+	if st.done {
+		return j.already(ctx)
+	}
+	if err := j.check(ctx); err != nil {
 		return nil, err
 	}
-	sample := 0
-	if s.Verify == "sample" {
-		sample = samplesPerRegion
+	err = j.finish(ctx)
+	if err != nil && j.result.Manifest == nil {
+		return nil, err
 	}
-	m, err := k.build(ctx, plan, stage.out, o.WorkOptions, sample)
-	if err != nil {
-		return nil, errors.Join(err, stage.remove(ctx))
-	}
-	r := &Result{Schema: 1, Table: s.Table, Staging: stage.location.String(), Manifest: m}
-	if err := loadFiles(ctx, c, facts.Name, stage, m.Files, o.Events, r); err != nil {
-		return r, err
-	}
-	if err := verify(ctx, c, facts, s.Verify, m, o.Events, r); err != nil {
-		return r, err
-	}
-	if !o.Keep {
-		if err := stage.remove(ctx); err != nil {
-			o.Events.warn("staging directory is left behind", "path", r.Staging, "error", err)
-		}
-	}
-	r.Elapsed = time.Since(start)
-	return r, nil
+	j.result.Elapsed = time.Since(start)
+	return j.result, err
 }
 
 // verify runs the verification that a spec asks for.
@@ -131,13 +123,21 @@ type staging struct {
 	location hdfsio.Location
 }
 
-// openStaging makes the directory of a job. Region servers move files out of
-// it as the caller, so every directory lets the others pass, the one of the
-// files lets them write, and the name cannot be guessed.
+// openStaging makes a directory for a job.
 func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int64) (*staging, error) {
+	l, err := stagingFor(env, dir, table, timestamp)
+	if err != nil {
+		return nil, err
+	}
+	return stagingAt(ctx, env, l)
+}
+
+// stagingFor chooses the directory of a job. Its name cannot be guessed, since
+// others may write into it.
+func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	user, err := env.Conf.User()
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return hdfsio.Location{}, fail(KindConfig, err)
 	}
 	if dir == "" {
 		dir = "hdfs:///tmp/bulkload-" + user
@@ -146,32 +146,35 @@ func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int
 	}
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return hdfsio.Location{}, fail(KindConfig, err)
 	}
 	if l.Local() {
-		return nil, failf(KindConfig, "staging directory %s is local: HBase loads from HDFS", dir)
+		return hdfsio.Location{}, failf(KindConfig, "staging directory %s is local: HBase loads from HDFS", dir)
 	}
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return hdfsio.Location{}, err
+	}
+	return l.Join(fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(table, ":", "_"), timestamp, hex.EncodeToString(random[:]))), nil
+}
+
+// stagingAt makes the directory, or finds it. Region servers move files out of
+// it as the caller, so every directory lets the others pass, and the one of
+// the files lets them write.
+func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, error) {
 	fsys, err := env.FS(l)
 	if err != nil {
 		return nil, err
 	}
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return nil, err
+	for _, dir := range []string{path.Dir(l.Path), l.Path} {
+		if err := fsys.MkdirAll(ctx, dir, 0o711); err != nil {
+			return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
+		}
 	}
-	name := fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(table, ":", "_"), timestamp, hex.EncodeToString(random[:]))
-	if err := fsys.MkdirAll(ctx, l.Path, 0o711); err != nil {
-		return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that %s may write with --staging)", err, user))
-	}
-	st := &staging{location: l.Join(name)}
-	if err := fsys.MkdirAll(ctx, st.location.Path, 0o711); err != nil {
-		return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that %s may write with --staging)", err, user))
-	}
-	if err := fsys.Chmod(ctx, st.location.Path, 0o711); err != nil {
+	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
 		return nil, fail(KindHDFS, err)
 	}
-	st.out = Output{FS: fsys, Dir: st.location.Path, FileMode: 0o666, DirMode: 0o777}
-	return st, nil
+	return &staging{location: l, out: Output{FS: fsys, Dir: l.Path, FileMode: 0o666, DirMode: 0o777}}, nil
 }
 
 // remove deletes the directory with all that is in it, also when the job was
@@ -184,37 +187,4 @@ func (s *staging) remove(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// loadFiles hands the files to HBase, each region's once.
-func loadFiles(ctx context.Context, c *loader.Cluster, table loader.TableName, st *staging, files []File, e Events, r *Result) error {
-	if len(files) == 0 {
-		e.note("nothing to load: the input has no rows")
-		return nil
-	}
-	e.phase("load")
-	start := time.Now()
-	req := loader.LoadRequest{Table: table, FS: st.out.FS, Events: loader.Events{
-		OnLoaded: func(region loader.Region, files []loader.HFile) error {
-			e.load(region.Encoded, len(files))
-			return nil
-		},
-	}}
-	for _, f := range files {
-		req.Files = append(req.Files, loader.HFile{Family: f.Family, Path: st.location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
-			Size: f.Bytes, Cells: f.Cells})
-	}
-	report, err := c.Load(ctx, req)
-	r.LoadTime = time.Since(start)
-	if report != nil {
-		for _, region := range report.Regions {
-			if region.Place == loader.PlaceStore {
-				r.Regions++
-			}
-		}
-	}
-	if err != nil {
-		return fail(KindLoad, fmt.Errorf("load table %s: %w\nthe HFiles are kept in %s", table, err, path.Clean(st.location.String())))
-	}
-	return nil
 }

@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -27,6 +29,8 @@ type File struct {
 	Rows     int64  `json:"rows"`
 	Cells    int64  `json:"cells"`
 	Bytes    int64  `json:"bytes"`
+	CRC32C   uint32 `json:"crc32c,omitempty"`  // of the whole file
+	FileID   uint64 `json:"file_id,omitempty"` // on HDFS; a rename keeps it
 }
 
 // Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
@@ -35,6 +39,7 @@ type Output struct {
 	Dir      string
 	FileMode fs.FileMode // default 0644
 	DirMode  fs.FileMode // default 0755
+	Retry    WriteRetry  // of files that could not be written
 }
 
 // writingDir holds files that are not complete. HBase's loader skips names
@@ -48,6 +53,7 @@ func (o Output) withDefaults() Output {
 	if o.DirMode == 0 {
 		o.DirMode = 0o755
 	}
+	o.Retry = o.Retry.withDefaults()
 	return o
 }
 
@@ -73,39 +79,55 @@ type writers struct {
 	out    Output
 	sample int // rows to remember of each region, for verification
 	events Events
+	resume *resumable
 
 	mu      sync.Mutex
 	files   []File
 	digest  Digest
 	dups    int64
 	samples []sampleRow
+	last    time.Time           // when a file was finished
+	claims  map[string][]uint64 // ids of the files that were to get a name
+}
+
+// region is work of pass 2: rows and bytes of a region, duplicates included.
+type region struct {
+	i          int
+	rows, size int64
 }
 
 func (w *writers) run(ctx context.Context, workers int) error {
-	type region struct {
-		i          int
-		rows, size int64
-	}
 	var regions []region
 	for i := range w.plan.Ranges.Len() {
-		if rows, size := w.sort.Size(i); rows > 0 {
+		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) {
 			regions = append(regions, region{i, rows, size})
 		}
 	}
 	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
 	var next atomic.Int64
 	err := together(ctx, min(workers, len(regions)), func(ctx context.Context, _ int) error {
-		// Completing a file is waiting for answers, so the next one is encoded meanwhile.
+		// Completing a file is waiting for answers, so the next one is encoded
+		// meanwhile. A file that failed is written again by itself, so that no
+		// worker merges two regions at a time.
 		completed := make(chan error, 1)
 		completed <- nil
+		var before region
 		for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-			p, err := w.encode(ctx, regions[i].i, regions[i].rows, regions[i].size)
-			if err := errors.Join(<-completed, err); err != nil {
-				return errors.Join(err, p.abort())
+			now := regions[i]
+			p, err := w.encode(ctx, now, 0)
+			failed := <-completed
+			if err == nil {
+				go func() { completed <- w.complete(ctx, p) }()
+			} else {
+				completed <- nil
 			}
-			go func() { completed <- w.complete(ctx, p) }()
+			failed = w.writeAgain(ctx, before, failed)
+			if err := errors.Join(failed, w.writeAgain(ctx, now, err)); err != nil {
+				return errors.Join(err, <-completed)
+			}
+			before = now
 		}
-		return <-completed
+		return w.writeAgain(ctx, before, <-completed)
 	})
 	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Region, b.Region) })
 	return err
@@ -121,33 +143,40 @@ type pendingFile struct {
 	out     *overlapped
 }
 
-// encode writes the rows of one region into a file that has not got its name yet.
-func (w *writers) encode(ctx context.Context, region int, rows, size int64) (*pendingFile, error) {
-	m, err := w.sort.Region(region)
+// encode writes the rows of one region into a file that has not got its name
+// yet. Each attempt has a name of its own: the file of a failed one may still
+// be open to a lease. What failed is given up.
+func (w *writers) encode(ctx context.Context, r region, attempt int) (*pendingFile, error) {
+	m, err := w.sort.Region(r.i)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
-	name := w.plan.fileName(region)
+	name := w.plan.fileName(r.i)
 	p := &pendingFile{writing: path.Join(w.out.Dir, writingDir, name)}
-	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(rows, size)})
+	if attempt > 0 {
+		p.writing += "." + strconv.Itoa(attempt)
+	}
+	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(r.rows, r.size)})
 	if err != nil {
 		return nil, fail(KindHDFS, err)
 	}
 	p.out = newOverlapped(p.sink)
 	p.File, p.part, err = w.write(ctx, m, p.out)
-	p.Name, p.Family, p.Region = path.Join(w.plan.Family.Name, name), w.plan.Family.Name, region
+	if err != nil {
+		p.abort()
+		return nil, err
+	}
+	p.Name, p.Family, p.Region = path.Join(w.plan.Family.Name, name), w.plan.Family.Name, r.i
 	p.dups = m.Duplicates()
-	return p, err
+	return p, nil
 }
 
-// abort gives the file up. A nil one is given up already.
-func (p *pendingFile) abort() error {
-	if p == nil {
-		return nil
-	}
+// abort gives the file up. What stays of it lies in _writing, which is removed
+// with all that is in it.
+func (p *pendingFile) abort() {
 	_ = p.out.drain() // what is not wanted need not have arrived
-	return p.sink.Abort()
+	_ = p.sink.Abort()
 }
 
 // complete finishes the file, verifies it and gives it its name.
@@ -157,22 +186,73 @@ func (w *writers) complete(ctx context.Context, p *pendingFile) error {
 		err = p.sink.Finish()
 	}
 	if err != nil || p.Cells == 0 {
-		return errors.Join(fail(KindHDFS, err), p.sink.Abort())
-	}
-	if err := verifyFile(ctx, w.out.FS, p.writing, p.File); err != nil {
+		p.abort()
 		return fail(KindHDFS, err)
 	}
-	if err := w.out.FS.Rename(ctx, p.writing, path.Join(w.out.Dir, p.Name)); err != nil {
+	p.CRC32C = p.out.sum
+	if err = verifyFile(ctx, w.out.FS, p.writing, p.File); err == nil {
+		err = w.name(ctx, p)
+	}
+	if err != nil {
+		_ = w.out.FS.Remove(ctx, p.writing) // it lies in _writing
 		return fail(KindHDFS, err)
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.files = append(w.files, p.File)
 	w.digest.add(p.part.digest)
 	w.dups += p.dups
 	w.samples = append(w.samples, p.part.rows...)
-	w.mu.Unlock()
+	w.last = time.Now()
 	w.events.hfile(p.File)
-	return nil
+	return w.resume.wrote(p)
+}
+
+// name gives a complete file its name. A file that has the name already is
+// ours when its rename was answered by an error, or when a job goes on that
+// was stopped between the rename and its record; it is written again.
+func (w *writers) name(ctx context.Context, p *pendingFile) error {
+	info, err := w.out.FS.Stat(ctx, p.writing)
+	if err != nil {
+		return err
+	}
+	id, ok := hdfsio.FileID(info)
+	if ok && w.resume != nil {
+		p.FileID = id
+	}
+	name := path.Join(w.out.Dir, p.Name)
+	err = w.out.FS.Rename(ctx, p.writing, name)
+	if errors.Is(err, fs.ErrExist) && (w.resume != nil || w.claimed(ctx, name)) {
+		if err = w.out.FS.Remove(ctx, name); err == nil {
+			err = w.out.FS.Rename(ctx, p.writing, name)
+		}
+	}
+	if err != nil && ok {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.claims == nil {
+			w.claims = map[string][]uint64{}
+		}
+		w.claims[name] = append(w.claims[name], id)
+	}
+	return err
+}
+
+// claimed says whether the file of that name is one that this job renamed,
+// though it was told otherwise.
+func (w *writers) claimed(ctx context.Context, name string) bool {
+	w.mu.Lock()
+	ids := w.claims[name]
+	w.mu.Unlock()
+	if len(ids) == 0 {
+		return false
+	}
+	info, err := w.out.FS.Stat(ctx, name)
+	if err != nil {
+		return false
+	}
+	id, ok := hdfsio.FileID(info)
+	return ok && slices.Contains(ids, id)
 }
 
 // regionPart is what one region adds to the job's totals.

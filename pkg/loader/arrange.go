@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // group is the files of one region.
@@ -12,7 +14,7 @@ type group struct {
 	region   Region
 	files    []HFile
 	attempts int
-	failure  string // why the last attempt came to nothing
+	failure  string // why the last attempt came to nothing, by failureKind
 	same     int    // how often in a row that was the reason
 }
 
@@ -56,6 +58,9 @@ func (l *load) fit(ctx context.Context, regions []Region, f HFile) ([]HFile, err
 	if err != nil {
 		return nil, err
 	}
+	if err := l.identify(ctx, children); err != nil {
+		return nil, err
+	}
 	l.c.log.Info("file cut at region boundaries", "file", f.Path, "parts", len(children))
 	l.replace([]HFile{f}, children)
 	if on := l.req.Events.OnCut; on != nil {
@@ -86,6 +91,11 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 		if err != nil {
 			return err
 		}
+		one := []HFile{merged}
+		if err := l.identify(ctx, one); err != nil {
+			return err
+		}
+		merged = one[0]
 		l.c.log.Info("files merged, a region would have had too many", "region", g.region.Encoded, "family", family, "files", len(files))
 		l.replace(files, []HFile{merged})
 		if on := l.req.Events.OnMerged; on != nil {
@@ -99,6 +109,46 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 		g.files = append(slices.DeleteFunc(g.files, func(f HFile) bool { return f.Family == family }), merged)
 	}
 	return nil
+}
+
+// identify looks up the identities of new files where the rewriter has not.
+func (l *load) identify(ctx context.Context, files []HFile) error {
+	for i := range files {
+		if files[i].FileID != 0 {
+			continue
+		}
+		info, err := l.req.FS.Stat(ctx, fsPath(files[i].Path))
+		if err != nil {
+			return fmt.Errorf("load %s: %w", files[i].Path, err)
+		}
+		files[i].FileID, _ = hdfsio.FileID(info)
+	}
+	return nil
+}
+
+// again groups files anew that came back from their regions, by the regions as they are now. A group inherits the attempts of
+// those it takes files from, and their failures if its region is still the same.
+func (l *load) again(ctx context.Context, regions []Region, back []group) ([]group, error) {
+	var files []HFile
+	for _, g := range back {
+		files = append(files, g.files...)
+	}
+	groups, err := l.arrange(ctx, regions, files)
+	if err != nil {
+		return nil, err
+	}
+	for i := range groups {
+		g := &groups[i]
+		for _, old := range back {
+			if g.region.Contains(old.region.Start) || old.region.Contains(g.region.Start) {
+				g.attempts = max(g.attempts, old.attempts)
+			}
+			if bytes.Equal(g.region.Name, old.region.Name) {
+				g.failure, g.same = old.failure, old.same
+			}
+		}
+	}
+	return groups, nil
 }
 
 // replace lets other files stand for some.

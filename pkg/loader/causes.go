@@ -8,8 +8,9 @@ import (
 	"path"
 )
 
-// causes looks for what may have made a server refuse files that are at their sources, in a region that is as it was. The
-// answer itself has no reason (RSRpcServices.bulkLoadHFile, 2.6: what SecureBulkLoadManager throws is logged only).
+// causes looks for what may have made a server refuse files that are at their sources, in a region that is as it was. With
+// a staging directory the answer itself has no reason (RSRpcServices.bulkLoadHFile, 2.6: what SecureBulkLoadManager throws
+// is logged only).
 func (l *load) causes(ctx context.Context, g group) []string {
 	var found []string
 	table, err := l.c.Describe(ctx, l.req.Table)
@@ -21,20 +22,69 @@ func (l *load) causes(ctx context.Context, g group) []string {
 	case table.ReadOnly:
 		found = append(found, "the table is read-only now")
 	}
-	seen := map[string]bool{}
+	families, seen := map[string]bool{}, map[string]bool{}
+	actor := l.actor(ctx)
 	for _, f := range g.files {
-		if table != nil {
+		if table != nil && !families[f.Family] {
+			families[f.Family] = true
 			if _, ok := table.Family(f.Family); !ok {
 				found = append(found, fmt.Sprintf("the table has no family %s now", f.Family))
 			}
 		}
-		found = append(found, l.fileCauses(ctx, fsPath(f.Path), seen)...)
+		found = append(found, l.fileCauses(ctx, actor, fsPath(f.Path), seen)...)
 	}
 	return found
 }
 
-// fileCauses looks at the rights that HBase's user, who is another, has on a file and the way to it.
-func (l *load) fileCauses(ctx context.Context, name string, seen map[string]bool) (found []string) {
+// remoteCauses says what to change after an exception that comes again when the call is made again.
+func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
+	switch re, _ := errors.AsType[*RemoteError](err); {
+	case re == nil:
+	case re.Short() == "AccessDeniedException":
+		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
+			l.c.cfg.EffectiveUser, l.c.cfg.EffectiveUser, l.req.Table)}
+	case re.Short() == "SpaceLimitingException" || re.Short() == "QuotaExceededException":
+		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
+	}
+	return l.causes(ctx, g)
+}
+
+// actor is the user as whom a region server reads and moves the files: the caller where there is a staging directory, else
+// its own, who owns HBase's directory. Empty: not known.
+func (l *load) actor(ctx context.Context) string {
+	if !l.direct {
+		return l.c.cfg.EffectiveUser
+	}
+	if l.c.cfg.RootDir == "" {
+		return ""
+	}
+	info, err := l.req.FS.Stat(ctx, fsPath(l.c.cfg.RootDir))
+	if err != nil {
+		return ""
+	}
+	user, _ := owner(info)
+	return user
+}
+
+// Rights, as the bits of others.
+const (
+	mayPass      fs.FileMode = 0o1
+	mayChange    fs.FileMode = 0o3
+	mayReadWrite fs.FileMode = 0o6
+)
+
+// denied says whether a mode keeps a user from something. Whether a user is of the group nobody here can know, so a right
+// of the group's is taken for the user's.
+func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
+	mode := info.Mode().Perm()
+	if name, _ := owner(info); user != "" && name == user {
+		return mode>>6&need != need
+	}
+	return mode&need != need && mode>>3&need != need
+}
+
+// fileCauses looks at the rights that a user has on a file and the way to it, as far as modes tell.
+func (l *load) fileCauses(ctx context.Context, user, name string, seen map[string]bool) (found []string) {
 	info, err := l.req.FS.Stat(ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -42,20 +92,25 @@ func (l *load) fileCauses(ctx context.Context, name string, seen map[string]bool
 	case err != nil:
 		return append(found, err.Error())
 	}
-	user, group := owner(info)
-	if need := fs.FileMode(0o004); info.Mode().Perm()&need != need {
-		found = append(found, fmt.Sprintf("%s (owner %s:%s, mode %04o) cannot be read by others: chmod 0666", name, user, group, info.Mode().Perm()))
+	if denied(info, user, mayReadWrite) {
+		found = append(found, complain(info, name, user, "read and written", "0666"))
 	}
+	need, verb, mode := mayChange, "changed", "o+wx"
 	for dir := path.Dir(name); dir != "/" && !seen[dir]; dir = path.Dir(dir) {
 		seen[dir] = true
-		info, err := l.req.FS.Stat(ctx, dir)
-		if err != nil {
-			continue
+		if info, err := l.req.FS.Stat(ctx, dir); err == nil && denied(info, user, need) {
+			found = append(found, complain(info, dir, user, verb, mode))
 		}
-		if info.Mode().Perm()&0o001 == 0 {
-			user, group := owner(info)
-			found = append(found, fmt.Sprintf("%s (owner %s:%s, mode %04o) cannot be passed by others: chmod o+x", dir, user, group, info.Mode().Perm()))
-		}
+		need, verb, mode = mayPass, "passed", "o+x"
 	}
 	return found
+}
+
+// complain says what a user may not do with a file, and how to mend it.
+func complain(info fs.FileInfo, name, user, verb, mode string) string {
+	if user == "" {
+		user = "HBase's user"
+	}
+	by, group := owner(info)
+	return fmt.Sprintf("%s (owner %s:%s, mode %04o) cannot be %s by %s: chmod %s", name, by, group, info.Mode().Perm(), verb, user, mode)
 }

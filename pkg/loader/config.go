@@ -38,11 +38,13 @@ type Config struct {
 	// the region's lock can take another 60 s, and files on another file system are copied during the call. Default and
 	// least value 10 min.
 	LoadTimeout time.Duration
-	// LoadGrace is how long loads in flight are waited for once the context has ended. Giving up sooner leaves their
-	// outcome unknown. Default 60 s.
+	// LoadGrace is how long a load goes on once its context has ended: the first half for the answers to calls in flight,
+	// the rest for finding out what became of files without an answer, and for cleaning up. What is not known then is left
+	// for the next attempt. Default 12 s.
 	LoadGrace time.Duration
 	// StageQuiet is how long a file must lie still in the staging directory, after a lost answer, before it is taken back
-	// from there. The server moves it on within milliseconds unless it was stopped in between. Default 30 s.
+	// from there. The server moves it on within milliseconds unless it was stopped in between. A third of it is between two
+	// looks whether a region has left a server that does not answer. Default 30 s.
 	StageQuiet time.Duration
 	// SettleTimeout bounds the search for what became of files after a lost answer. Default 5 min.
 	SettleTimeout time.Duration
@@ -62,7 +64,7 @@ func (c Config) withDefaults() Config {
 	c.RetryTimeout = cmp.Or(c.RetryTimeout, 2*time.Minute)
 	c.ProcedureTimeout = cmp.Or(c.ProcedureTimeout, 5*time.Minute)
 	c.LoadTimeout = max(c.LoadTimeout, 10*time.Minute)
-	c.LoadGrace = cmp.Or(c.LoadGrace, time.Minute)
+	c.LoadGrace = cmp.Or(c.LoadGrace, 12*time.Second)
 	c.StageQuiet = cmp.Or(c.StageQuiet, 30*time.Second)
 	c.SettleTimeout = cmp.Or(c.SettleTimeout, 5*time.Minute)
 	return c

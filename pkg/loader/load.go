@@ -1,20 +1,14 @@
 package loader
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"bulkload/pkg/hdfsio"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Load brings files into the regions of a table. When it returns without an error all are in the table and the staging
@@ -27,12 +21,14 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	}
 	started := time.Now()
 	defer func() { report.Took = time.Since(started) }()
-	l := &load{c: c, req: req.withDefaults(), report: report, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
+	linger, stop := outlive(ctx, c.cfg.LoadGrace)
+	defer stop()
+	l := &load{c: c, req: req.withDefaults(), linger: linger, report: report, tracked: map[string]bool{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
 	if err := l.check(ctx); err != nil {
 		return report, err
 	}
 	if len(req.Files) == 0 {
-		return report, nil
+		return report, l.cleanEarlier(ctx)
 	}
 	if err := l.checkRegions(ctx); err != nil {
 		return report, err
@@ -42,7 +38,19 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	}
 	err := l.all(ctx)
 	l.summarize()
-	return report, errors.Join(err, l.clean(ctx))
+	return report, errors.Join(err, l.clean())
+}
+
+// cleanEarlier deletes the staging directory of an earlier attempt that loaded all.
+func (l *load) cleanEarlier(ctx context.Context) error {
+	if l.req.Token == "" || checkToken(l.req.Token) != nil {
+		return nil
+	}
+	if _, err := l.req.FS.Stat(ctx, fsPath(l.req.Token)); err != nil {
+		return nil // it is gone, or nobody can tell
+	}
+	l.token, l.report.Token = l.req.Token, l.req.Token
+	return l.clean()
 }
 
 // checkRegions sees, where nothing can be rewritten, that all files fit before HBase is asked for anything.
@@ -67,7 +75,8 @@ func (l *load) stage(ctx context.Context) (err error) {
 		if _, err := l.req.FS.Stat(ctx, fsPath(token)); err == nil {
 			l.token, l.report.Token = token, token
 			return nil
-		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		} else if !errors.Is(err, fs.ErrNotExist) && (len(l.req.Unknown) > 0 || !errors.Is(err, fs.ErrPermission)) {
+			// Files of which nothing is known may be in it.
 			return fmt.Errorf("staging directory of the earlier attempt: %w", err)
 		}
 	}
@@ -99,12 +108,15 @@ func (l *load) all(ctx context.Context) error {
 
 // load is one Load in progress.
 type load struct {
-	c      *Cluster
-	req    LoadRequest
-	direct bool
-	token  string // none if direct
-	files  []HFile
-	report *LoadReport
+	c       *Cluster
+	req     LoadRequest
+	linger  context.Context // outlives Load's own by LoadGrace
+	direct  bool
+	mover   string          // HBase's user if direct, empty where that is not known
+	token   string          // none if direct
+	tracked map[string]bool // families whose store files are a list, not the contents of a directory
+	files   []HFile
+	report  *LoadReport
 
 	mu       sync.Mutex // also serializes the events
 	place    map[string]Place
@@ -121,210 +133,6 @@ func tell[T any](l *load, event func(T) error, arg T) error {
 	defer l.mu.Unlock()
 	return event(arg)
 }
-
-// check is what can be found wrong before the servers are asked to do anything.
-func (l *load) check(ctx context.Context) error {
-	table, err := l.c.Describe(ctx, l.req.Table)
-	if err != nil {
-		return err
-	}
-	switch {
-	case table.State != Enabled:
-		return &StateError{Table: table.Name, State: table.State, Reason: "is " + table.State.String() + ": enable it first"}
-	case table.ReadOnly:
-		return &StateError{Table: table.Name, State: table.State, Reason: "is read-only (READONLY => true)"}
-	}
-	if err := l.checkFamilies(table); err != nil {
-		return err
-	}
-	unknown := map[string]bool{}
-	for _, f := range l.req.Unknown {
-		unknown[f.Path] = true
-	}
-	l.files = slices.Clone(l.req.Files)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(statsInFlight)
-	for i := range l.files {
-		if f := &l.files[i]; !unknown[f.Path] {
-			g.Go(func() error { return l.checkFile(ctx, f) })
-		}
-	}
-	return g.Wait()
-}
-
-// checkFamilies sees that the table has all families, and decides on the way in.
-func (l *load) checkFamilies(table *Table) error {
-	unknown := map[string]bool{}
-	l.direct = l.req.Stage == StageDirect
-	for _, f := range l.req.Files {
-		family, ok := table.Family(f.Family)
-		if !ok {
-			unknown[f.Family] = true
-			continue
-		}
-		// The FILE tracker has the server rename into the store as the requesting user, who may not.
-		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
-			if l.req.Stage == StageToken {
-				return &StateError{Table: table.Name, Reason: fmt.Sprintf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (--stage direct)", tracker, family.Name)}
-			}
-			l.direct = true
-		}
-	}
-	if len(unknown) > 0 {
-		e := &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown))}
-		for _, f := range table.Families {
-			e.Families = append(e.Families, f.Name)
-		}
-		return e
-	}
-	return nil
-}
-
-// checkFile sees that a file is there, as it should be, and remembers which it is.
-func (l *load) checkFile(ctx context.Context, f *HFile) error {
-	info, err := l.req.FS.Stat(ctx, fsPath(f.Path))
-	if err != nil {
-		return fmt.Errorf("load %s: %w", f.Path, err)
-	}
-	id, _ := hdfsio.FileID(info)
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("load %s: it is not a file", f.Path)
-	case info.Size() == 0 || f.Size > 0 && info.Size() != f.Size:
-		return fmt.Errorf("load %s: it has %d bytes, not %d", f.Path, info.Size(), f.Size)
-	case f.FileID != 0 && id != f.FileID:
-		return fmt.Errorf("load %s: it is another file than the one that was written (file id %d, not %d)", f.Path, id, f.FileID)
-	case l.direct && info.Mode().Perm()&0o006 != 0o006:
-		return fmt.Errorf("load %s: HBase's user must be able to read and write it (mode %04o): a direct load needs 0666, in a directory of mode 0777",
-			f.Path, info.Mode().Perm())
-	}
-	f.FileID = id
-	return nil
-}
-
-// statsInFlight is how many files are looked at at a time.
-const statsInFlight = 8
-
-// rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read anew:
-// their boundaries and servers may have changed.
-func (l *load) rounds(ctx context.Context, groups []group) error {
-	for round := 0; ; round++ {
-		if err := l.announce(groups); err != nil {
-			return err
-		}
-		again, err := l.round(ctx, groups)
-		if err != nil || len(again) == 0 {
-			return err
-		}
-		if err := sleep(ctx, min(200*time.Millisecond<<min(round, 6), 10*time.Second)); err != nil {
-			return fmt.Errorf("load table %s: %w", l.req.Table, err)
-		}
-		regions, err := l.c.Regions(ctx, l.req.Table)
-		if err != nil {
-			return err
-		}
-		groups = nil
-		for _, g := range again {
-			next, err := l.arrange(ctx, regions, g.files)
-			if err != nil {
-				return err
-			}
-			for i := range next {
-				next[i].attempts = g.attempts
-				if bytes.Equal(next[i].region.Name, g.region.Name) {
-					next[i].failure, next[i].same = g.failure, g.same
-				}
-			}
-			groups = append(groups, next...)
-		}
-		groups = joinGroups(groups)
-		l.mu.Lock()
-		for _, g := range again {
-			delete(l.regions, string(g.region.Start))
-		}
-		l.mu.Unlock()
-		l.plan(groups)
-	}
-}
-
-// announce tells what a round will send.
-func (l *load) announce(groups []group) error {
-	sending := make([]Sending, len(groups))
-	for i, g := range groups {
-		sending[i] = Sending{Region: g.region, Files: g.files, Attempt: g.attempts + 1}
-	}
-	return tell(l, l.req.Events.OnSending, sending)
-}
-
-// joinGroups puts together those of one region, which a merge may have brought about.
-func joinGroups(groups []group) []group {
-	var joined []group
-	for _, g := range groups {
-		i := slices.IndexFunc(joined, func(have group) bool { return bytes.Equal(have.region.Start, g.region.Start) })
-		if i < 0 {
-			joined = append(joined, g)
-			continue
-		}
-		joined[i].files = append(joined[i].files, g.files...)
-		joined[i].attempts = max(joined[i].attempts, g.attempts)
-	}
-	return joined
-}
-
-// round sends each group once, some per server at a time. After an error no more are sent; those in flight are waited for.
-func (l *load) round(ctx context.Context, groups []group) (again []group, err error) {
-	byServer := map[string][]group{}
-	for _, g := range groups {
-		byServer[g.region.Server] = append(byServer[g.region.Server], g)
-	}
-	var (
-		mu   sync.Mutex
-		errs []error
-		wg   sync.WaitGroup
-	)
-	failed := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(errs) > 0
-	}
-	for _, queue := range byServer {
-		work := make(chan group, len(queue))
-		for _, g := range queue {
-			work <- g
-		}
-		close(work)
-		for range min(l.req.PerServer, len(queue)) {
-			wg.Go(func() {
-				for g := range work {
-					if failed() {
-						return
-					}
-					var err error
-					if ctx.Err() != nil {
-						err = fmt.Errorf("load table %s: %w", l.req.Table, context.Cause(ctx))
-					} else {
-						g.attempts++
-						g, err = l.send(ctx, g)
-					}
-					mu.Lock()
-					if returned := (returnedError{}); errors.As(err, &returned) && !l.stalled() {
-						again = append(again, g)
-					} else if err != nil {
-						errs = append(errs, err)
-					}
-					mu.Unlock()
-				}
-			})
-		}
-	}
-	wg.Wait()
-	return again, errors.Join(errs...)
-}
-
-// returnedError is a load of which it is certain that nothing was done and that may succeed when it is sent again.
-type returnedError struct{ *RegionError }
-
-func (e returnedError) Unwrap() error { return e.RegionError }
 
 // progressed notes that the load is getting on.
 func (l *load) progressed() {
@@ -382,19 +190,24 @@ func (l *load) stored(files []HFile) {
 
 // clean deletes the staging directory, if every file is known to be at its source or in the table and none is seen in the
 // directory: it would be deleted too. That it was kept, or could not be deleted, does not undo a load: it is logged only.
-func (l *load) clean(ctx context.Context) error {
+func (l *load) clean() error {
 	if l.direct {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.c.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(l.linger, l.c.cfg.CallTimeout)
 	defer cancel()
-	for path, place := range l.place {
+	for name, place := range l.place {
 		if place != PlaceSource && place != PlaceStore {
-			l.c.log.Warn("the staging directory is kept, a file may be in it", "dir", l.token, "file", path, "place", place.String())
+			l.c.log.Warn("the staging directory is kept, a file may be in it", "dir", l.token, "file", name, "place", place.String())
 			return nil
 		}
 	}
-	for family := range l.families() {
+	families, err := l.stagedFamilies(ctx)
+	if err != nil {
+		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.token, "err", err)
+		return nil
+	}
+	for family := range families {
 		dir := fsPath(l.token) + "/" + family
 		infos, err := l.req.FS.ReadDir(ctx, dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -413,10 +226,18 @@ func (l *load) clean(ctx context.Context) error {
 	return tell(l, l.req.Events.OnCleaned, l.token)
 }
 
-func (l *load) families() map[string]bool {
+// stagedFamilies are those of the files, and those that the staging directory of an earlier attempt has.
+func (l *load) stagedFamilies(ctx context.Context) (map[string]bool, error) {
 	families := map[string]bool{}
 	for _, f := range l.req.Files {
 		families[f.Family] = true
 	}
-	return families
+	if l.req.Token == "" {
+		return families, nil
+	}
+	infos, err := l.req.FS.ReadDir(ctx, fsPath(l.token))
+	for _, info := range infos {
+		families[info.Name()] = true
+	}
+	return families, err
 }

@@ -22,10 +22,16 @@ func recorder(log *[]string) Events {
 			}
 			return nil
 		},
-		OnCut:      func(_ HFile, children []HFile) error { *log = append(*log, fmt.Sprintf("cut in %d", len(children))); return nil },
-		OnMerged:   func(parents []HFile, _ HFile) error { *log = append(*log, fmt.Sprintf("merged %d", len(parents))); return nil },
+		OnCut: func(_ HFile, children []HFile) error {
+			*log = append(*log, fmt.Sprintf("cut in %d", len(children)))
+			return nil
+		},
+		OnMerged: func(parents []HFile, _ HFile) error {
+			*log = append(*log, fmt.Sprintf("merged %d", len(parents)))
+			return nil
+		},
 		OnFencing:  func(HFile, string) error { *log = append(*log, "fencing"); return nil },
-		OnFenced:   func(HFile) error { *log = append(*log, "fenced"); return nil },
+		OnFenced:   func(string, HFile) error { *log = append(*log, "fenced"); return nil },
 		OnResolved: func(_ HFile, place Place) error { *log = append(*log, place.String()); return nil },
 		OnLoaded: func(r Region, files []HFile) error {
 			*log = append(*log, fmt.Sprintf("loaded %q", r.Start))
@@ -201,7 +207,7 @@ func TestLoadPermission(t *testing.T) {
 	if !slices.Equal(events, []string{"prepared", `send "" 1 files attempt 1`, `returned ""`, `send "" 1 files attempt 2`, "refused", "cleaned"}) {
 		t.Errorf("events %q", events)
 	}
-	if len(e.Causes) != 1 || !strings.Contains(e.Causes[0], "chmod o+x") {
+	if !slices.ContainsFunc(e.Causes, func(c string) bool { return strings.Contains(c, "chmod o+wx") && strings.Contains(c, dir+"/f ") }) {
 		t.Errorf("causes %q", e.Causes)
 	}
 	b.checkRows(t, table, nil)

@@ -125,32 +125,45 @@ func (e *RefusedError) Error() string {
 // before that has been found out, and the token's directory must stay.
 type UnknownOutcomeError struct {
 	Table  TableName
-	Region Region
-	Token  string
+	Region Region // empty: that of an earlier attempt is not known
+	Token  string // empty: a direct load
 	Files  []HFile
 	Err    error
 }
 
 func (e *UnknownOutcomeError) Error() string {
-	return fmt.Sprintf("whether %d files were loaded into region %s of table %s on %s is unknown, the answer was lost: %v (staging directory %s is kept)",
-		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Err, e.Token)
+	where, kept := "table "+e.Table.String(), ""
+	if e.Region.Encoded != "" {
+		where = fmt.Sprintf("region %s of table %s on %s", e.Region.Encoded, e.Table, e.Region.Server)
+	}
+	if e.Token != "" {
+		kept = fmt.Sprintf(" (staging directory %s is kept)", e.Token)
+	}
+	return fmt.Sprintf("whether %d files, %s among them, were loaded into %s is unknown, the answer was lost: %v%s: "+
+		"load again with the same state once HDFS and HBase answer; it is found out then before anything is sent",
+		len(e.Files), e.Files[0].Path, where, e.Err, kept)
 }
 
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// RegionError is a load that a server answered with an exception before it did anything, or that could not be sent.
+// RegionError is a load that a server answered with an exception and of which nothing was done, or that could not be sent.
 // Unwrap gives the exception, a *RemoteError.
 type RegionError struct {
 	Table    TableName
 	Region   Region
 	Files    []HFile
 	Attempts int
+	Causes   []string // what was found that may have been the reason, and what to change
 	Err      error
 }
 
 func (e *RegionError) Error() string {
-	return fmt.Sprintf("load %d files into region %s of table %s on %s, attempt %d: %v",
-		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err)
+	more := ""
+	if len(e.Causes) > 0 {
+		more = ": " + strings.Join(e.Causes, "; ")
+	}
+	return fmt.Sprintf("load %d files into region %s of table %s on %s, attempt %d: %v%s",
+		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err, more)
 }
 
 func (e *RegionError) Unwrap() error { return e.Err }

@@ -124,9 +124,9 @@ type Events struct {
 	// OnReturned says that nothing was done, all files are at their sources, and they will be sent again.
 	OnReturned func(r Region, files []HFile, reason error) error
 	// OnFencing comes before a file is renamed so that a request under way will not find it, OnFenced when that was done and
-	// the file, with its new path, is known not to be loaded.
+	// the file, which was at another path, is known not to be loaded.
 	OnFencing func(f HFile, to string) error
-	OnFenced  func(f HFile) error
+	OnFenced  func(was string, f HFile) error
 	// OnResolved says what became of a file of which no answer came: PlaceStore or PlaceSource.
 	OnResolved func(f HFile, place Place) error
 	// OnRefused says that the files of a region were not loaded.

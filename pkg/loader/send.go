@@ -9,7 +9,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 )
 
@@ -46,14 +45,14 @@ func (l *load) send(ctx context.Context, g group) (group, error) {
 		case GiveUp:
 			// Checks that come before anything is moved.
 			l.locate(g, PlaceSource, took)
-			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: re}
+			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}
 		}
-		return l.settleGroup(ctx, g, err, took, true)
+		return l.settleGroup(g, err, took, true)
 	}
 	if ce, ok := errors.AsType[*ConnectionError](err); ok && !ce.Sent {
 		return l.returned(g, ce, took)
 	}
-	return l.settleGroup(ctx, g, err, took, false)
+	return l.settleGroup(g, err, took, false)
 }
 
 // loaded notes that files of a group are in the region, and tells it.
@@ -70,39 +69,13 @@ func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	return nil
 }
 
-// call makes the call. When the context ends the answer is still waited for, for LoadGrace: a load takes a second or two,
-// and one whose answer nobody heard costs far more.
-func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
-	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
-		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
-	defer cancel()
-	callCtx, giveUp := context.WithCancelCause(callCtx)
-	defer giveUp(nil)
-	grace := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(grace)
-		if sleep(callCtx, l.c.cfg.LoadGrace) == nil {
-			giveUp(fmt.Errorf("no answer within %s of the stop: %w", l.c.cfg.LoadGrace, context.Cause(ctx)))
-		}
-	})
-	defer func() {
-		if !stop() {
-			giveUp(nil)
-			<-grace
-		}
-	}()
-	resp := &pb.BulkLoadHFileResponse{}
-	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, g.files), resp)
-	return err == nil && resp.GetLoaded(), err
-}
-
 // returned is a load of which nothing was done. All its files are at their sources.
 func (l *load) returned(g group, reason error, took time.Duration) (group, error) {
 	l.locate(g, PlaceSource, took)
-	if text := reason.Error(); g.failure == text {
+	if kind := failureKind(reason); g.failure == kind {
 		g.same++
 	} else {
-		g.failure, g.same = text, 1
+		g.failure, g.same = kind, 1
 	}
 	err := returnedError{&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: reason}}
 	l.c.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "attempt", g.attempts, "err", reason)
@@ -116,6 +89,14 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 	return g, err
 }
 
+// failureKind tells failures apart. What an exception says besides its class may differ from one time to the next.
+func failureKind(err error) string {
+	if re, ok := errors.AsType[*RemoteError](err); ok {
+		return re.Class
+	}
+	return err.Error()
+}
+
 // errRefused is an answer that nothing was loaded, without a reason, while the region is as it was.
 var errRefused = errors.New("refused without a reason")
 
@@ -125,7 +106,7 @@ var errRefused = errors.New("refused without a reason")
 // a flush answers the same. The second time nothing can be mended by sending.
 func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.RetryTimeout,
+	ctx, cancel := context.WithTimeoutCause(l.linger, l.c.cfg.RetryTimeout,
 		fmt.Errorf("looking for the files of a refused load took more than %s", l.c.cfg.RetryTimeout))
 	defer cancel()
 	e := &RefusedError{Table: l.req.Table, Region: g.region, User: l.c.cfg.EffectiveUser}
@@ -135,7 +116,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		state := l.findFile(ctx, f)
 		if state.Place == PlaceGone {
 			// The server gives up in the middle of its files when HDFS fails.
-			if found, _ := l.inStore(ctx, f, g.region); found {
+			if l.inStore(ctx, f, g.region.Encoded).found {
 				state.Place = PlaceStore
 			}
 		}

@@ -25,4 +25,15 @@
 // process leaves nothing behind. Its layout: blocks of whole rows, each
 // u32 stored length, u32 raw length, u32 CRC32C of the stored bytes, then Snappy.
 // All integers are little-endian. Where each region's blocks lie is kept in memory.
+//
+// With [Options].Keep a run has a name and ends with where its blocks lie, so
+// that another process can merge it ([Sorter.Saved], [Reopen]):
+//
+//	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
+//	| blocks |  …  | uvarint regions, uvarint greatest raw block, then  | u32 length   | u32 CRC32C | "BLRUN 1\n"|
+//	|        |     | per region uvarint bytes, rows, raw bytes          | of the index | of it      |           |
+//	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
+//
+// It is not forced to the disk: what a machine that stopped has left of it is
+// found out by the checksums.
 package extsort

@@ -271,7 +271,7 @@ func (s *Sorter) reduceRuns() error {
 func (s *Sorter) mergeRuns(n int) error {
 	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
 	old := slices.Clone(s.runs[:n])
-	out, err := newRunWriter(s.o.Dir, s.o.Regions)
+	out, err := newRunWriter(s.o)
 	if err != nil {
 		return err
 	}
@@ -279,17 +279,17 @@ func (s *Sorter) mergeRuns(n int) error {
 	for region := range s.o.Regions {
 		m, err := s.merge(region, old, s.o.Duplicates, true)
 		if err != nil {
-			return errors.Join(err, out.run.close())
+			return errors.Join(err, out.run.remove())
 		}
 		for m.Next() {
 			if err := out.add(region, m.current.record); err != nil {
-				return errors.Join(err, out.run.close())
+				return errors.Join(err, out.run.remove())
 			}
 			rows++
 		}
 		m.Close()
 		if m.Err() != nil {
-			return errors.Join(m.Err(), out.run.close())
+			return errors.Join(m.Err(), out.run.remove())
 		}
 	}
 	if err := s.addRun(out, rows); err != nil {
@@ -297,7 +297,7 @@ func (s *Sorter) mergeRuns(n int) error {
 	}
 	s.runs = slices.Delete(s.runs, 0, n)
 	for _, r := range old {
-		err = errors.Join(err, r.close())
+		err = errors.Join(err, r.remove())
 	}
 	return err
 }

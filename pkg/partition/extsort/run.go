@@ -19,12 +19,13 @@ const runBlock = 128 << 10
 // blockHeader is stored length, raw length and checksum.
 const blockHeader = 12
 
-// run is a sorted file; it has no name any more.
+// run is a sorted file. It has no name any more, unless it is to be kept.
 type run struct {
 	f        *os.File
+	kept     bool
 	sections []section // one for each region
-	size     int64
-	maxBlock int // raw size of the greatest block
+	size     int64     // of the blocks
+	maxBlock int       // raw size of the greatest block
 }
 
 // section is where the blocks of a region lie, how many rows they hold, and
@@ -36,6 +37,15 @@ type section struct {
 
 func (r *run) close() error { return r.f.Close() }
 
+// remove is for a run that is not needed any more.
+func (r *run) remove() error {
+	err := r.close()
+	if r.kept {
+		err = errors.Join(err, os.Remove(r.f.Name()))
+	}
+	return err
+}
+
 // runWriter writes one run, region by region, rows in order.
 type runWriter struct {
 	run   *run
@@ -45,16 +55,18 @@ type runWriter struct {
 	at    int // region
 }
 
-func newRunWriter(dir string, regions int) (*runWriter, error) {
-	f, err := os.CreateTemp(dir, "bulkload-run-*")
+func newRunWriter(o Options) (*runWriter, error) {
+	f, err := os.CreateTemp(o.Dir, "bulkload-run-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a run for the sort: %w", err)
 	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("unlink a run of the sort: %w", err), f.Close())
+	if !o.Keep {
+		if err := os.Remove(f.Name()); err != nil {
+			return nil, errors.Join(fmt.Errorf("unlink a run of the sort: %w", err), f.Close())
+		}
 	}
 	return &runWriter{
-		run:   &run{f: f, sections: make([]section, regions)},
+		run:   &run{f: f, kept: o.Keep, sections: make([]section, o.Regions)},
 		table: crc32.MakeTable(crc32.Castagnoli),
 		block: make([]byte, 0, runBlock+runBlock/8),
 	}, nil
@@ -113,6 +125,11 @@ func (w *runWriter) finish() (*run, error) {
 		return nil, err
 	}
 	w.run.sections[w.at].end = w.run.size
+	if w.run.kept {
+		if _, err := w.run.f.Write(w.run.index()); err != nil {
+			return nil, spillError(err, w.run.f.Name())
+		}
+	}
 	return w.run, nil
 }
 
@@ -131,7 +148,7 @@ func (w *Writer) Spill() error {
 		return nil
 	}
 	w.a.sortEntries()
-	out, err := newRunWriter(w.s.o.Dir, w.s.o.Regions)
+	out, err := newRunWriter(w.s.o)
 	if err != nil {
 		return err
 	}
@@ -142,7 +159,7 @@ func (w *Writer) Spill() error {
 			next = w.s.sorting.first(region + 1)
 		}
 		if err := out.add(region, w.a.record(e.pos)); err != nil {
-			return errors.Join(err, out.run.close())
+			return errors.Join(err, out.run.remove())
 		}
 	}
 	rows := int64(len(w.a.entries))
@@ -154,7 +171,7 @@ func (w *Writer) Spill() error {
 func (s *Sorter) addRun(out *runWriter, rows int64) error {
 	r, err := out.finish()
 	if err != nil {
-		return errors.Join(err, out.run.close())
+		return errors.Join(err, out.run.remove())
 	}
 	s.mu.Lock()
 	s.runs = append(s.runs, r)

@@ -54,6 +54,8 @@ type Options struct {
 	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
 	Dir        string // for runs, default the system's temporary directory
 	Duplicates Policy
+	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
+	Keep bool
 	// OnSpill is called after each run, by the writer that spilled: rows and bytes on disk.
 	OnSpill func(rows, bytes int64)
 }
@@ -181,6 +183,9 @@ func (s *Sorter) Finish() error {
 	}
 	return s.reduceRuns()
 }
+
+// Regions is how many there are, those without rows included.
+func (s *Sorter) Regions() int { return s.o.Regions }
 
 // Stats may be asked for after Finish.
 func (s *Sorter) Stats() Stats {

@@ -1,0 +1,106 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Nameservice is the name that the two NameNodes of a cluster with Options.HA have together.
+const Nameservice = "bulk"
+
+func hdfsURI(p Ports, ha bool) string {
+	if ha {
+		return "hdfs://" + Nameservice
+	}
+	return "hdfs://" + local(p.NameNode)
+}
+
+// nameNodeID is a NameNode's name within the nameservice.
+func nameNodeID(role Role) string { return fmt.Sprintf("nn%d", role.index()+1) }
+
+// haSite makes two NameNodes that share their edit log by a directory, as they could by NFS. Nothing but
+// Failover changes which one is active.
+func haSite(l layout, p Ports) map[string]string {
+	first, second := nameNodeID(NameNode), nameNodeID(NameNode.Nth(2))
+	of := func(key, id string) string { return key + "." + Nameservice + "." + id }
+	return map[string]string{
+		"dfs.nameservices":                                  Nameservice,
+		"dfs.ha.namenodes." + Nameservice:                   first + "," + second,
+		of("dfs.namenode.rpc-address", first):               local(p.NameNode),
+		of("dfs.namenode.http-address", first):              local(p.NameNodeHTTP),
+		of("dfs.namenode.rpc-address", second):              local(p.Standby),
+		of("dfs.namenode.http-address", second):             local(p.StandbyHTTP),
+		"dfs.namenode.shared.edits.dir":                     "file://" + filepath.Join(l.data(), "shared-edits"),
+		"dfs.ha.automatic-failover.enabled":                 "false",
+		"dfs.ha.fencing.methods":                            "shell(/bin/true)",
+		"dfs.ha.tail-edits.period":                          "1s",
+		"dfs.client.failover.proxy.provider." + Nameservice: "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider",
+	}
+}
+
+// nameNodes are the addresses of all NameNodes.
+func (c *Cluster) nameNodes() []string {
+	addresses := []string{local(c.state.Ports.NameNode)}
+	if c.state.HA {
+		addresses = append(addresses, local(c.state.Ports.Standby))
+	}
+	return addresses
+}
+
+func (c *Cluster) nameNodeHTTP(role Role) int {
+	if role.index() > 0 {
+		return c.state.Ports.StandbyHTTP
+	}
+	return c.state.Ports.NameNodeHTTP
+}
+
+// ActiveNameNode is the role of the NameNode that serves clients: NameNode itself where there is one only.
+func (c *Cluster) ActiveNameNode(ctx context.Context) (Role, error) {
+	if !c.state.HA {
+		return NameNode, nil
+	}
+	var all error
+	for _, role := range []Role{NameNode, NameNode.Nth(2)} {
+		var b struct{ State string }
+		err := jmx(ctx, c.nameNodeHTTP(role), "Hadoop:service=NameNode,name=NameNodeStatus", &b)
+		if err == nil && b.State == "active" {
+			return role, nil
+		}
+		all = errors.Join(all, err)
+	}
+	return "", errors.Join(errors.New("no namenode is active"), all)
+}
+
+// Failover makes the NameNode active that is not, and gives its role. The one that is becomes the standby
+// when it answers; one that was killed is a standby after its Restart. It must not be frozen: the test
+// cluster has no fencing, and two would write the edit log.
+func (c *Cluster) Failover(ctx context.Context, from Role) (Role, error) {
+	to := NameNode
+	if from == NameNode {
+		to = NameNode.Nth(2)
+	}
+	if c.Daemon(from).Pid() != 0 {
+		if _, err := c.haadmin(ctx, "-transitionToStandby", nameNodeID(from)); err != nil {
+			return "", err
+		}
+	}
+	return to, c.activate(ctx, to)
+}
+
+// activate is for a NameNode whose fellow is standby or dead.
+func (c *Cluster) activate(ctx context.Context, role Role) error {
+	// Forced: else the dead one is asked first, as often as a client would.
+	_, err := c.haadmin(ctx, "-transitionToActive", "--forceactive", nameNodeID(role))
+	return err
+}
+
+func (c *Cluster) haadmin(ctx context.Context, args ...string) (string, error) {
+	argv := c.javaCommand("org.apache.hadoop.hdfs.tools.DFSHAAdmin", args...)
+	out, err := c.spawner.output(ctx, nil, argv, daemonEnvironment())
+	if err != nil {
+		return out, fmt.Errorf("haadmin %v: %w", args, err)
+	}
+	return out, nil
+}

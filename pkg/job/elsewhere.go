@@ -1,0 +1,51 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// elsewhere refuses to begin a job that was begun already: where its files
+// will be there is the copy of a journal of the same job, but the journal
+// itself is not in the state directory. It is on another machine, or lost.
+// The copy is older than the journal, so nobody can go on from it, and to
+// begin anew would load again what may be loaded.
+func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
+	if j.st.log == nil || j.o.State.Restart {
+		return nil
+	}
+	fsys, err := j.env.FS(mine)
+	if err != nil {
+		return err
+	}
+	parent := path.Dir(mine.Path)
+	list, err := fsys.ReadDir(ctx, parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fail(KindHDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
+	}
+	prefix := strings.ReplaceAll(j.spec.Table, ":", "_") + "-"
+	for _, info := range list {
+		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !stagingName.MatchString(info.Name()) {
+			continue
+		}
+		trace, err := readStagedTrace(ctx, fsys, path.Join(parent, info.Name()))
+		if err != nil || trace.id != j.st.id[:stateDigits] || trace.status() == JobDone {
+			continue // another's, which cannot be read, or one that is not to be gone on with
+		}
+		l := mine
+		l.Path = path.Join(parent, info.Name())
+		return failf(KindConfig, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
+			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
+			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, j.st.id[:stateDigits])
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package job
+
+import (
+	"fmt"
+	"time"
+
+	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition/extsort"
+)
+
+// planRecord is what a job was going to do when it began.
+type planRecord struct {
+	Job        string        `json:"job"`
+	Table      string        `json:"table"`
+	Family     Family        `json:"family"`
+	Key        string        `json:"key"`
+	Modulus    int           `json:"modulus"`
+	Columns    []string      `json:"columns"`
+	Empty      string        `json:"empty"`
+	Duplicates string        `json:"duplicates"`
+	BadRecords string        `json:"bad_records,omitempty"`
+	Timestamp  int64         `json:"timestamp"`
+	Splits     []Key         `json:"splits"`
+	Staging    string        `json:"staging"`
+	Inputs     []inputRecord `json:"inputs"`
+}
+
+// inputRecord is an input file as it was.
+type inputRecord struct {
+	Input string    `json:"input"`
+	Size  int64     `json:"size"`
+	Time  time.Time `json:"mtime"`
+}
+
+// attemptRecord is a process that worked on the job.
+type attemptRecord struct {
+	Attempt int    `json:"attempt"`
+	PID     int    `json:"pid"`
+	Host    string `json:"host"`
+	Version string `json:"version,omitempty"`
+}
+
+// sortedRecord is what pass 1 came to.
+type sortedRecord struct {
+	sortTotals
+	Regions []int              `json:"regions"`        // that have rows, by ordinal
+	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can go on
+}
+
+// sortTotals are what a manifest tells of pass 1.
+type sortTotals struct {
+	Records    int64         `json:"records"`
+	Rejected   int64         `json:"rejected"`
+	RejectFile string        `json:"reject_file,omitempty"` // absolute; if there are rejected ones
+	SpillBytes int64         `json:"spill_bytes"`
+	SpillRuns  int64         `json:"spill_runs"`
+	Took       time.Duration `json:"took_ns"`
+}
+
+// writtenRecord is an HFile that is complete under its name.
+type writtenRecord struct {
+	File
+	Dups    int64          `json:"duplicates"`
+	Part    Digest         `json:"digest"`
+	Samples []sampleRecord `json:"samples,omitempty"`
+}
+
+// sampleRecord is a row that a verification will read.
+type sampleRecord struct {
+	Key Key    `json:"key"`
+	Sum uint64 `json:"sum,string"`
+}
+
+// builtRecord is a finished build, without its files.
+type builtRecord struct {
+	Manifest *Manifest `json:"manifest"`
+}
+
+// fileRecord is a file on its way into the table.
+type fileRecord struct {
+	Family string `json:"family"`
+	Path   string `json:"path"`
+	First  Key    `json:"first_row"`
+	Last   Key    `json:"last_row"`
+	Size   int64  `json:"bytes"`
+	Cells  int64  `json:"cells"`
+	FileID uint64 `json:"file_id,omitempty"`
+}
+
+func toRecord(f loader.HFile) fileRecord {
+	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID}
+}
+
+func toRecords(files []loader.HFile) []fileRecord {
+	records := make([]fileRecord, len(files))
+	for i, f := range files {
+		records[i] = toRecord(f)
+	}
+	return records
+}
+
+func (f fileRecord) hfile() loader.HFile {
+	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID}
+}
+
+// filesRecord is an event about files of a region.
+type filesRecord struct {
+	Region  string       `json:"region,omitempty"` // encoded name
+	Server  string       `json:"server,omitempty"`
+	Attempt int          `json:"attempt,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
+	Files   []fileRecord `json:"files"`
+}
+
+// sendingRecord is all that a round is about to send.
+type sendingRecord struct {
+	Groups []filesRecord `json:"groups"`
+}
+
+// fencingRecord is a file about to get another name, or one that has.
+type fencingRecord struct {
+	File fileRecord `json:"file"`
+	To   string     `json:"to,omitempty"`
+}
+
+// rewrittenRecord is files that others stand for.
+type rewrittenRecord struct {
+	Parents  []fileRecord `json:"parents"`
+	Children []fileRecord `json:"children"`
+}
+
+// tokenRecord is HBase's staging directory for the load.
+type tokenRecord struct {
+	Token string `json:"token"`
+}
+
+// loadState is where a file is in its load.
+type loadState int
+
+const (
+	fileReady loadState = iota // at its source
+	fileSent                   // sent, and no answer is known
+	fileLoaded
+)
+
+// history is what a journal tells: what is finished, and what is not known.
+type history struct {
+	plan     *planRecord
+	attempts int
+	sorted   *sortedRecord
+	spill    string                // directory of the sorted runs
+	written  map[int]writtenRecord // by region
+	built    *Manifest
+	snapshot string
+	token    string
+	loading  bool                 // files are on their way
+	files    map[string]loadState // by path
+	leaves   map[string]fileRecord
+	verified bool
+	done     bool
+	doneAt   time.Time
+	result   *Result
+}
+
+func newHistory() history {
+	return history{written: map[int]writtenRecord{}, files: map[string]loadState{}, leaves: map[string]fileRecord{}}
+}
+
+// replay takes a record into account. Events that are not known are ignored.
+func (h *history) replay(r journal.Record) (err error) {
+	switch r.Event {
+	case "plan":
+		p, err := decode[planRecord](r)
+		h.plan = &p
+		return err
+	case "attempt":
+		h.attempts++
+	case "sorted":
+		s, err := decode[sortedRecord](r)
+		h.sorted = &s
+		return err
+	case "spill":
+		s, err := decode[spillRecord](r)
+		h.forgetSpill(s.Dir)
+		return err
+	case "written":
+		w, err := decode[writtenRecord](r)
+		h.written[w.Region] = w
+		return err
+	case "built":
+		b, err := decode[builtRecord](r)
+		if err == nil && b.Manifest == nil {
+			err = fmt.Errorf("it has no manifest")
+		}
+		h.built = b.Manifest
+		return err
+	case "snapshot":
+		s, err := decode[struct {
+			Snapshot string `json:"snapshot"`
+		}](r)
+		h.snapshot = s.Snapshot
+		return err
+	case "loading":
+		l, err := decode[filesRecord](r)
+		h.loading = true
+		h.set(l.Files, fileReady)
+		return err
+	case "prepared":
+		t, err := decode[tokenRecord](r)
+		h.token = t.Token
+		return err
+	case "sending":
+		s, err := decode[sendingRecord](r)
+		for _, g := range s.Groups {
+			h.set(g.Files, fileSent)
+		}
+		return err
+	case "loaded", "returned":
+		f, err := decode[filesRecord](r)
+		to := fileReady
+		if r.Event == "loaded" {
+			to = fileLoaded
+		}
+		h.set(f.Files, to)
+		return err
+	case "fenced":
+		f, err := decode[fencingRecord](r)
+		delete(h.files, f.To) // "to" is the old name here
+		delete(h.leaves, f.To)
+		h.set([]fileRecord{f.File}, fileReady)
+		return err
+	case "cut", "merged":
+		w, err := decode[rewrittenRecord](r)
+		for _, p := range w.Parents {
+			delete(h.files, p.Path)
+			delete(h.leaves, p.Path)
+		}
+		h.set(w.Children, fileReady)
+		return err
+	case "verified":
+		h.verified = true
+	case "done":
+		d, err := decode[struct {
+			Result *Result `json:"result"`
+		}](r)
+		h.done, h.doneAt, h.result = true, r.Time, d.Result
+		return err
+	}
+	return nil
+}
+
+func (h *history) set(files []fileRecord, to loadState) {
+	for _, f := range files {
+		h.files[f.Path] = to
+		h.leaves[f.Path] = f
+	}
+}

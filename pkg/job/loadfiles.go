@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/pkg/loader"
+)
+
+// loadFiles hands the files to HBase, each region's once. What the journal
+// knows to be loaded is not sent again; what it does not know is found out.
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loader.Stage, log *state, e Events, r *Result) error {
+	if len(m.Files) == 0 {
+		e.note("nothing to load: the input has no rows")
+		return nil
+	}
+	e.phase("load")
+	start := time.Now()
+	family := func(name string) Family {
+		if name == facts.Family.Name {
+			return facts.Family
+		}
+		f := DefaultFamily(name)
+		if cf, ok := facts.Table.Family(name); ok {
+			if settings, err := familySettings(cf); err == nil {
+				f = settings
+			}
+		}
+		return f
+	}
+	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way, Token: log.token, Events: l.hooks(),
+		Rewriter: newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)}
+	if !log.loading {
+		var files []loader.HFile
+		for _, f := range m.Files {
+			files = append(files, loader.HFile{Family: f.Family, Path: st.location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
+				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID})
+		}
+		if err := log.record("loading", filesRecord{Files: toRecords(files)}, true); err != nil {
+			return err
+		}
+		log.set(toRecords(files), fileReady)
+	}
+	for name, f := range log.leaves {
+		switch log.files[name] {
+		case fileReady:
+			req.Files = append(req.Files, f.hfile())
+		case fileSent:
+			req.Files = append(req.Files, f.hfile())
+			req.Unknown = append(req.Unknown, f.hfile())
+		}
+	}
+	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
+	_, err := c.Load(ctx, req)
+	r.LoadTime = time.Since(start)
+	r.Regions = len(l.regions)
+	if err != nil {
+		return fail(KindLoad, fmt.Errorf("load table %s: %w\nthe HFiles are kept in %s", facts.Name, err, path.Clean(st.location.String())))
+	}
+	// What was cut or merged is in the table by other files. Where the files
+	// are the caller's own, nobody must load it again.
+	for _, name := range l.replaced {
+		if err := st.out.FS.Remove(ctx, name); err != nil {
+			e.warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
+		}
+	}
+	return nil
+}
+
+// journaledLoad writes what a load does into the journal.
+type journaledLoad struct {
+	log      *state
+	events   Events
+	regions  map[string]bool
+	replaced []string // paths on HDFS
+}
+
+func (l *journaledLoad) hooks() loader.Events {
+	return loader.Events{
+		OnPrepared: func(token string) error { return l.log.record("prepared", tokenRecord{token}, true) },
+		OnSending: func(groups []loader.Sending) error {
+			s := sendingRecord{}
+			for _, g := range groups {
+				s.Groups = append(s.Groups, filesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: toRecords(g.Files)})
+			}
+			return l.log.record("sending", s, true)
+		},
+		OnLoaded: func(r loader.Region, files []loader.HFile) error {
+			l.regions[r.Encoded] = true
+			l.events.load(r.Encoded, len(files))
+			return l.log.record("loaded", filesRecord{Region: r.Encoded, Files: toRecords(files)}, false)
+		},
+		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
+			return l.log.record("returned", filesRecord{Region: r.Encoded, Reason: reason.Error(), Files: toRecords(files)}, false)
+		},
+		OnFencing: func(f loader.HFile, to string) error {
+			return l.log.record("fencing", fencingRecord{toRecord(f), to}, true)
+		},
+		OnFenced: func(was string, f loader.HFile) error {
+			return l.log.record("fenced", fencingRecord{toRecord(f), was}, false)
+		},
+		OnResolved: func(f loader.HFile, place loader.Place) error {
+			l.events.note("the fate of a file was found out", "file", f.Path, "place", place.String())
+			if place == loader.PlaceStore {
+				return l.log.record("loaded", filesRecord{Files: toRecords([]loader.HFile{f})}, false)
+			}
+			return l.log.record("returned", filesRecord{Reason: "found at its source", Files: toRecords([]loader.HFile{f})}, false)
+		},
+		OnCut: func(parent loader.HFile, children []loader.HFile) error {
+			l.replaced = append(l.replaced, pathOf(parent.Path))
+			return l.log.record("cut", rewrittenRecord{toRecords([]loader.HFile{parent}), toRecords(children)}, true)
+		},
+		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
+			for _, p := range parents {
+				l.replaced = append(l.replaced, pathOf(p.Path))
+			}
+			return l.log.record("merged", rewrittenRecord{toRecords(parents), toRecords([]loader.HFile{child})}, true)
+		},
+		OnRefused: func(e *loader.RefusedError) error {
+			var files []loader.HFile
+			for _, f := range e.Files {
+				if f.Place == loader.PlaceSource {
+					files = append(files, f.File)
+				}
+			}
+			if len(files) < len(e.Files) {
+				return nil // the others stay sent
+			}
+			return l.log.record("returned", filesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: toRecords(files)}, false)
+		},
+		OnUnknown: func(e *loader.UnknownOutcomeError) error {
+			l.events.warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
+			return l.log.record("unknown", filesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: toRecords(e.Files)}, false)
+		},
+		OnCleaned: func(token string) error { return l.log.record("cleaned", tokenRecord{token}, false) },
+	}
+}
+
+// pathOf is a file's path on HDFS.
+func pathOf(uri string) string {
+	_, name := splitURI(uri)
+	return name
+}

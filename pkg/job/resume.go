@@ -1,0 +1,117 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/source"
+)
+
+// resumable is a build that keeps what it has finished and goes on from what
+// an earlier one has. A nil one does neither.
+type resumable struct {
+	st *state
+}
+
+// skip says of a region whether its file is written already.
+func (r *resumable) skip() func(int) bool {
+	if r == nil || len(r.st.written) == 0 {
+		return nil
+	}
+	return r.has
+}
+
+// has says whether the file of a region is written already.
+func (r *resumable) has(region int) bool {
+	if r == nil {
+		return false
+	}
+	_, ok := r.st.written[region]
+	return ok
+}
+
+// complete says whether every region that has rows has its file, so that the
+// input need not be read again.
+func (r *resumable) complete(budget *source.Budget) bool {
+	if r == nil || r.st.sorted == nil || !r.rejectsKept(budget) {
+		return false
+	}
+	for _, region := range r.st.sorted.Regions {
+		if !r.has(region) {
+			return false
+		}
+	}
+	return true
+}
+
+// start counts the files of earlier attempts as written.
+func (r *resumable) start(w *writers) {
+	if r == nil {
+		return
+	}
+	for _, f := range r.st.written {
+		w.files = append(w.files, f.File)
+		w.digest.add(f.Part)
+		w.dups += f.Dups
+		for _, s := range f.Samples {
+			w.samples = append(w.samples, sampleRow{key: s.Key, sum: s.Sum})
+		}
+	}
+}
+
+// wrote notes a file that is complete.
+func (r *resumable) wrote(p *pendingFile) error {
+	if r == nil {
+		return nil
+	}
+	record := writtenRecord{File: p.File, Dups: p.dups, Part: p.part.digest}
+	for _, s := range p.part.rows {
+		record.Samples = append(record.Samples, sampleRecord{s.key, s.sum})
+	}
+	r.st.written[p.Region] = record
+	return r.st.record("written", record, false)
+}
+
+// manifest is that of a build whose files are all there.
+func (r *resumable) manifest(plan *Plan, out Output) *Manifest {
+	w := &writers{plan: plan, out: out, resume: r}
+	r.start(w)
+	slices.SortFunc(w.files, func(a, b File) int { return a.Region - b.Region })
+	m := w.manifest()
+	r.st.sorted.tell(m)
+	return m
+}
+
+// replaceManifest writes the manifest, over that of an earlier attempt.
+func (r *resumable) replaceManifest(ctx context.Context, out Output, m *Manifest) error {
+	if r != nil {
+		if err := out.FS.Remove(ctx, path.Join(out.Dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail(KindHDFS, err)
+		}
+	}
+	return writeManifest(ctx, out, m)
+}
+
+// tell puts the totals into a manifest.
+func (t sortTotals) tell(m *Manifest) {
+	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
+}
+
+// keepWritten forgets the files of earlier attempts that are not there as
+// they were written, and removes what was not finished.
+func (r *resumable) keepWritten(ctx context.Context, out Output) error {
+	for region, w := range r.st.written {
+		info, err := out.FS.Stat(ctx, path.Join(out.Dir, w.Name))
+		if err == nil && info.Size() == w.Bytes {
+			if id, ok := hdfsio.FileID(info); !ok || w.FileID == 0 || id == w.FileID {
+				continue
+			}
+		}
+		delete(r.st.written, region)
+	}
+	return fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
+}

@@ -1,0 +1,254 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/journal"
+)
+
+// program is the built program with a job of its own on the test cluster.
+type program struct {
+	t       *testing.T
+	path    string
+	cluster *testcluster.Cluster
+	env     *Env
+	table   string
+	state   string
+	input   string
+}
+
+// buildProgram builds the program once for all that a test runs.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "bulkload")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return name
+}
+
+// newProgram makes a table for a job that loads the check export.
+func newProgram(t *testing.T, name string) *program {
+	t.Helper()
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	return &program{t: t, path: name, cluster: cluster, env: env, table: freshTable(t, env, 10, nil), state: t.TempDir(),
+		input: absolute(t, filepath.Join(exports, "check.dump"))}
+}
+
+// command is a run of the job; environment variables come behind the flags.
+func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
+	args := append([]string{"run", "--quiet", "--output=json", "--job=" + absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
+		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)
+	cmd := exec.CommandContext(ctx, p.path, args...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+p.cluster.ConfDir(), "HBASE_CONF_DIR="+p.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
+	if stopAfter != "" {
+		cmd.Env = append(cmd.Env, "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
+	}
+	cmd.Dir = p.state
+	return cmd
+}
+
+// run gives the exit code, and what the program said.
+func (p *program) run(stopAfter string, flags ...string) (code int, stdout, stderr string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	cmd := p.command(ctx, stopAfter, flags...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		p.t.Fatalf("no end within three minutes: %s", errs.String())
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		if s, ok := e.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			return 128 + int(s.Signal()), out.String(), errs.String()
+		}
+		return e.ExitCode(), out.String(), errs.String()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return 0, out.String(), errs.String()
+}
+
+// records are the events in the job's journal.
+func (p *program) records() []journal.Record {
+	p.t.Helper()
+	names, err := filepath.Glob(filepath.Join(p.state, "*", journal.FileName))
+	if err != nil || len(names) != 1 {
+		p.t.Fatalf("journals %q: %v", names, err)
+	}
+	f, err := os.Open(names[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := journal.Read(f)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return records
+}
+
+func (p *program) count(event string) (n int) {
+	for _, r := range p.records() {
+		if r.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+// judge sees that the table has just what the export has, by HBase's own
+// client, that every file is in there once, and that nothing is left behind.
+func (p *program) judge(files int) {
+	t := p.t
+	t.Helper()
+	got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table)
+	if want := digestLine(t, "check", "skip"); err != nil || got != want {
+		t.Errorf("the table has %s %v, want %s", got, err, want)
+	}
+	fsys, _, err := clusterEnvAs(t, p.cluster, "hbase").Resolve("hdfs:///")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns, name, _ := strings.Cut(p.table, ":")
+	n := 0
+	dir := path.Join("/hbase/data", ns, name)
+	regions, err := fsys.ReadDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, region := range regions {
+		stores, err := fsys.ReadDir(t.Context(), path.Join(dir, region.Name(), "f"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		n += len(stores)
+	}
+	if n != files {
+		t.Errorf("%d store files, want %d", n, files)
+	}
+	for _, dir := range []string{"/tmp/bulkload-tina", "/hbase/staging"} {
+		left, err := fsys.ReadDir(t.Context(), dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, x := range left {
+			if strings.Contains(x.Name(), name) {
+				t.Errorf("left behind: %s/%s", dir, x.Name())
+			}
+		}
+	}
+}
+
+// TestRow26Killed kills the program just after each kind of record, and runs
+// the same command again.
+func TestRow26Killed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	name := buildProgram(t)
+	for _, c := range []struct {
+		after   string
+		written int // records of finished files in the end; 0: not known
+	}{
+		{"plan", 10}, {"attempt", 10}, {"sorted", 10}, {"written:1", 0}, {"written:6", 0}, {"written:10", 10}, {"built", 10}, {"loading", 10},
+		{"prepared", 10}, {"sending", 10}, {"loaded:1", 10}, {"loaded:8", 10}, {"cleaned", 10}, {"done", 10},
+	} {
+		t.Run(c.after, func(t *testing.T) {
+			p := newProgram(t, name)
+			if code, _, stderr := p.run(c.after); code != 128+9 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			code, stdout, stderr := p.run("")
+			if code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			r := Result{}
+			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+				t.Fatalf("%v: %s", err, stdout)
+			}
+			p.judge(10)
+			if c.after != "done" {
+				if r.Attempt != 2 && c.after != "plan" {
+					t.Errorf("attempt %d", r.Attempt)
+				}
+			} else if !r.Already {
+				t.Errorf("done twice: %s", stdout)
+			}
+			n := p.count("written")
+			if c.written != 0 && n != c.written || n > 12 {
+				t.Errorf("%d files were written for 10 regions", n)
+			}
+			if code, _, stderr := p.run("", "--skip-exit-code"); code != 99 {
+				t.Errorf("a third time: exit code %d: %s", code, stderr)
+			}
+		})
+	}
+}
+
+// TestRunTwice: one job at a time, a changed input, a new beginning.
+func TestRunTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	p := newProgram(t, buildProgram(t))
+	b, err := os.ReadFile(p.input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.input = filepath.Join(t.TempDir(), "check.dump")
+	if err := os.WriteFile(p.input, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.run("built"); code != 137 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	dirs, err := filepath.Glob(filepath.Join(p.state, "*-*"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("%q %v", dirs, err)
+	}
+	lock, err := journal.TryLock(dirs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.run(""); code != 75 || !strings.Contains(stderr, fmt.Sprintf("process %d on", os.Getpid())) {
+		t.Errorf("while it is running: exit code %d: %s", code, stderr)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.input, b[:bytes.LastIndexByte(b[:len(b)-1], 0x10)+1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.run(""); code != 5 || !strings.Contains(stderr, "has changed since this job began") || !strings.Contains(stderr, p.input) {
+		t.Errorf("with another input: exit code %d: %s", code, stderr)
+	}
+	if err := os.WriteFile(p.input, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := p.run("", "--restart"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	p.judge(10)
+	if code, stdout, stderr := p.run("", "--job-id", "another", "--snapshot", "before_"+strings.ReplaceAll(p.table, ":", "_")); code != 0 || !strings.Contains(stdout, `"snapshot":"before_`) {
+		t.Errorf("another job: exit code %d: %s", code, stderr)
+	}
+}

@@ -1,0 +1,291 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/journal"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+// resumedBuild is a build with a journal that is stopped and goes on, without
+// a cluster.
+type resumedBuild struct {
+	t                 *testing.T
+	env               *Env
+	spec              Spec
+	state, spill, out string
+	reads             int // attempts that read the input
+}
+
+func newResumedBuild(t *testing.T, spec Spec) *resumedBuild {
+	return &resumedBuild{t: t, env: testEnv(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
+}
+
+// attempt builds as [Run] does, and stops after that many files; 0: never.
+func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
+	t := b.t
+	t.Helper()
+	st, err := openState(b.spec.withDefaults(), StateOptions{Dir: b.state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	w := WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: Events{
+		OnPhase: func(phase string) {
+			if phase == "read" {
+				b.reads++
+			}
+		},
+		OnHFile: func(File) {
+			if n++; n == stopAfter {
+				cancel()
+			}
+		}}}
+	input, err := openInput(ctx, b.env, b.spec, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(b.spec, input.in.Columns(), testFamily, partition.SaltSplits(10), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Output{FS: hdfsio.Local{}, Dir: b.out}
+	r := &resumable{st}
+	if err := r.keepWritten(ctx, out); err != nil {
+		t.Fatal(err)
+	}
+	j := &run{env: b.env, st: st, o: RunOptions{WorkOptions: w}}
+	m, err := input.build(ctx, plan, out, w, samplesPerRegion, r)
+	if err != nil {
+		err = errors.Join(err, j.abandon(ctx, err))
+	}
+	return m, st, err
+}
+
+// stopped is an attempt that ends too early.
+func (b *resumedBuild) stopped(after int) *state {
+	b.t.Helper()
+	_, st, err := b.attempt(after)
+	if !errors.Is(err, context.Canceled) {
+		b.t.Fatalf("error is %v", err)
+	}
+	if err := st.close(); err != nil {
+		b.t.Fatal(err)
+	}
+	return st
+}
+
+// ended is an attempt that builds all that is missing, and just what an
+// undisturbed build makes.
+func (b *resumedBuild) ended() *Manifest {
+	t := b.t
+	t.Helper()
+	m, st, err := b.attempt(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(st.dropSpill(), st.close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := t.TempDir()
+	want, err := BuildOnly(t.Context(), b.env, b.spec, testFamily, partition.SaltSplits(10), whole, WorkOptions{SpillDir: b.spill})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Digest != want.Digest || m.Records != want.Records || m.Rejected != want.Rejected || m.Duplicates != want.Duplicates || m.HFiles != want.HFiles {
+		t.Errorf("the manifest is %+v, want %+v", m.Summary(), want.Summary())
+	}
+	if got, want := fmt.Sprint(hashes(t, b.out)), fmt.Sprint(hashes(t, whole)); got != want {
+		t.Errorf("the files are\n%s, want\n%s", got, want)
+	}
+	if left, err := os.ReadDir(b.spill); err != nil || len(left) > 0 {
+		t.Errorf("left in the spill directory: %v %v", left, err)
+	}
+	return m
+}
+
+func spillingSpec(t *testing.T) Spec {
+	s := exampleSpec(t, "check")
+	s.Inputs, s.Timestamp = []string{manyRecords(t, 30_000)}, 1700000000000
+	return s
+}
+
+// TestResumeWithSavedRuns goes on with the second pass, file by file, and
+// never writes a file again.
+func TestResumeWithSavedRuns(t *testing.T) {
+	b := newResumedBuild(t, spillingSpec(t))
+	before := map[string]time.Time{}
+	for attempt := range 3 {
+		b.stopped(2)
+		err := filepath.WalkDir(filepath.Join(b.out, "f"), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			if was, ok := before[name]; ok && !was.Equal(info.ModTime()) {
+				t.Errorf("attempt %d wrote %s again", attempt, name)
+			}
+			before[name] = info.ModTime()
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := b.ended()
+	if b.reads != 1 || m.Runs == 0 {
+		t.Errorf("the input was read %d times, with %d runs", b.reads, m.Runs)
+	}
+}
+
+// TestResumeWithoutRuns reads the input again when the runs are damaged, gone,
+// or do not have what is missing.
+func TestResumeWithoutRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, b *resumedBuild, st *state)
+		reads int
+	}{
+		"gone": {func(t *testing.T, _ *resumedBuild, st *state) {
+			if err := os.RemoveAll(st.spill); err != nil {
+				t.Fatal(err)
+			}
+		}, 2},
+		"cut off": {func(t *testing.T, _ *resumedBuild, st *state) {
+			if err := os.Truncate(filepath.Join(st.spill, st.sorted.Runs[0].Name), 100); err != nil {
+				t.Fatal(err)
+			}
+		}, 2},
+		// The runs of the second attempt have no rows of the first one's files.
+		"without a lost file": {func(t *testing.T, b *resumedBuild, st *state) {
+			if err := os.RemoveAll(st.spill); err != nil {
+				t.Fatal(err)
+			}
+			first := st.written
+			b.stopped(2)
+			for _, w := range first {
+				if err := os.Remove(filepath.Join(b.out, w.Name)); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}, 3},
+		"a file lost that they have": {func(t *testing.T, b *resumedBuild, st *state) {
+			for _, w := range st.written {
+				if err := os.Remove(filepath.Join(b.out, w.Name)); err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newResumedBuild(t, spillingSpec(t))
+			c.spoil(t, b, b.stopped(3))
+			b.ended()
+			if b.reads != c.reads {
+				t.Errorf("the input was read %d times, want %d", b.reads, c.reads)
+			}
+		})
+	}
+}
+
+// TestResumeDamagedBlock ends the attempt that meets the damage, and the next
+// one reads the input.
+func TestResumeDamagedBlock(t *testing.T) {
+	b := newResumedBuild(t, spillingSpec(t))
+	st := b.stopped(1)
+	f, err := os.OpenFile(filepath.Join(st.spill, st.sorted.Runs[0].Name), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, info.Size()/2), info.Size()/4); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, st, err = b.attempt(0)
+	if !errors.Is(err, extsort.ErrCorrupt) {
+		t.Fatalf("error is %v", err)
+	}
+	if err := st.close(); err != nil {
+		t.Fatal(err)
+	}
+	b.ended()
+	if b.reads != 2 {
+		t.Errorf("the input was read %d times", b.reads)
+	}
+}
+
+// TestResumeKeepsRejects reads the input again when the file of bad records is
+// not there, and not when it is.
+func TestResumeKeepsRejects(t *testing.T) {
+	s := spillingSpec(t)
+	s.BadRecords = "5"
+	f, err := os.OpenFile(s.Inputs[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("too\x01short\x10"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := newResumedBuild(t, s)
+	b.stopped(2)
+	b.stopped(2)
+	rejects := filepath.Join(b.state, "rejects.jsonl")
+	if _, err := os.Stat(rejects); err != nil || b.reads != 1 {
+		t.Fatalf("read %d times, %v", b.reads, err)
+	}
+	if err := os.Remove(rejects); err != nil {
+		t.Fatal(err)
+	}
+	m := b.ended()
+	if _, err := os.Stat(rejects); err != nil || b.reads != 2 || m.Rejected != 1 || m.RejectFile != rejects {
+		t.Errorf("read %d times, %d rejected into %q, %v", b.reads, m.Rejected, m.RejectFile, err)
+	}
+}
+
+// TestSpillIsRemoved: runs that were not finished, and those that a journal
+// names falsely.
+func TestSpillIsRemoved(t *testing.T) {
+	b := newResumedBuild(t, spillingSpec(t))
+	st := b.stopped(1)
+	if err := removeSpill(st.dir, filepath.Dir(st.spill)); err == nil {
+		t.Error("removed a directory that is not one of runs")
+	}
+	records, err := os.ReadFile(filepath.Join(st.dir, journal.FileName))
+	if err != nil || len(records) == 0 {
+		t.Fatal(err)
+	}
+	c := CleanOptions{State: b.state, Job: filepath.Base(st.dir), Remove: true}
+	cl := &cleaner{env: b.env, o: c, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{}}
+	if err := cl.states(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{st.spill, st.dir} {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("clean left %s: %v", dir, err)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/journal"
+)
+
+// StateOptions say where a job keeps what it needs to go on after a crash.
+type StateOptions struct {
+	Dir     string // of all jobs; empty: nothing is kept
+	JobID   string // tells jobs apart that are equal otherwise: a date, a run's id
+	Restart bool   // throw away what there is of the job
+	Version string // of the program, for the journal
+}
+
+// DefaultState is $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else
+// ~/.local/state/bulkload.
+func DefaultState() (string, error) { return cleanState() }
+
+// jobID is a job's identity: table, inputs as they were given, key, family
+// and the caller's own word.
+func jobID(s Spec, id string) string {
+	h := sha256.New()
+	for _, part := range append([]string{s.Table, s.FamilyName(), s.Key, id}, s.Inputs...) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// state is the journal of a job with what it told when it was opened. All
+// methods do nothing without a directory.
+type state struct {
+	id   string
+	dir  string
+	lock *journal.Lock
+	log  *journal.Journal
+	history
+	stop stopAfter
+}
+
+// openState takes the job's lock and reads its journal. Who holds the lock is
+// in the error, of kind [KindBusy].
+func openState(s Spec, o StateOptions) (_ *state, err error) {
+	st := &state{id: jobID(s, o.JobID), history: newHistory()}
+	if o.Dir == "" {
+		return st, nil
+	}
+	st.dir = filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+st.id[:stateDigits])
+	if err := os.MkdirAll(st.dir, 0o700); err != nil {
+		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+	}
+	if st.lock, err = journal.TryLock(st.dir); err != nil {
+		if _, busy := errors.AsType[*journal.BusyError](err); busy {
+			return nil, fail(KindBusy, err)
+		}
+		return nil, fail(KindConfig, err)
+	}
+	if err := st.open(); err != nil {
+		return nil, errors.Join(err, st.close())
+	}
+	st.stop = newStopAfter(os.Getenv("BULKLOAD_TEST_STOP_AFTER"))
+	return st, nil
+}
+
+// open reads the journal.
+func (st *state) open() error {
+	log, records, err := journal.Open(st.dir)
+	if err != nil {
+		return failf(KindConfig, "%w (--restart begins anew)", err)
+	}
+	st.log, st.history = log, newHistory()
+	for _, r := range records {
+		if err := st.replay(r); err != nil {
+			return failf(KindConfig, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", st.dir, r.Seq, r.Event, err)
+		}
+	}
+	return nil
+}
+
+// restart throws the journal away, and what it leads to. A job of which HBase
+// may hold files is loaded again then, which readers do not see if the
+// timestamp is the same, and see as newer cells if it is not.
+func (st *state) restart(ctx context.Context, env *Env) error {
+	if st.log == nil {
+		return nil
+	}
+	if st.plan != nil && !st.done {
+		if l, err := env.Conf.Resolve(st.plan.Staging); err == nil && !l.Local() && stagingName.MatchString(path.Base(l.Path)) {
+			fsys, err := env.FS(l)
+			if err != nil {
+				return err
+			}
+			if err := fsys.RemoveAll(ctx, l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fail(KindHDFS, fmt.Errorf("remove what the job left in %s: %w", st.plan.Staging, err))
+			}
+		}
+	}
+	if err := st.dropSpill(); err != nil {
+		return fail(KindHDFS, err)
+	}
+	if err := errors.Join(st.log.Close(), os.Remove(filepath.Join(st.dir, journal.FileName))); err != nil {
+		return fail(KindConfig, err)
+	}
+	return st.open()
+}
+
+// record appends to the journal.
+func (st *state) record(event string, data any, sync bool) error {
+	if st.log == nil {
+		return nil
+	}
+	if err := st.log.Append(event, data, sync); err != nil {
+		return fail(KindConfig, err)
+	}
+	st.stop.seen(event)
+	return nil
+}
+
+// publish copies the journal beside the files on HDFS, for people and for
+// clean on other machines. That it could not is no reason to fail.
+func (st *state) publish(ctx context.Context, stage *staging, e Events) {
+	if st.log == nil {
+		return
+	}
+	if err := st.copyTo(ctx, stage); err != nil {
+		e.warn("the journal could not be copied to the staging directory", "path", stage.location.String(), "error", err)
+	}
+}
+
+func (st *state) copyTo(ctx context.Context, stage *staging) error {
+	name := path.Join(stage.out.Dir, traceStagedJournal)
+	fsys := stage.out.FS
+	if err := fsys.Remove(ctx, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := fsys.Create(ctx, name+".new", hdfsio.CreateOptions{Perm: 0o600})
+	if err != nil {
+		return err
+	}
+	if _, err := st.log.WriteTo(f); err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := f.Finish(); err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fsys.Rename(ctx, name+".new", name)
+}
+
+// close ends the journal and releases the lock.
+func (st *state) close() error {
+	var errs []error
+	if st.log != nil {
+		errs = append(errs, st.log.Close())
+	}
+	if st.lock != nil {
+		errs = append(errs, st.lock.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// stopAfter kills the process after a record, for tests of what follows a
+// crash: event, or event:n for the n-th of them.
+type stopAfter struct {
+	event string
+	left  int
+}
+
+func newStopAfter(s string) stopAfter {
+	event, n, _ := strings.Cut(s, ":")
+	left, err := strconv.Atoi(n)
+	if err != nil {
+		left = 1
+	}
+	return stopAfter{event, left}
+}
+
+func (s *stopAfter) seen(event string) {
+	if s.event != event {
+		return
+	}
+	if s.left--; s.left == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+// decode reads a record's own fields.
+func decode[T any](r journal.Record) (v T, err error) {
+	err = json.Unmarshal(r.Data, &v)
+	return v, err
+}

@@ -1,0 +1,369 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+)
+
+// run is one process's work on a job.
+type run struct {
+	env    *Env
+	spec   Spec
+	o      RunOptions
+	st     *state
+	c      *loader.Cluster
+	facts  *Facts
+	result *Result
+
+	started time.Time
+
+	work  *Plan
+	input *intake
+	stage *staging
+}
+
+// plan makes the job's plan, or takes that of the journal if inputs and table
+// are what they were.
+func (j *run) plan(ctx context.Context) error {
+	family, err := j.spec.ApplyTo(j.facts.Family)
+	if err != nil {
+		return err
+	}
+	if family != j.facts.Family {
+		j.o.Events.warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", j.facts.Family), "job", fmt.Sprintf("%+v", family))
+	}
+	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
+		return err
+	}
+	now := j.planRecord(family)
+	if old := j.st.history.plan; old != nil {
+		if err := old.same(now); err != nil {
+			return err
+		}
+		j.work, err = old.plan(family)
+		return err
+	}
+	if j.work, err = NewPlan(j.spec, j.input.in.Columns(), family, j.facts.Splits, time.Now().UnixMilli()); err != nil {
+		return err
+	}
+	l, err := stagingFor(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	if err != nil {
+		return err
+	}
+	if err := j.elsewhere(ctx, l); err != nil {
+		return err
+	}
+	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
+	for _, split := range j.facts.Splits {
+		now.Splits = append(now.Splits, Key(split))
+	}
+	j.st.history.plan = &now
+	return j.st.record("plan", now, true)
+}
+
+// planRecord is the plan as far as it can be told before it is made.
+func (j *run) planRecord(family Family) planRecord {
+	p := planRecord{Job: j.st.id, Table: j.spec.Table, Family: family, Key: j.spec.Key, Columns: j.input.in.Columns(), Empty: j.spec.Empty,
+		Duplicates: j.spec.Duplicates, BadRecords: j.spec.BadRecords, Timestamp: j.spec.Timestamp, Modulus: j.spec.Regions}
+	for _, f := range j.input.in.Files() {
+		p.Inputs = append(p.Inputs, inputRecord{f.Path, f.Size, f.ModTime.UTC()})
+	}
+	return p
+}
+
+// same says what has changed since the plan was made.
+func (p planRecord) same(now planRecord) error {
+	var input, other []string
+	was := map[string]inputRecord{}
+	for _, f := range p.Inputs {
+		was[f.Input] = f
+	}
+	for _, f := range now.Inputs {
+		old, ok := was[f.Input]
+		delete(was, f.Input)
+		switch {
+		case !ok:
+			input = append(input, fmt.Sprintf("%s is new", f.Input))
+		case old.Size != f.Size || !old.Time.Equal(f.Time):
+			input = append(input, fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", f.Input, old.Size, old.Time.Format(time.RFC3339), f.Size, f.Time.Format(time.RFC3339)))
+		}
+	}
+	for name := range was {
+		input = append(input, name+" is gone")
+	}
+	slices.Sort(input)
+	differs := func(what string, old, now any) {
+		if fmt.Sprint(old) != fmt.Sprint(now) {
+			other = append(other, fmt.Sprintf("%s was %v, it is %v", what, old, now))
+		}
+	}
+	differs("the family", p.Family, now.Family)
+	differs("the list of columns", p.Columns, now.Columns)
+	differs("empty", p.Empty, now.Empty)
+	differs("duplicates", p.Duplicates, now.Duplicates)
+	if now.Timestamp != 0 {
+		differs("the timestamp", p.Timestamp, now.Timestamp)
+	}
+	if now.Modulus != 0 {
+		differs("the modulus", p.Modulus, now.Modulus)
+	}
+	const hint = "--restart throws away what the job has done, --job-id makes another job of it"
+	switch {
+	case len(input) > 0:
+		return failf(KindInput, "the input has changed since this job began: %s (%s)", few(input), hint)
+	case len(other) > 0:
+		return failf(KindConfig, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
+	}
+	return nil
+}
+
+// few prints the first of a list.
+func few(list []string) string {
+	const most = 3
+	text := ""
+	for i, s := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += "; "
+		}
+		text += s
+	}
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text
+}
+
+// plan is the recorded plan again.
+func (p planRecord) plan(family Family) (*Plan, error) {
+	w := &Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
+	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
+	splits := make([][]byte, len(p.Splits))
+	for i, k := range p.Splits {
+		splits[i] = k
+	}
+	var err error
+	if w.Ranges, err = partition.New(splits); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	if w.Key, err = keygen.Parse(p.Key); err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	w.order = qualifierOrder(p.Columns)
+	return w, nil
+}
+
+// already is the answer to a job that was done before. A table that has none
+// of its rows any more was made anew or emptied since.
+func (j *run) already(ctx context.Context) (*Result, error) {
+	r := j.result
+	if j.st.result != nil {
+		*r = *j.st.result
+	}
+	r.Already, r.Job = true, j.st.dir
+	j.sweep(ctx)
+	m := (&resumable{j.st}).manifest(j.work, Output{})
+	if len(m.samples) == 0 {
+		return r, nil
+	}
+	if _, err := verifySample(ctx, j.c, j.facts, m); err != nil {
+		return nil, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+	}
+	return r, nil
+}
+
+// sweep removes the staging directory that a job left which was killed
+// between its end and that.
+func (j *run) sweep(ctx context.Context) {
+	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
+	if err != nil || j.o.Keep {
+		return
+	}
+	fsys, err := j.env.FS(l)
+	if err == nil {
+		_, err = fsys.Stat(ctx, l.Path)
+	}
+	if err == nil {
+		err = (&staging{location: l, out: Output{FS: fsys, Dir: l.Path}}).remove(ctx)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.o.Events.warn("staging directory is left behind", "path", l.String(), "error", err)
+	}
+}
+
+// finish does what is left of the job.
+func (j *run) finish(ctx context.Context) error {
+	if err := j.reopen(ctx); err != nil {
+		return err
+	}
+	j.result.Staging = j.stage.location.String()
+	host, _ := os.Hostname()
+	j.result.Attempt = j.st.attempts + 1
+	if err := j.st.record("attempt", attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}, false); err != nil {
+		return err
+	}
+	p := j.work
+	j.o.Events.note("plan made", "table", p.Table, "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom, "attempt", j.result.Attempt)
+	if err := j.build(ctx); err != nil {
+		return err
+	}
+	if err := j.snapshot(ctx); err != nil {
+		return err
+	}
+	if err := j.load(ctx); err != nil {
+		return err
+	}
+	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
+		return err
+	}
+	j.result.Elapsed = time.Since(j.started)
+	done := *j.result.Summary()
+	if err := j.st.record("done", struct {
+		Result *Result `json:"result"`
+	}{&done}, true); err != nil {
+		return err
+	}
+	if j.o.Keep {
+		j.st.publish(ctx, j.stage, j.o.Events)
+		return nil
+	}
+	if err := j.stage.remove(ctx); err != nil {
+		j.o.Events.warn("staging directory is left behind", "path", j.result.Staging, "error", err)
+	}
+	return nil
+}
+
+// reopen makes the staging directory, or goes back to that of an earlier attempt.
+func (j *run) reopen(ctx context.Context) (err error) {
+	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
+	if err != nil {
+		return fail(KindConfig, err)
+	}
+	if j.stage, err = stagingAt(ctx, j.env, l); err != nil {
+		return err
+	}
+	if j.st.built != nil {
+		return nil
+	}
+	return (&resumable{j.st}).keepWritten(ctx, j.stage.out)
+}
+
+// check looks before it begins at what the job depends on. An attempt that
+// goes on with a load is not kept from it: files may be in HBase's hands.
+func (j *run) check(ctx context.Context) error {
+	if j.st.loading {
+		return nil
+	}
+	r, err := Preflight(ctx, j.env, j.spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Checks {
+		if c.Severity == SeverityWarning {
+			j.o.Events.warn("check: "+c.Message, "check", c.Name, "hint", c.Hint)
+		}
+	}
+	return r.Err()
+}
+
+// build makes the HFiles, or those that are missing.
+func (j *run) build(ctx context.Context) error {
+	if j.st.built != nil {
+		m := (&resumable{j.st}).manifest(j.work, j.stage.out)
+		b := j.st.built
+		m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime, m.WriteTime = b.Records, b.Rejected, b.RejectFile, b.SpillBytes, b.Runs, b.ReadTime, b.WriteTime
+		j.result.Manifest = m
+		j.o.Events.note("files are built already", "files", m.HFiles)
+		j.dropSpill()
+		return nil
+	}
+	sample := 0
+	if j.spec.Verify == "sample" {
+		sample = samplesPerRegion
+	}
+	var resume *resumable
+	if j.st.log != nil {
+		resume = &resumable{j.st}
+		sample = samplesPerRegion // by which a later run sees that the table still has the rows
+	}
+	m, err := j.input.build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
+	if err != nil {
+		return errors.Join(err, j.abandon(ctx, err))
+	}
+	j.result.Manifest = m
+	if err := j.st.record("built", builtRecord{m.Summary()}, true); err != nil {
+		return err
+	}
+	j.dropSpill()
+	j.st.publish(ctx, j.stage, j.o.Events)
+	return nil
+}
+
+// dropSpill removes sorted rows that are not needed any more.
+func (j *run) dropSpill() {
+	if err := j.st.dropSpill(); err != nil {
+		j.o.Events.warn("sorted rows are left behind", "path", j.st.spill, "error", err)
+	}
+}
+
+// abandon removes what a build has left that cannot go on: one without a
+// journal, and one whose input or settings have to be changed first.
+func (j *run) abandon(ctx context.Context, cause error) error {
+	kind := KindOf(cause)
+	if j.st.log == nil {
+		return j.stage.remove(ctx)
+	}
+	// Runs that are not complete, or not what they were, are of no use.
+	if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
+		j.dropSpill()
+	}
+	if kind != KindBadRows && kind != KindInput && kind != KindConfig {
+		return j.st.record("failed", failedRecord{cause.Error()}, true)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	return errors.Join(j.st.record("failed", failedRecord{cause.Error()}, true), j.st.restart(ctx, j.env))
+}
+
+// failedRecord is why an attempt ended.
+type failedRecord struct {
+	Error string `json:"error"`
+}
+
+// snapshot takes the snapshot that was asked for, once.
+func (j *run) snapshot(ctx context.Context) error {
+	name := j.o.Snapshot
+	j.result.Snapshot = j.st.history.snapshot
+	if name == "" || j.st.history.snapshot != "" || j.st.loading {
+		return nil
+	}
+	j.o.Events.phase("snapshot")
+	if err := j.c.Snapshot(ctx, j.facts.Name, name); err != nil {
+		if errors.Is(err, loader.ErrSnapshotExists) {
+			return fail(KindConfig, fmt.Errorf("%w: name another, or delete it", err))
+		}
+		return fail(KindLoad, err)
+	}
+	j.result.Snapshot = name
+	return j.st.record("snapshot", map[string]string{"snapshot": name, "table": j.work.Table}, true)
+}
+
+// load brings the files into the table.
+func (j *run) load(ctx context.Context) error {
+	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, j.o.Stage, j.st, j.o.Events, j.result)
+	if err != nil {
+		_ = j.st.record("failed", failedRecord{err.Error()}, true)
+		j.st.publish(context.WithoutCancel(ctx), j.stage, j.o.Events)
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+type note struct {
+	Text string `json:"text"`
+	N    int    `json:"n"`
+}
+
+// TestReplay appends in several lives of a journal, each ended by a torn
+// line, and gets all whole records back.
+func TestReplay(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		if err := os.RemoveAll(filepath.Join(dir, FileName)); err != nil {
+			t.Fatal(err)
+		}
+		var want []note
+		for range rapid.IntRange(1, 4).Draw(t, "lives") {
+			j, records, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(records) != len(want) {
+				t.Fatalf("%d records, want %d", len(records), len(want))
+			}
+			for i, r := range records {
+				got := note{}
+				if err := json.Unmarshal(r.Data, &got); err != nil || got != want[i] || r.Seq != int64(i+1) || r.Event != "note" || r.Time.IsZero() {
+					t.Fatalf("record %d: %+v %v, want %+v", i, r, err, want[i])
+				}
+			}
+			for range rapid.IntRange(0, 5).Draw(t, "records") {
+				n := note{rapid.String().Draw(t, "text"), rapid.Int().Draw(t, "n")}
+				n.Text = strings.ToValidUTF8(n.Text, "?")
+				if err := j.Append("note", n, rapid.Bool().Draw(t, "sync")); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, n)
+			}
+			var copied bytes.Buffer
+			if _, err := j.WriteTo(&copied); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Read(&copied); err != nil || len(again) != len(want) {
+				t.Fatalf("the copy has %d records: %v", len(again), err)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			torn := rapid.SampledFrom([]string{"", `{"seq":9,"ti`, `{"seq":9,"time":"2017-10-12T01:02:03Z","event":"note"}`, "\x00\x00\x00\x00"}).Draw(t, "torn")
+			f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString(torn); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestDamaged refuses a journal with a broken line in its middle: what a job
+// has done must not be guessed.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan"}` + "\nnonsense\n" + `{"seq":3,"time":"2017-10-12T01:02:03Z","event":"done"}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAppendConcurrently(t *testing.T) {
+	dir := t.TempDir()
+	j, _, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 50 {
+				if err := j.Append("note", note{fmt.Sprint(i), n}, n%10 == 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := j.Append("bad", []int{1}, false); err == nil {
+		t.Error("a record that is no object")
+	}
+	if err := errors.Join(j.Append("empty", nil, true), j.Append("none", struct{}{}, false), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, records, err := Open(dir)
+	if err != nil || len(records) != 402 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	for i, r := range records {
+		if r.Seq != int64(i+1) {
+			t.Fatalf("record %d has the number %d", i, r.Seq)
+		}
+	}
+}
+
+// TestLock holds the lock in another process, too.
+func TestLock(t *testing.T) {
+	if dir := os.Getenv("JOURNAL_LOCK_DIR"); dir != "" {
+		_, err := TryLock(dir)
+		fmt.Println("outcome:", err)
+		return
+	}
+	dir := t.TempDir()
+	l, err := TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := func() string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestLock$")
+		cmd.Env = append(os.Environ(), "JOURNAL_LOCK_DIR="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if got, want := other(), fmt.Sprintf("process %d on ", os.Getpid()); !strings.Contains(got, want) {
+		t.Errorf("the other process says %s, want %s", got, want)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := other(); !strings.Contains(got, "outcome: <nil>") {
+		t.Errorf("the other process says %s", got)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(dir); err == nil {
+		t.Error("locked a directory that is gone")
+	}
+}
+
+// FuzzRead reads anything without a panic, and whole lines as they are.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"seq":1,"time":"2017-10-12T01:02:03Z","event":"plan","x":[1,{"y":null}]}` + "\n"))
+	f.Add([]byte("{}\n"))
+	f.Add([]byte("\x00\x00\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		records, err := Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		for _, r := range records {
+			if r.Event == "" || !json.Valid(r.Data) {
+				t.Fatalf("%q", r.Data)
+			}
+		}
+	})
+}

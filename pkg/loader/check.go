@@ -1,0 +1,131 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/hdfsio"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// check is what can be found wrong before the servers are asked to do anything.
+func (l *load) check(ctx context.Context) error {
+	table, err := l.c.Describe(ctx, l.req.Table)
+	if err != nil {
+		return err
+	}
+	if err := checkState(table); err != nil {
+		return err
+	}
+	if err := l.checkFamilies(table); err != nil {
+		return err
+	}
+	unknown := map[string]bool{}
+	for _, f := range l.req.Unknown {
+		unknown[f.Path] = true
+		l.place[f.Path] = PlaceUnknown // until it was found out, the staging directory must stay
+	}
+	l.files = slices.Clone(l.req.Files)
+	if l.direct {
+		l.mover = l.actor(ctx)
+		if err := l.checkDirs(ctx); err != nil {
+			return err
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(statsInFlight)
+	for i := range l.files {
+		if f := &l.files[i]; !unknown[f.Path] {
+			g.Go(func() error { return l.checkFile(ctx, f) })
+		}
+	}
+	return g.Wait()
+}
+
+// checkState sees that the table takes loads.
+func checkState(table *Table) error {
+	switch {
+	case table.State != Enabled:
+		return &StateError{Table: table.Name, State: table.State, Reason: "is " + table.State.String() + ": enable it first"}
+	case table.ReadOnly:
+		return &StateError{Table: table.Name, State: table.State, Reason: "is read-only (READONLY => true)"}
+	}
+	return nil
+}
+
+// checkDirs sees that HBase's user may take files out of their directories, which a direct load needs.
+func (l *load) checkDirs(ctx context.Context) error {
+	seen := map[string]bool{}
+	for _, f := range l.files {
+		dir := path.Dir(fsPath(f.Path))
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		info, err := l.req.FS.Stat(ctx, dir)
+		if err != nil {
+			return fmt.Errorf("load %s: %w", f.Path, err)
+		}
+		if denied(info, l.mover, mayChange) {
+			return fmt.Errorf("load %s: a direct load moves it as HBase's user: %s", f.Path, complain(info, dir, l.mover, "changed", "0777"))
+		}
+	}
+	return nil
+}
+
+// checkFamilies sees that the table has all families, and decides on the way in.
+func (l *load) checkFamilies(table *Table) error {
+	unknown := map[string]bool{}
+	l.direct = l.req.Stage == StageDirect
+	for _, f := range l.req.Files {
+		family, ok := table.Family(f.Family)
+		if !ok {
+			unknown[f.Family] = true
+			continue
+		}
+		// The FILE tracker has the server rename into the store as the requesting user, who may not.
+		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
+			if l.req.Stage == StageToken {
+				return &StateError{Table: table.Name, Reason: fmt.Sprintf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (--stage direct)", tracker, family.Name)}
+			}
+			l.direct, l.tracked[f.Family] = true, true
+		}
+	}
+	if len(unknown) > 0 {
+		e := &FamilyError{Table: table.Name, Unknown: slices.Sorted(maps.Keys(unknown))}
+		for _, f := range table.Families {
+			e.Families = append(e.Families, f.Name)
+		}
+		return e
+	}
+	return nil
+}
+
+// checkFile sees that a file is there, as it should be, and remembers which it is.
+func (l *load) checkFile(ctx context.Context, f *HFile) error {
+	info, err := l.req.FS.Stat(ctx, fsPath(f.Path))
+	if err != nil {
+		return fmt.Errorf("load %s: %w", f.Path, err)
+	}
+	id, _ := hdfsio.FileID(info)
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("load %s: it is not a file", f.Path)
+	case info.Size() == 0 || f.Size > 0 && info.Size() != f.Size:
+		return fmt.Errorf("load %s: it has %d bytes, not %d", f.Path, info.Size(), f.Size)
+	case f.FileID != 0 && id != f.FileID:
+		return fmt.Errorf("load %s: it is another file than the one that was written (file id %d, not %d)", f.Path, id, f.FileID)
+	case l.direct && denied(info, l.mover, mayReadWrite):
+		return fmt.Errorf("load %s: a direct load leaves it to HBase's user: %s", f.Path, complain(info, fsPath(f.Path), l.mover, "read and written", "0666"))
+	}
+	f.FileID = id
+	return nil
+}
+
+// statsInFlight is how many files are looked at at a time.
+const statsInFlight = 8

@@ -1,0 +1,243 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// settling is the search for one file.
+type settling struct {
+	*load
+	file, to HFile
+	region   Region
+	answered bool
+
+	stagedSince time.Time // when it was first seen in the staging directory
+	goneSince   time.Time // when it was first seen nowhere
+	orphan      string    // where it lies in a region that does not know of it
+}
+
+func (s *settling) seen() error {
+	switch {
+	case !s.stagedSince.IsZero():
+		return errors.New("it lies in the staging directory")
+	case s.orphan != "":
+		return fmt.Errorf("it lies in the store as %s, but the region's list of store files (tracker FILE) does not have it: "+
+			"move it back to %s as HBase's user, or wait until a compaction has archived it", s.orphan, fsPath(s.to.Path))
+	case !s.goneSince.IsZero():
+		return errors.New("it is neither at its source nor in the staging directory nor in the table's stores")
+	}
+	return nil
+}
+
+// look looks once. PlaceUnknown means to look again.
+func (s *settling) look(ctx context.Context) (HFile, Place, error) {
+	source, to := fsPath(s.file.Path), fsPath(s.to.Path)
+	if s.answered {
+		if s.isThere(ctx, source) {
+			return s.file, PlaceSource, nil
+		}
+		to = source // nobody is at it: it may keep its name
+	} else {
+		// The rename's own answer may have been lost, here or in an earlier attempt.
+		if s.isThere(ctx, to) {
+			return s.to, PlaceSource, nil
+		}
+		err := s.req.FS.Rename(ctx, source, to)
+		if err == nil {
+			return s.to, PlaceSource, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return s.file, PlaceUnknown, err
+		}
+	}
+	back := s.to
+	if s.answered {
+		back = s.file
+	}
+	if !s.direct {
+		stage := path.Join(fsPath(s.token), s.file.Family, path.Base(source))
+		switch _, err := s.req.FS.Stat(ctx, stage); {
+		case err == nil:
+			if !s.lain(ctx) {
+				return s.file, PlaceUnknown, nil
+			}
+			if err := s.req.FS.Rename(ctx, stage, to); err != nil {
+				return s.file, PlaceUnknown, err
+			}
+			return back, PlaceSource, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return s.file, PlaceUnknown, err
+		}
+		s.stagedSince = time.Time{}
+	}
+	near := s.region.Encoded
+	if near == "" {
+		near = s.near(ctx, s.file)
+	}
+	e := s.inStore(ctx, s.file, near)
+	if e.found {
+		return s.file, PlaceStore, nil
+	}
+	if s.orphan = e.orphan; s.orphan != "" {
+		return s.file, PlaceUnknown, nil
+	}
+	// A server that fails puts a file back from the staging directory to its source, so it may have been on the way.
+	if s.goneSince.IsZero() {
+		s.goneSince = time.Now()
+		return s.file, PlaceUnknown, nil
+	}
+	// A tracked store's directory may have files that the store has not.
+	if !e.known && !s.tracked[s.file.Family] && time.Since(s.goneSince) > goneQuiet {
+		s.c.log.Warn("file taken for loaded: it is neither at its source nor in the staging directory, and the stores cannot be looked into", "file", s.file.Path)
+		return s.file, PlaceStore, nil
+	}
+	return s.file, PlaceUnknown, nil
+}
+
+// goneQuiet is how long a file must be nowhere to be taken for loaded, where the stores cannot be looked into.
+const goneQuiet = time.Second
+
+// isThere says whether the file is at a place, or another one of whose identity nothing is known.
+func (s *settling) isThere(ctx context.Context, name string) bool {
+	info, err := s.req.FS.Stat(ctx, name)
+	if err != nil {
+		return false
+	}
+	id, ok := hdfsio.FileID(info)
+	return !ok || s.file.FileID == 0 || id == s.file.FileID
+}
+
+// lain says whether a file in the staging directory may be taken from there: the server has answered, or the region is
+// served by another, or the file has lain still for long.
+func (s *settling) lain(ctx context.Context) bool {
+	if s.answered {
+		return true
+	}
+	if s.stagedSince.IsZero() {
+		s.stagedSince = time.Now()
+	}
+	if time.Since(s.stagedSince) >= s.c.cfg.StageQuiet {
+		return true
+	}
+	if s.region.Name == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.c.cfg.StageQuiet-time.Since(s.stagedSince))
+	defer cancel()
+	return s.servedElsewhere(ctx, s.region)
+}
+
+// evidence is what the stores tell of a file.
+type evidence struct {
+	found  bool   // the table has it, or had it until a compaction
+	known  bool   // all stores could be looked into
+	orphan string // its path in the directory of a region that does not have it in service
+}
+
+// inStore looks for a file in the stores of the table, and in its archive, where a compaction puts it: first in the region
+// that should have it.
+func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
+	root := fsPath(l.c.cfg.RootDir)
+	if l.c.cfg.RootDir == "" || f.FileID == 0 {
+		return e
+	}
+	e.known = true
+	tables := []string{
+		path.Join(root, "data", l.req.Table.Namespace, l.req.Table.Qualifier),
+		path.Join(root, "archive/data", l.req.Table.Namespace, l.req.Table.Qualifier),
+	}
+	look := func(table, region string) bool {
+		name, err := l.holds(ctx, path.Join(table, region, f.Family), f.FileID)
+		switch {
+		case err != nil:
+			e.known = false
+		case name == "":
+		case table == tables[0] && l.tracked[f.Family] && !l.inService(ctx, region, f, name):
+			e.orphan = path.Join(table, region, f.Family, name)
+		default:
+			e.found, e.orphan = true, ""
+		}
+		return e.found
+	}
+	if near != "" {
+		for _, table := range tables {
+			if look(table, near) {
+				return e
+			}
+		}
+	}
+	for _, table := range tables {
+		regions, err := l.req.FS.ReadDir(ctx, table)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			e.known = false
+		}
+		for _, info := range regions {
+			if info.IsDir() && info.Name() != near && !strings.HasPrefix(info.Name(), ".") && look(table, info.Name()) {
+				return e
+			}
+		}
+	}
+	return e
+}
+
+// holds gives the file's name in a directory, if it is there.
+func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error) {
+	infos, err := l.req.FS.ReadDir(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, info := range infos {
+		if got, ok := hdfsio.FileID(info); ok && got == id {
+			return info.Name(), nil
+		}
+	}
+	return "", nil
+}
+
+// near is the directory of the region that should have a file: most often the one that was asked to take it.
+func (l *load) near(ctx context.Context, f HFile) string {
+	regions, err := l.c.cachedRegions(ctx, l.req.Table, false)
+	if err != nil {
+		return ""
+	}
+	return regions[find(regions, f.First)].Encoded
+}
+
+// inService says whether a region has a file of its directory in service, or one that came of it by a split a reference to
+// it. The tracker FILE keeps a list of its own: a server that dies between its rename and its entry in the list leaves a
+// file that no reader sees (StoreFileListFile, 2.6).
+func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) bool {
+	regions, err := l.c.readRegions(ctx, l.req.Table)
+	if err != nil {
+		return false
+	}
+	for _, r := range regions {
+		if r.Encoded != encoded && !r.Contains(f.First) {
+			continue
+		}
+		files, err := l.c.StoreFiles(ctx, r, f.Family)
+		if err != nil {
+			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "err", err)
+			continue
+		}
+		if slices.ContainsFunc(files, func(file string) bool {
+			base := path.Base(file)
+			return base == name || strings.HasPrefix(base, name+".")
+		}) {
+			return true
+		}
+	}
+	return false
+}

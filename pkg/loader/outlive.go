@@ -1,0 +1,74 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// outlive gives a context that goes on for a while after ctx has ended: what is under way is to be finished, not broken off.
+func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	long, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if sleep(long, grace) == nil {
+			end(fmt.Errorf("not done within %s of the stop: %w", grace, context.Cause(ctx)))
+		}
+	})
+	return long, func() {
+		stop()
+		end(nil)
+	}
+}
+
+// call makes the call. When the context ends the answer is still waited for, for half of LoadGrace: a load takes a second or
+// two, and one whose answer nobody heard costs far more. The other half is for finding out what became of it then.
+func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
+	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
+		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))
+	defer cancel()
+	callCtx, giveUp := context.WithCancelCause(callCtx)
+	defer giveUp(nil)
+	grace := l.c.cfg.LoadGrace / 2
+	stop := context.AfterFunc(ctx, func() {
+		if sleep(callCtx, grace) == nil {
+			giveUp(fmt.Errorf("no answer within %s of the stop: %w", grace, context.Cause(ctx)))
+		}
+	})
+	defer stop()
+	go func() {
+		if l.movedAway(callCtx, g.region) {
+			giveUp(errMovedAway)
+		}
+	}()
+	resp := &pb.BulkLoadHFileResponse{}
+	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, g.files), resp)
+	return err == nil && resp.GetLoaded(), err
+}
+
+// errMovedAway is a call that was given up because its region is served elsewhere.
+var errMovedAway = errors.New("the region is served elsewhere now, the server that was asked has not answered")
+
+// movedAway waits until another server has the region, or the region is no more. The server that was asked may be frozen
+// then, or its machine may be gone without a word: it keeps the connection and does not answer.
+func (l *load) movedAway(ctx context.Context, r Region) bool {
+	for sleep(ctx, l.c.cfg.StageQuiet/3) == nil {
+		if l.servedElsewhere(ctx, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// servedElsewhere says whether the region is known to have left the server.
+func (l *load) servedElsewhere(ctx context.Context, r Region) bool {
+	regions, err := l.c.readRegions(ctx, l.req.Table)
+	if err != nil || len(regions) == 0 {
+		return false
+	}
+	i := slices.IndexFunc(regions, func(now Region) bool { return now.Encoded == r.Encoded })
+	return i < 0 || regions[i].Server != "" && regions[i].Server != r.Server
+}

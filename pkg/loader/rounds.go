@@ -1,0 +1,131 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read anew:
+// their boundaries and servers may have changed.
+func (l *load) rounds(ctx context.Context, groups []group) error {
+	for round := 0; ; round++ {
+		if err := l.announce(groups); err != nil {
+			return err
+		}
+		again, err := l.round(ctx, groups)
+		if err != nil || len(again) == 0 {
+			return err
+		}
+		if err := sleep(ctx, min(200*time.Millisecond<<min(round, 6), 10*time.Second)); err != nil {
+			return fmt.Errorf("load table %s: %w", l.req.Table, err)
+		}
+		regions, err := l.regionsAgain(ctx, again)
+		if err != nil {
+			return err
+		}
+		if groups, err = l.again(ctx, regions, again); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		for _, g := range again {
+			delete(l.regions, string(g.region.Start))
+		}
+		l.mu.Unlock()
+		l.plan(groups)
+	}
+}
+
+// announce tells what a round will send.
+func (l *load) announce(groups []group) error {
+	sending := make([]Sending, len(groups))
+	for i, g := range groups {
+		sending[i] = Sending{Region: g.region, Files: g.files, Attempt: g.attempts + 1}
+	}
+	return tell(l, l.req.Events.OnSending, sending)
+}
+
+// regionsAgain reads the regions before a further round, for as long as the load may go on without progress. Where a region
+// could not be reached twice, the table may have been taken out of service.
+func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error) {
+	for {
+		var regions []Region
+		var err error
+		if slices.ContainsFunc(back, func(g group) bool { return g.same >= 2 }) {
+			var table *Table
+			if table, err = l.c.Describe(ctx, l.req.Table); err == nil && table.State != Disabling && table.State != Enabling {
+				if err := checkState(table); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err == nil {
+			regions, err = l.c.Regions(ctx, l.req.Table)
+		}
+		if err == nil || !repeatable(err) || l.stalled() {
+			return regions, err
+		}
+		l.c.log.Warn("HBase cannot be asked for the regions, waiting", "table", l.req.Table.String(), "err", err)
+		if err := sleep(ctx, time.Second); err != nil {
+			return nil, fmt.Errorf("load table %s: %w", l.req.Table, err)
+		}
+	}
+}
+
+// round sends each group once, some per server at a time. After an error no more are sent; those in flight are waited for.
+func (l *load) round(ctx context.Context, groups []group) (again []group, err error) {
+	byServer := map[string][]group{}
+	for _, g := range groups {
+		byServer[g.region.Server] = append(byServer[g.region.Server], g)
+	}
+	var (
+		mu   sync.Mutex
+		errs []error
+		wg   sync.WaitGroup
+	)
+	failed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(errs) > 0
+	}
+	for _, queue := range byServer {
+		work := make(chan group, len(queue))
+		for _, g := range queue {
+			work <- g
+		}
+		close(work)
+		for range min(l.req.PerServer, len(queue)) {
+			wg.Go(func() {
+				for g := range work {
+					if failed() {
+						return
+					}
+					var err error
+					if ctx.Err() != nil {
+						err = fmt.Errorf("load table %s: %w", l.req.Table, context.Cause(ctx))
+					} else {
+						g.attempts++
+						g, err = l.send(ctx, g)
+					}
+					mu.Lock()
+					if returned := (returnedError{}); errors.As(err, &returned) && !l.stalled() {
+						again = append(again, g)
+					} else if err != nil {
+						errs = append(errs, err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return again, errors.Join(errs...)
+}
+
+// returnedError is a load of which it is certain that nothing was done and that may succeed when it is sent again.
+type returnedError struct{ *RegionError }
+
+func (e returnedError) Unwrap() error { return e.RegionError }

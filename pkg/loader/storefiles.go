@@ -1,0 +1,58 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// adminService is the service of a region server that is asked about its regions.
+const adminService region.ClientType = "AdminService"
+
+// Fields of Admin.proto of HBase 2, for which gohbase has no types.
+const (
+	storeFileRegion = 1 // GetStoreFileRequest.region
+	storeFileFamily = 2 // .family, repeated
+	storeFileName   = 1 // GetStoreFileResponse.store_file, repeated
+)
+
+// StoreFiles gives the paths of the store files that a region has in service in one family, references and links among
+// them. A file that lies in the region's directory and is not among them is not read. The region must be on r.Server now:
+// it is asked once, and an answer takes at most [Config.CallTimeout].
+func (c *Cluster) StoreFiles(ctx context.Context, r Region, family string) ([]string, error) {
+	paths, err := c.storeFiles(ctx, r, family)
+	if err != nil {
+		return nil, fmt.Errorf("store files of family %s of region %s: %w", family, r.Encoded, err)
+	}
+	return paths, nil
+}
+
+func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]string, error) {
+	if r.Server == "" {
+		return nil, errNotAssigned
+	}
+	l, err := c.connect(ctx, r.Server, adminService)
+	if err != nil {
+		return nil, err
+	}
+	b, err := appendMessage(nil, storeFileRegion, r.specifier())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.CallTimeout, fmt.Errorf("no answer within %s", c.cfg.CallTimeout))
+	defer cancel()
+	resp := &emptypb.Empty{}
+	if err := l.invoke(ctx, "GetStoreFile", raw(appendBytes(b, storeFileFamily, []byte(family))), resp); err != nil {
+		return nil, err
+	}
+	var paths []string
+	eachField(resp.ProtoReflect().GetUnknown(), func(num protowire.Number, _ uint64, value []byte) {
+		if num == storeFileName {
+			paths = append(paths, string(value))
+		}
+	})
+	return paths, nil
+}
