@@ -1,0 +1,192 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/partition"
+)
+
+var quickRetry = WriteRetry{Pause: time.Millisecond, Patience: 10 * time.Millisecond}
+
+// wideInput is a CSV file of so many rows, of which each region of a table
+// with ten salts gets several megabytes for 100,000 of them.
+func wideInput(t testing.TB, rows int) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "wide.csv")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b strings.Builder
+	b.WriteString("id,a,b\n")
+	for i := range rows {
+		h := uint64(i+1) * 0x9e3779b97f4a7c15
+		fmt.Fprintf(&b, "k%07d,%x%x%x%x,%d\n", i, h, h*31, h*37, h*41, h%1000)
+		if b.Len() > 1<<20 || i == rows-1 {
+			if _, err := f.WriteString(b.String()); err != nil {
+				t.Fatal(err)
+			}
+			b.Reset()
+		}
+	}
+	return name
+}
+
+// buildInto builds the input into a directory, with ten regions and a fixed
+// timestamp.
+func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*Manifest, error) {
+	t.Helper()
+	s := Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000}
+	f := testFamily
+	f.Compression = 0
+	k, err := openInput(t.Context(), env, s, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(s, k.in.Columns(), f, partition.SaltSplits(10), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.build(ctx, p, out, w, 0, nil)
+}
+
+// TestWriteAgain lets each operation of a build fail, before and after the
+// act, on several files: the files are those of an undisturbed build, and
+// nothing else is left.
+func TestWriteAgain(t *testing.T) {
+	env, input := testEnv(t), wideInput(t, 60_000)
+	calm := t.TempDir()
+	want, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spilling = 16 << 20
+	sums := hashes(t, calm)
+	if len(sums) != 10 {
+		t.Fatalf("%d files", len(sums))
+	}
+	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename} {
+		for _, after := range []bool{false, true} {
+			if op == hdfsio.OpReadAt && after {
+				continue // whoever has all bytes need not look at the error
+			}
+			for _, memory := range []Size{0, spilling} {
+				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {
+					dir := t.TempDir()
+					var mu sync.Mutex
+					seen, failed, notes := 0, 0, 0
+					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+						mu.Lock()
+						defer mu.Unlock()
+						if o != op || failed == 7 {
+							return nil
+						}
+						if seen++; seen%3 == 1 { // not only the first
+							return nil
+						}
+						failed++
+						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+					}}
+					w := WorkOptions{Workers: 2, Memory: memory, Events: Events{OnNote: func(string, ...any) {
+						mu.Lock()
+						defer mu.Unlock()
+						notes++
+					}}}
+					got, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, w)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Digest != want.Digest || got.HFiles != want.HFiles || got.Duplicates != want.Duplicates {
+						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
+					}
+					if after := hashes(t, dir); !maps.Equal(after, sums) {
+						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
+					}
+					if spilled := got.Runs > 1; spilled != (memory > 0) {
+						t.Errorf("%d runs", got.Runs)
+					}
+					if failed != 7 || notes == 0 {
+						t.Errorf("%d failures, %d notes", failed, notes)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWriteGivenUp counts the writes of what cannot be written.
+func TestWriteGivenUp(t *testing.T) {
+	env, input := testEnv(t), wideInput(t, 1000)
+	for _, c := range []struct {
+		cause  error
+		writes int
+		want   string
+	}{
+		{fs.ErrPermission, 2, "permission denied"},
+		{syscall.ENOSPC, 2, "free space on that disk"},
+		{hdfsio.ErrQuota, 2, "quota"},
+		{errors.New("no answer"), 6, "written 6 times"},
+	} {
+		t.Run(c.cause.Error(), func(t *testing.T) {
+			dir := t.TempDir()
+			var mu sync.Mutex
+			var writes int
+			fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+				if op != hdfsio.OpWrite {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				writes++
+				return &hdfsio.Fault{Err: &fs.PathError{Op: "write", Path: name, Err: c.cause}}
+			}}
+			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1})
+			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || KindOf(err) != KindHDFS {
+				t.Errorf("kind %d: %v", KindOf(err), err)
+			}
+			// The next file is under way when the first fails.
+			if writes < c.writes || writes > c.writes+1 {
+				t.Errorf("%d writes, want %d", writes, c.writes)
+			}
+			if left := hashes(t, dir); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// TestWriteStopped ends a build that waits to write a file again.
+func TestWriteStopped(t *testing.T) {
+	env, input := testEnv(t), wideInput(t, 1000)
+	cause := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
+		if op != hdfsio.OpFinish {
+			return nil
+		}
+		return &hdfsio.Fault{Err: errors.New("no answer")}
+	}}
+	w := WorkOptions{Workers: 2, Events: Events{OnNote: func(string, ...any) { cancel(cause) }}}
+	dir := t.TempDir()
+	_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
+	if !errors.Is(err, cause) {
+		t.Errorf("stopped: %v", err)
+	}
+	if left := hashes(t, dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
