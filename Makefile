@@ -11,7 +11,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat check fmt fuzz bench bench-go cluster-up cluster-down clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,14 @@ test: ## every test, those on a real HDFS and HBase included
 
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/conformance
+
+test-faults: ## the whole fault suite: real kills, lost answers, splits; half an hour
+	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 60m ./internal/faults
+
+ROUNDS ?= 200
+SEED ?= 1
+soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1
+	go run ./internal/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED)
 
 test-short: ## the tests that need no cluster
 	go test -short ./...

@@ -1,0 +1,91 @@
+// Command soak does rounds of a random job with a random fault, one after the other, on a cluster of its
+// own, and prints what came of each and totals by kind of fault. It goes on after a wrong outcome and
+// exits 1 in the end.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"bulkload/internal/faults"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	rounds := flag.Int("rounds", 200, "rounds to do")
+	seed := flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the first round; the next has the next")
+	kind := flag.String("fault", "", "this kind of fault only (default: all)")
+	dir := flag.String("dir", "", "directory for data and for what wrong rounds leave (default: a temporary one)")
+	program := flag.String("program", "", "the built program (default: built now)")
+	verbose := flag.Bool("v", false, "say what is done")
+	flag.Parse()
+	level := slog.LevelWarn
+	if *verbose {
+		level = slog.LevelDebug
+	}
+	keep := *dir != ""
+	if keep {
+		if *dir, err = filepath.Abs(*dir); err == nil {
+			err = os.MkdirAll(*dir, 0o755)
+		}
+	} else {
+		*dir, err = os.MkdirTemp("", "bulkload-soak-")
+	}
+	if err != nil {
+		return err
+	}
+	lab := &faults.Lab{Dir: *dir, Program: *program, Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))}
+	defer func() { err = errors.Join(err, lab.Close()) }()
+	if err := lab.Open(ctx); err != nil {
+		return err
+	}
+	report := &faults.Report{}
+	for i := range *rounds {
+		o := lab.Round(ctx, *seed+uint64(i), *kind)
+		if ctx.Err() != nil {
+			break
+		}
+		report.Add(o)
+		fmt.Printf("%s round %d of %d: %s\n", time.Now().UTC().Format(time.TimeOnly), i+1, *rounds, o)
+		if !o.OK() {
+			fmt.Printf("!!! seed %d is not as it must be; see the round of that seed in %s\n", o.Seed, *dir)
+			for n, e := range o.Errors {
+				fmt.Printf("!!! error %d: %s\n", n+1, e)
+			}
+		}
+		if o.Broken != nil {
+			fmt.Println("starting another cluster")
+			if err := lab.Renew(ctx); err != nil {
+				return errors.Join(err, report.Write(os.Stdout))
+			}
+		}
+	}
+	fmt.Printf("\n%d rounds from seed %d\n", report.Rounds, *seed)
+	if err := report.Write(os.Stdout); err != nil {
+		return err
+	}
+	if n := len(report.Wrong) + len(report.Broken); n > 0 {
+		return fmt.Errorf("%d of %d rounds were not as they must be; what they left is in %s", n, report.Rounds, *dir)
+	}
+	if err := lab.Close(); err != nil || keep {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	return os.RemoveAll(*dir)
+}

@@ -1,0 +1,229 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is one run of the program, in a process group of its own.
+type process struct {
+	pid    int
+	done   chan struct{} // closed when it has ended
+	stdout bytes.Buffer  // read them after done
+	stderr bytes.Buffer
+	exit   int // 128 plus the signal's number for one that a signal ended
+	err    error
+}
+
+// launch starts the program. The kernel kills it when this process ends.
+func launch(argv, env []string, dir string) (*process, error) {
+	p := &process{done: make(chan struct{})}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = env, dir, &p.stdout, &p.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.WaitDelay = 5 * time.Second
+	started := make(chan error)
+	go func() {
+		// Pdeathsig is sent when the thread ends that started the child, so that must live as long.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			p.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		err = cmd.Wait()
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			if status, ok := e.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+				p.exit = 128 + int(status.Signal())
+			} else {
+				p.exit = e.ExitCode()
+			}
+		} else if err != nil {
+			p.exit, p.err = -1, err
+		}
+		close(p.done)
+	}()
+	return p, <-started
+}
+
+// signal reaches the program, but nothing that has its number after it.
+func (p *process) signal(s syscall.Signal) {
+	select {
+	case <-p.done:
+	default:
+		syscall.Kill(p.pid, s)
+	}
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// leftover says whether a process of its group lives.
+func (p *process) leftover() bool { return syscall.Kill(-p.pid, 0) == nil }
+
+const (
+	// runLimit is how long one run may take. A lost answer of a frozen server is waited for, and HBase
+	// takes half a minute to recover a region server.
+	runLimit = 6 * time.Minute
+	// stopLimit is how long a run may take to stop, loads in flight included.
+	stopLimit = 90 * time.Second
+)
+
+// wait waits for the end. A run that takes too long is stopped, and killed when it does not stop.
+func (p *process) wait(ctx context.Context) error {
+	for _, step := range []struct {
+		limit time.Duration
+		then  syscall.Signal
+	}{{runLimit, syscall.SIGTERM}, {stopLimit, syscall.SIGKILL}, {stopLimit, 0}} {
+		timer := time.NewTimer(step.limit)
+		select {
+		case <-p.done:
+			timer.Stop()
+			if step.then != syscall.SIGTERM {
+				return fmt.Errorf("the program did not end within %s and was stopped (exit code %d)", runLimit, p.exit)
+			}
+			return p.err
+		case <-ctx.Done():
+			timer.Stop()
+			p.signal(syscall.SIGKILL)
+			<-p.done
+			return context.Cause(ctx)
+		case <-timer.C:
+			p.signal(syscall.SIGCONT)
+			p.signal(step.then)
+		}
+	}
+	return fmt.Errorf("the program's process %d cannot be killed", p.pid)
+}
+
+// lastError is what the program says last about why it failed; nothing of a run that went well.
+func (p *process) lastError() string {
+	if p.exit == 0 {
+		return ""
+	}
+	text := "\n" + strings.TrimSpace(p.stderr.String())
+	if i := strings.LastIndex(text, "\nbulkload: "); i >= 0 {
+		text = text[i+1:]
+	} else {
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	const most = 800
+	return text[:min(len(text), most)]
+}
+
+// Trigger says when a fault hits: After the event of the job's journal, or After the start of the run
+// when Event is empty.
+type Trigger struct {
+	Event string
+	After time.Duration
+}
+
+func (t Trigger) String() string {
+	switch {
+	case t.Event == "":
+		return fmt.Sprintf("after %d ms", t.After.Milliseconds())
+	case t.After == 0:
+		return "at " + t.Event
+	}
+	return fmt.Sprintf("%d ms after %s", t.After.Milliseconds(), t.Event)
+}
+
+// wait returns true when the moment has come, false when the program ended before.
+func (t Trigger) wait(p *process, state string) bool {
+	if t.Event != "" && !awaitEvent(p, state, t.Event) {
+		return false
+	}
+	timer := time.NewTimer(t.After)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return false
+	case <-timer.C:
+		return p.running()
+	}
+}
+
+// journalPoll is how often the journal is looked at. A fault at an event is late by as much.
+const journalPoll = time.Millisecond
+
+// awaitEvent follows the one journal below a state directory until it has an event.
+func awaitEvent(p *process, state, event string) bool {
+	var f *os.File
+	defer func() {
+		if f != nil {
+			f.Close()
+		}
+	}()
+	var text []byte
+	for {
+		if f == nil {
+			if names, _ := filepath.Glob(filepath.Join(state, "*", "journal.jsonl")); len(names) > 0 {
+				f, _ = os.Open(names[0])
+			}
+		}
+		if f != nil {
+			more, _ := io.ReadAll(f)
+			text = append(text, more...)
+			for {
+				line, rest, ok := bytes.Cut(text, []byte{'\n'})
+				if !ok {
+					break
+				}
+				text = rest
+				var record struct{ Event string }
+				if json.Unmarshal(line, &record) == nil && record.Event == event {
+					return true
+				}
+			}
+		}
+		timer := time.NewTimer(journalPoll)
+		select {
+		case <-p.done:
+			timer.Stop()
+			return false
+		case <-timer.C:
+		}
+	}
+}
+
+// events are the events of the one journal below a state directory, in order.
+func events(state string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(state, "*", "journal.jsonl"))
+	if err != nil || len(names) != 1 {
+		return nil, errors.Join(err, fmt.Errorf("%d journals below %s, want 1", len(names), state))
+	}
+	b, err := os.ReadFile(names[0])
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for line := range bytes.Lines(b) {
+		var record struct{ Event string }
+		if err := json.Unmarshal(line, &record); err != nil {
+			return all, fmt.Errorf("%s: %w", names[0], err)
+		}
+		all = append(all, record.Event)
+	}
+	return all, nil
+}

@@ -1,0 +1,105 @@
+package faults
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"bulkload/internal/bench/data"
+)
+
+// someRows is a job that takes part in all that can go wrong: several regions, cells in the table
+// before, and a sort that spills.
+func someRows() Job {
+	return Job{Spec: data.Spec{Table: data.Opinion, Rows: 16_000, Seed: 11, Regions: 6}, Form: data.Dump, Memory: "24MiB", Verify: "full", Before: 6}
+}
+
+// fewRows is over quickly.
+func fewRows() Job {
+	return Job{Spec: data.Spec{Table: data.Check, Rows: 1500, Seed: 7, Regions: 4}, Form: data.CSV, Memory: "64MiB", Verify: "full", Before: 4}
+}
+
+func at(event string) Trigger { return Trigger{Event: event} }
+
+// TestQuickKilled has the program kill itself behind each record of its journal; the same command again
+// must bring the job to its end. (Row 26.)
+func TestQuickKilled(t *testing.T) {
+	l := sharedLab(t)
+	for i, c := range []struct {
+		event string
+		nth   int
+		job   Job
+	}{
+		{"plan", 1, fewRows()}, {"sorted", 1, someRows()}, {"written", 2, someRows()}, {"built", 1, fewRows()}, {"prepared", 1, fewRows()},
+		{"sending", 1, fewRows()}, {"loaded", 1, fewRows()}, {"loaded", 4, fewRows()}, {"cleaned", 1, fewRows()},
+	} {
+		t.Run(c.event, func(t *testing.T) {
+			o := survive(t, l, uint64(i), c.job, Fault{Kind: KillAt, When: at(c.event), Nth: c.nth})
+			if len(o.Exits) != 2 {
+				t.Errorf("exits %v: it should take just one run more", o.Exits)
+			}
+			for event, most := range map[string]int{"plan": 1, "built": 1, "prepared": 1, "loaded": c.job.Spec.Regions, "done": 1} {
+				if n := count(o.Events, event); n > most {
+					t.Errorf("%d records %q in the journal, at most %d make sense: %v", n, event, most, o.Events)
+				}
+			}
+		})
+	}
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+// TestQuickFault survives one fault of each kind.
+func TestQuickFault(t *testing.T) {
+	l := sharedLab(t)
+	second := time.Second
+	direct := fewRows()
+	direct.Stage = "direct"
+	compact := fewRows()
+	compact.Compact = true
+	for i, c := range []struct {
+		job   Job
+		fault Fault
+	}{
+		{compact, Fault{Kind: None}},
+		{someRows(), Fault{Kind: Kill, When: at("sending")}},
+		{someRows(), Fault{Kind: Term, When: at("written")}},
+		{fewRows(), Fault{Kind: Stop, When: at("sending"), For: second}},
+		{fewRows(), Fault{Kind: RSKill, When: at("sending"), For: second}},
+		{direct, Fault{Kind: RSPause, When: at("sending"), For: 2 * second, Server: 1}},
+		{someRows(), Fault{Kind: DNKill, When: at("sorted"), For: second}},
+		{someRows(), Fault{Kind: DNPause, When: at("written"), For: 2 * second}},
+		{someRows(), Fault{Kind: NNKill, When: at("sorted"), For: second}},
+		{fewRows(), Fault{Kind: NNPause, When: at("built"), For: 2 * second}},
+		{fewRows(), Fault{Kind: MasterKill, When: at("plan"), For: second}},
+		{fewRows(), Fault{Kind: MasterPause, When: at("built"), For: 2 * second}},
+		{fewRows(), Fault{Kind: Split, When: at("built"), Frozen: true, Pick: 700}},
+		{fewRows(), Fault{Kind: Merge, When: at("built"), Frozen: true, Pick: 1}},
+		{fewRows(), Fault{Kind: Move, When: at("sending"), Frozen: true, Pick: 500}},
+		{fewRows(), Fault{Kind: Disable, When: at("built"), For: second}},
+		{fewRows(), Fault{Kind: string(AnswerCut), Calls: 2}},
+		{direct, Fault{Kind: string(AnswerCut), Calls: 2}},
+		{fewRows(), Fault{Kind: string(AnswerSwallow), Calls: 1, For: second}},
+		{fewRows(), Fault{Kind: string(AnswerDelay), Calls: 2, For: 2 * second}},
+		{fewRows(), Fault{Kind: string(RequestCut), Calls: 2}},
+		{fewRows(), Fault{Kind: string(RequestLate), Calls: 1, For: 3 * second}},
+	} {
+		t.Run(c.fault.Kind, func(t *testing.T) {
+			o := survive(t, l, uint64(100+i), c.job, c.fault)
+			// What the server has done must be found out, and not be sent again.
+			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {
+				t.Errorf("%d loading calls for %d regions in %d runs", o.Calls, c.job.Spec.Regions, len(o.Exits))
+			}
+			if slices.Contains([]string{Split, Merge, Move}, c.fault.Kind) && o.Note != "" {
+				t.Errorf("the table did not change: %s", o.Note)
+			}
+		})
+	}
+}

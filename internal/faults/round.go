@@ -1,0 +1,315 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/bench/data"
+)
+
+// mostRuns is how often the command is given: once, and three times more.
+const mostRuns = 4
+
+// Outcome is what came of a round.
+type Outcome struct {
+	Seed     uint64
+	Job      Job
+	Fault    Fault
+	Hit      bool   // the fault came while the program ran
+	Note     string // why a fault could not be what it was to be
+	Exits    []int  // of each run
+	Errors   []string
+	Problems []string // promises that were broken
+	Broken   error    // the round itself could not be done: the cluster did not heal
+	Took     time.Duration
+	Calls    int // loading calls in all runs, where a proxy harmed some
+	Events   []string
+}
+
+// OK says that nothing that is promised was broken.
+func (o *Outcome) OK() bool { return len(o.Problems) == 0 && o.Broken == nil }
+
+// String is a line for a log.
+func (o *Outcome) String() string {
+	exits := make([]string, len(o.Exits))
+	for i, e := range o.Exits {
+		exits[i] = strconv.Itoa(e)
+	}
+	verdict := "ok"
+	switch {
+	case o.Broken != nil:
+		verdict = "BROKEN ROUND: " + strings.ReplaceAll(o.Broken.Error(), "\n", " | ")
+	case len(o.Problems) > 0:
+		verdict = "WRONG: " + strings.Join(o.Problems, "; ")
+	case !o.Hit && o.Fault.Kind != None:
+		verdict = "ok, the fault came too late"
+	case o.Note != "":
+		verdict = "ok, but " + o.Note
+	}
+	return fmt.Sprintf("seed %d | %s | %s | exits %s | %.1fs | %s", o.Seed, o.Job, o.Fault, strings.Join(exits, ","), o.Took.Seconds(), verdict)
+}
+
+// round is one in progress.
+type round struct {
+	lab    *Lab
+	job    Job
+	fault  Fault
+	name   string
+	table  string
+	state  string // directory of the job's state
+	spill  string
+	stage  string // directory on HDFS
+	exists bool   // the table is there
+	prior  []row  // are in it
+	loaded []row  // of the job, in order
+	before int64  // cells that are in the table before the job
+	want   string // digest
+	argv   []string
+	armed  <-chan struct{}
+	note   string
+}
+
+// Round draws a job and a fault of a kind, any when that is empty, from the seed and does the round.
+func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
+	r := rand.New(rand.NewPCG(seed, 0x6c6f6164))
+	return l.Do(ctx, seed, RandomJob(r), RandomFault(r, kind))
+}
+
+// Do does a round. The name of what it makes follows from the seed and the clock.
+func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
+	r := l.round(seed, j, f)
+	o := r.whole(ctx, seed)
+	if o.OK() {
+		// What a bad round leaves is evidence.
+		if _, err := l.admin(ctx, "drop", r.table); err != nil {
+			l.Log.Warn("the table of a round is not dropped", "table", r.table, "error", err)
+		}
+		os.RemoveAll(filepath.Join(l.Dir, r.name))
+	}
+	return o
+}
+
+// round is one that was not begun.
+func (l *Lab) round(seed uint64, j Job, f Fault) *round {
+	if j.Spec.Table == "" {
+		j.Spec.Table = data.Check
+	}
+	name := fmt.Sprintf("r%d-%x", seed, time.Now().UnixMilli())
+	return &round{lab: l, job: j, fault: f, name: name, table: "faults:" + name, stage: stagingRoot + "/" + name,
+		state: filepath.Join(l.Dir, name, "state"), spill: filepath.Join(l.Dir, name, "spill")}
+}
+
+// whole does a round and leaves its table.
+func (r *round) whole(ctx context.Context, seed uint64) *Outcome {
+	start := time.Now()
+	o := &Outcome{Seed: seed, Job: r.job, Fault: r.fault}
+	o.Broken = r.do(ctx, o)
+	o.Note, o.Took = r.note, time.Since(start)
+	return o
+}
+
+func (r *round) do(ctx context.Context, o *Outcome) error {
+	if err := r.prepare(ctx); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	if r.fault.proxied() {
+		r.armed = r.lab.proxies.Arm(Harm(r.fault.Kind), r.fault.Calls, r.fault.For)
+	}
+	for len(o.Exits) < mostRuns {
+		first := len(o.Exits) == 0
+		p, err := r.run(ctx, first, o)
+		if err != nil {
+			return err
+		}
+		if p.exit == 0 {
+			break
+		}
+	}
+	if r.fault.proxied() {
+		o.Calls, _ = r.lab.proxies.Disarm()
+	}
+	if err := r.lab.Heal(ctx); err != nil {
+		return err
+	}
+	if last := o.Exits[len(o.Exits)-1]; last != 0 {
+		o.problem("exit code %d after %d runs: %s", last, len(o.Exits), o.Errors[len(o.Errors)-1])
+	}
+	if r.lab.can("state") {
+		o.Events, _ = events(r.state)
+		if err := r.repeat(ctx, o); err != nil {
+			return err
+		}
+	}
+	return r.judge(ctx, o)
+}
+
+// exitDoneBefore is the exit code of a job that was done before, with --skip-exit-code.
+const exitDoneBefore = 99
+
+// repeat gives the command of a finished job once more: it must say that nothing is to do. What it would
+// do instead is seen by the judge.
+func (r *round) repeat(ctx context.Context, o *Outcome) error {
+	if o.Exits[len(o.Exits)-1] != 0 {
+		return nil
+	}
+	p, err := launch(append(slices.Clone(r.argv), "--skip-exit-code"), r.lab.environment(), r.lab.root)
+	if err != nil {
+		return err
+	}
+	if err := p.wait(ctx); err != nil {
+		return err
+	}
+	if p.exit != exitDoneBefore {
+		o.problem("the finished job run again exits %d, want %d: %s", p.exit, exitDoneBefore, p.lastError())
+	}
+	return nil
+}
+
+func (o *Outcome) problem(format string, args ...any) {
+	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
+}
+
+// run gives the command once and injects the fault into the first. When it returns the cluster is whole.
+func (r *round) run(ctx context.Context, inject bool, o *Outcome) (*process, error) {
+	var more []string
+	if inject && r.fault.Kind == KillAt {
+		more = append(more, fmt.Sprintf("BULKLOAD_TEST_STOP_AFTER=%s:%d", r.fault.When.Event, r.fault.Nth))
+	}
+	p, err := launch(r.argv, r.lab.environment(more...), r.lab.root)
+	if err != nil {
+		return nil, err
+	}
+	stop := r.lab.watch.begin(ctx, r.lab)
+	if inject {
+		injected := make(chan error, 1)
+		go func() {
+			hit, err := r.inject(ctx, p)
+			o.Hit = hit
+			injected <- err
+		}()
+		err = errors.Join(p.wait(ctx), <-injected)
+	} else {
+		err = p.wait(ctx)
+	}
+	stop()
+	o.Exits = append(o.Exits, p.exit)
+	if p.exit != 0 {
+		o.Errors = append(o.Errors, p.lastError())
+	}
+	r.keep(len(o.Exits), p)
+	if p.leftover() {
+		o.problem("a process of the group %d is left", p.pid)
+	}
+	if ctx.Err() != nil {
+		return p, context.Cause(ctx)
+	}
+	if err != nil {
+		o.problem("%v", err)
+	}
+	if p.exit == 0 && !inject {
+		return p, nil
+	}
+	return p, r.lab.Heal(ctx)
+}
+
+// keep writes what a run said beside its state, where a bad round's evidence is.
+func (r *round) keep(n int, p *process) {
+	for name, b := range map[string][]byte{"out": p.stdout.Bytes(), "err": p.stderr.Bytes()} {
+		file := filepath.Join(filepath.Dir(r.state), fmt.Sprintf("run%d.%s", n, name))
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			r.lab.Log.Warn("output is not kept", "error", err)
+		}
+	}
+}
+
+// prepare makes the input, the table and the command.
+func (r *round) prepare(ctx context.Context) (err error) {
+	for _, dir := range []string{r.state, r.spill} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if r.loaded, err = generated(r.job.Spec, r.job.Store); err != nil {
+		return err
+	}
+	input, err := data.WriteFile(ctx, filepath.Dir(r.state), r.job.Spec, r.job.Form)
+	if err != nil {
+		return err
+	}
+	if !r.exists {
+		if err := r.create(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.occupy(ctx); err != nil {
+		return err
+	}
+	empty := "skip"
+	if r.job.Store {
+		empty = "store"
+	}
+	r.argv = []string{r.lab.Program, "run", "--output=json", "--log-level=debug",
+		"--job=" + filepath.Join(r.lab.root, "examples", string(r.job.Spec.Table)+".yaml"), "--table=" + r.table, "--input=" + input,
+		"--format=" + string(r.job.Form), "--regions=" + strconv.Itoa(r.job.Spec.Regions), "--memory=" + r.job.Memory, "--workers=2",
+		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--verify=" + r.job.Verify, "--empty=" + empty}
+	if r.lab.can("state") {
+		r.argv = append(r.argv, "--state="+r.state)
+	}
+	if r.lab.can("stage") && r.job.Stage != "" {
+		r.argv = append(r.argv, "--stage="+r.job.Stage)
+	}
+	return nil
+}
+
+// create makes the table. Versions are kept, so that a cell that another hides still counts.
+func (r *round) create(ctx context.Context) error {
+	args := []string{"create", r.table, "--compression", "SNAPPY", "--encoding", "FAST_DIFF", "--bloom", "ROW", "--versions", "5"}
+	if s := splits(r.job.Spec.Regions); len(s) > 0 {
+		args = append(args, "--splits", strings.Join(s, ","))
+	}
+	var attributes []string
+	if !r.job.Compact {
+		attributes = append(attributes, "COMPACTION_ENABLED=false")
+	}
+	if r.job.Tracker != "" {
+		attributes = append(attributes, "hbase.store.file-tracker.impl="+r.job.Tracker)
+	}
+	if len(attributes) > 0 {
+		args = append(args, "--attribute", strings.Join(attributes, ","))
+	}
+	_, err := r.lab.admin(ctx, args...)
+	return err
+}
+
+// occupy puts cells into the table, half of them under cells that the job loads, and works out what the
+// table must hold in the end.
+func (r *round) occupy(ctx context.Context) error {
+	rows := slices.Concat(r.prior, r.loaded)
+	for i := range r.job.Before {
+		key, column, value := fmt.Sprintf("%d-before-%03d", i%10, i), "id", "before "+strconv.Itoa(i)
+		if i%2 == 1 {
+			key = r.loaded[len(r.loaded)*i/r.job.Before].key
+		} else {
+			rows = append(rows, row{key, []cell{{column, value}}})
+		}
+		if _, err := r.lab.admin(ctx, "put", r.table, key, family+":"+column, value, "1000"); err != nil {
+			return err
+		}
+		r.before++
+	}
+	sortRows(rows)
+	r.want = digest(rows, family)
+	if r.job.Before == 0 {
+		return nil
+	}
+	_, err := r.lab.admin(ctx, "flush", r.table)
+	return err
+}
