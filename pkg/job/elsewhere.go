@@ -43,7 +43,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
-		return failf(KindConfig, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
+		return failf(KindCheck, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
 			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, j.st.id[:stateDigits])
 	}

@@ -77,6 +77,12 @@ type builtRecord struct {
 	Manifest *Manifest `json:"manifest"`
 }
 
+// snapshotRecord is a snapshot that is about to be taken, or was. An empty
+// name says that the one of that name is another's.
+type snapshotRecord struct {
+	Snapshot string `json:"snapshot"`
+}
+
 // fileRecord is a file on its way into the table.
 type fileRecord struct {
 	Family string `json:"family"`
@@ -146,21 +152,22 @@ const (
 
 // history is what a journal tells: what is finished, and what is not known.
 type history struct {
-	plan     *planRecord
-	attempts int
-	sorted   *sortedRecord
-	spill    string                // directory of the sorted runs
-	written  map[int]writtenRecord // by region
-	built    *Manifest
-	snapshot string
-	token    string
-	loading  bool                 // files are on their way
-	files    map[string]loadState // by path
-	leaves   map[string]fileRecord
-	verified bool
-	done     bool
-	doneAt   time.Time
-	result   *Result
+	plan         *planRecord
+	attempts     int
+	sorted       *sortedRecord
+	spill        string                // directory of the sorted runs
+	written      map[int]writtenRecord // by region
+	built        *Manifest
+	snapshot     string // that was taken
+	snapshotting string // that was asked for
+	token        string
+	loading      bool                 // files are on their way
+	files        map[string]loadState // by path
+	leaves       map[string]fileRecord
+	verified     bool
+	done         bool
+	doneAt       time.Time
+	result       *Result
 }
 
 func newHistory() history {
@@ -195,11 +202,11 @@ func (h *history) replay(r journal.Record) (err error) {
 		}
 		h.built = b.Manifest
 		return err
-	case "snapshot":
-		s, err := decode[struct {
-			Snapshot string `json:"snapshot"`
-		}](r)
-		h.snapshot = s.Snapshot
+	case "snapshotting", "snapshot":
+		s, err := decode[snapshotRecord](r)
+		if h.snapshotting = s.Snapshot; r.Event == "snapshot" {
+			h.snapshot = s.Snapshot
+		}
 		return err
 	case "loading":
 		l, err := decode[filesRecord](r)

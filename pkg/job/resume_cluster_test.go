@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 )
 
 // program is the built program with a job of its own on the test cluster.
@@ -169,8 +171,8 @@ func TestRow26Killed(t *testing.T) {
 		after   string
 		written int // records of finished files in the end; 0: not known
 	}{
-		{"plan", 10}, {"attempt", 10}, {"sorted", 10}, {"written:1", 0}, {"written:6", 0}, {"written:10", 10}, {"built", 10}, {"loading", 10},
-		{"prepared", 10}, {"sending", 10}, {"loaded:1", 10}, {"loaded:8", 10}, {"cleaned", 10}, {"done", 10},
+		{"plan", 10}, {"attempt", 10}, {"spill", 10}, {"sorted", 10}, {"written:1", 0}, {"written:6", 0}, {"written:10", 10}, {"built", 10}, {"loading", 10},
+		{"prepared", 10}, {"sending", 10}, {"loaded:1", 10}, {"loaded:8", 10}, {"cleaned", 10}, {"verified", 10}, {"done", 10},
 	} {
 		t.Run(c.after, func(t *testing.T) {
 			p := newProgram(t, name)
@@ -250,5 +252,144 @@ func TestRunTwice(t *testing.T) {
 	p.judge(10)
 	if code, stdout, stderr := p.run("", "--job-id", "another", "--snapshot", "before_"+strings.ReplaceAll(p.table, ":", "_")); code != 0 || !strings.Contains(stdout, `"snapshot":"before_`) {
 		t.Errorf("another job: exit code %d: %s", code, stderr)
+	}
+}
+
+// TestStateLost refuses to begin a job again whose files are on HDFS, but
+// whose journal is not here.
+func TestStateLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	p := newProgram(t, buildProgram(t))
+	if code, _, stderr := p.run("loading"); code != 137 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	there := p.state
+	p.state = t.TempDir()
+	if code, _, stderr := p.run(""); code != 3 || !strings.Contains(stderr, "this job was begun already") {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := p.run("", "--job-id", "another", "--verify", "off"); code != 0 {
+		t.Errorf("another job: exit code %d: %s", code, stderr)
+	}
+	p.state = there
+	if code, _, stderr := p.run(""); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+}
+
+// TestKilledWhileSpilled kills the program when its sorted rows are on disk,
+// and again in the second pass: the input is read once.
+func TestKilledWhileSpilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	p := newProgram(t, buildProgram(t))
+	p.input = manyRecords(t, 30_000)
+	spill := t.TempDir()
+	flags := []string{"--memory", "8MiB", "--workers", "1", "--spill-dir", spill}
+	for _, after := range []string{"sorted", "written:4"} {
+		if code, _, stderr := p.run(after, flags...); code != 137 {
+			t.Fatalf("%s: exit code %d: %s", after, code, stderr)
+		}
+	}
+	code, stdout, stderr := p.run("", flags...)
+	r := Result{}
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+	}
+	if n := p.count("sorted"); n != 1 || r.Manifest.Runs == 0 || r.Manifest.Digest.Rows != 30_000 || p.count("written") != 10 {
+		t.Errorf("sorted %d times, wrote %d files: %s", n, p.count("written"), stdout)
+	}
+	if left, err := os.ReadDir(spill); err != nil || len(left) > 0 {
+		t.Errorf("left in the spill directory: %v %v", left, err)
+	}
+}
+
+// TestTerminated stops the program by SIGTERM while it writes: within 15 s,
+// with nothing lost.
+func TestTerminated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	p := newProgram(t, buildProgram(t))
+	cmd := p.command(t.Context(), "")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		names, _ := filepath.Glob(filepath.Join(p.state, "*", journal.FileName))
+		if len(names) == 1 && p.count("written") > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no file was written within a minute")
+		}
+		runtime.Gosched()
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(15 * time.Second):
+		t.Error("it did not end within 15 s")
+		<-ended
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 143 && code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if code, _, stderr := p.run(""); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	p.judge(10)
+	if n := p.count("written"); n != 10 {
+		t.Errorf("%d files were written for 10 regions", n)
+	}
+}
+
+// TestKilledAtSnapshot takes a snapshot once, also when the program was killed
+// between the snapshot and its record; another's of that name is refused.
+func TestKilledAtSnapshot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	name := buildProgram(t)
+	for _, taken := range []bool{false, true} {
+		p := newProgram(t, name)
+		snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
+		if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot); code != 137 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		if taken {
+			table, err := loader.ParseTableName(p.table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := p.env.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Snapshot(t.Context(), table, snapshot); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+		}
+		if code, stdout, stderr := p.run("", "--snapshot", snapshot); code != 0 || !strings.Contains(stdout, `"snapshot":"`+snapshot) || p.count("snapshot") != 1 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		p.judge(10)
+		for range 2 {
+			if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 2 || !strings.Contains(stderr, snapshot) {
+				t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
+			}
+		}
+		// Without --restart: the attempt before has not made it the job's own.
+		if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
+			t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
+		}
 	}
 }

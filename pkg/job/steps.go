@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
-	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -81,87 +78,6 @@ func (j *run) planRecord(family Family) planRecord {
 	return p
 }
 
-// same says what has changed since the plan was made.
-func (p planRecord) same(now planRecord) error {
-	var input, other []string
-	was := map[string]inputRecord{}
-	for _, f := range p.Inputs {
-		was[f.Input] = f
-	}
-	for _, f := range now.Inputs {
-		old, ok := was[f.Input]
-		delete(was, f.Input)
-		switch {
-		case !ok:
-			input = append(input, fmt.Sprintf("%s is new", f.Input))
-		case old.Size != f.Size || !old.Time.Equal(f.Time):
-			input = append(input, fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", f.Input, old.Size, old.Time.Format(time.RFC3339), f.Size, f.Time.Format(time.RFC3339)))
-		}
-	}
-	for name := range was {
-		input = append(input, name+" is gone")
-	}
-	slices.Sort(input)
-	differs := func(what string, old, now any) {
-		if fmt.Sprint(old) != fmt.Sprint(now) {
-			other = append(other, fmt.Sprintf("%s was %v, it is %v", what, old, now))
-		}
-	}
-	differs("the family", p.Family, now.Family)
-	differs("the list of columns", p.Columns, now.Columns)
-	differs("empty", p.Empty, now.Empty)
-	differs("duplicates", p.Duplicates, now.Duplicates)
-	if now.Timestamp != 0 {
-		differs("the timestamp", p.Timestamp, now.Timestamp)
-	}
-	if now.Modulus != 0 {
-		differs("the modulus", p.Modulus, now.Modulus)
-	}
-	const hint = "--restart throws away what the job has done, --job-id makes another job of it"
-	switch {
-	case len(input) > 0:
-		return failf(KindInput, "the input has changed since this job began: %s (%s)", few(input), hint)
-	case len(other) > 0:
-		return failf(KindConfig, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
-	}
-	return nil
-}
-
-// few prints the first of a list.
-func few(list []string) string {
-	const most = 3
-	text := ""
-	for i, s := range list[:min(len(list), most)] {
-		if i > 0 {
-			text += "; "
-		}
-		text += s
-	}
-	if n := len(list) - most; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
-	}
-	return text
-}
-
-// plan is the recorded plan again.
-func (p planRecord) plan(family Family) (*Plan, error) {
-	w := &Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
-	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
-	splits := make([][]byte, len(p.Splits))
-	for i, k := range p.Splits {
-		splits[i] = k
-	}
-	var err error
-	if w.Ranges, err = partition.New(splits); err != nil {
-		return nil, fail(KindConfig, err)
-	}
-	if w.Key, err = keygen.Parse(p.Key); err != nil {
-		return nil, fail(KindConfig, err)
-	}
-	w.order = qualifierOrder(p.Columns)
-	return w, nil
-}
-
 // already is the answer to a job that was done before. A table that has none
 // of its rows any more was made anew or emptied since.
 func (j *run) already(ctx context.Context) (*Result, error) {
@@ -224,6 +140,9 @@ func (j *run) finish(ctx context.Context) error {
 		return err
 	}
 	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
+		return err
+	}
+	if err := j.st.record("verified", j.result.Verify, false); err != nil {
 		return err
 	}
 	j.result.Elapsed = time.Since(j.started)
@@ -348,14 +267,22 @@ func (j *run) snapshot(ctx context.Context) error {
 		return nil
 	}
 	j.o.Events.phase("snapshot")
-	if err := j.c.Snapshot(ctx, j.facts.Name, name); err != nil {
-		if errors.Is(err, loader.ErrSnapshotExists) {
-			return fail(KindConfig, fmt.Errorf("%w: name another, or delete it", err))
-		}
+	begun := j.st.snapshotting == name
+	if err := j.st.record("snapshotting", snapshotRecord{name}, true); err != nil {
+		return err
+	}
+	err := j.c.Snapshot(ctx, j.facts.Name, name)
+	switch {
+	case errors.Is(err, loader.ErrSnapshotExists) && begun:
+		// The attempt before was stopped when it had asked for it.
+	case errors.Is(err, loader.ErrSnapshotExists):
+		err = fail(KindConfig, fmt.Errorf("%w: name another, or delete it", err))
+		return errors.Join(err, j.st.record("snapshotting", snapshotRecord{}, true)) // it is another's
+	case err != nil:
 		return fail(KindLoad, err)
 	}
 	j.result.Snapshot = name
-	return j.st.record("snapshot", map[string]string{"snapshot": name, "table": j.work.Table}, true)
+	return j.st.record("snapshot", snapshotRecord{name}, true)
 }
 
 // load brings the files into the table.
