@@ -173,7 +173,7 @@ func (h *HDFS) Rename(ctx context.Context, from, to string) error {
 		}
 		err = h.once(ctx, func(c *hdfs.Client) error { return c.Rename(from, to) })
 		if err == nil || !transient(err) {
-			return h.denied(ctx, "rename", from, pathError("rename", from, err))
+			return h.denied(ctx, "rename", pathError("rename", from, err), from, to)
 		}
 		if err := h.pause(ctx, started, attempt, "rename", from, err); err != nil {
 			return err

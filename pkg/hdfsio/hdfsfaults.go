@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,17 +20,19 @@ import (
 )
 
 const (
-	// avoidFor is how long a DataNode that did not answer is left out of new blocks. The NameNode takes a dead one for
-	// alive for 10.5 minutes by default.
-	avoidFor = 10 * time.Minute
+	// askAgain is how often a DataNode that did not answer, and is left out of new blocks, is asked again.
+	askAgain = 30 * time.Second
+	// unreported is how long the NameNode may not have heard of a file's last block until its DataNodes are asked.
+	unreported = 5 * time.Second
 	// probeTimeout bounds the question whether a DataNode answers.
 	probeTimeout = 5 * time.Second
 )
 
 // avoidedNode is a DataNode that is left out of new blocks.
 type avoidedNode struct {
-	info  []byte // DatanodeInfoProto
-	until time.Time
+	dataNode
+	block []byte // ExtendedBlockProto that it is asked about
+	asked time.Time
 }
 
 // avoided are the DataNodes to leave out now.
@@ -37,14 +40,34 @@ func (h *HDFS) avoided() [][]byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var nodes [][]byte
-	for uuid, n := range h.avoid {
-		if time.Now().After(n.until) {
-			delete(h.avoid, uuid)
-			continue
-		}
+	for _, n := range h.avoid {
 		nodes = append(nodes, n.info)
 	}
 	return nodes
+}
+
+// takeBack asks DataNodes that are left out, and have not been asked for a while, whether they answer again. A new file
+// begins with that, so a job does not go on for long with fewer copies than the cluster can make.
+func (h *HDFS) takeBack(ctx context.Context) {
+	h.mu.Lock()
+	var due []dataNode
+	var block []byte
+	for uuid, n := range h.avoid {
+		if time.Since(n.asked) > askAgain {
+			n.asked = time.Now()
+			h.avoid[uuid] = n
+			due, block = append(due, n.dataNode), n.block
+		}
+	}
+	h.mu.Unlock()
+	answers := h.probeAll(ctx, due, block)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, n := range due {
+		if answers[i] == nil {
+			delete(h.avoid, n.uuid)
+		}
+	}
 }
 
 // avoidNone takes all DataNodes back and says whether there was one to take back.
@@ -76,24 +99,47 @@ func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error)
 	if given == nil {
 		return err
 	}
+	answers := h.probeAll(ctx, given.nodes, given.id)
+	if ctx.Err() != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, n := range given.nodes {
+		if answers[i] == nil {
+			continue
+		}
+		if h.avoid == nil {
+			h.avoid = map[string]avoidedNode{}
+		}
+		h.avoid[n.uuid] = avoidedNode{n, given.id, time.Now()}
+		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "err", answers[i])
+	}
+	return err
+}
+
+// lostBlock says whether no DataNode of the session's last block answers, so that the NameNode will not hear of it.
+func (h *HDFS) lostBlock(ctx context.Context, s *session) error {
+	given := s.blocks.given()
+	if given == nil {
+		return nil
+	}
+	answers := h.probeAll(ctx, given.nodes, given.id)
+	if slices.Contains(answers, nil) {
+		return nil
+	}
+	return fmt.Errorf("no datanode that has the last block answers: %w", errors.Join(answers...))
+}
+
+// probeAll asks all at once. An error is of the one that did not answer.
+func (h *HDFS) probeAll(ctx context.Context, nodes []dataNode, block []byte) []error {
+	answers := make([]error, len(nodes))
 	var wg sync.WaitGroup
-	for _, n := range given.nodes {
-		wg.Go(func() {
-			cause := h.probe(ctx, n, given.id)
-			if cause == nil || ctx.Err() != nil {
-				return
-			}
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			if h.avoid == nil {
-				h.avoid = map[string]avoidedNode{}
-			}
-			h.avoid[n.uuid] = avoidedNode{n.info, time.Now().Add(avoidFor)}
-			h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "err", cause)
-		})
+	for i, n := range nodes {
+		wg.Go(func() { answers[i] = h.probe(ctx, n, block) })
 	}
 	wg.Wait()
-	return err
+	return answers
 }
 
 // checkSpace makes ErrNoSpace of a refused block when there is no room for it.
@@ -160,11 +206,25 @@ func probeOp(block []byte) []byte {
 	return protowire.AppendBytes(append(binary.BigEndian.AppendUint16(nil, 28), 81), op)
 }
 
-// denied adds to a refusal whose directory it is. The client library drops the NameNode's words.
-func (h *HDFS) denied(ctx context.Context, op, name string, err error) error {
+// denied adds to a refusal whose directories are concerned. The client library drops the NameNode's words.
+func (h *HDFS) denied(ctx context.Context, op string, err error, names ...string) error {
 	if !errors.Is(err, fs.ErrPermission) || op == "stat" {
 		return err
 	}
+	var owners []string
+	for _, name := range names {
+		if text := h.ownerAbove(ctx, name); text != "" && !slices.Contains(owners, text) {
+			owners = append(owners, text)
+		}
+	}
+	if len(owners) == 0 {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: names[0], Err: fmt.Errorf("%w: %s, and user %s may not", fs.ErrPermission, strings.Join(owners, ", "), h.o.User)}
+}
+
+// ownerAbove describes the nearest directory above a name that can be seen.
+func (h *HDFS) ownerAbove(ctx context.Context, name string) string {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		var info hdfsInfo
 		e := h.once(ctx, func(c *hdfs.Client) error {
@@ -176,11 +236,10 @@ func (h *HDFS) denied(ctx context.Context, op, name string, err error) error {
 		})
 		if e == nil {
 			user, group := Owner(info)
-			return &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("%w: %s belongs to %s:%s with mode %s, and user %s may not",
-				fs.ErrPermission, dir, user, group, info.Mode(), h.o.User)}
+			return fmt.Sprintf("%s belongs to %s:%s with mode %s", dir, user, group, info.Mode())
 		}
 		if dir == "/" || ctx.Err() != nil || !answered(e) {
-			return err
+			return ""
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Clien
 	for attempt := 0; ; attempt++ {
 		err := h.once(ctx, call)
 		if !transient(err) {
-			return h.denied(ctx, op, name, pathError(op, name, err))
+			return h.denied(ctx, op, pathError(op, name, err), name)
 		}
 		if err := h.pause(ctx, started, attempt, op, name, err); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -26,6 +28,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	if err := h.checkTarget(ctx, name); err != nil {
 		return nil, err
 	}
+	h.takeBack(ctx)
 	o = o.withDefaults()
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -34,7 +37,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 			return w, nil
 		}
 		if !transient(err) {
-			return nil, h.denied(ctx, "create", name, pathError("create", name, err))
+			return nil, h.denied(ctx, "create", pathError("create", name, err), name)
 		}
 		if err := h.pause(ctx, started, attempt, "create", name, err); err != nil {
 			return nil, err
@@ -136,6 +139,7 @@ func (w *hdfsWriter) Finish() error {
 	if err := w.check(); err != nil {
 		return err
 	}
+	ask := time.Now().Add(unreported)
 	deadline := time.Now().Add(w.h.o.CloseTimeout)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := w.f.Close()
@@ -148,7 +152,13 @@ func (w *hdfsWriter) Finish() error {
 		if javaClass(err) == leaseExpired {
 			break // an attempt whose answer was lost may have closed it: the length decides
 		}
-		again := hdfs.IsErrReplicating(err) || transient(err)
+		if hdfs.IsErrReplicating(err) && time.Now().After(ask) {
+			ask = time.Now().Add(unreported)
+			if e := w.h.lostBlock(w.ctx, w.s); e != nil {
+				return w.fail(e)
+			}
+		}
+		again := hdfs.IsErrReplicating(err) || transient(err) && !ofBlock(err)
 		if !again || time.Now().Add(wait).After(deadline) {
 			return w.fail(err)
 		}
@@ -167,6 +177,13 @@ func (w *hdfsWriter) Finish() error {
 	w.h.release(w.s, w.stop, true)
 	w.s = nil
 	return nil
+}
+
+// ofBlock says whether an error tells of the block's DataNodes: it will not get all its bytes any more. The client library's
+// types of these are internal; a second Close of it would wait for a report of the block that never comes.
+func ofBlock(err error) bool {
+	return slices.ContainsFunc([]string{"Ack error from datanode", "invalid ack sequence number", "write failed:", "invalid response from datanode"},
+		func(start string) bool { return strings.HasPrefix(err.Error(), start) })
 }
 
 // Abort removes the file, in a time of its own: it is what a cancelled job calls.

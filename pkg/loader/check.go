@@ -25,12 +25,6 @@ func (l *load) check(ctx context.Context) error {
 	if err := l.checkFamilies(table); err != nil {
 		return err
 	}
-	unknown := map[string]bool{}
-	for _, f := range l.req.Unknown {
-		unknown[f.Path] = true
-		l.place[f.Path] = PlaceUnknown // until it was found out, the staging directory must stay
-	}
-	l.files = slices.Clone(l.req.Files)
 	if l.direct {
 		l.mover = l.actor(ctx)
 		if err := l.checkDirs(ctx); err != nil {
@@ -40,7 +34,7 @@ func (l *load) check(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(statsInFlight)
 	for i := range l.files {
-		if f := &l.files[i]; !unknown[f.Path] {
+		if f := &l.files[i]; !l.sent[f.Path] {
 			g.Go(func() error { return l.checkFile(ctx, f) })
 		}
 	}

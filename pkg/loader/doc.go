@@ -8,13 +8,19 @@
 // per region, with all files of all families, so that no reader sees half of a row; Cleanup, which deletes the token's
 // directory. It differs where that tool can lose data or load it twice:
 //
-//   - A load is sent once, on a connection of its own, and never again by itself. It is sent again only after an answer
-//     that proves that nothing was done.
-//   - When the answer is lost, the outcome is unknown: [*UnknownOutcomeError] says so, nothing is retried, and Cleanup is
-//     not called, since a file that still lies in the token's directory would die with it.
+//   - A load is sent once, on a connection of its own, and never again by itself. It is sent again only when it is proven
+//     that nothing was done.
+//   - When the answer is lost, the files are fenced off: a rename is atomic, so a file that this side can rename was not
+//     taken and will not be, and is sent again under its new name; one that has gone is looked for in the stores. Only what
+//     cannot be found out is an error, [*UnknownOutcomeError], and the next attempt looks again ([LoadRequest.Unknown]).
+//   - Cleanup is not called while a file may lie in the token's directory: it would die with it.
 //   - When the server answers that it did not load, every file is looked for at its source and in the token's directory,
-//     and what was moved there is moved back: [*RefusedError].
-//   - A file whose rows do not lie in one region is refused before anything is sent: [*MisfitError].
+//     and what was moved there is moved back. The second such answer ends the load with what may be the cause:
+//     [*RefusedError].
+//   - A file whose rows do not lie in one region is cut at all boundaries at once by the caller's [Rewriter], or refused
+//     before anything is sent: [*MisfitError].
+//   - A table whose store files are kept by the tracker FILE is loaded directly. There a file in the store's directory is
+//     not in the table before the region has it in its list, so the region is asked.
 //
 // Files of one region must hold no equal cells twice: they get one sequence number and which of them wins is undefined.
 //

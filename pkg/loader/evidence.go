@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,23 +21,33 @@ type settling struct {
 
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
-	orphan      string    // where it lies in a region that does not know of it
+	orphan      *orphan   // if it was seen where no reader sees it
+}
+
+// undecided is why the search ended without a result: the limit, what went wrong at the last look, and what was seen.
+func (s *settling) undecided(limit, last error) error {
+	err := fmt.Errorf("%s: %w", s.file.Path, limit)
+	for _, more := range []error{last, s.seen()} {
+		if more != nil {
+			err = fmt.Errorf("%w; %w", err, more)
+		}
+	}
+	return err
 }
 
 func (s *settling) seen() error {
 	switch {
 	case !s.stagedSince.IsZero():
 		return errors.New("it lies in the staging directory")
-	case s.orphan != "":
-		return fmt.Errorf("it lies in the store as %s, but the region's list of store files (tracker FILE) does not have it: "+
-			"move it back to %s as HBase's user, or wait until a compaction has archived it", s.orphan, fsPath(s.to.Path))
+	case s.orphan != nil:
+		return s.orphan.explain(s)
 	case !s.goneSince.IsZero():
 		return errors.New("it is neither at its source nor in the staging directory nor in the table's stores")
 	}
 	return nil
 }
 
-// look looks once. PlaceUnknown means to look again.
+// look looks once. PlaceUnknown means to look again, PlaceGone that there is no use in that.
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	source, to := fsPath(s.file.Path), fsPath(s.to.Path)
 	if s.answered {
@@ -87,13 +96,16 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	if e.found {
 		return s.file, PlaceStore, nil
 	}
-	if s.orphan = e.orphan; s.orphan != "" {
-		return s.file, PlaceUnknown, nil
+	if s.orphan = e.orphan; s.orphan != nil {
+		return s.file, PlaceUnknown, s.adopt(ctx, s.orphan, s.file)
 	}
 	// A server that fails puts a file back from the staging directory to its source, so it may have been on the way.
 	if s.goneSince.IsZero() {
 		s.goneSince = time.Now()
 		return s.file, PlaceUnknown, nil
+	}
+	if s.answered && e.known && time.Since(s.goneSince) > goneQuiet {
+		return s.file, PlaceGone, nil // nobody is at it any more
 	}
 	// A tracked store's directory may have files that the store has not.
 	if !e.known && !s.tracked[s.file.Family] && time.Since(s.goneSince) > goneQuiet {
@@ -103,7 +115,7 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	return s.file, PlaceUnknown, nil
 }
 
-// goneQuiet is how long a file must be nowhere to be taken for loaded, where the stores cannot be looked into.
+// goneQuiet is how long a file must be nowhere until that is believed.
 const goneQuiet = time.Second
 
 // isThere says whether the file is at a place, or another one of whose identity nothing is known.
@@ -138,9 +150,9 @@ func (s *settling) lain(ctx context.Context) bool {
 
 // evidence is what the stores tell of a file.
 type evidence struct {
-	found  bool   // the table has it, or had it until a compaction
-	known  bool   // all stores could be looked into
-	orphan string // its path in the directory of a region that does not have it in service
+	found  bool    // the table has it, or had it until a compaction
+	known  bool    // all stores could be looked into
+	orphan *orphan // in the directory of a region that is not known to have it in service
 }
 
 // inStore looks for a file in the stores of the table, and in its archive, where a compaction puts it: first in the region
@@ -161,10 +173,14 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 		case err != nil:
 			e.known = false
 		case name == "":
-		case table == tables[0] && l.tracked[f.Family] && !l.inService(ctx, region, f, name):
-			e.orphan = path.Join(table, region, f.Family, name)
+		case table == tables[0]:
+			if e.orphan = l.inService(ctx, region, f, name); e.orphan == nil {
+				e.found = true
+			} else {
+				e.orphan.path = path.Join(table, region, f.Family, name)
+			}
 		default:
-			e.found, e.orphan = true, ""
+			e.found, e.orphan = true, nil
 		}
 		return e.found
 	}
@@ -213,31 +229,4 @@ func (l *load) near(ctx context.Context, f HFile) string {
 		return ""
 	}
 	return regions[find(regions, f.First)].Encoded
-}
-
-// inService says whether a region has a file of its directory in service, or one that came of it by a split a reference to
-// it. The tracker FILE keeps a list of its own: a server that dies between its rename and its entry in the list leaves a
-// file that no reader sees (StoreFileListFile, 2.6).
-func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) bool {
-	regions, err := l.c.readRegions(ctx, l.req.Table)
-	if err != nil {
-		return false
-	}
-	for _, r := range regions {
-		if r.Encoded != encoded && !r.Contains(f.First) {
-			continue
-		}
-		files, err := l.c.StoreFiles(ctx, r, f.Family)
-		if err != nil {
-			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "err", err)
-			continue
-		}
-		if slices.ContainsFunc(files, func(file string) bool {
-			base := path.Base(file)
-			return base == name || strings.HasPrefix(base, name+".")
-		}) {
-			return true
-		}
-	}
-	return false
 }

@@ -23,7 +23,12 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	defer func() { report.Took = time.Since(started) }()
 	linger, stop := outlive(ctx, c.cfg.LoadGrace)
 	defer stop()
-	l := &load{c: c, req: req.withDefaults(), linger: linger, report: report, tracked: map[string]bool{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
+	l := &load{c: c, req: req.withDefaults(), linger: linger, files: slices.Clone(req.Files), report: report,
+		sent: map[string]bool{}, tracked: map[string]bool{}, moved: map[string]string{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
+	for _, f := range req.Unknown {
+		l.sent[f.Path] = true
+		l.place[f.Path] = PlaceUnknown // until it was found out, the staging directory must stay
+	}
 	if err := l.check(ctx); err != nil {
 		return report, err
 	}
@@ -38,7 +43,7 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 	}
 	err := l.all(ctx)
 	l.summarize()
-	return report, errors.Join(err, l.clean())
+	return report, errors.Join(err, l.clean(err != nil))
 }
 
 // cleanEarlier deletes the staging directory of an earlier attempt that loaded all.
@@ -50,7 +55,7 @@ func (l *load) cleanEarlier(ctx context.Context) error {
 		return nil // it is gone, or nobody can tell
 	}
 	l.token, l.report.Token = l.req.Token, l.req.Token
-	return l.clean()
+	return l.clean(false)
 }
 
 // checkRegions sees, where nothing can be rewritten, that all files fit before HBase is asked for anything.
@@ -62,7 +67,8 @@ func (l *load) checkRegions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.arrange(ctx, regions, l.files)
+	// What became of a file that was sent is not known yet: it may be in the table, whose regions have changed since.
+	_, err = l.arrange(ctx, regions, slices.DeleteFunc(slices.Clone(l.files), func(f HFile) bool { return l.sent[f.Path] }))
 	return err
 }
 
@@ -115,8 +121,12 @@ type load struct {
 	mover   string          // HBase's user if direct, empty where that is not known
 	token   string          // none if direct
 	tracked map[string]bool // families whose store files are a list, not the contents of a directory
+	sent    map[string]bool // files that an earlier attempt sent without hearing what came of it
 	files   []HFile
 	report  *LoadReport
+
+	moving sync.Mutex
+	moved  map[string]string // server from which a region was moved, by its encoded name
 
 	mu       sync.Mutex // also serializes the events
 	place    map[string]Place
@@ -188,13 +198,20 @@ func (l *load) stored(files []HFile) {
 	}
 }
 
+// failedCleanTimeout bounds the cleaning after a load that failed. What it leaves is a directory that is empty.
+const failedCleanTimeout = 5 * time.Second
+
 // clean deletes the staging directory, if every file is known to be at its source or in the table and none is seen in the
 // directory: it would be deleted too. That it was kept, or could not be deleted, does not undo a load: it is logged only.
-func (l *load) clean() error {
+func (l *load) clean(failed bool) error {
 	if l.direct {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(l.linger, l.c.cfg.CallTimeout)
+	limit := l.c.cfg.CallTimeout
+	if failed { // what went wrong, a table out of service say, may keep this from succeeding too
+		limit = min(limit, failedCleanTimeout)
+	}
+	ctx, cancel := context.WithTimeout(l.linger, limit)
 	defer cancel()
 	for name, place := range l.place {
 		if place != PlaceSource && place != PlaceStore {

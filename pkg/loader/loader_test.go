@@ -2,12 +2,16 @@ package loader
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -124,6 +128,61 @@ func TestFencedPath(t *testing.T) {
 			t.Errorf("%s: %s, not %s", in, got, want)
 		}
 	}
+}
+
+// modeInfo is a file of a mode and an owner.
+type modeInfo struct {
+	fs.FileInfo
+	mode fs.FileMode
+	user string
+}
+
+func (m modeInfo) Mode() fs.FileMode  { return m.mode }
+func (m modeInfo) Owner() string      { return m.user }
+func (m modeInfo) OwnerGroup() string { return "g" }
+
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		mode fs.FileMode
+		user string
+		need fs.FileMode
+		want bool
+	}{
+		{0o600, "u", mayReadWrite, false}, {0o400, "u", mayReadWrite, true}, {0o066, "u", mayReadWrite, true},
+		{0o600, "v", mayReadWrite, true}, {0o606, "v", mayReadWrite, false}, {0o660, "v", mayReadWrite, false}, {0o644, "v", mayReadWrite, true},
+		{0o600, "", mayReadWrite, true}, {0o755, "v", mayChange, true}, {0o773, "v", mayChange, false}, {0o711, "v", mayPass, false}, {0o710, "v", mayPass, false},
+		{0o700, "v", mayPass, true},
+	} {
+		if got := denied(modeInfo{mode: c.mode, user: "u"}, c.user, c.need); got != c.want {
+			t.Errorf("%04o of u, %o for %q: %t", c.mode, c.need, c.user, got)
+		}
+	}
+}
+
+// TestOutlive: what outlives a context ends with it only after the grace, and for its reason.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reason := errors.New("reason")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		long, stop := outlive(ctx, 10*time.Second)
+		defer stop()
+		cancel(reason)
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		if long.Err() != nil {
+			t.Error("it ended within the grace")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !errors.Is(context.Cause(long), reason) {
+			t.Errorf("it ended by %v", context.Cause(long))
+		}
+		other, stop := outlive(t.Context(), time.Second)
+		stop()
+		if other.Err() == nil {
+			t.Error("it did not end when it was stopped")
+		}
+	})
 }
 
 func TestToken(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"path"
 	"slices"
@@ -173,6 +174,77 @@ func TestRow26Resumed(t *testing.T) {
 	b.checkOnce(t, table, "f", 3)
 }
 
+// TestRow26ManyStaged finds many files in the staging directory: they lie still all at a time, not one after the other.
+func TestRow26ManyStaged(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 2*time.Second, 20*time.Second
+	})
+	table := b.table(t)
+	token, err := b.Prepare(t.Context(), table)
+	must(t, err)
+	must(t, b.fs.MkdirAll(t.Context(), fsPath(token)+"/f", 0o777))
+	var files []HFile
+	var all []string
+	for i := range 20 {
+		rows := rowsOf(fmt.Sprintf("a%02d", i), 5)
+		f := b.hfile(t, b.fs, b.dir, "f", rows)
+		must(t, b.fs.Rename(t.Context(), fsPath(f.Path), fsPath(token)+"/f/"+path.Base(f.Path)))
+		files, all = append(files, f), append(all, rows...)
+	}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, Unknown: files, Token: token, FS: b.fs})
+	must(t, err)
+	if report.Loaded != 20 || report.Resolved != 0 || !report.Cleaned {
+		t.Errorf("report %+v", report)
+	}
+	b.checkDigest(t, table, all, "f")
+	b.checkOnce(t, table, "f", 20)
+}
+
+// TestRow26Undecided cannot look at the files of an earlier attempt: nothing is sent, nothing deleted.
+func TestRow26Undecided(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", time.Second })
+	table := b.table(t)
+	token, err := b.Prepare(t.Context(), table)
+	must(t, err)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	blind := &blindFS{b.fs, f.Path}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: blind})
+	t.Log(err)
+	if e, ok := errors.AsType[*UnknownOutcomeError](err); !ok || len(e.Files) != 1 || report.Cleaned {
+		t.Errorf("%v, report %+v", err, report)
+	}
+	_, err = b.fs.Stat(t.Context(), fsPath(token))
+	must(t, err)
+	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: b.fs})
+	must(t, err)
+	if report.Loaded != 1 || report.Token != token || !report.Cleaned {
+		t.Errorf("report %+v", report)
+	}
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// blindFS cannot move or see one file.
+type blindFS struct {
+	FS
+	path string
+}
+
+var errBlind = errors.New("the NameNode is away")
+
+func (b *blindFS) Rename(ctx context.Context, from, to string) error {
+	if from == fsPath(b.path) {
+		return errBlind
+	}
+	return b.FS.Rename(ctx, from, to)
+}
+
+func (b *blindFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
+	if path.Base(name) == path.Base(b.path) {
+		return nil, errBlind
+	}
+	return b.FS.Stat(ctx, name)
+}
+
 // TestLoadNotSent breaks the connection before a byte of the request has left: that load is sent again.
 func TestLoadNotSent(t *testing.T) {
 	first := true
@@ -211,6 +283,25 @@ func TestLoadCancelled(t *testing.T) {
 	_, err = b.fs.Stat(t.Context(), fsPath(files[1].Path))
 	must(t, err)
 	b.checkRows(t, table, rowsOf("a", 10), "f")
+}
+
+// TestLoadCancelledLost ends the context and loses the answer: what became of the file is found out before the load ends.
+func TestLoadCancelledLost(t *testing.T) {
+	cause := errors.New("stopped by the test")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := &wire{before: func() error { cancel(cause); return nil }}
+	w.swallow.Store(true)
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	var events []string
+	report, err := b.Load(ctx, LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	if !errors.Is(err, cause) || report.Loaded != 0 || !report.Cleaned || !slices.Contains(events, "fenced") {
+		t.Fatalf("%v, events %q, report %+v", err, events, report)
+	}
+	_, err = b.fs.Stat(t.Context(), fsPath(f.Path)+".r1")
+	must(t, err)
+	b.checkRows(t, table, nil)
 }
 
 // TestScanBrokenConnection cuts all connections during a scan: every row comes once, whole and in order.

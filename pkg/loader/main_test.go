@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,20 +31,27 @@ func must(t testing.TB, err error) {
 // bench is what a test needs of the running cluster: our client, HBase's, and the file system.
 type bench struct {
 	*Cluster
-	conf *hdfsio.Conf
-	root hdfsio.Location // hdfs://host:port/
-	fs   *hdfsio.HDFS
-	dir  string // a directory on HDFS, removed at the end
-	user string
+	cluster *testcluster.Cluster
+	conf    *hdfsio.Conf
+	root    hdfsio.Location // hdfs://host:port/
+	fs      *hdfsio.HDFS
+	dir     string // a directory on HDFS, removed at the end
+	user    string
 }
 
 // newBench connects as the unix user; configure may change how.
 func newBench(t testing.TB, configure func(*Config)) *bench {
 	t.Helper()
-	dir := testcluster.Shared(t).ConfDir()
+	return newBenchOn(t, testcluster.Shared(t), configure)
+}
+
+// newBenchOn connects to a cluster that a test has for itself.
+func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Config)) *bench {
+	t.Helper()
+	dir := cluster.ConfDir()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
 	must(t, err)
-	b := &bench{conf: conf}
+	b := &bench{cluster: cluster, conf: conf}
 	b.root, err = conf.Resolve("hdfs:///")
 	must(t, err)
 	b.user, err = conf.User()
@@ -82,14 +90,20 @@ var testFamilies = []Family{{Name: "f", Compression: "SNAPPY", Encoding: "FAST_D
 // table makes a table and drops it at the end.
 func (b *bench) table(t testing.TB, splits ...string) TableName {
 	t.Helper()
-	name := TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("t%016x", rand.Uint64())}
-	spec := TableSpec{Name: name, Families: testFamilies, CreateNamespace: true}
+	spec := TableSpec{Families: testFamilies}
 	for _, s := range splits {
 		spec.SplitKeys = append(spec.SplitKeys, []byte(s))
 	}
+	return b.tableSpec(t, spec)
+}
+
+// tableSpec makes a table of a new name and drops it at the end.
+func (b *bench) tableSpec(t testing.TB, spec TableSpec) TableName {
+	t.Helper()
+	spec.Name, spec.CreateNamespace = TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("t%016x", rand.Uint64())}, true
 	must(t, b.CreateTable(t.Context(), spec))
-	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
-	return name
+	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), spec.Name)) })
+	return spec.Name
 }
 
 const testTime = 1700000000000
@@ -155,6 +169,26 @@ func (b *bench) checkRows(t testing.TB, table TableName, rows []string, families
 	}
 }
 
+// checkDigest has HBase's own client read the table, and compares that with what the rows should give.
+func (b *bench) checkDigest(t testing.TB, table TableName, rows []string, families ...string) {
+	t.Helper()
+	got, err := b.cluster.AdminT(t).Digest(t.Context(), table.String())
+	must(t, err)
+	slices.Sort(rows)
+	sha, cells := sha256.New(), 0
+	for _, row := range rows {
+		for _, family := range families {
+			for _, q := range testQualifiers {
+				fmt.Fprintf(sha, "%s\x00%s\x00%s\x00%s\x01", row, family, q, testValue(row, q))
+				cells++
+			}
+		}
+	}
+	if want := fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), cells, sha.Sum(nil)); got != want {
+		t.Errorf("HBase reads %s\nwant        %s", got, want)
+	}
+}
+
 // checkOnce counts the files in the table's stores: none may be there twice.
 func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int) {
 	t.Helper()
@@ -162,6 +196,7 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 	regions, err := b.fs.ReadDir(t.Context(), dir)
 	must(t, err)
 	n := 0
+	ids := map[uint64]bool{}
 	for _, region := range regions {
 		files, err := b.fs.ReadDir(t.Context(), path.Join(dir, region.Name(), family))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -169,6 +204,13 @@ func (b *bench) checkOnce(t testing.TB, table TableName, family string, want int
 		}
 		must(t, err)
 		n += len(files)
+		for _, f := range files {
+			if id, _ := hdfsio.FileID(f); ids[id] {
+				t.Errorf("file %d is in two stores", id)
+			} else {
+				ids[id] = true
+			}
+		}
 	}
 	if n != want {
 		t.Errorf("%d files in the stores of family %s, want %d", n, family, want)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/testcluster"
 )
@@ -157,6 +159,33 @@ func TestRow15MergeBeforeSend(t *testing.T) {
 	b.checkRows(t, table, append(rowsOf("a", 10), rowsOf("x", 10)...), "f")
 }
 
+// TestRow15MergedTooMany merges two regions between plan and call, whose files are then too many for one.
+func TestRow15MergedTooMany(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "m")
+	rows := append(rowsOf("a", 10), rowsOf("x", 10)...)
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rows[:10]), b.hfile(t, b.fs, b.dir, "f", rows[10:])}
+	var events []string
+	on := recorder(&events)
+	on.OnPrepared = func(string) error { return nil }
+	sending := on.OnSending
+	on.OnSending = func(groups []Sending) error {
+		if groups[0].Attempt == 1 {
+			if _, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "merge", table.String(), "a", "x"); err != nil {
+				return err
+			}
+		}
+		return sending(groups)
+	}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, MaxFiles: 1, Events: on, Rewriter: &plainRewriter{b, t, rows}})
+	must(t, err)
+	if !slices.Contains(events, "merged 2") || report.Loaded != 1 || report.Cells != 60 {
+		t.Errorf("events %q, report %+v", events, report)
+	}
+	b.checkDigest(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 1)
+}
+
 // TestRow28ServerKilled kills the region server just when it gets a request. Files come in once it is back.
 func TestRow28ServerKilled(t *testing.T) {
 	cluster := testcluster.Shared(t)
@@ -222,4 +251,59 @@ func TestRow36FileTracker(t *testing.T) {
 		t.Errorf("events %q, report %+v", events, report)
 	}
 	b.checkRows(t, name, rowsOf("a", 10), "f")
+}
+
+// trackedTable has its store files kept by the tracker FILE.
+func (b *bench) trackedTable(t testing.TB) TableName {
+	return b.tableSpec(t, TableSpec{Families: testFamilies, Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}})
+}
+
+// TestRow36TrackerLostAnswer loses the answer to a direct load: that the region has the file is asked of the region.
+func TestRow36TrackerLostAnswer(t *testing.T) {
+	w := &wire{}
+	w.lose.Store(true)
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+	table := b.trackedTable(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	b.open(t, f)
+	var events []string
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	must(t, err)
+	if !slices.Equal(events, []string{`send "" 1 files attempt 1`, "unknown", "fencing", "loaded", `loaded ""`}) || w.sent.Load() != 1 {
+		t.Errorf("events %q, report %+v", events, report)
+	}
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// TestRow36TrackerOrphan is a server that died between its rename and its entry in the list of store files: the file lies in
+// the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
+func TestRow36TrackerOrphan(t *testing.T) {
+	w := &wire{}
+	w.swallow.Store(true)
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
+	table := b.trackedTable(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	b.open(t, f)
+	regions, err := b.Regions(t.Context(), table)
+	must(t, err)
+	super := b.fsAs(t, "hbase")
+	orphan := fmt.Sprintf("/hbase/data/%s/%s/%s/f/0123456789abcdef0123456789abcdef_SeqId_7_", table.Namespace, table.Qualifier, regions[0].Encoded)
+	var sent HFile
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
+		OnSending: func(groups []Sending) error { sent = groups[0].Files[0]; return nil },
+		OnFencing: func(HFile, string) error { return super.Rename(t.Context(), fsPath(f.Path), orphan) },
+	}})
+	t.Log(err)
+	if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || !strings.Contains(err.Error(), orphan) || report.Loaded != 0 {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+	b.checkRows(t, table, nil)
+	must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
+	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{sent}, Unknown: []HFile{sent}, FS: b.fs})
+	must(t, err)
+	if report.Loaded != 1 || report.Resolved != 0 {
+		t.Errorf("report %+v", report)
+	}
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+	b.checkOnce(t, table, "f", 2) // and the list's directory
 }

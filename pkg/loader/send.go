@@ -115,9 +115,11 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 	for _, f := range g.files {
 		state := l.findFile(ctx, f)
 		if state.Place == PlaceGone {
-			// The server gives up in the middle of its files when HDFS fails.
-			if l.inStore(ctx, f, g.region.Encoded).found {
-				state.Place = PlaceStore
+			// The server gives up in the middle of its files when HDFS fails, or when its log was taken from it.
+			if _, place, err := l.settle(ctx, f, g.region, true); err == nil {
+				state.Place = place
+			} else {
+				state.Err = err
 			}
 		}
 		e.Files = append(e.Files, state)

@@ -19,13 +19,9 @@ import (
 
 // resolve finds out about the files of which an earlier attempt had no answer, and gives all that are not loaded.
 func (l *load) resolve(ctx context.Context) ([]HFile, error) {
-	unknown := map[string]bool{}
-	for _, f := range l.req.Unknown {
-		unknown[f.Path] = true
-	}
 	var files, open []HFile
 	for _, f := range l.files {
-		if unknown[f.Path] {
+		if l.sent[f.Path] {
 			open = append(open, f)
 		} else {
 			files = append(files, f)
@@ -169,11 +165,17 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 		if place == PlaceSource || place == PlaceStore {
 			return got, place, l.settled(f, got, place)
 		}
+		if place == PlaceGone {
+			return f, PlaceUnknown, s.undecided(errNowhere, err)
+		}
 		if sleep(ctx, pause) != nil {
-			return f, PlaceUnknown, fmt.Errorf("%s: %w", f.Path, errors.Join(context.Cause(ctx), err, s.seen()))
+			return f, PlaceUnknown, s.undecided(context.Cause(ctx), err)
 		}
 	}
 }
+
+// errNowhere is a file that somebody else took away.
+var errNowhere = errors.New("the region server has answered, and did not load it")
 
 // settled tells what was found out.
 func (l *load) settled(was, f HFile, place Place) error {

@@ -1,0 +1,193 @@
+package hdfsio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+)
+
+// faultyFS is a cluster of two NameNodes and two DataNodes for a test to break, whose servers close connections that are
+// idle for a second, with a client that waits seconds where it usually waits a minute.
+func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster of its own")
+	}
+	c, err := testcluster.Start(t.Context(), testcluster.Options{HA: true, DataNodes: 2,
+		CoreSite: map[string]string{
+			"ipc.client.idlethreshold": "0", "ipc.client.connection.maxidletime": "400", "ipc.client.connection.idle-scan-interval.ms": "200",
+		},
+		HDFSSite: map[string]string{"dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.heartbeat.interval": "3"},
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Stop()) })
+	conf, err := LoadConf(func(name string) (string, bool) {
+		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
+	})
+	must(t, err)
+	root, err := conf.Resolve("hdfs:///tmp")
+	must(t, err)
+	if root.Authority != testcluster.Nameservice || len(root.Addresses) != 2 {
+		t.Fatalf("location %+v", root)
+	}
+	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	o.IOTimeout = 5 * time.Second
+	h, err := NewHDFS(o)
+	must(t, err)
+	t.Cleanup(func() { must(t, h.Close()) })
+	dir := fmt.Sprintf("/tmp/hdfsio-%016x", rand.Uint64())
+	must(t, h.MkdirAll(t.Context(), dir, 0o755))
+	return c, h, dir
+}
+
+// pass lets time pass that a fault needs.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// TestHDFSFaults breaks one cluster after the other way and mends it again.
+func TestHDFSFaults(t *testing.T) {
+	c, h, dir := faultyFS(t)
+	data := noise(3 << 20)
+	t.Run("idle connections", func(t *testing.T) {
+		writeFile(t, h, dir+"/idle", data, CreateOptions{})
+		w, err := h.Create(t.Context(), dir+"/slow", CreateOptions{BlockSize: 1 << 20})
+		must(t, err)
+		_, err = w.Write(data[:1<<20])
+		must(t, err)
+		f, err := h.Open(t.Context(), dir+"/idle")
+		must(t, err)
+		defer f.Close()
+		got := make([]byte, len(data))
+		_, err = io.ReadFull(f, got[:1000])
+		must(t, err)
+		pass(t, 3*time.Second) // several times what the NameNode bears
+		_, err = h.Stat(t.Context(), dir)
+		must(t, err)
+		_, err = io.ReadFull(f, got[1000:])
+		must(t, err)
+		if !bytes.Equal(got, data) {
+			t.Error("a read with a pause came back changed")
+		}
+		// The writer may lose its connection at a place where it cannot go on; then it must say so.
+		if _, err = w.Write(data[1<<20:]); err == nil {
+			err = w.Finish()
+		}
+		if err != nil && !errors.Is(err, ErrRewrite) {
+			t.Fatal(err)
+		}
+		t.Logf("a write with a pause: %v", err)
+		if err == nil && !bytes.Equal(readFile(t, h, dir+"/slow"), data) {
+			t.Error("a write with a pause came back changed")
+		}
+		must(t, w.Abort())
+	})
+	t.Run("datanode killed while it is read", func(t *testing.T) {
+		writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 4 << 20})
+		f, err := h.Open(t.Context(), dir+"/read")
+		must(t, err)
+		defer f.Close()
+		got := make([]byte, len(data))
+		_, err = io.ReadFull(f, got[:100])
+		must(t, err)
+		d := c.Daemon(testcluster.DataNode)
+		must(t, d.Kill(t.Context()))
+		_, err = io.ReadFull(f, got[100:])
+		must(t, err)
+		must(t, d.Restart(t.Context()))
+		must(t, d.WaitReady(t.Context()))
+		d = c.Daemon(testcluster.DataNode.Nth(2))
+		must(t, d.Pause())
+		_, err = f.(io.ReaderAt).ReadAt(got[:2<<20], 0)
+		must(t, errors.Join(err, d.Resume()))
+		if !bytes.Equal(got, data) {
+			t.Error("a read with a dead DataNode came back changed")
+		}
+	})
+	t.Run("datanode frozen while it is written to", func(t *testing.T) {
+		d := c.Daemon(testcluster.DataNode)
+		must(t, d.Pause())
+		defer d.Resume()
+		w, err := h.Create(t.Context(), dir+"/frozen", CreateOptions{BlockSize: 4 << 20})
+		must(t, err)
+		if _, err = w.Write(data); err == nil {
+			err = w.Finish()
+		}
+		if !errors.Is(err, ErrRewrite) {
+			t.Fatalf("a write to a frozen DataNode: %v", err)
+		}
+		must(t, w.Abort())
+		if n := len(h.avoided()); n != 1 {
+			t.Fatalf("%d DataNodes are left out", n)
+		}
+		// The NameNode goes on to hand it out; the client does not.
+		for i := range 4 {
+			name := fmt.Sprintf("%s/without-%d", dir, i)
+			writeFile(t, h, name, data, CreateOptions{BlockSize: 4 << 20})
+		}
+		must(t, d.Resume())
+		h.mu.Lock()
+		for uuid, n := range h.avoid {
+			n.asked = n.asked.Add(-askAgain)
+			h.avoid[uuid] = n
+		}
+		h.mu.Unlock()
+		writeFile(t, h, dir+"/with", data, CreateOptions{})
+		if n := len(h.avoided()); n != 0 {
+			t.Errorf("%d DataNodes are still left out", n)
+		}
+	})
+	t.Run("namenode frozen", func(t *testing.T) {
+		d := c.Daemon(testcluster.NameNode)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		must(t, d.Pause())
+		_, err := h.Stat(ctx, dir)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("stat without a NameNode: %v", err)
+		}
+		must(t, d.Resume())
+		_, err = h.Stat(t.Context(), dir)
+		must(t, err)
+	})
+	t.Run("failover", func(t *testing.T) {
+		w, err := h.Create(t.Context(), dir+"/failover", CreateOptions{BlockSize: 4 << 20})
+		must(t, err)
+		_, err = w.Write(data)
+		must(t, err)
+		must(t, c.Daemon(testcluster.NameNode).Kill(t.Context()))
+		_, err = c.Failover(t.Context(), testcluster.NameNode)
+		must(t, err)
+		must(t, h.Rename(t.Context(), dir+"/read", dir+"/renamed"))
+		must(t, w.Finish())
+		if !bytes.Equal(readFile(t, h, dir+"/failover"), data) {
+			t.Error("a write with a failover came back changed")
+		}
+		// A dead or standing-by first NameNode costs later calls nothing.
+		h.mu.Lock()
+		first := h.first
+		h.mu.Unlock()
+		if first != 1 {
+			t.Errorf("the next session begins with NameNode %d", first)
+		}
+		must(t, c.Daemon(testcluster.NameNode).Restart(t.Context()))
+		must(t, c.Daemon(testcluster.NameNode).WaitReady(t.Context()))
+		if _, err := h.Stat(t.Context(), dir+"/read"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the old name: %v", err)
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// puppet is a dialer that answers calls to BulkLoadHFile itself where it is told to. What it answers does not reach the
+// server.
+type puppet struct {
+	calls atomic.Int32
+	// answer gives the exception's class for the n-th call, from 1. Empty lets the call pass.
+	answer func(n int) string
+}
+
+func (p *puppet) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	server, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := net.Pipe()
+	go func() {
+		_, _ = io.Copy(theirs, server)
+		theirs.Close()
+	}()
+	go func() {
+		defer server.Close()
+		chunk := make([]byte, 1<<20) // a pipe gives what one Write had, and a request is one
+		for {
+			n, err := theirs.Read(chunk)
+			if err != nil {
+				return
+			}
+			if class := p.decide(chunk[:n]); class != "" {
+				_, err = theirs.Write(exception(callID(chunk[:n]), class))
+			} else {
+				_, err = server.Write(chunk[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return ours, nil
+}
+
+func (p *puppet) decide(request []byte) string {
+	if !bytes.Contains(request, []byte("BulkLoadHFile")) {
+		return ""
+	}
+	return p.answer(int(p.calls.Add(1)))
+}
+
+// callID reads it from a request: four bytes of length, then the RequestHeader with its length.
+func callID(request []byte) uint32 {
+	header, _ := protowire.ConsumeBytes(request[4:])
+	id, _ := varintField(header, 1)
+	return uint32(id)
+}
+
+// exception is a response that has one.
+func exception(id uint32, class string) []byte {
+	header, err := proto.Marshal(&pb.ResponseHeader{CallId: &id, Exception: &pb.ExceptionResponse{
+		ExceptionClassName: &class, StackTrace: proto.String(class + ": made up by the test\n\tat X.y(Z.java:1)\n"),
+	}})
+	if err != nil {
+		panic(err)
+	}
+	body := protowire.AppendBytes(nil, header)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+// always answers the same.
+func always(class string) func(int) string { return func(int) string { return class } }
+
+// TestRow19ExceptionOnce: after an exception that does not tell what was done, the file is found at its source and sent again.
+func TestRow19ExceptionOnce(t *testing.T) {
+	for _, stage := range []Stage{StageToken, StageDirect} {
+		t.Run(stage.String(), func(t *testing.T) {
+			p := &puppet{answer: func(n int) string {
+				if n == 1 {
+					return "java.io.IOException"
+				}
+				return ""
+			}}
+			b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = p.dial, "/hbase" })
+			table := b.table(t)
+			f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+			b.open(t, f)
+			var events []string
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: recorder(&events)})
+			must(t, err)
+			if p.calls.Load() != 2 || report.Regions[0].Attempts != 2 || !slices.Contains(events, "unknown") || slices.Contains(events, "fencing") {
+				t.Errorf("%d calls, events %q, report %+v", p.calls.Load(), events, report)
+			}
+			b.checkDigest(t, table, rowsOf("a", 10), "f")
+			b.checkOnce(t, table, "f", 1)
+		})
+	}
+}
+
+// TestRow19ExceptionAlways: the same exception again and again ends the load, sooner if it is one that somebody must act on,
+// with what to change.
+func TestRow19ExceptionAlways(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	for _, c := range []struct {
+		class, hint string
+		calls       int32
+	}{
+		{"java.io.IOException", "", 5},
+		{"org.apache.hadoop.security.AccessControlException", "", 2},
+		{"org.apache.hadoop.hbase.security.AccessDeniedException", "grant '" + b.user + "', 'C', '" + table.String() + "'", 1},
+		{"org.apache.hadoop.hbase.quotas.SpaceLimitingException", "set_quota", 1}, // row 30
+	} {
+		t.Run(c.class, func(t *testing.T) {
+			p := &puppet{answer: always(c.class)}
+			b := newBench(t, func(cfg *Config) { cfg.Dialer, cfg.RootDir = p.dial, "/hbase" })
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+			t.Log(err)
+			e, ok := errors.AsType[*RegionError](err)
+			if !ok || !strings.Contains(err.Error(), c.hint) || !strings.Contains(e.Err.Error(), c.class) {
+				t.Errorf("%v", err)
+			}
+			if p.calls.Load() != c.calls || report.Loaded != 0 || !report.Cleaned || report.Regions[0].Place != PlaceSource {
+				t.Errorf("%d calls, report %+v", p.calls.Load(), report)
+			}
+		})
+	}
+	_, err := b.fs.Stat(t.Context(), fsPath(f.Path))
+	must(t, err)
+	b.checkRows(t, table, nil)
+}
+
+// TestRow31NeverOpen: a region that is never open ends the load at the deadline, one that opens in time does not.
+func TestRow31NeverOpen(t *testing.T) {
+	const away = "org.apache.hadoop.hbase.NotServingRegionException"
+	p := &puppet{answer: always(away)}
+	b := newBench(t, func(c *Config) { c.Dialer = p.dial })
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Deadline: time.Second})
+	t.Log(err)
+	if _, ok := errors.AsType[*RegionError](err); !ok || p.calls.Load() < 2 || !report.Cleaned {
+		t.Fatalf("%v, %d calls, report %+v", err, p.calls.Load(), report)
+	}
+	p.answer = func(n int) string {
+		if n < 4 {
+			return away
+		}
+		return ""
+	}
+	p.calls.Store(0)
+	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+	must(t, err)
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// TestRow31Disabled disables the table between check and call: the load ends at once, with the state.
+func TestRow31Disabled(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
+		OnSending: func(groups []Sending) error {
+			if groups[0].Attempt > 1 {
+				return nil
+			}
+			return b.DisableTable(t.Context(), table)
+		},
+	}})
+	t.Log(err)
+	e, ok := errors.AsType[*StateError](err)
+	if !ok || e.State != Disabled || report.Loaded != 0 || report.Regions[0].Place != PlaceSource {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+	must(t, b.EnableTable(t.Context(), table))
+	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+	must(t, err)
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// TestRow31ReadOnly is a table that takes no writes.
+func TestRow31ReadOnly(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.tableSpec(t, TableSpec{Families: testFamilies, Attributes: map[string]string{"READONLY": "true"}})
+	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
+	if e, ok := errors.AsType[*StateError](err); !ok || !strings.Contains(e.Reason, "READONLY") {
+		t.Error(err)
+	}
+}
+
+// TestRow02FileGone takes a file away between check and call: the load ends, and says which file it was.
+func TestRow02FileGone(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
+	table := b.table(t, "m")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 1, Events: Events{
+		OnSending: func([]Sending) error { return b.fs.Remove(t.Context(), fsPath(files[1].Path)) },
+	}})
+	t.Log(err)
+	e, ok := errors.AsType[*RefusedError](err)
+	if !ok || e.Files[0].File.Path != files[1].Path || e.Files[0].Place != PlaceGone || report.Loaded != 1 {
+		t.Fatalf("%v, report %+v", err, report)
+	}
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+	super := b.fsAs(t, "hbase")
+	t.Cleanup(func() { must(t, super.RemoveAll(context.WithoutCancel(t.Context()), fsPath(report.Token))) })
+	if _, err := super.Stat(t.Context(), fsPath(report.Token)); report.Cleaned || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the staging directory was deleted while a file was missing: %v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// orphan is a file in the directory of a region of which it is not known that the region has it in service. A directory is
+// read when a region is opened, no later. A server that was frozen for so long that its regions were opened elsewhere
+// goes on with its renames when it wakes, and so puts files where no reader looks; so does one whose store could not open
+// the file that it had just moved (HStore.bulkLoadHFile, 2.6). The tracker FILE keeps a list of its own, and a server that
+// dies between its rename and its entry in the list leaves such a file too (StoreFileListFile, 2.6).
+type orphan struct {
+	path   string
+	region Region // that should have it, if there is one
+	denied bool   // it says so itself; otherwise it could not be asked
+	err    error  // why it could not be asked, or not be opened again
+}
+
+func (o *orphan) explain(s *settling) error {
+	if !o.denied {
+		return fmt.Errorf("it lies in the store as %s, but no region could be asked whether it has it in service: %w", o.path, o.err)
+	}
+	mend := fmt.Sprintf("move it back to %s as HBase's user, or wait until a compaction has archived it", fsPath(s.to.Path))
+	if o.region.Encoded != "" && !s.tracked[s.file.Family] {
+		mend = fmt.Sprintf("have the region opened again, which makes it read its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
+	}
+	err := fmt.Errorf("it lies in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
+	if o.err != nil {
+		err = fmt.Errorf("%w (%w)", err, o.err)
+	}
+	return err
+}
+
+// inService finds out whether a region has a file of its directory in service, or one that came of it by a split or a merge
+// a reference to it. If not, or if nobody can tell, it is an orphan.
+func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
+	o := &orphan{}
+	regions, err := l.c.readRegions(ctx, l.req.Table)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	asked := false
+	for _, r := range regions {
+		if r.Encoded != encoded && !r.Contains(f.First) {
+			continue
+		}
+		files, err := l.c.StoreFiles(ctx, r, f.Family)
+		if err != nil {
+			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "err", err)
+			o.err = err
+			continue
+		}
+		asked = true
+		if slices.ContainsFunc(files, func(file string) bool {
+			base := path.Base(file)
+			return base == name || strings.HasPrefix(base, name+".")
+		}) {
+			return nil
+		}
+		if r.Encoded == encoded {
+			o.region = r
+		}
+	}
+	if o.denied = asked && o.err == nil; !asked && o.err == nil {
+		o.err = errNotAssigned
+	}
+	return o
+}
+
+// adopt has the region of an orphan opened again, so that it reads its directory: it is moved to another server. Once for
+// each server that had it is enough. Where that is not allowed, or there is no other server, an operator has to.
+func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
+	if !o.denied || o.region.Encoded == "" || l.tracked[f.Family] {
+		return nil
+	}
+	l.moving.Lock()
+	defer l.moving.Unlock()
+	if l.moved[o.region.Encoded] == o.region.Server {
+		return nil
+	}
+	l.c.log.Warn("a file lies in the directory of a region that does not have it in service; the region is moved to be opened again",
+		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
+	if o.err = l.c.MoveRegion(ctx, o.region); o.err != nil {
+		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "err", o.err)
+		return nil // explain tells
+	}
+	l.moved[o.region.Encoded] = o.region.Server
+	return nil
+}
+
+// MoveRegion has the master move a region to another server of its choice and waits until that was done. On a cluster of
+// one region server nothing happens. It needs the right ADMIN on the table.
+func (c *Cluster) MoveRegion(ctx context.Context, r Region) error {
+	req := &pb.MoveRegionRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_ENCODED_REGION_NAME.Enum(), Value: []byte(r.Encoded)}}
+	if err := c.master(ctx, "MoveRegion", req, &pb.MoveRegionResponse{}); err != nil {
+		return fmt.Errorf("move region %s: %w", r.Encoded, err)
+	}
+	return nil
+}

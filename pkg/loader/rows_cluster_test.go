@@ -1,0 +1,337 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/proto"
+)
+
+// TestRow01OneFile loads one file into a table of one region.
+func TestRow01OneFile(t *testing.T) {
+	for _, stage := range []Stage{StageToken, StageDirect} {
+		t.Run(stage.String(), func(t *testing.T) {
+			b := newBench(t, nil)
+			table := b.table(t)
+			rows := rowsOf("a", 2000)
+			f := b.hfile(t, b.fs, b.dir, "f", rows)
+			b.open(t, f)
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage})
+			must(t, err)
+			if report.Loaded != 1 || report.Cells != 6000 || report.Bytes != f.Size {
+				t.Errorf("report %+v", report)
+			}
+			b.checkDigest(t, table, rows, "f")
+			b.checkOnce(t, table, "f", 1)
+			regions, err := b.Regions(t.Context(), table)
+			must(t, err)
+			files, err := b.StoreFiles(t.Context(), regions[0], "f")
+			must(t, err)
+			if len(files) != 1 || !strings.Contains(path.Base(files[0]), "_SeqId_") {
+				t.Errorf("store files %q", files)
+			}
+			files, err = b.StoreFiles(t.Context(), regions[0], "g")
+			if err != nil || len(files) != 0 {
+				t.Errorf("store files of the other family: %q, %v", files, err)
+			}
+		})
+	}
+}
+
+// TestRow04OneBoundary cuts a file at the one boundary that it crosses.
+func TestRow04OneBoundary(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "a000004")
+	rows := rowsOf("a", 10)
+	f := b.hfile(t, b.fs, b.dir, "f", rows)
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Rewriter: &plainRewriter{b, t, rows}})
+	must(t, err)
+	if report.Loaded != 2 || report.Cells != 30 {
+		t.Errorf("report %+v", report)
+	}
+	b.checkDigest(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 2)
+}
+
+// TestRow06OddFamilies loads families whose names begin with an underscore or have bytes that are not ASCII.
+func TestRow06OddFamilies(t *testing.T) {
+	for _, family := range []string{"_cf", "ü%20 +", "f-1"} {
+		t.Run(family, func(t *testing.T) {
+			b := newBench(t, nil)
+			table := b.tableSpec(t, TableSpec{Families: []Family{{Name: family}}})
+			rows := rowsOf("a", 20)
+			f := b.hfile(t, b.fs, b.dir, family, rows)
+			_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+			must(t, err)
+			b.checkDigest(t, table, rows, family)
+		})
+	}
+}
+
+// TestRow09UnknownFamily and TestRow18NoRewriter end before anything was prepared.
+func TestRow09UnknownFamily(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t)
+	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2)), b.hfile(t, b.fs, b.dir, "none", rowsOf("a", 2)))
+	if e, ok := errors.AsType[*FamilyError](err); !ok || !slices.Equal(e.Unknown, []string{"none"}) {
+		t.Error(err)
+	}
+}
+
+func TestRow18NoRewriter(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "a000001")
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", []string{"a"}), b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2))}
+	err := refuseBefore(t, b, table, files...)
+	if e, ok := errors.AsType[*MisfitError](err); !ok || e.File.Path != files[1].Path {
+		t.Error(err)
+	}
+	b.checkRows(t, table, nil)
+}
+
+// putMeta writes a region's row of hbase:meta anew with another end.
+func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
+	t.Helper()
+	info, err := proto.Marshal(&pb.RegionInfo{RegionId: &r.ID, TableName: table.proto(), StartKey: r.Start, EndKey: end,
+		Offline: proto.Bool(false), Split: proto.Bool(false), ReplicaId: proto.Int32(0)})
+	must(t, err)
+	ctx := context.WithoutCancel(t.Context())
+	server, err := b.metaServer(ctx)
+	must(t, err)
+	l, err := b.connect(ctx, server, region.RegionClient)
+	must(t, err)
+	req := &pb.MutateRequest{Region: metaRegion(server).specifier(), Mutation: &pb.MutationProto{
+		Row: r.Name, MutateType: pb.MutationProto_PUT.Enum(), Durability: pb.MutationProto_USE_DEFAULT.Enum(),
+		ColumnValue: []*pb.MutationProto_ColumnValue{{Family: []byte("info"), QualifierValue: []*pb.MutationProto_ColumnValue_QualifierValue{
+			{Qualifier: []byte("regioninfo"), Value: append([]byte("PBUF"), info...)}}}},
+	}}
+	must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
+}
+
+// TestRow16HoleAndOverlap gives a table a region map with a hole, then with an overlap.
+func TestRow16HoleAndOverlap(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "h", "p")
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	regions, err := b.Regions(t.Context(), table)
+	must(t, err)
+	for end, word := range map[string]string{"k": "hole", "r": "overlap"} {
+		b.putMeta(t, table, regions[1], []byte(end))
+		err := refuseBefore(t, b, table, f)
+		e, ok := errors.AsType[*HoleError](err)
+		if !ok || string(e.End) != end || string(e.Start) != "p" || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+	b.putMeta(t, table, regions[1], regions[1].End)
+	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
+	must(t, err)
+	b.checkDigest(t, table, rowsOf("a", 10), "f")
+}
+
+// TestRow20WholeRows scans while files of ten families are loaded: a row is seen with all families or not at all.
+func TestRow20WholeRows(t *testing.T) {
+	b := newBench(t, nil)
+	var spec TableSpec
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("f%d", i))
+		spec.Families = append(spec.Families, Family{Name: names[i]})
+	}
+	table := b.tableSpec(t, spec)
+	var all []string
+	ctx, stop := context.WithCancel(t.Context())
+	var scans sync.WaitGroup
+	seen := 0
+	scans.Go(func() {
+		for ctx.Err() == nil {
+			err := b.Scan(t.Context(), ScanRequest{Table: table}, func(row Row) error {
+				seen++
+				return checkCells(row, names...)
+			})
+			if err != nil {
+				t.Errorf("scan during the load: %v", err)
+				return
+			}
+		}
+	})
+	for i := range 8 {
+		rows := rowsOf(string(rune('a'+i)), 100)
+		var files []HFile
+		for _, name := range names {
+			files = append(files, b.hfile(t, b.fs, b.dir, name, rows))
+		}
+		_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs})
+		must(t, err)
+		all = append(all, rows...)
+	}
+	stop()
+	scans.Wait()
+	if seen == 0 {
+		t.Error("the scans saw nothing")
+	}
+	b.checkDigest(t, table, all, names...)
+}
+
+// TestRow22SameTimestamp: among equal keys and timestamps what came last wins, and a newer timestamp always.
+func TestRow22SameTimestamp(t *testing.T) {
+	b := newBench(t, nil)
+	admin := b.cluster.AdminT(t)
+	table := b.table(t)
+	rows := rowsOf("a", 4)
+	put := func(row string, value string, at int) {
+		_, err := admin.Run(t.Context(), "put", table.String(), row, "f:a", value, fmt.Sprint(at))
+		must(t, err)
+	}
+	put(rows[0], "same, earlier", testTime)
+	put(rows[1], "newer", testTime+1)
+	put(rows[2], "older", testTime-1)
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs})
+	must(t, err)
+	put(rows[3], "same, later", testTime)
+	got, err := b.Rows(t.Context(), table, [][]byte{[]byte(rows[0]), []byte(rows[1]), []byte(rows[2]), []byte(rows[3])})
+	must(t, err)
+	loaded := func(row string) string { return string(testValue(row, testQualifiers[0])) }
+	for i, want := range []string{loaded(rows[0]), "newer", loaded(rows[2]), "same, later"} {
+		if value := string(got[i].Cells[0].Value); value != want {
+			t.Errorf("row %s: %q, not %q", rows[i], value, want)
+		}
+	}
+}
+
+// TestRow23FlushMeanwhile loads while the table is written and flushed: all rows are there.
+func TestRow23FlushMeanwhile(t *testing.T) {
+	b := newBench(t, nil)
+	admin := b.cluster.AdminT(t)
+	table := b.table(t)
+	rows := rowsOf("a", 50)
+	done := make(chan error, 1)
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: Events{
+		OnSending: func([]Sending) error {
+			for i := range 3 {
+				if _, err := admin.Run(t.Context(), "put", table.String(), rows[i], "f:a", "old", fmt.Sprint(testTime-1)); err != nil {
+					return err
+				}
+			}
+			go func() {
+				_, err := admin.Run(context.WithoutCancel(t.Context()), "flush", table.String())
+				done <- err
+			}()
+			return nil
+		},
+	}})
+	must(t, <-done)
+	must(t, err)
+	b.checkDigest(t, table, rows, "f")
+}
+
+// TestRow24Modes loads files of a user who is not HBase's, with narrow rights: with a staging directory the caller's own
+// rights do, a direct load needs those of HBase's user and says so before anything is sent.
+func TestRow24Modes(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
+	for _, c := range []struct {
+		file, dir fs.FileMode
+		direct    bool
+		hint      string
+	}{
+		{0o600, 0o777, false, "chmod 0666"}, {0o644, 0o777, false, "chmod 0666"}, {0o666, 0o755, false, "chmod 0777"},
+		{0o666, 0o700, false, "chmod 0777"}, {0o666, 0o777, true, ""}, {0o660, 0o770, true, ""},
+	} {
+		t.Run(fmt.Sprintf("%04o in %04o", c.file, c.dir), func(t *testing.T) {
+			table := b.table(t, "m")
+			files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 5)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 5))}
+			for _, f := range files {
+				must(t, b.fs.Chmod(t.Context(), fsPath(f.Path), c.file))
+			}
+			must(t, b.fs.Chmod(t.Context(), b.dir+"/f", c.dir))
+			_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files[:1], FS: b.fs, Stage: StageDirect})
+			if (err == nil) != c.direct || err != nil && !strings.Contains(err.Error(), c.hint) {
+				t.Errorf("direct: %v", err)
+			}
+			rows := rowsOf("x", 5)
+			if err == nil {
+				rows = append(rows, rowsOf("a", 5)...)
+			}
+			_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: files[1:], FS: b.fs, Stage: StageToken})
+			must(t, err)
+			b.checkDigest(t, table, rows, "f")
+		})
+	}
+}
+
+// TestRow25TwoLoads has two users, and two clients of one of them, load into the same regions at once.
+func TestRow25TwoLoads(t *testing.T) {
+	benches := []*bench{newBench(t, nil), newBench(t, nil), newBench(t, func(c *Config) { c.EffectiveUser = "other" })}
+	b := benches[0]
+	table := b.table(t, "m")
+	other := b.fsAs(t, "other")
+	var all []string
+	var loads sync.WaitGroup
+	for i, each := range benches {
+		fsys, dir := each.fs, each.dir
+		if i == 2 {
+			fsys, dir = other, each.dir+"-other"
+			t.Cleanup(func() { must(t, other.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
+		}
+		var files []HFile
+		for _, prefix := range []string{"a", "x"} {
+			rows := rowsOf(fmt.Sprintf("%s%d", prefix, i), 200)
+			all = append(all, rows...)
+			files = append(files, each.hfile(t, fsys, dir, "f", rows))
+		}
+		loads.Go(func() {
+			report, err := each.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: fsys})
+			if err != nil || report.Loaded != 2 || !report.Cleaned {
+				t.Errorf("load %d: %v, report %+v", i, err, report)
+			}
+		})
+	}
+	loads.Wait()
+	b.checkDigest(t, table, all, "f")
+	b.checkOnce(t, table, "f", 6)
+}
+
+// TestPrepareCleanup goes there and back, as a check before a job does.
+func TestPrepareCleanup(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t)
+	token, err := b.Prepare(t.Context(), table)
+	must(t, err)
+	super := b.fsAs(t, "hbase")
+	_, err = super.Stat(t.Context(), fsPath(token))
+	must(t, err)
+	must(t, b.Cleanup(t.Context(), table, token))
+	if _, err := super.Stat(t.Context(), fsPath(token)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", token, err)
+	}
+	if err := b.Cleanup(t.Context(), table, b.root.URI()+"hbase/data"); err == nil {
+		t.Error("a directory that is no staging directory was to be deleted")
+	}
+}
+
+// TestSnapshot takes one, and another of the same name.
+func TestSnapshot(t *testing.T) {
+	b := newBench(t, nil)
+	table, _ := b.loaded(t, 20)
+	name := "loader_test_" + table.Qualifier
+	must(t, b.Snapshot(t.Context(), table, name))
+	t.Cleanup(func() {
+		must(t, b.master(context.WithoutCancel(t.Context()), "DeleteSnapshot",
+			&pb.DeleteSnapshotRequest{Snapshot: &pb.SnapshotDescription{Name: &name}}, &pb.DeleteSnapshotResponse{}))
+	})
+	if err := b.Snapshot(t.Context(), table, name); !errors.Is(err, ErrSnapshotExists) {
+		t.Errorf("the second: %v", err)
+	}
+	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x"); err == nil {
+		t.Error("a snapshot of a table that is not there")
+	}
+}

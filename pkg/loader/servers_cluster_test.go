@@ -1,0 +1,178 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+)
+
+// twoServers starts a cluster of two region servers, which the test may harm.
+func twoServers(t *testing.T) *testcluster.Cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a cluster of its own, which -short leaves out")
+	}
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{RegionServers: 2})
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Stop()) })
+	return cluster
+}
+
+// daemonOf is the region server that has a region.
+func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster.Daemon {
+	t.Helper()
+	for i, port := range cluster.Ports().RegionServer {
+		if r.Server == fmt.Sprintf("localhost:%d", port) {
+			return cluster.Daemon(testcluster.RegionServer.Nth(i + 1))
+		}
+	}
+	t.Fatalf("no region server of the cluster is %s", r.Server)
+	return nil
+}
+
+// beside moves a table's one region to the server that has not hbase:meta, and gives the region.
+func beside(t *testing.T, b *bench, table TableName) Region {
+	t.Helper()
+	meta, err := b.metaServer(t.Context())
+	must(t, err)
+	regions, err := b.Regions(t.Context(), table)
+	must(t, err)
+	if regions[0].Server == meta {
+		_, err := b.cluster.AdminT(t).Run(t.Context(), "move", table.String(), "a")
+		must(t, err)
+		regions, err = b.Regions(t.Context(), table)
+		must(t, err)
+	}
+	if regions[0].Server == meta {
+		t.Fatalf("the region did not leave %s", meta)
+	}
+	return regions[0]
+}
+
+// TestRow28Servers moves, freezes and kills the server of a region when the request for it is just leaving. The other server
+// gets the region, and the file once.
+func TestRow28Servers(t *testing.T) {
+	cluster := twoServers(t)
+	t.Run("region moved", func(t *testing.T) {
+		w := &wire{}
+		b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+		table := b.table(t)
+		was := beside(t, b, table)
+		moved := false
+		w.before = func() error {
+			if moved {
+				return nil
+			}
+			moved = true
+			_, err := cluster.AdminT(t).Run(t.Context(), "move", table.String(), "a")
+			return err
+		}
+		var events []string
+		rows := rowsOf("a", 20)
+		report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: recorder(&events)})
+		must(t, err)
+		if now := report.Regions[0].Region.Server; report.Regions[0].Attempts < 2 || now == was.Server || slices.Contains(events, "unknown") {
+			t.Errorf("events %q, report %+v", events, report)
+		}
+		b.checkDigest(t, table, rows, "f")
+		b.checkOnce(t, table, "f", 1)
+	})
+	t.Run("orphan", func(t *testing.T) { testOrphan(t, cluster) })
+	for _, harm := range []string{"frozen", "killed"} {
+		t.Run("server "+harm, func(t *testing.T) {
+			w := &wire{}
+			b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 3*time.Second })
+			table := b.table(t)
+			server := daemonOf(t, cluster, beside(t, b, table))
+			struck := false
+			w.before = func() error {
+				if struck {
+					return nil
+				}
+				struck = true
+				if harm == "killed" {
+					w.swallow.Store(true)
+					return server.Kill(context.WithoutCancel(t.Context()))
+				}
+				return server.Pause()
+			}
+			var events []string
+			rows := rowsOf("a", 20)
+			report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", rows)}, FS: b.fs, Events: recorder(&events)})
+			if harm == "frozen" {
+				// What it does when it wakes, with the request in its hands, must not matter.
+				must(t, server.Resume())
+				eventually(t, "the end of a server that was given up", func() bool { return server.Pid() == 0 })
+			}
+			must(t, server.Restart(context.WithoutCancel(t.Context())))
+			must(t, server.WaitReady(t.Context()))
+			must(t, err)
+			t.Logf("%q", events)
+			if !slices.Contains(events, "fenced") || report.Loaded != 1 || !report.Cleaned {
+				t.Errorf("report %+v", report)
+			}
+			b.checkDigest(t, table, rows, "f")
+			b.checkOnce(t, table, "f", 1)
+		})
+	}
+}
+
+// testOrphan is a server that woke after its regions were opened elsewhere, and then moved a file into a region's directory:
+// no reader sees it before the region is opened again, which the load brings about.
+func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
+	w := &wire{}
+	w.swallow.Store(true)
+	b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+	table := b.table(t)
+	was := beside(t, b, table)
+	super := b.fsAs(t, "hbase")
+	orphans := 0
+	rows := rowsOf("a", 20)
+	rows = append(rows, rowsOf("b", 20)...)
+	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rows[:20]), b.hfile(t, b.fs, b.dir, "f", rows[20:])}
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: files, FS: b.fs, Events: Events{
+		OnFencing: func(f HFile, _ string) error {
+			orphans++
+			name := fmt.Sprintf("/hbase/data/%s/%s/%s/f/%032x_SeqId_7_", table.Namespace, table.Qualifier, was.Encoded, orphans)
+			return super.Rename(t.Context(), fsPath(f.Path), name)
+		},
+	}})
+	must(t, err)
+	if report.Loaded != 2 || orphans != 2 || !report.Cleaned {
+		t.Errorf("%d orphans, report %+v", orphans, report)
+	}
+	if now, err := b.Regions(t.Context(), table); err != nil || now[0].Server == was.Server {
+		t.Errorf("the region is still on %s (%v)", was.Server, err)
+	}
+	b.checkDigest(t, table, rows, "f")
+	b.checkOnce(t, table, "f", 2)
+}
+
+// TestRow28OrphanStays is the same where there is no other region server: nothing is taken for loaded, and the error says what
+// to do.
+func TestRow28OrphanStays(t *testing.T) {
+	w := &wire{}
+	w.swallow.Store(true)
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
+	table := b.table(t)
+	regions, err := b.Regions(t.Context(), table)
+	must(t, err)
+	super := b.fsAs(t, "hbase")
+	orphan := fmt.Sprintf("/hbase/data/%s/%s/%s/f/0123456789abcdef0123456789abcdef_SeqId_7_", table.Namespace, table.Qualifier, regions[0].Encoded)
+	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Events: Events{
+		OnFencing: func(HFile, string) error { return super.Rename(t.Context(), fsPath(f.Path), orphan) },
+	}})
+	t.Log(err)
+	if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || report.Loaded != 0 || !strings.Contains(err.Error(), orphan) ||
+		!strings.Contains(err.Error(), "move '"+regions[0].Encoded+"'") {
+		t.Errorf("%v, report %+v", err, report)
+	}
+	b.checkRows(t, table, nil)
+}
