@@ -35,8 +35,8 @@ test: ## every test, those on a real HDFS and HBase included
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/conformance
 
-test-faults: ## the whole fault suite: real kills, lost answers, splits; half an hour
-	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 60m ./internal/faults
+test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
+	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
 
 ROUNDS ?= 200
 SEED ?= 1

@@ -186,6 +186,9 @@ func ofBlock(err error) bool {
 		func(start string) bool { return strings.HasPrefix(err.Error(), start) })
 }
 
+// abortTimeout bounds the removal of a file by a job that was stopped: it may not have long.
+const abortTimeout = 4 * time.Second
+
 // Abort removes the file, in a time of its own: it is what a cancelled job calls.
 func (w *hdfsWriter) Abort() error {
 	if w.done {
@@ -193,7 +196,11 @@ func (w *hdfsWriter) Abort() error {
 	}
 	w.done = true
 	w.giveUp(fs.ErrClosed)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), w.h.o.IOTimeout)
+	limit := w.h.o.IOTimeout
+	if w.ctx.Err() != nil {
+		limit = min(limit, abortTimeout)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), limit)
 	defer cancel()
 	if err := w.h.Remove(ctx, w.name); !errors.Is(err, fs.ErrNotExist) {
 		return err

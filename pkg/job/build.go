@@ -206,7 +206,7 @@ func (w *writers) undo(ctx context.Context) error {
 	if w.resume != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	var errs []error
 	for _, f := range w.files {

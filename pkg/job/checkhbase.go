@@ -57,9 +57,6 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	f.bulk.ask(ctx, f.env, c, f.name)
 }
 
-// cleanupTimeout bounds the removal of what a check has made.
-const cleanupTimeout = 15 * time.Second
-
 // ask has HBase make a directory for a load, and remove it again: it shows
 // the right to load, and HBase's own staging directory.
 func (b *bulkFacts) ask(ctx context.Context, env *Env, c *loader.Cluster, table loader.TableName) {
@@ -74,7 +71,7 @@ func (b *bulkFacts) ask(ctx context.Context, env *Env, c *loader.Cluster, table 
 	} else if b.staging, b.stagingErr = fsys.Stat(ctx, path.Dir(l.Path)); b.stagingErr == nil {
 		b.owner = ownerOf(b.staging)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	b.cleanupErr = c.Cleanup(ctx, table, b.token)
 }

@@ -124,7 +124,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS) {
 	})
 	do("rename a file in", func() error { return fsys.Rename(ctx, name, renamed) })
 	do("remove a file in", func() error { return fsys.Remove(ctx, renamed) })
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	if made {
 		err := fsys.RemoveAll(ctx, dir)

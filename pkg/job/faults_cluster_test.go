@@ -27,8 +27,8 @@ import (
 // DataNode for alive for as long as one does by default.
 func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a cluster of its own")
+	if os.Getenv("BULKLOAD_FAULTS") == "" {
+		t.Skip("belongs to the whole suite: make test-faults")
 	}
 	o.HDFSSite = map[string]string{
 		"dfs.heartbeat.interval": "3", "dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.namenode.stale.datanode.interval": "30000",

@@ -191,7 +191,7 @@ func (w *rewriter) enter(ctx context.Context, family string) error {
 // leave removes the directory of unfinished files, which to others means a
 // build that was not finished.
 func (w *rewriter) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,6 +199,3 @@ func (w *rewriter) leave(ctx context.Context) {
 		_ = w.out.FS.Remove(ctx, path.Join(w.out.Dir, writingDir)) // not when anything is in it
 	}
 }
-
-// cleanTimeout bounds the removal of what is not wanted.
-const cleanTimeout = 30 * time.Second

@@ -149,7 +149,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 
 // clean removes what the attempt does not leave behind: all of it when it failed.
 func (a *rewriting) clean(ctx context.Context, failed bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	out := a.w.out
 	if a.open != nil {

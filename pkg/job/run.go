@@ -180,7 +180,7 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 // remove deletes the directory with all that is in it, also when the job was
 // stopped.
 func (s *staging) remove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	err := s.out.FS.RemoveAll(ctx, s.location.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -249,7 +249,7 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	if kind != KindBadRows && kind != KindInput && kind != KindConfig {
 		return j.st.record("failed", failedRecord{cause.Error()}, true)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := parting(ctx)
 	defer cancel()
 	return errors.Join(j.st.record("failed", failedRecord{cause.Error()}, true), j.st.restart(ctx, j.env))
 }
@@ -290,7 +290,9 @@ func (j *run) load(ctx context.Context) error {
 	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, j.o.Stage, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
-		j.st.publish(context.WithoutCancel(ctx), j.stage, j.o.Events)
+		ctx, cancel := parting(ctx)
+		defer cancel()
+		j.st.publish(ctx, j.stage, j.o.Events)
 	}
 	return err
 }
