@@ -14,6 +14,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/internal/testcluster"
 )
 
 // TestRow01OneFile loads one file into a table of one region.
@@ -321,17 +323,66 @@ func TestPrepareCleanup(t *testing.T) {
 // TestSnapshot takes one, and another of the same name.
 func TestSnapshot(t *testing.T) {
 	b := newBench(t, nil)
-	table, _ := b.loaded(t, 20)
+	table, rows := b.loaded(t, 20)
 	name := "loader_test_" + table.Qualifier
 	must(t, b.Snapshot(t.Context(), table, name))
-	t.Cleanup(func() {
-		must(t, b.master(context.WithoutCancel(t.Context()), "DeleteSnapshot",
-			&pb.DeleteSnapshotRequest{Snapshot: &pb.SnapshotDescription{Name: &name}}, &pb.DeleteSnapshotResponse{}))
-	})
 	if err := b.Snapshot(t.Context(), table, name); !errors.Is(err, ErrSnapshotExists) {
 		t.Errorf("the second: %v", err)
 	}
 	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x"); err == nil {
 		t.Error("a snapshot of a table that is not there")
 	}
+	// A load is undone by restoring what was taken before it. (Row 33.)
+	more := rowsOf("later", 30)
+	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{b.hfile(t, b.fs, b.dir, "f", more)}, FS: b.fs})
+	must(t, err)
+	b.checkRows(t, table, append(slices.Clone(rows), more...), "f")
+	_, err = b.cluster.AdminT(t).Run(t.Context(), "restore", table.String(), name)
+	must(t, err)
+	b.checkDigest(t, table, rows, "f")
+}
+
+// TestRow30SpaceQuota loads into a table whose space is used up: the region server refuses, nothing is loaded, and the error
+// says what to change.
+func TestRow30SpaceQuota(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster of its own, which -short leaves out")
+	}
+	site := map[string]string{"hbase.quota.enabled": "true"}
+	for _, chore := range []string{
+		"hbase.master.quotas.observer", "hbase.regionserver.quotas.fs.utilization", "hbase.regionserver.quotas.region.size.reporting",
+		"hbase.regionserver.quotas.policy.refresher", "hbase.master.quotas.region.size.reporting",
+	} {
+		site[chore+".chore.period"], site[chore+".chore.delay"] = "1000", "500"
+	}
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: site})
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Stop()) })
+	b := newBenchOn(t, cluster, func(c *Config) { c.RootDir = "/hbase" })
+	table := b.table(t)
+	_, err = cluster.AdminT(t).Run(t.Context(), "quota", table.String(), "3000")
+	must(t, err)
+	var loaded []string
+	var files int
+	eventually(t, "a refusal for the quota", func() bool {
+		rows := rowsOf(fmt.Sprintf("n%03d-", files), 200)
+		f := b.hfile(t, b.fs, b.dir, "f", rows)
+		var report *LoadReport
+		if report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs}); err == nil {
+			loaded, files = append(loaded, rows...), files+1
+			return false
+		}
+		if report.Loaded != 0 || !report.Cleaned || report.Regions[0].Place != PlaceSource {
+			t.Errorf("report %+v", report)
+		}
+		_, e := b.fs.Stat(t.Context(), fsPath(f.Path))
+		must(t, e)
+		return true
+	})
+	t.Logf("after %d files: %v", files, err)
+	if e, ok := errors.AsType[*RegionError](err); !ok || e.Attempts != 1 || !strings.Contains(err.Error(), "set_quota") {
+		t.Errorf("%v", err)
+	}
+	b.checkDigest(t, table, loaded, "f")
+	b.checkOnce(t, table, "f", files)
 }

@@ -44,6 +44,8 @@ import org.apache.hadoop.hbase.client.TableDescriptor;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.io.compress.Compression;
 import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
+import org.apache.hadoop.hbase.quotas.QuotaSettingsFactory;
+import org.apache.hadoop.hbase.quotas.SpaceViolationPolicy;
 import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.util.Bytes;
 
@@ -65,6 +67,8 @@ public final class Adm {
       "get TABLE ROW                    family:qualifier, timestamp, value; tabs between",
       "scan TABLE [LIMIT]               row, family:qualifier, timestamp, value; tabs between",
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
+      "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
+      "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "servers                          live region servers",
       "serve                            commands on standard input, one a line; tabs between words");
 
@@ -194,6 +198,15 @@ public final class Adm {
         case "get": return get(table, key(a, 2));
         case "scan": return scan(table, a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE);
         case "put": return put(table, a);
+        case "quota":
+          admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
+          return "limited " + table;
+        case "restore":
+          admin.disableTable(table);
+          admin.restoreSnapshot(a[2]);
+          admin.enableTable(table);
+          admin.deleteSnapshot(a[2]);
+          return "restored " + table;
         default: throw new IllegalArgumentException("unknown command " + a[0] + "\n" + HELP);
       }
     }
