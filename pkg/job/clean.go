@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"bulkload/pkg/journal"
 )
 
 // CleanOptions say what Clean looks at and what it removes.
@@ -130,14 +132,15 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		return err
 	}
 	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table, Status: trace.status(), Last: trace.last}
-	unlock, err := lockState(dir)
+	lock, err := journal.TryLock(dir)
+	busy, running := errors.AsType[*journal.BusyError](err)
 	switch {
-	case isBusy(err):
-		left.Status, left.Because = JobRunning, oneLine(err)
+	case running:
+		left.Status, left.Because = JobRunning, "it is running: "+strings.Join(strings.Fields(busy.Holder), " ")
 	case err != nil:
 		return err
 	default:
-		defer unlock()
+		defer lock.Release()
 		if trace, err = readTrace(dir); err != nil { // it may have gone on until now
 			return err
 		}

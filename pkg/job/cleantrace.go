@@ -16,15 +16,13 @@ import (
 	"time"
 
 	"bulkload/pkg/hdfsio"
-
-	"golang.org/x/sys/unix"
+	"bulkload/pkg/journal"
 )
 
 // Names in a job's directories.
 const (
-	traceJournal       = "journal.jsonl"  // in the state directory
+	traceJournal       = journal.FileName
 	traceStagedJournal = "_journal.jsonl" // its copy on HDFS
-	traceLock          = "lock"           // held while the job runs
 )
 
 // stateDigits is how many digits of what a job is its directory's name has.
@@ -187,42 +185,6 @@ func recordFiles(line []byte) ([]string, error) {
 	}
 	walk("", record)
 	return names, nil
-}
-
-// stateBusyError is a job that another process runs.
-type stateBusyError struct {
-	dir    string
-	holder string // what the process wrote into the lock
-}
-
-func (e *stateBusyError) Error() string {
-	if e.holder == "" {
-		return "it is running"
-	}
-	return "it is running: " + e.holder
-}
-
-func isBusy(err error) bool {
-	_, ok := errors.AsType[*stateBusyError](err)
-	return ok
-}
-
-// lockState keeps a job from being run until unlock is called. A job that is
-// running gives a *stateBusyError.
-func lockState(dir string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, traceLock), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(f, 4096))
-		_ = f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, &stateBusyError{dir: dir, holder: strings.Join(strings.Fields(string(holder)), " ")}
-		}
-		return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
-	}
-	return func() { _ = f.Close() }, nil // which also unlocks
 }
 
 // cleanState is where jobs have their state when nothing else is said.

@@ -206,6 +206,51 @@ func TestRow26Killed(t *testing.T) {
 	}
 }
 
+// TestCleanKilled cleans up behind a job that was killed: not while HBase may have its files, and all of it otherwise.
+func TestCleanKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	name := buildProgram(t)
+	for _, c := range []struct {
+		after  string
+		status JobStatus
+		goes   bool
+	}{{"sorted", JobAbandoned, true}, {"built", JobAbandoned, true}, {"sending", JobUnresolved, false}, {"loaded:1", JobUnresolved, false}, {"", JobDone, true}} {
+		t.Run("after "+c.after, func(t *testing.T) {
+			p := newProgram(t, name)
+			if code, _, stderr := p.run(c.after); code != 137 && c.after != "" {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			dirs, err := filepath.Glob(filepath.Join(p.state, "*-*"))
+			if err != nil || len(dirs) != 1 {
+				t.Fatalf("%q %v", dirs, err)
+			}
+			cleaning, err := Clean(t.Context(), clusterEnvAs(t, p.cluster, "tina"), CleanOptions{State: p.state, Job: filepath.Base(dirs[0]), Remove: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range cleaning.Dirs {
+				if d.Status != c.status || d.Remove != c.goes {
+					t.Errorf("%+v", d)
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(p.state, "*"))
+			if err != nil || (len(left) == 0) != c.goes {
+				t.Errorf("left: %q %v", left, err)
+			}
+			if c.status == JobDone {
+				p.judge(10)
+				return
+			}
+			if code, _, stderr := p.run(""); code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			p.judge(10)
+		})
+	}
+}
+
 // TestRunTwice: one job at a time, a changed input, a new beginning.
 func TestRunTwice(t *testing.T) {
 	if testing.Short() {
