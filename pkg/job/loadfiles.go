@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -59,7 +58,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return fail(KindLoad, fmt.Errorf("load table %s: %w\nthe HFiles are kept in %s", facts.Name, err, path.Clean(st.location.String())))
+		return fail(KindLoad, fmt.Errorf("load table %s: %w\nthe HFiles are kept in %s", facts.Name, err, st.location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.

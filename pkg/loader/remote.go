@@ -99,7 +99,7 @@ func repeatable(err error) bool {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		return re.Reaction() == Relocate || re.Reaction() == BackOff
 	}
-	if errors.Is(err, errNotAssigned) {
+	if errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) {
 		return true
 	}
 	_, ok := errors.AsType[*ConnectionError](err)

@@ -83,6 +83,7 @@ func TestRow28Servers(t *testing.T) {
 		b.checkDigest(t, table, rows, "f")
 		b.checkOnce(t, table, "f", 1)
 	})
+	t.Run("no master", func(t *testing.T) { testNoMaster(t, cluster) })
 	t.Run("orphan", func(t *testing.T) { testOrphan(t, cluster) })
 	for _, harm := range []string{"frozen", "killed"} {
 		t.Run("server "+harm, func(t *testing.T) {
@@ -175,4 +176,22 @@ func TestRow28OrphanStays(t *testing.T) {
 		t.Errorf("%v, report %+v", err, report)
 	}
 	b.checkRows(t, table, nil)
+}
+
+// testNoMaster asks the master while there is none: that is waited out.
+func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
+	b := newBenchOn(t, cluster, nil)
+	table := b.table(t)
+	master := cluster.Daemon(testcluster.Master)
+	must(t, master.Kill(t.Context()))
+	eventually(t, "a cluster without a master", func() bool {
+		b.forget()
+		_, err := b.masterServer(t.Context())
+		return errors.Is(err, errNoMaster)
+	})
+	done := make(chan error, 1)
+	go func() { done <- second(b.Describe(t.Context(), table)) }()
+	must(t, master.Restart(t.Context()))
+	must(t, <-done)
+	must(t, master.WaitReady(t.Context()))
 }

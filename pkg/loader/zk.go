@@ -31,10 +31,13 @@ func (c *Cluster) metaServer(ctx context.Context) (string, error) {
 func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
 	if err == nil && p.master == "" {
-		err = fmt.Errorf("%s/master does not exist: no HMaster is active", c.cfg.Root)
+		err = fmt.Errorf("%s/master does not exist: %w", c.cfg.Root, errNoMaster)
 	}
 	return p.master, err
 }
+
+// errNoMaster is a cluster whose master has died or is starting. Another takes its place as a rule.
+var errNoMaster = errors.New("no HMaster is active")
 
 // forget makes the next lookup ask ZooKeeper again.
 func (c *Cluster) forget() {
