@@ -14,6 +14,7 @@ import (
 func newLoadCmd(g *globals) *cobra.Command {
 	c := &clusterFlags{}
 	var table, verify, staging, way string
+	var maxFiles int
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
@@ -34,13 +35,16 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if err != nil {
 				return usageError{fmt.Errorf("--stage: %w", err)}
 			}
+			if maxFiles < 0 {
+				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
+			}
 			env, err := c.open(g)
 			if err != nil {
 				return err
 			}
 			defer env.Close()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
-				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, Events: logEvents(env.Log)})
+				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Events: logEvents(env.Log)})
 			if err != nil {
 				return err
 			}
@@ -50,6 +54,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 	c.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
+	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd

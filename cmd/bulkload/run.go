@@ -18,10 +18,14 @@ type runOptions struct {
 	staging  string
 	keep     bool
 	stage    string
+	maxFiles int
 	snapshot string
 	state    job.StateOptions
 	skipCode bool
 }
+
+// maxFilesHelp is of a flag that run and load have.
+const maxFilesHelp = "most files that one family of a region gets; more are merged (default hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily, else 32)"
 
 func newRunCmd(g *globals) *cobra.Command {
 	o := &runOptions{}
@@ -46,6 +50,7 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
+	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
 	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
@@ -76,6 +81,9 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--stage: %w", err)}
 	}
+	if o.maxFiles < 0 {
+		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
+	}
 	if o.state.Dir == "" {
 		if o.state.Dir, err = job.DefaultState(); err != nil {
 			return err
@@ -83,7 +91,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	o.state.Version = version
 	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
-		Stage: stage, Snapshot: o.snapshot, State: o.state})
+		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
 	if err != nil {
 		return err
 	}

@@ -175,7 +175,7 @@ func TestRow10Junk(t *testing.T) {
 	}
 }
 
-// TestRow11ManyFiles loads 40 files into a region that takes 32.
+// TestRow11ManyFiles loads 40 files into a region that is to get 16.
 func TestRow11ManyFiles(t *testing.T) {
 	l := whole(t)
 	var at []string
@@ -186,12 +186,12 @@ func TestRow11ManyFiles(t *testing.T) {
 	if n := len(stageFiles(t, r)); n < 33 {
 		t.Fatalf("%d files are too few for the test", n)
 	}
-	if got := give(t, l, "load", "--table="+r.table, "--verify=off", dir); got.exit != 0 {
+	if got := give(t, l, "load", "--table="+r.table, "--verify=off", "--max-files=16", dir); got.exit != 0 {
 		t.Fatal(got.lastError())
 	}
 	files, err := l.storeFiles(t.Context(), r.table)
 	must(t, err)
-	if len(files) > 32 {
+	if len(files) > 16 {
 		t.Errorf("%d files are in the region", len(files))
 	}
 	fsys, p, err := l.env.Resolve("hdfs://" + r.stage)

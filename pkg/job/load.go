@@ -19,7 +19,9 @@ type LoadOptions struct {
 	Verify  string // full, when the directory has a manifest, or off
 	Staging string // directory on HDFS for files that are uploaded, default /tmp/bulkload-USER
 	Stage   loader.Stage
-	Events  Events
+	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
+	MaxFiles int
+	Events   Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -70,7 +72,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
 	}
-	if err := loadFiles(ctx, c, facts, st, all, o.Stage, &state{history: newHistory()}, o.Events, r); err != nil {
+	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles)}, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {

@@ -4,14 +4,30 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"bulkload/pkg/loader"
 )
 
+// loadWay is how files come into HBase.
+type loadWay struct {
+	stage    loader.Stage
+	maxFiles int // 0: the loader's default
+}
+
+// maxFiles is the configuration's bound of files for a family of a region
+// (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) where none is given.
+func maxFiles(env *Env, given int) int {
+	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
+		return n
+	}
+	return given
+}
+
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loader.Stage, log *state, e Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loadWay, log *state, e Events, r *Result) error {
 	if len(m.Files) == 0 {
 		e.note("nothing to load: the input has no rows")
 		return nil
@@ -31,7 +47,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		return f
 	}
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way, Token: log.token, Events: l.hooks(),
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Token: log.token, Events: l.hooks(),
 		Rewriter: newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)}
 	if !log.loading {
 		var files []loader.HFile

@@ -20,6 +20,7 @@ type RunOptions struct {
 	WorkOptions
 	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
 	Keep     bool         // leave the staging directory of a successful run
+	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
 	Stage    loader.Stage // the way into HBase, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
 	State    StateOptions

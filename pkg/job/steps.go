@@ -287,7 +287,7 @@ func (j *run) snapshot(ctx context.Context) error {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
-	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, j.o.Stage, j.st, j.o.Events, j.result)
+	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles)}, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
 		ctx, cancel := parting(ctx)
