@@ -102,22 +102,11 @@ func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
 	if n := partition.SaltModulus(splits); n > 0 {
 		return n, nil
 	}
-	if !needsModulus(key) {
+	if !keygen.NeedsRegions(key) {
 		return 1, nil
 	}
 	return 0, failf(KindConfig, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
 		key, len(splits)+1)
-}
-
-// needsModulus says whether a salt in the spec has no modulus of its own.
-func needsModulus(e keygen.Expr) bool {
-	switch e := e.(type) {
-	case keygen.Concat:
-		return slices.ContainsFunc(e.Parts, needsModulus)
-	case keygen.Call:
-		return e.Func == "salt" && len(e.Ints) == 0 || slices.ContainsFunc(e.Args, needsModulus)
-	}
-	return false
 }
 
 // qualifiers are the cells' qualifiers in order.
