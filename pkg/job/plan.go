@@ -68,10 +68,8 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*P
 	if p.Modulus, err = modulus(s, p.Key, splits); err != nil {
 		return nil, err
 	}
-	for _, c := range keygen.Columns(p.Key) {
-		if !slices.Contains(columns, c) {
-			return nil, failf(KindConfig, "key %s: unknown column %q (the input has %q)", s.Key, c, columns)
-		}
+	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
+		return nil, fail(KindConfig, fmt.Errorf("key %s: %w", s.Key, err))
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {

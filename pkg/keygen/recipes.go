@@ -2,9 +2,9 @@ package keygen
 
 // A Recipe is a key design that tables in the field have, by name.
 type Recipe struct {
-	Name  string
-	Spec  string // uses the job's number of regions where the table's salt is not given
-	About string // what it is good for
+	Name  string `json:"name"`
+	Spec  string `json:"spec"`  // uses the job's number of regions where the table's salt is not given
+	About string `json:"about"` // what it is good for
 }
 
 // Recipes are all named designs. Specs are written for columns of the

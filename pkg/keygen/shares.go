@@ -2,6 +2,7 @@ package keygen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,9 @@ func sharesOf(s shape, splits [][]byte) []float64 {
 		last = p
 	}
 	shares[len(splits)] = 1 - last
+	for i, p := range shares {
+		shares[i] = math.Round(p*1e12) / 1e12 // sums of fractions leave a rest
+	}
 	return shares
 }
 
