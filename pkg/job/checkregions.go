@@ -96,7 +96,7 @@ func checkKey(s Spec, regions []loader.Region) Check {
 	if err != nil {
 		return bad(name, "give --regions", "%s", oneLine(err))
 	}
-	if needsModulus(key) {
+	if keygen.NeedsRegions(key) {
 		return good(name, "%s, %d salts", key, n)
 	}
 	return good(name, "%s", key)

@@ -117,6 +117,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOpt
 	if err != nil {
 		return nil, err
 	}
+	plan.warnKey(w.Events)
 	opened := time.Since(start)
 	e, err := EstimateBuild(ctx, plan, k.in, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget})
 	if err != nil {

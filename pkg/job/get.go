@@ -48,7 +48,7 @@ func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Ro
 	}
 	defer c.Close()
 	var splits [][]byte
-	if s.Regions == 0 && needsModulus(key) {
+	if s.Regions == 0 && keygen.NeedsRegions(key) {
 		regions, err := c.Regions(ctx, name)
 		if err != nil {
 			return nil, fail(KindCheck, err)

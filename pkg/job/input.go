@@ -71,6 +71,7 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
+	plan.warnKey(w.Events)
 	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 }
 

@@ -68,10 +68,8 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*P
 	if p.Modulus, err = modulus(s, p.Key, splits); err != nil {
 		return nil, err
 	}
-	for _, c := range keygen.Columns(p.Key) {
-		if !slices.Contains(columns, c) {
-			return nil, failf(KindConfig, "key %s: unknown column %q (the input has %q)", s.Key, c, columns)
-		}
+	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
+		return nil, fail(KindConfig, fmt.Errorf("key %s: %w", s.Key, err))
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {
@@ -102,22 +100,11 @@ func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
 	if n := partition.SaltModulus(splits); n > 0 {
 		return n, nil
 	}
-	if !needsModulus(key) {
+	if !keygen.NeedsRegions(key) {
 		return 1, nil
 	}
 	return 0, failf(KindConfig, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
 		key, len(splits)+1)
-}
-
-// needsModulus says whether a salt in the spec has no modulus of its own.
-func needsModulus(e keygen.Expr) bool {
-	switch e := e.(type) {
-	case keygen.Concat:
-		return slices.ContainsFunc(e.Parts, needsModulus)
-	case keygen.Call:
-		return e.Func == "salt" && len(e.Ints) == 0 || slices.ContainsFunc(e.Args, needsModulus)
-	}
-	return false
 }
 
 // qualifiers are the cells' qualifiers in order.

@@ -146,9 +146,10 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 // bad sets a record aside, or gives the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
 	e := b.RowError(row)
+	e.Reason = err.Error()
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
-		e.Column, err = f.Column, f.Err
+		e.Column, e.Reason, err = f.Column, f.Reason(), f.Err
 	}
-	e.Reason, e.Err = err.Error(), err
+	e.Err = err
 	return w.budget.Reject(e)
 }

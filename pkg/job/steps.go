@@ -53,6 +53,7 @@ func (j *run) plan(ctx context.Context) error {
 	if j.work, err = NewPlan(j.spec, j.input.in.Columns(), family, j.facts.Splits, time.Now().UnixMilli()); err != nil {
 		return err
 	}
+	j.work.warnKey(j.o.Events)
 	l, err := stagingFor(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return err

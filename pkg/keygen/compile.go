@@ -4,42 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
-
-// MaxKey is the greatest length of a row key in HBase (HConstants.MAX_ROW_LENGTH).
-const MaxKey = 32767
-
-// Reasons why a record has no key, wrapped by [*FieldError].
-var (
-	ErrEmpty = errors.New("key column is empty")
-	ErrUTF8  = errors.New("key column is not valid UTF-8")
-	ErrLong  = fmt.Errorf("row key is longer than %d bytes", MaxKey)
-)
-
-// A FieldError names the column for which a record has no key.
-type FieldError struct {
-	Column string // empty when it is the key as a whole
-	Err    error
-}
-
-func (e *FieldError) Error() string {
-	if e.Column == "" {
-		return e.Err.Error()
-	}
-	return "column " + e.Column + ": " + e.Err.Error()
-}
-
-func (e *FieldError) Unwrap() error { return e.Err }
 
 // Options of [Compile].
 type Options struct {
 	Regions int // modulus of a salt that has none of its own
+
+	widths map[string]int // columns whose values all have this many bytes
 }
 
 // A Program makes keys. It has buffers of its own, so each goroutine needs its own Program.
 type Program struct {
 	columns []string
+	parts   []Expr
 	ops     []op
 }
 
@@ -48,12 +25,18 @@ type op interface {
 	append(dst []byte, fields [][]byte) ([]byte, error)
 }
 
-// Compile prepares a spec. Whether its columns exist is for the caller to check,
-// with [Program.Columns].
+// number is a part that is an integer before it is bytes.
+type number interface {
+	value(fields [][]byte) (int64, error)
+}
+
+// Compile prepares a spec. Whether its columns exist is for the caller to
+// check, with [Program.Columns] or [Check]. The spec is one that [Parse] gave.
 func Compile(e Expr, o Options) (*Program, error) {
-	p := &Program{columns: Columns(e)}
-	for _, part := range Parts(e) {
-		op, err := p.compile(part, o)
+	p := &Program{columns: Columns(e), parts: Parts(e)}
+	c := &compiler{columns: p.columns, o: o}
+	for _, part := range p.parts {
+		op, err := c.op(part)
 		if err != nil {
 			return nil, err
 		}
@@ -62,10 +45,69 @@ func Compile(e Expr, o Options) (*Program, error) {
 	return p, nil
 }
 
-func (p *Program) compile(e Expr, o Options) (op, error) {
+// Columns are the columns that a key is made of, in the order in which
+// [Program.Append] wants their fields.
+func (p *Program) Columns() []string { return p.columns }
+
+// Parts are the parts of the key, in the order of [Program.AppendParts].
+func (p *Program) Parts() []Expr { return p.parts }
+
+// Append appends the key of a record to dst; fields are those of
+// [Program.Columns]. An error is a [*FieldError], and dst then has undefined
+// bytes behind its length.
+func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
+	key := dst
+	var err error
+	for i, op := range p.ops {
+		if key, err = op.append(key, fields); err != nil {
+			return dst, p.inPart(i, err)
+		}
+	}
+	if n := len(key) - len(dst); n > MaxKey {
+		return dst, tooLong(n)
+	}
+	return key, nil
+}
+
+// AppendParts is Append that also appends to ends where each part ends in the
+// key, counted from the key's first byte.
+func (p *Program) AppendParts(dst []byte, ends []int, fields [][]byte) ([]byte, []int, error) {
+	key := dst
+	var err error
+	for i, op := range p.ops {
+		if key, err = op.append(key, fields); err != nil {
+			return dst, ends, p.inPart(i, err)
+		}
+		ends = append(ends, len(key)-len(dst))
+	}
+	if n := len(key) - len(dst); n > MaxKey {
+		return dst, ends, tooLong(n)
+	}
+	return key, ends, nil
+}
+
+func tooLong(n int) error { return &FieldError{Err: fmt.Errorf("%w: it has %d", ErrLong, n)} }
+
+// inPart names the part that failed, unless it is the column itself.
+func (p *Program) inPart(i int, err error) error {
+	if f, ok := errors.AsType[*FieldError](err); ok {
+		if _, plain := p.parts[i].(Column); !plain {
+			f.Part = p.parts[i].String()
+		}
+	}
+	return err
+}
+
+// A compiler turns expressions into ops.
+type compiler struct {
+	columns []string // whose fields a record has
+	o       Options
+}
+
+func (c *compiler) op(e Expr) (op, error) {
 	switch e := e.(type) {
 	case Column:
-		return columnOp{at: slices.Index(p.columns, e.Name), name: e.Name}, nil
+		return &columnOp{at: slices.Index(c.columns, e.Name), name: e.Name}, nil
 	case Literal:
 		return literalOp(e.Bytes), nil
 	case Call:
@@ -73,113 +115,46 @@ func (p *Program) compile(e Expr, o Options) (op, error) {
 		if !ok {
 			return nil, fmt.Errorf("unknown function %q", e.Func)
 		}
-		in, err := p.input(e.Args, o)
-		if err != nil {
-			return nil, err
+		if f.number != nil {
+			n, err := f.number(c, e)
+			return decimalOp{n}, err
 		}
-		return f.compile(e, in, o)
+		return f.text(c, e)
 	case Concat:
-		in, err := p.input(e.Parts, o)
+		in, err := c.input(e.Parts, false)
 		if err != nil {
 			return nil, err
 		}
-		return concatOp{in: in}, nil
+		return concatOp{in}, nil
 	}
 	return nil, fmt.Errorf("key spec holds a %T", e)
 }
 
-// input is what a function works on: its arguments' bytes joined. One plain
-// column is taken as it is; else the bytes are gathered in a buffer.
-type input struct {
-	ops []op
-	buf *[]byte
-}
-
-func (p *Program) input(args []Expr, o Options) (input, error) {
-	in := input{buf: new([]byte)}
-	for _, a := range args {
-		for _, part := range Parts(a) {
-			op, err := p.compile(part, o)
-			if err != nil {
-				return input{}, err
-			}
-			in.ops = append(in.ops, op)
+// number compiles an argument that must be an integer: a function that gives
+// one, or text that is read as decimal digits.
+func (c *compiler) number(e Expr) (number, error) {
+	if call, ok := e.(Call); ok {
+		if f, ok := findFunction(call.Func); ok && f.number != nil {
+			return f.number(c, call)
 		}
 	}
-	return in, nil
+	in, err := c.input([]Expr{e}, false)
+	if err != nil {
+		return nil, err
+	}
+	return &textNumber{in: in}, nil
 }
 
-func (in *input) bytes(fields [][]byte) ([]byte, error) {
-	if len(in.ops) == 1 {
-		if c, ok := in.ops[0].(columnOp); ok {
-			return c.field(fields)
-		}
+// salt is the modulus of a salt: its own, or the job's number of regions.
+func (c *compiler) modulus(call Call, most int) (int, error) {
+	n := c.o.Regions
+	if len(call.Ints) > 0 {
+		n = call.Ints[0]
 	}
-	b := (*in.buf)[:0]
-	var err error
-	for _, op := range in.ops {
-		if b, err = op.append(b, fields); err != nil {
-			return nil, err
-		}
+	if n < 1 || n > most {
+		return 0, fmt.Errorf("the modulus %d of %s is outside 1..%d", n, call, most)
 	}
-	*in.buf = b
-	return b, nil
-}
-
-// Columns are the columns that a key is made of, in the order in which
-// [Program.Append] wants their fields.
-func (p *Program) Columns() []string { return p.columns }
-
-// Append appends the key of a record to dst; fields are those of
-// [Program.Columns]. An error is a [*FieldError], and dst then has undefined
-// bytes behind its length.
-func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
-	from := len(dst)
-	key := dst
-	var err error
-	for _, op := range p.ops {
-		if key, err = op.append(key, fields); err != nil {
-			return dst, err
-		}
-	}
-	if len(key)-from > MaxKey {
-		return dst, &FieldError{Err: fmt.Errorf("%w: it has %d", ErrLong, len(key)-from)}
-	}
-	return key, nil
-}
-
-type columnOp struct {
-	at   int
-	name string
-}
-
-// field checks a key column: a key with a hole is no key, and characters are
-// what hashes and readers of the table see.
-func (c columnOp) field(fields [][]byte) ([]byte, error) {
-	b := fields[c.at]
-	if len(b) == 0 {
-		return nil, &FieldError{Column: c.name, Err: ErrEmpty}
-	}
-	if !utf8.Valid(b) {
-		return nil, &FieldError{Column: c.name, Err: ErrUTF8}
-	}
-	return b, nil
-}
-
-func (c columnOp) append(dst []byte, fields [][]byte) ([]byte, error) {
-	b, err := c.field(fields)
-	return append(dst, b...), err
-}
-
-type literalOp []byte
-
-func (l literalOp) append(dst []byte, _ [][]byte) ([]byte, error) { return append(dst, l...), nil }
-
-type concatOp struct{ in input }
-
-func (c concatOp) append(dst []byte, fields [][]byte) ([]byte, error) {
-	b, err := c.in.bytes(fields)
-	return append(dst, b...), err
+	return n, nil
 }
 
 // Prefix is the leading parts of a spec that can be made from the given
@@ -196,6 +171,18 @@ func Prefix(e Expr, columns []string) Expr {
 		parts = append(parts, part)
 	}
 	return join(parts)
+}
+
+// NeedsRegions says whether a salt in the spec has no modulus of its own.
+func NeedsRegions(e Expr) bool {
+	switch e := e.(type) {
+	case Concat:
+		return slices.ContainsFunc(e.Parts, NeedsRegions)
+	case Call:
+		f, ok := findFunction(e.Func)
+		return ok && f.salts && len(e.Ints) == 0 || slices.ContainsFunc(e.Args, NeedsRegions)
+	}
+	return false
 }
 
 func join(parts []Expr) Expr {

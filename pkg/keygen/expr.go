@@ -28,7 +28,8 @@ type Concat struct {
 	Parts []Expr
 }
 
-// Call is a function of expressions and, behind them, integers.
+// Call is a function of expressions and, behind them, integers. Constant
+// texts, such as the layout of a date, are literals among the arguments.
 type Call struct {
 	Func string
 	Args []Expr

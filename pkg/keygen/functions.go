@@ -1,24 +1,84 @@
 package keygen
 
 import (
-	"bytes"
-	"crypto/md5"
-	"encoding/hex"
 	"fmt"
-	"strconv"
 )
 
-// A function of the language: how a call is checked, and what it compiles to.
+// maxModulus is the greatest of a decimal salt.
+const maxModulus = 1 << 30
+
+// spreadDefault gives two digits.
+const spreadDefault = 100
+
+// A function of the language: what a call looks like, what it compiles to,
+// and what is known of its bytes without a record.
 type function struct {
 	name    string
-	maxInts int
-	compile func(c Call, in input, o Options) (op, error)
+	form    string // how a call is written, for messages and the reference
+	about   string
+	joins   bool     // takes one or more arguments, joined; else just one
+	consts  [2]int   // least and most literals behind the argument
+	ints    [2]int   // least and most integers at the end
+	bounds  [][2]int // of each integer
+	salts   bool     // takes the job's number of regions if it has no integer
+	check   func(c Call) error
+	text    func(*compiler, Call) (op, error)
+	number  func(*compiler, Call) (number, error) // one of text and number is set
+	shape   func(c Call, o Options) shape
+	numbers func(c Call, o Options) numbers // of a number
 }
 
+// functions are all functions of the language, in the order of the reference.
 func functions() []function {
+	salt := [][2]int{{1, maxModulus}}
+	hash32 := numbers{min: -1 << 31, max: 1<<31 - 1, random: true}
+	always := func(n numbers) func(Call, Options) numbers { return func(Call, Options) numbers { return n } }
 	return []function{
-		{name: "salt", maxInts: 1, compile: compileSalt},
-		{name: "md5hex", compile: compileMD5Hex},
+		{name: "salt", form: "salt(e, … [, n])", about: "|hash(e …) mod n| with leading zeros to the width of n−1; without n the job's number of salts",
+			joins: true, ints: [2]int{0, 1}, bounds: salt, salts: true, text: compileSalt, shape: saltShape},
+		{name: "bytesalt", form: "bytesalt(e, … [, n])", about: "|hash(e …) mod n| as one byte, n at most 256",
+			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: compileByteSalt, shape: byteSaltShape},
+		{name: "spread", form: "spread(e, … [, n])", about: "murmur3(e …) without sign, mod n, with leading zeros; two digits without n",
+			joins: true, ints: [2]int{0, 1}, bounds: salt, text: compileSpread, shape: spreadShape},
+
+		{name: "md5hex", form: "md5hex(e, …)", about: "MD5, 32 lower-case hex digits", joins: true, text: digest(md5Hex), shape: hexDigest(16)},
+		{name: "md5raw", form: "md5raw(e, …)", about: "MD5, 16 bytes", joins: true, text: digest(md5Raw), shape: rawDigest(16)},
+		{name: "sha1hex", form: "sha1hex(e, …)", about: "SHA-1, 40 hex digits", joins: true, text: digest(sha1Hex), shape: hexDigest(20)},
+		{name: "sha1raw", form: "sha1raw(e, …)", about: "SHA-1, 20 bytes", joins: true, text: digest(sha1Raw), shape: rawDigest(20)},
+		{name: "sha256hex", form: "sha256hex(e, …)", about: "SHA-256, 64 hex digits", joins: true, text: digest(sha256Hex), shape: hexDigest(32)},
+		{name: "sha256raw", form: "sha256raw(e, …)", about: "SHA-256, 32 bytes", joins: true, text: digest(sha256Raw), shape: rawDigest(32)},
+		{name: "crc32hex", form: "crc32hex(e, …)", about: "CRC-32, 8 hex digits", joins: true, text: digest(crc32Hex), shape: hexDigest(4)},
+		{name: "crc32raw", form: "crc32raw(e, …)", about: "CRC-32, 4 bytes", joins: true, text: digest(crc32Raw), shape: rawDigest(4)},
+		{name: "murmur3hex", form: "murmur3hex(e, …)", about: "murmur3, 8 hex digits", joins: true, text: digest(murmur3Hex), shape: hexDigest(4)},
+		{name: "murmur3raw", form: "murmur3raw(e, …)", about: "murmur3, 4 bytes", joins: true, text: digest(murmur3Raw), shape: rawDigest(4)},
+		{name: "md5shift", form: "md5shift(e, …)", about: "the first 7 hex digits of MD5 as a number, shifted right by one, 7 hex digits: the prefix for MD5StringSplit", joins: true, text: digest(md5Shift), shape: shiftShape},
+
+		{name: "hash", form: "hash(e, …)", about: "Java's String.hashCode", joins: true, number: hashed(javaHash, true), numbers: always(hash32)},
+		{name: "longhash", form: "longhash(i)", about: "Java's Long.hashCode", number: mapped(longHash), numbers: always(numbers{min: -1 << 31, max: 1<<31 - 1})},
+		{name: "murmur3", form: "murmur3(e, …)", about: "MurmurHash3_x86_32 with seed 0", joins: true, number: hashed(murmur, false), numbers: always(hash32)},
+		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(crc, false), numbers: always(numbers{max: 1<<32 - 1, random: true})},
+		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, 1 << 62}}, number: mapped(remainder), numbers: modNumbers},
+		{name: "abs", form: "abs(i)", about: "absolute value", number: mapped(absolute), numbers: absNumbers},
+		{name: "toshort", form: "toshort(i)", about: "the low 16 bits with their sign, Java's (short)", number: mapped(toShort), numbers: shortNumbers},
+		{name: "number", form: "number(e)", about: "text as an integer: 007 becomes 7", number: mapped(same), numbers: numberNumbers},
+		{name: "millis", form: "millis(e, 'layout' [, 'zone'])", about: "a date as milliseconds since 1970; the zone is UTC unless given", consts: [2]int{1, 2}, check: checkMillis, number: compileMillis, numbers: millisNumbers},
+
+		{name: "revtime", form: "revtime(i)", about: "Long.MAX_VALUE − i, 19 digits: the latest first", text: fromNumber(appendRevTime), shape: fixedShape(19, decimalDigits)},
+		{name: "revtimeraw", form: "revtimeraw(i)", about: "the same as 8 bytes, big-endian", text: fromNumber(appendRevTimeRaw), shape: fixedShape(8, anyByte)},
+		{name: "intbytes", form: "intbytes(i)", about: "4 bytes, big-endian, as Bytes.toBytes(int)", text: fromNumber(appendInt), shape: fixedShape(4, anyByte)},
+		{name: "longbytes", form: "longbytes(i)", about: "8 bytes, big-endian, as Bytes.toBytes(long)", text: fromNumber(appendLong), shape: fixedShape(8, anyByte)},
+		{name: "date", form: "date(e, 'from', 'to' [, 'zone'])", about: "a date in another layout", consts: [2]int{2, 3}, check: checkDate, text: compileDate, shape: dateShape},
+
+		{name: "pad", form: "pad(e, width)", about: "zeros before the bytes, up to the width", ints: [2]int{1, 1}, bounds: [][2]int{{1, MaxKey}}, check: checkPad, text: fromText(pad, false), shape: padShape},
+		{name: "reverse", form: "reverse(e)", about: "the characters backwards", text: fromText(reverse, true), shape: reverseShape},
+		{name: "substr", form: "substr(e, from [, count])", about: "characters from the given one, counted from 0, or from the end if it is negative", ints: [2]int{1, 2},
+			bounds: [][2]int{{-MaxKey, MaxKey}, {1, MaxKey}}, text: fromText(substr, true), shape: substrShape},
+		{name: "upper", form: "upper(e)", about: "upper case", text: fromText(upper, true), shape: caseShape(upperByte)},
+		{name: "lower", form: "lower(e)", about: "lower case", text: fromText(lower, true), shape: caseShape(lowerByte)},
+		{name: "trim", form: "trim(e)", about: "without spaces and control characters at both ends", text: fromText(trim, false), shape: trimShape},
+		{name: "hex", form: "hex(e)", about: "each byte as two lower-case hex digits", text: fromText(toHex, false), shape: hexShape},
+		{name: "unhex", form: "unhex(e)", about: "the bytes that hex digits name", text: fromText(fromHex, false), shape: unhexShape},
+		{name: "orempty", form: "orempty(column)", about: "the column, which may be empty", check: checkOrEmpty, text: compileOrEmpty, shape: orEmptyShape},
 	}
 }
 
@@ -39,76 +99,96 @@ func functionNames() []string {
 	return names
 }
 
-func (f function) check(c Call) error {
-	if len(c.Args) == 0 {
-		return fmt.Errorf("%s(…) has nothing to work on", f.name)
+// argError is about one argument of a call, counted from 0; the integers
+// come behind the others.
+type argError struct {
+	arg int
+	err error
+}
+
+func (e *argError) Error() string { return e.err.Error() }
+
+func argErrorf(arg int, format string, args ...any) error {
+	return &argError{arg, fmt.Errorf(format, args...)}
+}
+
+// verify checks the number and the kind of a call's arguments.
+func (f function) verify(c Call) error {
+	args := len(c.Args)
+	switch {
+	case args == 0:
+		return fmt.Errorf("%s(…) has nothing to work on: it is written %s", f.name, f.form)
+	case !f.joins && args > 1+f.consts[1] && f.consts[1] == 0:
+		return argErrorf(1, "%s takes one argument, not %d (join them with +)", f.form, args)
+	case !f.joins && (args < 1+f.consts[0] || args > 1+f.consts[1]):
+		return fmt.Errorf("%s has %d arguments: it is written %s", f.name, args, f.form)
 	}
-	if len(c.Ints) > f.maxInts {
-		return fmt.Errorf("%s(…) takes %d numbers at most, not %d", f.name, f.maxInts, len(c.Ints))
+	if !f.joins {
+		for i, a := range c.Args[1:] {
+			if _, ok := a.(Literal); !ok {
+				return argErrorf(i+1, "%s is not a text in quotes: it is written %s", a, f.form)
+			}
+		}
+	}
+	if n := len(c.Ints); n < f.ints[0] || n > f.ints[1] {
+		return fmt.Errorf("%s has %d numbers: it is written %s", f.name, n, f.form)
+	}
+	for i, n := range c.Ints {
+		if b := f.bounds[i]; n < b[0] || n > b[1] {
+			return argErrorf(args+i, "%d is outside %d..%d", n, b[0], b[1])
+		}
+	}
+	if f.check != nil {
+		return f.check(c)
 	}
 	return nil
 }
 
-// saltOp appends |hashCode mod n| with leading zeros.
-type saltOp struct {
-	in    input
-	n     int32
-	width int
+func checkMillis(c Call) error {
+	if _, err := parseLayout(constant(c.Args[1])); err != nil {
+		return &argError{1, err}
+	}
+	return checkZone(c.Args, 2)
 }
 
-func compileSalt(c Call, in input, o Options) (op, error) {
-	n := o.Regions
-	if len(c.Ints) > 0 {
-		n = c.Ints[0]
+func checkDate(c Call) error {
+	for i := 1; i <= 2; i++ {
+		l, err := parseLayout(constant(c.Args[i]))
+		if err == nil && i == 2 {
+			err = l.checkOutput()
+		}
+		if err != nil {
+			return &argError{i, err}
+		}
 	}
-	if n < 1 || n > 1<<30 {
-		return nil, fmt.Errorf("the modulus %d of %s is outside 1..%d", n, c, 1<<30)
-	}
-	return &saltOp{in: in, n: int32(n), width: len(strconv.Itoa(n - 1))}, nil
+	return checkZone(c.Args, 3)
 }
 
-func (s *saltOp) append(dst []byte, fields [][]byte) ([]byte, error) {
-	b, err := s.in.bytes(fields)
-	if err != nil {
-		return dst, err
+func checkZone(args []Expr, at int) error {
+	if len(args) <= at {
+		return nil
 	}
-	// the remainder first: |−2³¹| does not fit in 32 bits
-	r := JavaHash(b) % s.n
-	if r < 0 {
-		r = -r
+	if _, err := newZone(constant(args[at])); err != nil {
+		return &argError{at, err}
 	}
-	at := len(dst)
-	for range s.width {
-		dst = append(dst, '0')
-	}
-	for i := len(dst) - 1; r > 0 && i >= at; i-- {
-		dst[i] = byte('0' + r%10)
-		r /= 10
-	}
-	return dst, nil
+	return nil
 }
 
-// md5HexOp appends a digest. Exports often hold the rows of a query key one
-// after the other, so the last digest is kept.
-type md5HexOp struct {
-	in   input
-	last []byte
-	out  [2 * md5.Size]byte
-	set  bool
+func checkOrEmpty(c Call) error {
+	if _, ok := c.Args[0].(Column); !ok {
+		return argErrorf(0, "orempty takes a column, not %s: write %s around the column itself", c.Args[0], "orempty(…)")
+	}
+	return nil
 }
 
-func compileMD5Hex(_ Call, in input, _ Options) (op, error) { return &md5HexOp{in: in}, nil }
-
-func (m *md5HexOp) append(dst []byte, fields [][]byte) ([]byte, error) {
-	b, err := m.in.bytes(fields)
-	if err != nil {
-		return dst, err
+// checkPad refuses what would fail on some records by the nature of the hash.
+func checkPad(c Call) error {
+	n, ok := numbersOf(c.Args[0], Options{})
+	switch {
+	case ok && n.min < 0 && n.random:
+		return argErrorf(0, "%s can be negative, which zeros cannot pad: write abs(%s)", c.Args[0], c.Args[0])
+	case ok && n.random && decimals(n.max) > c.Ints[0]:
+		return argErrorf(0, "%s can have %d digits, more than the width %d", c.Args[0], decimals(n.max), c.Ints[0])
 	}
-	if !m.set || !bytes.Equal(b, m.last) {
-		sum := md5.Sum(b)
-		hex.Encode(m.out[:], sum[:])
-		m.last = append(m.last[:0], b...)
-		m.set = true
-	}
-	return append(dst, m.out[:]...), nil
+	return nil
 }

@@ -1,9 +1,12 @@
 package keygen
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A SyntaxError says where a spec stops making sense, and what would help.
@@ -101,15 +104,17 @@ func (p *parser) part(depth int) (Expr, error) {
 		p.at++
 		return e, nil
 	case isLetter(c):
+		start := p.at
 		name := p.name()
 		if p.peek() == '(' {
-			return p.call(name, depth)
+			return p.call(name, start, depth)
 		}
 		return Column{Name: name}, nil
 	case isDigit(c):
 		return nil, p.fail("a number stands only behind a function's arguments (for constant bytes write '%s')", p.name())
 	}
-	return nil, p.fail("unexpected %q", p.s[p.at:p.at+1])
+	r, _ := utf8.DecodeRuneInString(p.s[p.at:])
+	return nil, p.fail("unexpected %q", r)
 }
 
 func (p *parser) name() string {
@@ -120,28 +125,34 @@ func (p *parser) name() string {
 	return p.s[from:p.at]
 }
 
-func (p *parser) call(name string, depth int) (Expr, error) {
-	start := p.at - len(name)
+func (p *parser) call(name string, start, depth int) (Expr, error) {
+	f, ok := findFunction(name)
+	if !ok {
+		p.at = start
+		return nil, p.fail("unknown function %q (%s)", name, cmp.Or(suggest(name, functionNames()), "known: "+strings.Join(functionNames(), ", ")))
+	}
 	c := Call{Func: name}
+	var starts []int // of the arguments
 	p.at++
 	for p.peek() != ')' {
-		if len(c.Args)+len(c.Ints) > 0 {
+		if len(starts) > 0 {
 			if p.peek() != ',' {
 				return nil, p.fail("a comma or a closing parenthesis is missing in %s(…)", name)
 			}
 			p.at++
 		}
-		if isDigit(p.peek()) {
-			digits := p.name()
-			n, err := strconv.Atoi(digits)
+		p.peek()
+		starts = append(starts, p.at)
+		if p.isNumber() {
+			n, err := p.number()
 			if err != nil {
-				return nil, p.fail("%q is no number that fits", digits)
+				return nil, err
 			}
 			c.Ints = append(c.Ints, n)
 			continue
 		}
 		if len(c.Ints) > 0 {
-			return nil, p.fail("numbers come last in %s(…)", name)
+			return nil, p.fail("numbers come last in %s", f.form)
 		}
 		e, err := p.expr(depth + 1)
 		if err != nil {
@@ -149,17 +160,35 @@ func (p *parser) call(name string, depth int) (Expr, error) {
 		}
 		c.Args = append(c.Args, e)
 	}
-	p.at++
-	f, ok := findFunction(name)
-	if !ok {
+	end := p.at + 1
+	if err := f.verify(c); err != nil {
 		p.at = start
-		return nil, p.fail("unknown function %q (known: %s)", name, strings.Join(functionNames(), ", "))
-	}
-	if err := f.check(c); err != nil {
-		p.at = start
+		if a, ok := errors.AsType[*argError](err); ok {
+			p.at = starts[a.arg]
+		}
 		return nil, p.fail("%v", err)
 	}
+	p.at = end
 	return c, nil
+}
+
+// isNumber says whether an integer begins here.
+func (p *parser) isNumber() bool {
+	c := p.peek()
+	return isDigit(c) || c == '-' && p.at+1 < len(p.s) && isDigit(p.s[p.at+1])
+}
+
+func (p *parser) number() (int, error) {
+	from := p.at
+	p.at++ // the sign or the first digit
+	p.name()
+	n, err := strconv.Atoi(p.s[from:p.at])
+	if err != nil {
+		digits := p.s[from:p.at]
+		p.at = from
+		return 0, p.fail("%q is no number that fits", digits)
+	}
+	return n, nil
 }
 
 func (p *parser) literal() (Expr, error) {

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+
+	"github.com/spf13/cobra"
+)
+
+type keyOptions struct {
+	jobFile string
+	spec    string
+	recipe  string
+	recipes bool
+	columns string
+	regions int
+	splits  string
+	unique  string
+	explain bool
+}
+
+func newKeyCmd(g *globals) *cobra.Command {
+	o := &keyOptions{}
+	cmd := &cobra.Command{
+		Use:   "key --spec SPEC --columns a,b,c",
+		Short: "Print the row keys of records, and how they come about",
+		Long: `Key reads CSV records on standard input and prints one row key a line: printable
+ASCII as it is, other bytes as \xNN, a backslash as two. With --explain it shows
+what is known of the keys without a record, and of each key its parts, their
+bytes and the region it falls in. Without columns, here or in the job file, the
+first record holds their names. The language is that of docs/keys.md.` + "\n" + exitHelp,
+		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --regions 10
+  bulkload key --recipe twits --columns user,ts --explain < twits.csv
+  bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.recipes {
+				return g.print(cmd.OutOrStdout(), keygen.Recipes(), printRecipes)
+			}
+			return o.run(cmd, g)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.jobFile, "job", "", "job file (YAML) with key, columns and regions")
+	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
+	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
+	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
+	f.StringVar(&o.columns, "columns", "", "column names, separated by commas (default: the job file's, else the first record)")
+	f.IntVar(&o.regions, "regions", 0, "modulus of the salt (default: the number of salts that --splits tell)")
+	f.StringVar(&o.splits, "splits", "", `the table's split points, separated by commas, bytes as \xNN (default: one region for each salt)`)
+	f.StringVar(&o.unique, "unique", "", "column whose values all differ: warn if keys may be the same all the same")
+	f.BoolVar(&o.explain, "explain", false, "show the parts of each key and its region")
+	return cmd
+}
+
+func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
+	spec, err := o.load(cmd)
+	if err != nil {
+		return err
+	}
+	k := job.KeyOptions{Unique: o.unique}
+	if o.splits != "" {
+		if k.Splits, err = partition.ParseSplits(o.splits); err != nil {
+			return usageError{fmt.Errorf("--splits: %w", err)}
+		}
+	}
+	stdin := bufio.NewReader(cmd.InOrStdin())
+	if mark, _ := stdin.Peek(3); string(mark) == "\ufeff" {
+		stdin.Discard(3)
+	}
+	in := csv.NewReader(stdin)
+	in.ReuseRecord = true
+	columns := spec.Columns
+	if len(columns) == 0 {
+		first, err := in.Read()
+		if err != nil {
+			return usageError{fmt.Errorf("no column names: give --columns, or a first record that holds them: %w", err)}
+		}
+		columns = append(columns, first...)
+	}
+	in.FieldsPerRecord = len(columns)
+	m, err := job.NewKeyMaker(spec, columns, k)
+	if err != nil {
+		return err
+	}
+	w := &keyWriter{g: g, out: bufio.NewWriter(cmd.OutOrStdout()), m: m, explain: o.explain}
+	if !o.explain {
+		for _, text := range m.Report.Warnings {
+			g.logger().Warn("row key", "warning", text)
+		}
+	}
+	return errors.Join(w.all(in), w.out.Flush())
+}
+
+// load is the spec of the job file with the flags over it.
+func (o *keyOptions) load(cmd *cobra.Command) (job.Spec, error) {
+	spec := &job.Spec{}
+	if o.jobFile != "" {
+		b, err := os.ReadFile(o.jobFile)
+		if err != nil {
+			return job.Spec{}, usageError{fmt.Errorf("job file: %w", err)}
+		}
+		if spec, err = job.ParseSpec(o.jobFile, b); err != nil {
+			return job.Spec{}, err
+		}
+	}
+	switch {
+	case o.spec != "" && o.recipe != "":
+		return job.Spec{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
+	case o.recipe != "":
+		r, ok := keygen.FindRecipe(o.recipe)
+		if !ok {
+			return job.Spec{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
+		}
+		spec.Key = r.Spec
+	case o.spec != "":
+		spec.Key = o.spec
+	}
+	if cmd.Flags().Changed("columns") {
+		spec.Columns = splitList(o.columns)
+	}
+	if cmd.Flags().Changed("regions") {
+		spec.Regions = o.regions
+	}
+	return *spec, spec.Validate()
+}
+
+// keyWriter prints keys.
+type keyWriter struct {
+	g       *globals
+	out     *bufio.Writer
+	m       *job.KeyMaker
+	explain bool
+}
+
+func (w *keyWriter) all(in *csv.Reader) error {
+	if w.explain {
+		if err := w.report(); err != nil {
+			return err
+		}
+	}
+	var record [][]byte
+	for n := 1; ; n++ {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return &job.Error{Kind: job.KindBadRows, Err: fmt.Errorf("standard input: record %d: %w", n, err)}
+		}
+		record = record[:0]
+		for _, f := range fields {
+			record = append(record, []byte(f))
+		}
+		if err := w.one(record); err != nil {
+			line, _ := in.FieldPos(0)
+			return fmt.Errorf("standard input: record %d, line %d, %w", n, line, err)
+		}
+	}
+}
+
+func (w *keyWriter) one(record [][]byte) error {
+	if !w.explain && !w.g.json() {
+		key, err := w.m.Key(record)
+		if err != nil {
+			return err
+		}
+		_, err = w.out.Write(append(keygen.AppendText(nil, key), '\n'))
+		return err
+	}
+	x, err := w.m.Explain(record)
+	if err != nil {
+		return err
+	}
+	if w.g.json() {
+		return json.NewEncoder(w.out).Encode(x)
+	}
+	fmt.Fprintf(w.out, "\n%s\n", x.Key)
+	width := 0
+	for _, p := range x.Parts {
+		width = max(width, utf8.RuneCountInString(p.Part))
+	}
+	for _, p := range x.Parts {
+		fmt.Fprintf(w.out, "  %-*s  %5d  %s\n", width, p.Part, p.Bytes, p.Value)
+	}
+	if r := x.Region; r != nil {
+		fmt.Fprintf(w.out, "  region %d of %d%s\n", r.Number, r.Of, bounds(r))
+	}
+	return nil
+}
+
+func bounds(r *job.RegionOfKeys) string {
+	text := ""
+	if r.Start != "" {
+		text += " from " + r.Start
+	}
+	if r.End != "" {
+		text += " up to " + r.End
+	}
+	if r.Share > 0 {
+		text += fmt.Sprintf(", with %.1f %% of all rows", 100*r.Share)
+	}
+	return text
+}
+
+// report prints what is known without a record.
+func (w *keyWriter) report() error {
+	r := w.m.Report
+	if w.g.json() {
+		return json.NewEncoder(w.out).Encode(map[string]any{"schema": 1, "spec": w.m.Spec, "min_bytes": r.Min, "max_bytes": r.Max, "first_byte": r.First.String(),
+			"uniqueness": r.Uniqueness.String(), "shares": r.Shares, "warnings": r.Warnings})
+	}
+	fmt.Fprintf(w.out, "%s\n  %s, the first one of %s\n", w.m.Spec, lengthText(r.Min, r.Max), r.First)
+	if r.Uniqueness != keygen.NotAsked {
+		fmt.Fprintf(w.out, "  %s: %s\n", r.Uniqueness, r.Why)
+	}
+	for _, text := range r.Warnings {
+		fmt.Fprintf(w.out, "  warning: %s\n", text)
+	}
+	return nil
+}
+
+func lengthText(least, most int) string {
+	switch most {
+	case least:
+		return fmt.Sprintf("%d bytes", least)
+	case keygen.MaxKey:
+		return fmt.Sprintf("%d bytes or more", least)
+	}
+	return fmt.Sprintf("%d to %d bytes", least, most)
+}
+
+func printRecipes(w io.Writer) {
+	for _, r := range keygen.Recipes() {
+		fmt.Fprintf(w, "%-16s %s\n%-16s %s\n", r.Name, r.Spec, "", r.About)
+	}
+}

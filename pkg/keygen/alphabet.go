@@ -1,0 +1,118 @@
+package keygen
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// An Alphabet is a set of bytes. The zero value is empty.
+type Alphabet [4]uint64
+
+func (a *Alphabet) add(b byte) { a[b>>6] |= 1 << (b & 63) }
+
+// Has says whether b is in the set.
+func (a Alphabet) Has(b byte) bool { return a[b>>6]&(1<<(b&63)) != 0 }
+
+// Len is the number of bytes in the set.
+func (a Alphabet) Len() (n int) {
+	for _, w := range a {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// Within says whether all bytes of a are in b.
+func (a Alphabet) Within(b Alphabet) bool {
+	for i := range a {
+		if a[i]&^b[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (a Alphabet) union(b Alphabet) Alphabet {
+	for i := range a {
+		a[i] |= b[i]
+	}
+	return a
+}
+
+// bytes are the members, rising.
+func (a Alphabet) bytes() []byte {
+	var s []byte
+	for b := range 256 {
+		if a.Has(byte(b)) {
+			s = append(s, byte(b))
+		}
+	}
+	return s
+}
+
+// each is the set of what fn makes of the members.
+func (a Alphabet) each(fn func(byte) byte) Alphabet {
+	var out Alphabet
+	for _, b := range a.bytes() {
+		out.add(fn(b))
+	}
+	return out
+}
+
+func setOf(s string) Alphabet {
+	var a Alphabet
+	for i := range len(s) {
+		a.add(s[i])
+	}
+	return a
+}
+
+const (
+	decimalSymbols = "0123456789"
+	hexSymbols     = "0123456789abcdef"
+)
+
+func decimalDigits() Alphabet { return setOf(decimalSymbols) }
+func anyByte() Alphabet       { return Alphabet{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)} }
+func asciiBytes() Alphabet    { return Alphabet{^uint64(0), ^uint64(0)} }
+
+// String names the set as people do, the narrowest name first.
+func (a Alphabet) String() string {
+	switch n := a.Len(); {
+	case n == 0:
+		return "nothing"
+	case n == 1:
+		return fmt.Sprintf("'%s'", AppendText(nil, a.bytes()))
+	case a.Within(decimalDigits()):
+		return "decimal digits"
+	case a.Within(setOf(hexSymbols)):
+		return "lower-case hex digits"
+	case a.Within(setOf(strings.ToUpper(hexSymbols))):
+		return "upper-case hex digits"
+	case a.Within(setOf("-" + decimalSymbols)):
+		return "decimal digits and -"
+	case n == 256:
+		return "any bytes"
+	case a.Within(asciiBytes()):
+		return "ASCII"
+	}
+	b := a.bytes()
+	return fmt.Sprintf("bytes %#02x to %#02x", b[0], b[len(b)-1])
+}
+
+// AppendText appends a key as people read it: printable ASCII as it is, other
+// bytes as \xNN (upper-case digits, as HBase's Bytes.toStringBinary), a backslash as two.
+func AppendText(dst, key []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for _, c := range key {
+		switch {
+		case c == '\\':
+			dst = append(dst, '\\', '\\')
+		case c >= 0x20 && c < 0x7f:
+			dst = append(dst, c)
+		default:
+			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
+		}
+	}
+	return dst
+}

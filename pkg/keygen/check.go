@@ -1,0 +1,209 @@
+package keygen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrUnknownColumn is why a spec does not fit its records.
+var ErrUnknownColumn = errors.New("unknown column")
+
+// longKey is from where on keys cost: HBase keeps the key in every cell.
+const longKey = 100
+
+// CheckOptions are what a spec is held against. What is not given is not checked.
+type CheckOptions struct {
+	Columns []string       // of the records
+	Unique  string         // the column whose values all differ
+	Widths  map[string]int // columns whose values all have this many bytes
+	Regions int            // modulus of a salt that has none of its own; while it is 0 such a salt's length is unknown
+	Splits  [][]byte       // of the table, rising
+}
+
+// A Report is what can be said of a spec's keys without a record.
+type Report struct {
+	Min, Max   int      // bytes of a key; Max is MaxKey where nothing bounds it
+	First      Alphabet // of the first byte
+	Parts      []PartReport
+	Uniqueness Uniqueness
+	Why        string    // of Uniqueness
+	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is no hash
+	Warnings   []string
+}
+
+// PartReport is what can be said of one part of a key.
+type PartReport struct {
+	Part     string
+	Min, Max int
+	Bytes    Alphabet
+}
+
+// Uniqueness says whether two records can have one key when a column's
+// values all differ.
+type Uniqueness uint8
+
+// Answers about uniqueness.
+const (
+	NotAsked   Uniqueness = iota
+	Unique                // no two records have one key
+	ByDigest              // only if a digest of at least 128 bits collides
+	MayCollide            // two records may have one key
+)
+
+func (u Uniqueness) String() string {
+	return [...]string{"not asked", "unique", "unique but for collisions of a digest", "may collide"}[u]
+}
+
+// Check says what is known of a spec before a record is read. The error,
+// which wraps [ErrUnknownColumn], names every column that the records lack.
+func Check(e Expr, o CheckOptions) (*Report, error) {
+	if err := checkColumns(e, o.Columns); err != nil {
+		return nil, err
+	}
+	opts := Options{Regions: o.Regions, widths: o.Widths}
+	s := shapeOf(e, opts)
+	r := &Report{Min: s.min, Max: s.max, First: s.first}
+	for _, p := range Parts(e) {
+		ps := shapeOf(p, opts)
+		r.Parts = append(r.Parts, PartReport{Part: p.String(), Min: ps.min, Max: ps.max, Bytes: ps.set})
+		if n, ok := numbersOf(p, opts); ok && n.random && ps.min != ps.max {
+			r.warn("%s has %d to %d digits, so keys of different lengths mix: write pad(abs(…), %d)", p, ps.min, ps.max, decimals(n.max))
+		}
+	}
+	if len(o.Splits) > 0 {
+		r.Shares = sharesOf(s, o.Splits)
+		if text := uneven(s, o.Splits, r.Shares); r.Shares != nil && text != "" {
+			r.warn("%s", text)
+		}
+	}
+	if s.min > longKey || s.max < MaxKey && s.max > longKey {
+		r.warn("keys have %s: every cell repeats its key, so keep them under %d", bytesRange(s.min, s.max), longKey)
+	}
+	if o.Unique != "" {
+		r.Uniqueness, r.Why = uniqueness(e, o.Unique, opts)
+		if r.Uniqueness == MayCollide {
+			r.warn("two records may have the same key though their %s differ: %s", o.Unique, r.Why)
+		}
+	}
+	return r, nil
+}
+
+func (r *Report) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+func bytesRange(least, most int) string {
+	switch most {
+	case least:
+		return fmt.Sprintf("%d bytes", least)
+	case MaxKey:
+		return fmt.Sprintf("%d bytes or more", least)
+	}
+	return fmt.Sprintf("%d to %d bytes", least, most)
+}
+
+func checkColumns(e Expr, columns []string) error {
+	if columns == nil {
+		return nil
+	}
+	var errs []error
+	for _, name := range Columns(e) {
+		if slices.Contains(columns, name) {
+			continue
+		}
+		hint := fmt.Sprintf("the input has %q", columns)
+		if s := suggest(name, columns); s != "" {
+			hint = s
+		}
+		errs = append(errs, fmt.Errorf("%w %q (%s)", ErrUnknownColumn, name, hint))
+	}
+	return errors.Join(errs...)
+}
+
+// uniqueness asks whether the id can be read back from a key: it must be in
+// there whole, and where it begins and ends must follow from the key.
+func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
+	parts := Parts(e)
+	best, why := MayCollide, ""
+	for i, p := range parts {
+		u, reason := carries(p, id, o)
+		if u == MayCollide {
+			if reason != "" && why == "" {
+				why = reason
+			}
+			continue
+		}
+		if !placed(parts, i, o) {
+			why = fmt.Sprintf("parts beside %s have no fixed length and no separator that they cannot hold, so where it begins or ends is not determined", p)
+			continue
+		}
+		if u < best {
+			best = u
+			why = fmt.Sprintf("%s is in the key at a place that can be told", p)
+		}
+	}
+	if why == "" {
+		why = fmt.Sprintf("the key does not hold %s", id)
+	}
+	return best, why
+}
+
+// carries says whether different ids give different bytes of e.
+func carries(e Expr, id string, o Options) (Uniqueness, string) {
+	switch e := e.(type) {
+	case Column:
+		if e.Name == id {
+			return Unique, ""
+		}
+	case Concat:
+		return uniqueness(e, id, o)
+	case Call:
+		if !slices.Contains(Columns(e), id) {
+			return MayCollide, ""
+		}
+		switch e.Func {
+		case "orempty", "reverse", "hex":
+			return carries(e.Args[0], id, o)
+		case "md5hex", "md5raw", "sha1hex", "sha1raw", "sha256hex", "sha256raw":
+			if u, why := uniqueness(join(e.Args), id, o); u == MayCollide {
+				return u, why
+			}
+			return ByDigest, ""
+		}
+		return MayCollide, fmt.Sprintf("%s gives the same for different values of %s", e, id)
+	}
+	return MayCollide, ""
+}
+
+// placed says whether part i's place follows from a key's bytes.
+func placed(parts []Expr, i int, o Options) bool {
+	before := determined(parts[:i], o)
+	behind := slices.Clone(parts[i+1:])
+	slices.Reverse(behind)
+	after := determined(behind, o)
+	if s := shapeOf(parts[i], o); s.min == s.max {
+		return before || after
+	}
+	return before && after
+}
+
+// determined says whether the parts, read in this direction, end at a place
+// that can be told: each has a fixed length, or ends at a literal that it
+// cannot hold.
+func determined(parts []Expr, o Options) bool {
+	for i, p := range parts {
+		s := shapeOf(p, o)
+		if s.min == s.max {
+			continue
+		}
+		if i+1 == len(parts) {
+			return false
+		}
+		l, ok := parts[i+1].(Literal)
+		if !ok || slices.ContainsFunc(l.Bytes, s.set.Has) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,57 @@
+package keygen
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// MaxKey is the greatest length of a row key in HBase (HConstants.MAX_ROW_LENGTH).
+const MaxKey = 32767
+
+// Reasons why a record has no key, wrapped by [*FieldError].
+var (
+	ErrEmpty  = errors.New("key column is empty")
+	ErrUTF8   = errors.New("key column is not valid UTF-8")
+	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey)
+	ErrNumber = errors.New("not a whole number")
+	ErrRange  = errors.New("number out of range")
+	ErrDate   = errors.New("not a date of the layout")
+	ErrShort  = errors.New("too short")
+	ErrWide   = errors.New("too long for its width")
+	ErrHex    = errors.New("not hex digits in pairs")
+)
+
+// A FieldError names the column for which a record has no key, and the part
+// of the key that could not be made.
+type FieldError struct {
+	Column string // empty when it is several columns or the key as a whole
+	Part   string // of the spec, as it prints; empty when it is the column alone or the key as a whole
+	Err    error
+}
+
+func (e *FieldError) Error() string {
+	if e.Column == "" {
+		return e.Reason()
+	}
+	return "column " + e.Column + ": " + e.Reason()
+}
+
+// Reason is the message without the column's name.
+func (e *FieldError) Reason() string {
+	if e.Part == "" {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + " (in the key's part " + e.Part + ")"
+}
+
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// shown is a value in a message, cut where it is long.
+func shown(value []byte) string {
+	const most = 40
+	if len(value) > most {
+		return strconv.Quote(string(value[:most])) + "…"
+	}
+	return strconv.Quote(string(value))
+}

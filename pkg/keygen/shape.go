@@ -1,0 +1,359 @@
+package keygen
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// A shape is what can be said of a part's bytes without a record.
+type shape struct {
+	min, max int      // bytes; MaxKey is no bound
+	set      Alphabet // every byte is one of these
+	first    Alphabet // and the first of these, if there is one
+	lead     []symbol // how the leading bytes are distributed, as far as that is known
+	whole    bool     // lead is all of it
+}
+
+// A symbol is a number spread evenly over 0..n−1, written with leading zeros
+// in width symbols. Constant bytes are symbols of one value.
+type symbol struct {
+	n       int64
+	width   int
+	symbols string // by value; as many as the base
+}
+
+func shapeOf(e Expr, o Options) shape {
+	switch e := e.(type) {
+	case Column:
+		if n := o.widths[e.Name]; n > 0 {
+			return shape{min: n, max: n, set: anyByte(), first: anyByte()}
+		}
+		return shape{min: 1, max: MaxKey, set: anyByte(), first: anyByte()}
+	case Literal:
+		s := shape{min: len(e.Bytes), max: len(e.Bytes), set: setOf(string(e.Bytes)), whole: true}
+		for _, b := range e.Bytes {
+			s.lead = append(s.lead, symbol{n: 1, width: 1, symbols: string([]byte{b})})
+		}
+		return s.led()
+	case Concat:
+		s := shape{whole: true}
+		for _, p := range e.Parts {
+			s = s.then(shapeOf(p, o))
+		}
+		return s
+	case Call:
+		f, ok := findFunction(e.Func)
+		switch {
+		case !ok:
+		case f.number != nil:
+			return f.numbers(e, o).shape()
+		default:
+			return f.shape(e, o)
+		}
+	}
+	return shape{max: MaxKey, set: anyByte(), first: anyByte()}
+}
+
+// then is s with t behind it.
+func (s shape) then(t shape) shape {
+	out := shape{min: min(s.min+t.min, MaxKey), max: min(s.max+t.max, MaxKey), set: s.set.union(t.set), first: s.first, lead: s.lead}
+	if s.min == 0 {
+		out.first = s.first.union(t.first)
+	}
+	if s.whole {
+		out.lead = append(out.lead[:len(out.lead):len(out.lead)], t.lead...)
+		out.whole = t.whole
+	}
+	return out
+}
+
+// led takes the first byte's set from the leading symbol.
+func (s shape) led() shape {
+	s.first = s.set
+	if len(s.lead) > 0 {
+		s.first = s.lead[0].firsts()
+	}
+	return s
+}
+
+// firsts are the symbols that a number may begin with.
+func (s symbol) firsts() Alphabet {
+	unit := int64(1)
+	for range s.width - 1 {
+		unit *= int64(len(s.symbols))
+	}
+	return setOf(s.symbols[:min((s.n-1)/unit+1, int64(len(s.symbols)))])
+}
+
+// numbers is the range of an integer.
+type numbers struct {
+	min, max int64
+	random   bool // its values are about as frequent as each other
+}
+
+func (n numbers) shape() shape {
+	if n.random && n.min == 0 && n.max < 10 {
+		return spreadOver(n.max+1, 1)
+	}
+	s := shape{min: 1, max: max(len(strconv.FormatInt(n.min, 10)), decimals(n.max)), set: decimalDigits()}
+	if n.min >= 0 {
+		s.min = decimals(n.min)
+	} else {
+		s.set.add('-')
+	}
+	return s.led()
+}
+
+// numbersOf is the range of an expression that is an integer, or of the
+// integers that its text may be read as.
+func numbersOf(e Expr, o Options) (numbers, bool) {
+	if c, ok := e.(Call); ok {
+		if f, ok := findFunction(c.Func); ok && f.number != nil {
+			return f.numbers(c, o), true
+		}
+	}
+	return numbers{min: -1 << 63, max: 1<<63 - 1}, false
+}
+
+func modNumbers(c Call, o Options) numbers {
+	in, _ := numbersOf(c.Args[0], o)
+	n := int64(c.Ints[0])
+	out := numbers{max: min(in.max, n-1), random: in.random}
+	if in.min < 0 {
+		out.min = max(in.min, 1-n)
+	}
+	out.max = max(out.max, 0)
+	return out
+}
+
+func absNumbers(c Call, o Options) numbers {
+	in, _ := numbersOf(c.Args[0], o)
+	if in.min == -1<<63 {
+		return numbers{max: 1<<63 - 1}
+	}
+	return numbers{max: max(in.max, -in.min), random: in.random}
+}
+
+func shortNumbers(c Call, o Options) numbers {
+	in, _ := numbersOf(c.Args[0], o)
+	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random}
+}
+
+func numberNumbers(c Call, o Options) numbers {
+	in, _ := numbersOf(c.Args[0], o)
+	return in
+}
+
+func millisNumbers(c Call, _ Options) numbers {
+	if l, err := parseLayout(constant(c.Args[1])); err == nil && l.unit == 0 {
+		const day = 86400
+		return numbers{min: (minSecond - day) * 1000, max: (maxSecond+day)*1000 + 999}
+	}
+	return numbers{min: -1 << 63, max: 1<<63 - 1}
+}
+
+// decimals is how many digits n has.
+func decimals(n int64) int { return len(strconv.FormatInt(n, 10)) }
+
+// spreadOver is a number spread evenly over 0..n−1 in decimal.
+func spreadOver(n int64, width int) shape {
+	s := shape{min: width, max: width, set: decimalDigits(), lead: []symbol{{n, width, decimalSymbols}}, whole: true}
+	if width == 1 {
+		s.set = setOf(decimalSymbols[:n])
+	}
+	return s.led()
+}
+
+func saltShape(c Call, o Options) shape {
+	n := o.Regions
+	if len(c.Ints) > 0 {
+		n = c.Ints[0]
+	}
+	if n < 1 {
+		// not known before the job is planned
+		return shape{min: 1, max: 10, set: decimalDigits(), first: decimalDigits()}
+	}
+	return spreadOver(int64(n), decimals(int64(n)-1))
+}
+
+func byteSaltShape(c Call, o Options) shape {
+	n := o.Regions
+	if len(c.Ints) > 0 {
+		n = c.Ints[0]
+	}
+	if n < 1 || n > 256 {
+		return fixedShape(1, anyByte)(c, o)
+	}
+	s := shape{min: 1, max: 1, lead: []symbol{{int64(n), 1, everyByte()}}, whole: true}
+	s.set = s.lead[0].firsts()
+	return s.led()
+}
+
+func everyByte() string {
+	b := make([]byte, 256)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return string(b)
+}
+
+func spreadShape(c Call, _ Options) shape {
+	n := int64(spreadDefault)
+	if len(c.Ints) > 0 {
+		n = int64(c.Ints[0])
+	}
+	return spreadOver(n, decimals(n-1))
+}
+
+func uniform(n int, symbols string) shape {
+	s := shape{min: n, max: n, set: setOf(symbols), whole: true}
+	for range n {
+		s.lead = append(s.lead, symbol{int64(len(symbols)), 1, symbols})
+	}
+	return s.led()
+}
+
+func hexDigest(bytes int) func(Call, Options) shape {
+	return func(Call, Options) shape { return uniform(2*bytes, hexSymbols) }
+}
+
+func rawDigest(bytes int) func(Call, Options) shape {
+	return func(Call, Options) shape { return uniform(bytes, everyByte()) }
+}
+
+func shiftShape(Call, Options) shape {
+	s := uniform(7, hexSymbols)
+	s.lead[0].n = 8
+	return s.led()
+}
+
+func fixedShape(n int, set func() Alphabet) func(Call, Options) shape {
+	return func(Call, Options) shape { return shape{min: n, max: n, set: set(), first: set()} }
+}
+
+func dateShape(c Call, _ Options) shape {
+	s := shape{max: MaxKey, set: asciiBytes()}
+	if l, err := parseLayout(constant(c.Args[2])); err == nil {
+		s.min, s.max = l.width()
+		s.set = l.symbols()
+	}
+	return s.led()
+}
+
+func padShape(c Call, o Options) shape {
+	width := c.Ints[0]
+	if n, ok := numbersOf(c.Args[0], o); ok && n.random && n.min == 0 && decimals(n.max) <= width {
+		return spreadOver(n.max+1, width)
+	}
+	s := shapeOf(c.Args[0], o)
+	if s.min == width && s.max == width {
+		return s
+	}
+	return shape{min: width, max: width, set: s.set.union(setOf("0"))}.led()
+}
+
+func reverseShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	return shape{min: s.min, max: s.max, set: s.set}.led()
+}
+
+// substrShape keeps what is known of the leading bytes where the call begins
+// there, because the start of a digest is a usual prefix.
+func substrShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	out := shape{min: 1, max: s.max, set: s.set}
+	from, count := c.Ints[0], 0
+	if len(c.Ints) > 1 {
+		count = c.Ints[1]
+	}
+	ascii := s.set.Within(asciiBytes())
+	switch {
+	case count > 0 && ascii:
+		out.min, out.max = count, count
+	case count > 0:
+		out.min, out.max = count, min(s.max, utf8.UTFMax*count)
+	case ascii && from < 0 && s.min == s.max:
+		out.min, out.max = min(-from, s.max), min(-from, s.max)
+	case ascii && from >= 0:
+		out.min, out.max = max(1, s.min-from), max(1, s.max-from)
+		if s.max == MaxKey {
+			out.max = MaxKey
+		}
+	case from < 0:
+		out.max = min(s.max, utf8.UTFMax*-from)
+	}
+	if ascii && from >= 0 && len(s.lead) >= from {
+		lead := s.lead[from:]
+		for i, l := range s.lead {
+			if l.width != 1 && (i < from || i < from+count || count == 0) {
+				return out.led()
+			}
+		}
+		if count > 0 && len(lead) >= count {
+			lead = lead[:count]
+		}
+		out.lead, out.whole = lead, count > 0 && len(lead) == count || s.whole && count == 0
+	}
+	return out.led()
+}
+
+func upperByte(b byte) byte {
+	if b >= 'a' && b <= 'z' {
+		b -= 'a' - 'A'
+	}
+	return b
+}
+
+func lowerByte(b byte) byte {
+	if b >= 'A' && b <= 'Z' {
+		b += 'a' - 'A'
+	}
+	return b
+}
+
+func caseShape(fn func(byte) byte) func(Call, Options) shape {
+	return func(c Call, o Options) shape {
+		s := shapeOf(c.Args[0], o)
+		if !s.set.Within(asciiBytes()) {
+			// a character's other case may have more bytes or fewer
+			return shape{min: min(s.min, 1), max: MaxKey, set: anyByte(), first: anyByte()}
+		}
+		s.set = s.set.each(fn)
+		var lead []symbol
+		for _, l := range s.lead {
+			symbols := []byte(l.symbols)
+			for i := range symbols {
+				symbols[i] = fn(symbols[i])
+			}
+			l.symbols = string(symbols)
+			lead = append(lead, l)
+		}
+		s.lead = lead
+		return s.led()
+	}
+}
+
+func trimShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	return shape{min: min(s.min, 1), max: s.max, set: s.set}.led()
+}
+
+func hexShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	return shape{min: min(2*s.min, MaxKey), max: min(2*s.max, MaxKey), set: setOf(hexSymbols)}.led()
+}
+
+func unhexShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	half := max(1, s.max/2)
+	if s.max == MaxKey {
+		half = MaxKey
+	}
+	return shape{min: (s.min + 1) / 2, max: half, set: anyByte()}.led()
+}
+
+func orEmptyShape(c Call, o Options) shape {
+	s := shapeOf(c.Args[0], o)
+	s.min = 0
+	return s
+}

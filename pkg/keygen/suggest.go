@@ -1,0 +1,70 @@
+package keygen
+
+import (
+	"slices"
+	"strings"
+)
+
+// suggest is what somebody who wrote name may have meant: what goes on like
+// it, or is its beginning, else what differs in a few letters.
+func suggest(name string, known []string) string {
+	const most = 3 // more would be no hint
+	name = strings.ToLower(name)
+	var near []string
+	for _, k := range known {
+		if l := strings.ToLower(k); strings.HasPrefix(l, name) || len(l) > 2 && strings.HasPrefix(name, l) {
+			near = append(near, k)
+		}
+	}
+	if len(near) == 0 || len(near) > most {
+		near = nearest(name, known)
+	}
+	if len(near) == 0 || len(near) > most {
+		return ""
+	}
+	slices.Sort(near)
+	return "did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// nearest are the names that differ least, if that is by a third at most.
+func nearest(name string, known []string) (near []string) {
+	least := 1 + min(len(name), 30)/3
+	for _, k := range known {
+		if gap := len(k) - len(name); gap > least || gap < -least {
+			continue
+		}
+		switch d := distance(name, strings.ToLower(k)); {
+		case d < least:
+			near, least = []string{k}, d
+		case d == least:
+			near = append(near, k)
+		}
+	}
+	return near
+}
+
+// distance is how many bytes must be added, removed, changed or swapped with
+// the next to turn a into b.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
