@@ -145,10 +145,15 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 
 // bad sets a record aside, or gives the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
+	return w.budget.Reject(rowError(b, row, err))
+}
+
+// rowError says why a record has no row.
+func rowError(b *source.Batch, row int, err error) source.RowError {
 	e := b.RowError(row)
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
 		e.Column, err = f.Column, f.Err
 	}
 	e.Reason, e.Err = err.Error(), err
-	return w.budget.Reject(e)
+	return e
 }
