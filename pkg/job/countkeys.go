@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bulkload/pkg/partition"
@@ -36,7 +37,11 @@ func (s *sampleBuild) countKeys(ctx context.Context, o EstimateOptions) (*tally,
 	if err != nil || o.Suggest == 0 || t.rows == 0 {
 		return s.finishCount(c, t, err)
 	}
-	ranges, err := partition.New(t.keys.quantileSplits(o.Suggest))
+	least := 0
+	if n := s.plan.salts(); n > 1 {
+		least = len(strconv.Itoa(n - 1))
+	}
+	ranges, err := partition.New(t.keys.quantileSplits(o.Suggest, least))
 	if err != nil {
 		return nil, err
 	}

@@ -93,8 +93,9 @@ func (s *keySample) merge(o *keySample, factor float64) {
 // about the same bytes; fewer where the keys do not tell so many apart. A
 // split point is the shortest text that lies between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
-// a salt ends. The sample is sorted.
-func (s *keySample) quantileSplits(n int) [][]byte {
+// a salt ends. But none is shorter than least bytes: a salt's width, by which
+// a reader of split points knows salts. The sample is sorted.
+func (s *keySample) quantileSplits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {
 		return bytes.Compare(s.text[a.at:a.at+a.n], s.text[b.at:b.at+b.n])
 	})
@@ -108,7 +109,7 @@ func (s *keySample) quantileSplits(n int) [][]byte {
 	for region := 1; region < n; region++ {
 		want, slack := total*float64(region)/float64(n), splitSlack*total/float64(n)
 		at, _ := slices.BinarySearch(before, want)
-		if point := s.splitNear(before, at, want, slack); point != nil && (len(splits) == 0 || bytes.Compare(splits[len(splits)-1], point) < 0) {
+		if point := s.splitNear(before, at, least, want, slack); point != nil && (len(splits) == 0 || bytes.Compare(splits[len(splits)-1], point) < 0) {
 			splits = append(splits, point)
 		}
 	}
@@ -117,7 +118,7 @@ func (s *keySample) quantileSplits(n int) [][]byte {
 
 // splitNear is the best split point about the at-th key: the shortest within
 // slack of what is wanted, else the nearest there is; nil if there is none.
-func (s *keySample) splitNear(before []float64, at int, want, slack float64) []byte {
+func (s *keySample) splitNear(before []float64, at, least int, want, slack float64) []byte {
 	var best []byte
 	bestFar := 0.0
 	try := func(i int) (within bool) {
@@ -128,7 +129,7 @@ func (s *keySample) splitNear(before []float64, at int, want, slack float64) []b
 		if far > slack && best != nil {
 			return false
 		}
-		if point := separator(s.key(i-1), s.key(i)); point != nil &&
+		if point := separator(s.key(i-1), s.key(i), least); point != nil &&
 			(best == nil || len(point) < len(best) && far <= slack || len(point) == len(best) && far < bestFar) {
 			best, bestFar = point, far
 		}
@@ -147,12 +148,12 @@ func (s *keySample) splitNear(before []float64, at int, want, slack float64) []b
 	return best
 }
 
-// separator is the shortest text above prev and not above key, nil if they
-// are the same.
-func separator(prev, key []byte) []byte {
+// separator is the shortest beginning of key above prev that has at least so
+// many bytes, nil if they are the same.
+func separator(prev, key []byte, least int) []byte {
 	for i, c := range key {
 		if i == len(prev) || prev[i] != c {
-			return bytes.Clone(key[:i+1])
+			return bytes.Clone(key[:min(max(i+1, least), len(key))])
 		}
 	}
 	return nil
