@@ -15,6 +15,9 @@ const (
 	// splitSlack is how far a split point may lie from its quantile, in shares
 	// of a region, for being shorter: 1 instead of 0fff3a.
 	splitSlack = 0.05
+	// saltSlack is that for keys with a salt: a table that is split elsewhere
+	// does not tell its readers how many salts there are.
+	saltSlack = 0.25
 )
 
 // keySample is keys of a run of rows, picked at random distances, and the
@@ -93,12 +96,16 @@ func (s *keySample) merge(o *keySample, factor float64) {
 // about the same bytes; fewer where the keys do not tell so many apart. A
 // split point is the shortest text that lies between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
-// a salt ends. But none is shorter than least bytes: a salt's width, by which
-// a reader of split points knows salts. The sample is sorted.
+// a salt ends. But none is shorter than least bytes, the salt's width, by which
+// a reader of split points knows salts; 0 for keys without. The sample is sorted.
 func (s *keySample) quantileSplits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {
 		return bytes.Compare(s.text[a.at:a.at+a.n], s.text[b.at:b.at+b.n])
 	})
+	slack := splitSlack
+	if least > 0 {
+		slack = saltSlack
+	}
 	total := 0.0
 	before := make([]float64, len(s.items)) // weight of all keys before each
 	for i, it := range s.items {
@@ -107,9 +114,9 @@ func (s *keySample) quantileSplits(n, least int) [][]byte {
 	}
 	var splits [][]byte
 	for region := 1; region < n; region++ {
-		want, slack := total*float64(region)/float64(n), splitSlack*total/float64(n)
+		want := total * float64(region) / float64(n)
 		at, _ := slices.BinarySearch(before, want)
-		if point := s.splitNear(before, at, least, want, slack); point != nil && (len(splits) == 0 || bytes.Compare(splits[len(splits)-1], point) < 0) {
+		if point := s.splitNear(before, at, least, want, slack*total/float64(n)); point != nil && (len(splits) == 0 || bytes.Compare(splits[len(splits)-1], point) < 0) {
 			splits = append(splits, point)
 		}
 	}
