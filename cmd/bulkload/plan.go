@@ -3,6 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"bulkload/pkg/job"
@@ -15,28 +19,48 @@ type planOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
-	splits string
+	splits  string
+	exact   bool
+	suggest int
+	skew    float64
+	maxSize job.Size
+	svg     string
 }
 
 func newPlanCmd(g *globals) *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
 		Use:   "plan --input PATH…",
-		Short: "Foretell what a load takes: rows, HFiles, time, memory, disk",
+		Short: "Foretell what a load takes, what each region gets, and what is wrong with the key",
 		Long: `Plan reads a sample of the input, sorts and encodes it as run would, and scales
-what that took to the whole input. Nothing is loaded or kept. The regions are
-the table's, or those of --splits, for which no cluster is needed. Time is that
-of reading, sorting and writing; loading and verifying come on top of it, and a
-link to HDFS that is slower than the encoding.` + "\n" + exitHelp,
+what that took to the whole input. It counts the keys of a larger sample, or of
+all of the input with --exact, shows what each region gets, and warns of skew,
+heavy query keys, regions that would split, long keys and names. Nothing is
+loaded or kept.
+
+The regions are the table's; or those of --splits, for which no cluster is
+needed; or with --suggest N, N regions of about the same bytes: their split
+points are then printed one a line, and the plan for them goes to standard error.
+
+Time is that of reading, sorting and writing; loading and verifying come on top
+of it, and a link to HDFS that is slower than the encoding.` + "\n" + exitHelp,
 		Example: `  bulkload plan --job examples/check.yaml --input /exports/check/20171012
-  bulkload plan --job examples/check.yaml --input check.csv --splits 1,2,3,4,5,6,7,8,9 --memory 64MiB`,
+  bulkload plan --job examples/check.yaml --input check.csv --splits 1,2,3,4,5,6,7,8,9 --svg regions.svg
+  bulkload plan --key 'check_id + id' --input check.csv --suggest 20 > splits.txt
+  bulkload plan --key 'check_id + id' --input check.csv --splits @splits.txt --exact`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
-	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN (default: the table's)`)
+	f := cmd.Flags()
+	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
+	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
+	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes")
+	f.Float64Var(&o.skew, "skew", 2, "warn of regions with more than so many times their fair share of rows")
+	f.Var(&o.maxSize, "max-file-size", "at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
+	f.StringVar(&o.svg, "svg", "", "also draw the regions into this file")
 	return cmd
 }
 
@@ -51,41 +75,86 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := needInputs(spec); err != nil {
 		return err
 	}
+	points, err := readSplits(o.splits)
+	if err != nil {
+		return usageError{fmt.Errorf("--splits: %w", err)}
+	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	var splits *[][]byte
-	if cmd.Flags().Changed("splits") || spec.Table == "" {
-		points, err := partition.ParseSplits(o.splits)
-		if err != nil {
-			return usageError{fmt.Errorf("--splits: %w", err)}
-		}
-		splits = &points
+	w := job.ForetellOptions{WorkOptions: o.workOptions(env), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && env.Conf.Quorum() == "" {
+		w.Splits = &points
 	}
-	e, err := job.Foretell(cmd.Context(), env, spec, splits, o.workOptions(env))
+	w.Events.OnRows = logRows(env.Log)
+	e, err := job.Foretell(cmd.Context(), env, spec, w)
 	if err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), e, func(w io.Writer) { printEstimate(w, e) })
+	if o.svg != "" {
+		if err := writeSVG(o.svg, e); err != nil {
+			return err
+		}
+	}
+	if o.suggest == 0 || g.json() {
+		out := cmd.OutOrStdout()
+		return g.print(out, e, func(w io.Writer) { printEstimate(w, e, textWidth(out)) })
+	}
+	if !g.quiet {
+		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
+	}
+	for _, s := range e.Splits {
+		fmt.Fprintln(cmd.OutOrStdout(), partition.FormatKey(s))
+	}
+	return nil
 }
 
-func printEstimate(w io.Writer, e *job.Estimate) {
-	if e.SampledRows == 0 {
-		fmt.Fprintf(w, "%d files without a record: nothing to do\n", e.Files)
-		return
+func (o *planOptions) check() error {
+	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
+		return usageError{fmt.Errorf("--suggest %d is outside 2..100000", o.suggest)}
 	}
-	fmt.Fprintf(w, "about %d rows (%d cells) from %d files with %s, into %d of %d regions\n", e.Rows, e.Cells, e.Files, bytesText(e.InputBytes), e.HFiles, len(e.Regions))
-	fmt.Fprintf(w, "  hfiles  %s\n", bytesText(e.HFileBytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", roundTime(e.Time()), roundTime(e.ReadTime), roundTime(e.WriteTime), e.Workers)
-	fmt.Fprintf(w, "  memory  %s at the peak\n", bytesText(e.Memory))
-	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", bytesText(e.SpillBytes), e.Runs, bytesText(e.MoreMemory))
-	} else {
-		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
+	if !(o.skew >= 1) {
+		return usageError{fmt.Errorf("--skew %g is below 1", o.skew)}
 	}
-	fmt.Fprintf(w, "told from %d rows of %d places\n", e.SampledRows, e.Places)
+	return o.workFlags.check()
+}
+
+// readSplits reads a list of split points, or a file of them behind an @.
+func readSplits(list string) ([][]byte, error) {
+	name, file := strings.CutPrefix(list, "@")
+	if !file {
+		return partition.ParseSplits(list)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	points, err := partition.ParseSplits(strings.Join(lines, ","))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return points, nil
+}
+
+// logRows tells of a count's progress every few seconds.
+func logRows(log *slog.Logger) func(rows, bytes int64) {
+	const every = 5 * time.Second
+	var rows, bytes, told atomic.Int64
+	start := time.Now()
+	return func(r, b int64) {
+		r, b = rows.Add(r), bytes.Add(b)
+		if now, last := int64(time.Since(start)/every), told.Load(); now > last && told.CompareAndSwap(last, now) {
+			log.Info("counted", "rows", r, "input", bytesText(b))
+		}
+	}
 }
 
 // roundTime leaves a duration two or three digits that mean something.

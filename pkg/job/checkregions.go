@@ -42,6 +42,18 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 // defaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
 const defaultMaxRegion = 10 << 30
 
+// maxRegionSize is the size at which a region splits: the table's own, else
+// hbase.hregion.max.filesize of the configuration; and what says so.
+func maxRegionSize(table int64, configured string) (size int64, from string) {
+	if table > 0 {
+		return table, "the table's MAX_FILESIZE"
+	}
+	if n, err := strconv.ParseInt(configured, 10, 64); err == nil && n > 0 {
+		return n, "hbase.hregion.max.filesize"
+	}
+	return defaultMaxRegion, "HBase's default"
+}
+
 // checkRegionSize foresees regions that split as soon as they are loaded.
 // Files are smaller than the text that they are made of as a rule.
 func checkRegionSize(regions int, in inputFacts, table int64, configured string) Check {
@@ -49,14 +61,7 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	if regions == 0 || in.err != nil || in.text == 0 {
 		return Check{}
 	}
-	most := table
-	if most <= 0 {
-		if n, err := strconv.ParseInt(configured, 10, 64); err == nil && n > 0 {
-			most = n
-		} else {
-			most = defaultMaxRegion
-		}
-	}
+	most, _ := maxRegionSize(table, configured)
 	each := in.text / int64(regions)
 	if each > most {
 		return doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -37,17 +38,50 @@ type Estimate struct {
 	WriteTime  time.Duration `json:"write_ns"`     // pass 2
 	Workers    int           `json:"workers"`
 
-	Regions []RegionEstimate `json:"regions"`
+	// Rows, regions and what follows are of a count of keys, larger than the sample.
+	Exact       bool    `json:"exact"` // all of the input was counted
+	CountedRows int64   `json:"counted_rows"`
+	CountPlaces int     `json:"counted_places"`
+	BadRecords  int64   `json:"bad_records"` // among those that were counted
+	KeyLength   Lengths `json:"key_length"`
+
+	Modulus       int              `json:"modulus"`                  // of salts
+	Splits        []Key            `json:"splits"`                   // of the regions
+	Suggested     bool             `json:"suggested"`                // the splits are quantiles of the keys
+	MaxRegionSize int64            `json:"max_region_bytes"`         // at which a region splits
+	MaxRegionFrom string           `json:"max_region_bytes_setting"` // what says so
+	Regions       []RegionEstimate `json:"regions"`
+	QueryColumns  []string         `json:"query_columns"`
+	HeavyKeys     []HeavyKey       `json:"heavy_keys"` // the query keys with the most rows, the heaviest first
+	Warnings      []Check          `json:"warnings"`
 }
 
 // Time is that of the whole build.
 func (e *Estimate) Time() time.Duration { return e.OpenTime + e.ReadTime + e.WriteTime }
 
+// Lengths tell of the lengths of row keys, in bytes.
+type Lengths struct {
+	Min  int     `json:"min"`
+	Max  int     `json:"max"`
+	Mean float64 `json:"mean"`
+}
+
 // RegionEstimate is one region's part of the rows.
 type RegionEstimate struct {
-	Start Key     `json:"start"`
+	Start Key     `json:"start"` // empty for the first region
+	End   Key     `json:"end"`   // empty for the last
 	Rows  int64   `json:"rows"`
-	Share float64 `json:"share"`
+	Bytes int64   `json:"bytes"` // of its HFile
+	Share float64 `json:"share"` // of the rows
+
+	seen int64 // rows that were really counted
+}
+
+// HeavyKey is a query key that many rows have.
+type HeavyKey struct {
+	Values []string `json:"values"` // of the query columns, cut after 256 bytes
+	Rows   int64    `json:"rows"`
+	Share  float64  `json:"share"` // of the rows; up to 0.0005 too low where query keys are many
 }
 
 const (
@@ -63,17 +97,48 @@ const (
 	// 50 M rows: 1.03 to 1.5 in memory, 0.94 to 1.2 spilled.
 	memoryFactor = 1.2
 	spillFactor  = 1.05
+	// buildSplit is the length of a build's split of text: [source.Options]'s
+	// default, longer than those of a plan's input.
+	buildSplit = 8 << 20
 )
 
-// EstimateBuild reads a sample of the input and foretells what Build would
-// make of all of it. Nothing is written but, if the build would spill, a part
-// of that, to files without names.
-func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
-	return estimateFrom(ctx, plan, in, o, sampleText)
+// EstimateOptions say with what the build would work, and what a person wants
+// to know of it.
+type EstimateOptions struct {
+	BuildOptions
+	Exact     bool    // count the keys of all of the input
+	Suggest   int     // have split points for so many regions found, in place of the plan's; default 0: no
+	Skew      float64 // warn of regions with more than so many times their fair share, default 2
+	MaxRegion int64   // bytes at which a region splits, default 10 GiB
+
+	maxRegionFrom string   // what says so
+	query         []string // columns of the query key
+	sample        int64    // bytes of text to build, default sampleText
+	count         int64    // bytes of text to count, default countText
 }
 
-// estimateFrom is EstimateBuild with a sample of so many bytes.
-func estimateFrom(ctx context.Context, plan *Plan, in *source.Input, o BuildOptions, text int64) (*Estimate, error) {
+func (o EstimateOptions) withDefaults() EstimateOptions {
+	o.BuildOptions = o.BuildOptions.withDefaults()
+	if o.Skew == 0 {
+		o.Skew = 2
+	}
+	if o.MaxRegion == 0 {
+		o.MaxRegion, o.maxRegionFrom = defaultMaxRegion, "HBase's default"
+	}
+	if o.sample == 0 {
+		o.sample = sampleText
+	}
+	if o.count == 0 {
+		o.count = countText
+	}
+	return o
+}
+
+// EstimateBuild reads samples of the input and foretells what Build would
+// make of all of it. Nothing is written but, if the build would spill, a part
+// of that, to files without names. Inputs that were opened with short splits
+// are sampled better.
+func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
 	o = o.withDefaults()
 	memory, err := o.sortMemory(in)
 	if err != nil {
@@ -83,33 +148,53 @@ func estimateFrom(ctx context.Context, plan *Plan, in *source.Input, o BuildOpti
 	if err != nil {
 		return nil, fail(KindInput, err)
 	}
-	s := &sampleBuild{plan: plan, in: in, o: o, extent: extent, sample: text, full: extsort.Options{Workers: o.Workers, Memory: memory}}
+	s := &sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}
 	if err := s.run(ctx); err != nil {
 		return nil, readError(locate(err, in))
 	}
-	return s.estimate(), nil
+	t, err := s.countKeys(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e := s.estimate(t, o)
+	e.warn(s.plan, t, o)
+	return e, nil
+}
+
+// ForetellOptions are [WorkOptions] with what else an estimate depends on.
+type ForetellOptions struct {
+	WorkOptions
+	Splits    *[][]byte // of the regions; default: the table's, for which its cluster is asked
+	Exact     bool      // count the keys of all of the input
+	Suggest   int       // find split points for so many regions; default 0: no
+	Skew      float64   // warn of regions with more than so many times their fair share, default 2
+	MaxRegion Size      // at which a region splits; default the table's, else that of the configuration
 }
 
 // Foretell opens the input of a spec and estimates its build. The regions and
-// the family's settings are the table's; with split points given no cluster
-// is asked and the settings are [DefaultFamily]'s.
-func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOptions) (*Estimate, error) {
-	family, points := DefaultFamily(s.FamilyName()), [][]byte(nil)
-	if splits != nil {
-		points = *splits
+// the family's settings are the table's; with split points given, or to be
+// found for no table, no cluster is asked and the settings are
+// [DefaultFamily]'s.
+func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estimate, error) {
+	family, points, maxSize := DefaultFamily(s.FamilyName()), [][]byte(nil), int64(0)
+	if w.Splits != nil {
+		points = *w.Splits
 	} else {
 		facts, err := env.tableFacts(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		family, points = facts.Family, facts.Splits
+		family, points, maxSize = facts.Family, facts.Splits, facts.Table.MaxFileSize
 	}
 	family, err := s.ApplyTo(family)
 	if err != nil {
 		return nil, err
 	}
+	if w.Suggest > 1 && w.Splits != nil && len(points) == 0 && s.Regions == 0 {
+		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+	}
 	start := time.Now()
-	k, err := openInput(ctx, env, s, WorkOptions{}) // rejects of a sample are not kept
+	k, err := openInput(ctx, env, s, WorkOptions{splitSize: countSplit}) // rejects of a sample are not kept
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +204,28 @@ func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOpt
 	}
 	plan.warnKey(w.Events)
 	opened := time.Since(start)
-	e, err := EstimateBuild(ctx, plan, k.in, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget})
+	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events},
+		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
+	o.MaxRegion, o.maxRegionFrom = maxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
+	if w.MaxRegion > 0 {
+		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
+	}
+	o.query = queryColumns(s, plan)
+	e, err := EstimateBuild(ctx, plan, k.in, o)
 	if err != nil {
 		return nil, err
 	}
 	e.OpenTime = opened
 	return e, nil
+}
+
+// queryColumns are what a reader gives to get rows.
+func queryColumns(s Spec, plan *Plan) []string {
+	if len(s.Query) > 0 {
+		return s.Query
+	}
+	columns := keygen.Columns(plan.Key)
+	return columns[:min(1, len(columns))]
 }
 
 // tableFacts asks the cluster of the configuration about the spec's table.
@@ -141,30 +242,37 @@ func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
 	return tableFacts(ctx, e, c, table, s.FamilyName())
 }
 
-// estimate scales what the sample took to the whole input.
-func (s *sampleBuild) estimate() *Estimate {
+// estimate scales what the sample took to the whole input, as it was counted.
+func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.plan.Table, Key: s.plan.Key.String(), SampledRows: s.rows, SampledText: s.text, Places: s.places,
-		Rows: s.total, Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2}
+		Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2, Modulus: s.plan.Modulus, Suggested: o.Suggest > 0,
+		MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
 	for _, f := range s.in.Files() {
 		e.Files++
 		e.InputBytes += f.Size
 	}
-	sizes := make([]float64, 0, len(s.regions))
-	for i, rows := range s.regions {
-		share := float64(rows) / float64(max(s.stored, 1))
-		e.Regions = append(e.Regions, RegionEstimate{Start: s.plan.Ranges.Start(i), Rows: int64(share * float64(s.total)), Share: share})
-		if rows > 0 {
+	e.tell(s.plan, t)
+	s.count(t)
+	sizes := make([]float64, 0, len(e.Regions))
+	for _, r := range e.Regions {
+		if r.seen > 0 {
 			e.HFiles++
-			sizes = append(sizes, share)
+			sizes = append(sizes, r.Share)
 		}
 	}
-	if s.rows == 0 {
+	if s.rows == 0 || t.rows == 0 {
 		return e
 	}
 	scale := float64(s.total) / float64(s.rows)
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
 	e.Cells = times(s.cells)
-	e.HFileBytes = times(s.out) + int64(e.HFiles)*fileOverhead
+	blocks := float64(s.out) * t.input / float64(max(s.value, 1))
+	e.HFileBytes = int64(blocks) + int64(e.HFiles)*fileOverhead
+	for i := range e.Regions {
+		if r := &e.Regions[i]; r.seen > 0 {
+			r.Bytes = int64(blocks*t.regions[i].bytes/t.bytes) + fileOverhead
+		}
+	}
 	e.Spills, e.Runs = s.forecast.Spills, s.forecast.Runs
 	if s.bytes > 0 {
 		e.SpillBytes = int64(float64(s.spilled) / float64(s.bytes) * float64(s.forecast.Written))
@@ -197,7 +305,7 @@ func (s *sampleBuild) readSeconds() float64 {
 // splitSizes are proportional to the work of each split.
 func (s *sampleBuild) splitSizes() []float64 {
 	sizes := make([]float64, 0, len(s.in.Splits()))
-	files := s.in.Files()
+	files, last := s.in.Files(), -1
 	for _, split := range s.in.Splits() {
 		f := files[split.File]
 		switch {
@@ -205,9 +313,12 @@ func (s *sampleBuild) splitSizes() []float64 {
 			sizes = append(sizes, float64(split.End-split.Start)*float64(s.value)/float64(max(s.rows, 1)))
 		case f.Compression != "":
 			sizes = append(sizes, float64(f.Size)*float64(s.extent.Text)/float64(max(s.packedSize(), 1)))
+		case len(sizes) > 0 && split.File == last && sizes[len(sizes)-1] < buildSplit:
+			sizes[len(sizes)-1] += float64(split.End - split.Start) // a build's splits are longer
 		default:
 			sizes = append(sizes, float64(split.End-split.Start))
 		}
+		last = split.File
 	}
 	return sizes
 }

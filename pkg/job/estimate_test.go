@@ -81,7 +81,7 @@ func TestEstimate(t *testing.T) {
 // smallEstimate is [Foretell] from a sample of two megabytes.
 func smallEstimate(t *testing.T, env *Env, s Spec, splits [][]byte, w WorkOptions) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), env, s, WorkOptions{})
+	k, err := openInput(t.Context(), env, s, WorkOptions{splitSize: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,8 @@ func smallEstimate(t *testing.T, env *Env, s Spec, splits [][]byte, w WorkOption
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := estimateFrom(t.Context(), plan, k.in, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget}, 2<<20)
+	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget}, sample: 2 << 20, count: 8 << 20}
+	e, err := EstimateBuild(t.Context(), plan, k.in, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +135,12 @@ func TestEstimateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Inputs, s.Format = []string{empty}, "dump"
-	e, err := Foretell(t.Context(), testEnv(t), s, nil, WorkOptions{})
+	e, err := Foretell(t.Context(), testEnv(t), s, ForetellOptions{})
 	if err == nil {
 		t.Fatalf("without a table and split points: %+v", e)
 	}
 	splits := partition.SaltSplits(10)
-	if e, err = Foretell(t.Context(), testEnv(t), s, &splits, WorkOptions{}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
+	if e, err = Foretell(t.Context(), testEnv(t), s, ForetellOptions{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 }

@@ -16,6 +16,8 @@ type WorkOptions struct {
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some
 	Events     Events
+
+	splitSize int64 // of text, bytes; default [source.Options]'s
 }
 
 // intake is the open inputs of a job with its budget of bad records.
@@ -27,7 +29,7 @@ type intake struct {
 // openInput finds the files of a spec and their columns.
 func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, error) {
 	s = s.withDefaults()
-	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns}
+	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.splitSize}
 	o.FieldSep, _ = source.ParseSep(s.FieldSep)
 	o.RecordSep, _ = source.ParseSep(s.RecordSep)
 	if s.Header == "no" {

@@ -145,11 +145,16 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 
 // bad sets a record aside, or gives the error that ends the job.
 func (w *readWorker) bad(b *source.Batch, row int, err error) error {
+	return w.budget.Reject(rowError(b, row, err))
+}
+
+// rowError says why a record has no row.
+func rowError(b *source.Batch, row int, err error) source.RowError {
 	e := b.RowError(row)
 	e.Reason = err.Error()
 	if f, ok := errors.AsType[*keygen.FieldError](err); ok {
 		e.Column, e.Reason, err = f.Column, f.Reason(), f.Err
 	}
 	e.Err = err
-	return w.budget.Reject(e)
+	return e
 }

@@ -17,7 +17,7 @@ const (
 	// sampleText is how much of the input a sample has: half a second's work,
 	// and long against what a worker takes to start.
 	sampleText = 48 << 20
-	// samplePlaces is how many splits it is taken from.
+	// samplePlaces is from how many places it is taken.
 	samplePlaces = 24
 	// sampleRun is how much a worker reads for a run, if the build would spill.
 	sampleRun = 4 << 20
@@ -109,18 +109,23 @@ func (s *sampleBuild) pass(ctx context.Context, text int64, spill bool) (err err
 	}
 	s.sorting = time.Since(start)
 	s.spilled = sorter.Stats().SpillBytes
-	s.count(sorter)
+	s.countSorted(sorter)
 	s.total = s.extent.Rows
 	if s.text > 0 {
 		s.total += int64(float64(s.extent.Text) * float64(s.rows-s.parquet) / float64(s.text))
 	}
-	if s.stored > 0 {
-		s.forecast = s.full.Forecast(s.total, int64(float64(s.bytes)/float64(s.stored)*float64(s.total)))
-	}
+	s.foresee()
 	return s.encode(ctx, sorter)
 }
 
-// readParts reads the beginnings of splits that lie evenly over the input.
+// foresee forecasts the sort of all rows.
+func (s *sampleBuild) foresee() {
+	if s.stored > 0 {
+		s.forecast = s.full.Forecast(s.total, int64(float64(s.bytes)/float64(s.stored)*float64(s.total)))
+	}
+}
+
+// readParts reads runs of splits that lie evenly over the input.
 func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
 	s.sampleCounts = sampleCounts{}
 	splits := len(s.in.Splits())
@@ -128,8 +133,9 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 	if s.places == 0 {
 		return nil
 	}
+	s.o.Budget.Reset()
 	limit := text / int64(s.places)
-	r := &readers{plan: s.plan, in: s.in, sort: sorter, budget: s.o.Budget, events: s.o.Events}
+	r := &readers{plan: s.plan, in: s.in, sort: sorter, budget: s.o.Budget, events: Events{OnSpill: s.o.Events.OnSpill}}
 	var next atomic.Int64
 	return together(ctx, s.o.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
@@ -138,8 +144,8 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 		}
 		c := sampleCounts{}
 		since := int64(0)
-		for i := next.Add(1) - 1; i < int64(s.places) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			n, err := s.readPart(ctx, w, int(i)*splits/s.places, limit, &c)
+		for i := int(next.Add(1) - 1); i < s.places && ctx.Err() == nil; i = int(next.Add(1) - 1) {
+			n, err := s.readPart(ctx, w, i*splits/s.places, (i+1)*splits/s.places, limit, &c)
 			if err != nil {
 				return err
 			}
@@ -180,33 +186,35 @@ func (c *sampleCounts) spillRun(w *readWorker) error {
 	return err
 }
 
-// readPart reads one split up to so many bytes. The first batch is not timed:
-// opening files and row groups is little of a whole split, and much of this.
-func (s *sampleBuild) readPart(ctx context.Context, w *readWorker, split int, limit int64, c *sampleCounts) (n int64, err error) {
-	parquet := s.in.Files()[s.in.Splits()[split].File].Format == source.FormatParquet
-	last := time.Time{}
-	err = w.reader.Read(ctx, split, func(b *source.Batch) error {
-		n += b.Bytes
-		c.rows += int64(b.Rows)
-		if parquet {
-			c.parquet += int64(b.Rows)
-		} else {
-			c.text += b.Bytes
-		}
-		if err := w.batch(b); err != nil {
-			return err
-		}
-		now := time.Now()
-		if !last.IsZero() {
-			c.timed += int64(b.Rows)
-			c.read += now.Sub(last)
-		}
-		last = now
-		if n >= limit {
-			return errEnough
-		}
-		return nil
-	})
+// readPart reads splits up to so many bytes. The first batch is not timed:
+// opening files and row groups is little of a build's split, and much of this.
+func (s *sampleBuild) readPart(ctx context.Context, w *readWorker, from, to int, limit int64, c *sampleCounts) (n int64, err error) {
+	for split := from; split < to && n < limit && err == nil; split++ {
+		parquet := s.in.Files()[s.in.Splits()[split].File].Format == source.FormatParquet
+		last := time.Time{}
+		err = w.reader.Read(ctx, split, func(b *source.Batch) error {
+			n += b.Bytes
+			c.rows += int64(b.Rows)
+			if parquet {
+				c.parquet += int64(b.Rows)
+			} else {
+				c.text += b.Bytes
+			}
+			if err := w.batch(b); err != nil {
+				return err
+			}
+			now := time.Now()
+			if !last.IsZero() {
+				c.timed += int64(b.Rows)
+				c.read += now.Sub(last)
+			}
+			last = now
+			if n >= limit {
+				return errEnough
+			}
+			return nil
+		})
+	}
 	c.value += n
 	if errors.Is(err, errEnough) {
 		err = nil
@@ -214,8 +222,8 @@ func (s *sampleBuild) readPart(ctx context.Context, w *readWorker, split int, li
 	return n, err
 }
 
-// count sees what is in the sort.
-func (s *sampleBuild) count(sorter *extsort.Sorter) {
+// countSorted sees what is in the sort.
+func (s *sampleBuild) countSorted(sorter *extsort.Sorter) {
 	s.bytes, s.stored, s.regions = 0, 0, make([]int64, s.plan.Ranges.Len())
 	for i := range s.regions {
 		rows, bytes := sorter.Size(i)

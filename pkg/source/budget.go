@@ -60,6 +60,12 @@ func (b *Budget) Count(n int64) { b.read.Add(n) }
 // Bad is how many records were given to Reject.
 func (b *Budget) Bad() int64 { return b.bad.Load() }
 
+// Reset forgets what was counted: for a pass that reads the same input once more. No one may use the budget meanwhile.
+func (b *Budget) Reset() {
+	b.bad.Store(0)
+	b.read.Store(0)
+}
+
 // Reject sets a bad record aside. Its error is about this record when none is allowed, or says that there are too many;
 // both match ErrBudget. It is what [Options.Reject] wants.
 func (b *Budget) Reject(e RowError) error {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/partition"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	textLines    = 40 // of regions in a text; more are put together
+	defaultWidth = 100
+	leastBar     = 10
+	mostStart    = 24 // columns of a region's start
+)
+
+// textWidth is the width of the terminal that w is, else COLUMNS, else 100.
+func textWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+			return int(size.Col)
+		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return defaultWidth
+}
+
+func printEstimate(w io.Writer, e *job.Estimate, width int) {
+	if e.Rows == 0 {
+		fmt.Fprintf(w, "%d files without a record: nothing to do\n", e.Files)
+		return
+	}
+	about := "about "
+	if e.Exact {
+		about = ""
+	}
+	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, bytesText(e.InputBytes), e.HFiles, len(e.Regions))
+	fmt.Fprintf(w, "  hfiles  %s\n", bytesText(e.HFileBytes))
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", roundTime(e.Time()), roundTime(e.ReadTime), roundTime(e.WriteTime), e.Workers)
+	fmt.Fprintf(w, "  memory  %s at the peak\n", bytesText(e.Memory))
+	if e.Spills {
+		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", bytesText(e.SpillBytes), e.Runs, bytesText(e.MoreMemory))
+	} else {
+		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
+	}
+	fmt.Fprintf(w, "  keys    %s\n", keyText(e.KeyLength))
+	fmt.Fprintf(w, "sizes and times are told from %d rows of %d places, regions from %s\n\n", e.SampledRows, e.Places, countedText(e))
+	printRegions(w, e, width)
+	printWarnings(w, e.Warnings)
+}
+
+func keyText(l job.Lengths) string {
+	if l.Min == l.Max {
+		return fmt.Sprintf("%d bytes", l.Max)
+	}
+	return fmt.Sprintf("%d to %d bytes, %.1f on average", l.Min, l.Max, l.Mean)
+}
+
+func countedText(e *job.Estimate) string {
+	if e.Exact {
+		return "all of them"
+	}
+	return fmt.Sprintf("%d rows of %d places", e.CountedRows, e.CountPlaces)
+}
+
+// shareLine is one region, or several neighbours that share a line.
+type shareLine struct {
+	first, last int
+	start       string
+	rows, bytes int64
+	share       float64
+	most        float64 // the greatest share of one region among them
+}
+
+// shareLines puts neighbours together until there are at most so many lines.
+func shareLines(regions []job.RegionEstimate, most int) []shareLine {
+	each := (len(regions) + most - 1) / most
+	var lines []shareLine
+	at := 0
+	for part := range slices.Chunk(regions, each) {
+		l := shareLine{first: at + 1, last: at + len(part), start: partition.FormatKey(part[0].Start)}
+		for _, r := range part {
+			l.rows, l.bytes, l.share, l.most = l.rows+r.Rows, l.bytes+r.Bytes, l.share+r.Share, max(l.most, r.Share)
+		}
+		lines = append(lines, l)
+		at += len(part)
+	}
+	return lines
+}
+
+func (l *shareLine) name() string {
+	if l.first == l.last {
+		return strconv.Itoa(l.first)
+	}
+	return fmt.Sprintf("%d-%d", l.first, l.last)
+}
+
+// shareText is a share in percent, with the digits that n regions need.
+func shareText(share float64, n int) string {
+	digits := 1
+	if n > 50 {
+		digits = 2
+	}
+	return strconv.FormatFloat(100*share, 'f', digits, 64) + "%"
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// printRegions prints a table with a bar for each region's share; where
+// regions share a line, the bar is that of the greatest among them.
+func printRegions(w io.Writer, e *job.Estimate, width int) {
+	lines := shareLines(e.Regions, textLines)
+	together := len(lines) < len(e.Regions)
+	rows := [][]string{{"region", "from", "rows", "bytes", "share"}}
+	if together {
+		rows[0] = append(rows[0], "largest")
+	}
+	greatest := 0.0
+	for _, l := range lines {
+		row := []string{l.name(), cut(l.start, mostStart), strconv.FormatInt(l.rows, 10), bytesText(l.bytes), shareText(l.share, len(e.Regions))}
+		if together {
+			row = append(row, shareText(l.most, len(e.Regions)))
+		}
+		rows = append(rows, row)
+		greatest = max(greatest, l.most)
+	}
+	widths := make([]int, len(rows[0]))
+	room := width
+	for c := range widths {
+		for _, row := range rows {
+			widths[c] = max(widths[c], utf8.RuneCountInString(row[c]))
+		}
+		room -= widths[c] + 2
+	}
+	for i, row := range rows {
+		var b strings.Builder
+		for c, text := range row {
+			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(text))
+			if c <= 1 {
+				b.WriteString(text + pad + "  ")
+			} else {
+				b.WriteString(pad + text + "  ")
+			}
+		}
+		if i > 0 && room >= leastBar {
+			b.WriteString(bar(lines[i-1].most/greatest, room))
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+// bar draws a part of a width in eighths of a character. What is not nothing
+// can be seen.
+func bar(part float64, width int) string {
+	eighths := int(part*float64(8*width) + 0.5)
+	if part > 0 {
+		eighths = max(eighths, 1)
+	}
+	b := strings.Repeat("█", eighths/8)
+	if n := eighths % 8; n > 0 {
+		b += string([]rune("▏▎▍▌▋▊▉")[n-1])
+	}
+	return b
+}
+
+func printWarnings(w io.Writer, warnings []job.Check) {
+	for _, c := range warnings {
+		fmt.Fprintf(w, "\n%s: %s: %s\n", c.Severity, c.Name, c.Message)
+		if c.Hint != "" {
+			fmt.Fprintf(w, "  -> %s\n", c.Hint)
+		}
+	}
+}

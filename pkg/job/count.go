@@ -1,0 +1,293 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A tally is what was counted of some rows, each standing for one or more.
+type tally struct {
+	rows     float64 // that have a key
+	input    float64 // bytes of the records, as [source.Batch.Bytes] counts
+	bytes    float64 // of keys and values
+	keyBytes float64
+	minKey   int // length of the shortest key
+	maxKey   int // and of the longest
+	longKeys float64
+	regions  []regionTally
+	cells    []float64 // values that are not empty, by column
+	hot      hotKeys
+	keys     *keySample // nil if no one asks for split points
+
+	seen   int64 // records that were really read
+	bad    int64 // and those that have no row
+	places int
+	whole  bool // all of the input was counted
+
+	cutPacked bool // packed files were read in part
+}
+
+type regionTally struct {
+	rows, bytes float64
+	seen        int64
+}
+
+func newTally(regions, columns int) *tally {
+	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns)}
+}
+
+// reset makes a tally of another place of it.
+func (t *tally) reset(keys *keySample) {
+	clear(t.regions)
+	clear(t.cells)
+	t.hot.reset()
+	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
+}
+
+// merge adds what another has counted, each row for so many.
+func (t *tally) merge(o *tally, factor float64) {
+	t.rows += o.rows * factor
+	t.input += o.input * factor
+	t.bytes += o.bytes * factor
+	t.keyBytes += o.keyBytes * factor
+	t.longKeys += o.longKeys * factor
+	t.minKey, t.maxKey = min(t.minKey, o.minKey), max(t.maxKey, o.maxKey)
+	for i, r := range o.regions {
+		t.regions[i].rows += r.rows * factor
+		t.regions[i].bytes += r.bytes * factor
+		t.regions[i].seen += r.seen
+	}
+	for i, n := range o.cells {
+		t.cells[i] += n * factor
+	}
+	t.hot.merge(&o.hot, factor)
+	if t.keys != nil {
+		t.keys.merge(o.keys, factor)
+	}
+	t.seen += o.seen
+}
+
+// counting makes the keys of a part of the input and counts them. Nothing is
+// sorted or kept, so it is several times as fast as a build's first pass.
+type counting struct {
+	plan   *Plan
+	in     *source.Input
+	o      BuildOptions
+	places []countPlace
+	step   int64 // of the sample of keys; 0: none
+	query  []int // columns of the query key
+
+	next  atomic.Int64
+	mu    sync.Mutex
+	total *tally
+	ready map[int]*counted // places that were counted before one that comes first
+	done  int              // places that were added
+	free  []*tally
+}
+
+type counted struct {
+	*tally
+	factor float64
+}
+
+// run counts all places. What comes out does not depend on the number of
+// workers: places are added in their order.
+func (c *counting) run(ctx context.Context) (*tally, error) {
+	columns := len(c.plan.Columns)
+	c.total, c.ready = newTally(c.plan.Ranges.Len(), columns), map[int]*counted{}
+	if c.step > 0 {
+		c.total.keys = newKeySample(1, countSeed)
+	}
+	c.o.Budget.Reset()
+	err := together(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
+		w, err := c.newWorker()
+		if err != nil {
+			return err
+		}
+		for i := int(c.next.Add(1) - 1); i < len(c.places) && ctx.Err() == nil; i = int(c.next.Add(1) - 1) {
+			if err := w.place(ctx, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, readError(err)
+	}
+	return c.total, nil
+}
+
+// add takes a place that was counted, and gives back the tallies that are free.
+func (c *counting) add(i int, t *tally, factor float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ready[i] = &counted{t, factor}
+	for next, ok := c.ready[c.done]; ok; next, ok = c.ready[c.done] {
+		c.total.merge(next.tally, next.factor)
+		c.free = append(c.free, next.tally)
+		delete(c.ready, c.done)
+		c.done++
+	}
+}
+
+func (c *counting) tally(i int) *tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var t *tally
+	if n := len(c.free); n > 0 {
+		t, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		t = newTally(c.plan.Ranges.Len(), len(c.plan.Columns))
+	}
+	var keys *keySample
+	if c.step > 0 {
+		keys = newKeySample(c.step, uint64(i))
+	}
+	t.reset(keys)
+	return t
+}
+
+// countWorker counts places, one at a time.
+type countWorker struct {
+	*counting
+	reader  *source.Reader
+	key     *keygen.Program
+	ranges  *partition.Ranges
+	keyCols []int
+	fields  [][]byte
+	buf     []byte
+	query   []byte // the query key's values, each but the first behind querySep
+	t       *tally
+}
+
+// querySep stands between the values of a query key. No UTF-8 has it.
+const querySep = 0xff
+
+func (c *counting) newWorker() (*countWorker, error) {
+	key, err := keygen.Compile(c.plan.Key, keygen.Options{Regions: c.plan.Modulus})
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	w := &countWorker{counting: c, reader: c.in.NewReader(), key: key, ranges: c.plan.Ranges}
+	for _, name := range key.Columns() {
+		w.keyCols = append(w.keyCols, slices.Index(c.plan.Columns, name))
+	}
+	w.fields = make([][]byte, len(w.keyCols))
+	return w, nil
+}
+
+// place counts the i-th place.
+func (w *countWorker) place(ctx context.Context, i int) error {
+	p := w.places[i]
+	w.t = w.tally(i)
+	parquet := w.in.Files()[w.in.Splits()[p.split].File].Format == source.FormatParquet
+	var read int64
+	err := w.reader.Read(ctx, p.split, func(b *source.Batch) error {
+		if err := w.batch(b); err != nil {
+			return err
+		}
+		if parquet {
+			read += int64(b.Rows)
+		} else {
+			read += b.Bytes
+		}
+		// A batch is a little less than a chunk: no second one for what is missing.
+		if read >= p.limit-p.limit/4 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	w.o.Events.split()
+	factor := 1.0
+	if p.stands > 0 && read > 0 {
+		factor = p.stands / float64(read)
+	}
+	w.add(i, w.t, factor)
+	return nil
+}
+
+func (w *countWorker) batch(b *source.Batch) error {
+	for row := range b.Rows {
+		if err := w.row(b, row); err != nil {
+			return err
+		}
+	}
+	w.t.input += float64(b.Bytes)
+	w.t.seen += int64(b.Rows)
+	w.o.Budget.Count(int64(b.Rows))
+	w.o.Events.rows(int64(b.Rows), b.Bytes)
+	return nil
+}
+
+func (w *countWorker) row(b *source.Batch, row int) error {
+	for i, c := range w.keyCols {
+		w.fields[i] = b.Field(row, c)
+	}
+	key, err := w.key.Append(w.buf[:0], w.fields)
+	if err != nil {
+		return w.bad(b, row, err)
+	}
+	w.buf = key
+	t, size := w.t, int64(len(key))
+	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
+		if span.Len > maxCell {
+			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
+				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", span.Len, maxCell)})
+		}
+		if span.Len > 0 {
+			t.cells[c]++
+		}
+		size += int64(span.Len)
+	}
+	r := &t.regions[w.ranges.Find(key)]
+	r.rows++
+	r.seen++
+	r.bytes += float64(size)
+	t.rows++
+	t.bytes += float64(size)
+	t.keyBytes += float64(len(key))
+	t.minKey, t.maxKey = min(t.minKey, len(key)), max(t.maxKey, len(key))
+	if len(key) > longKey {
+		t.longKeys++
+	}
+	if t.keys != nil {
+		t.keys.add(key, size)
+	}
+	w.hot(b, row)
+	return nil
+}
+
+// hot counts the row for its query key.
+func (w *countWorker) hot(b *source.Batch, row int) {
+	if len(w.counting.query) == 0 {
+		return
+	}
+	text := b.Field(row, w.counting.query[0])
+	if len(w.counting.query) > 1 {
+		w.query = append(w.query[:0], text...)
+		for _, c := range w.counting.query[1:] {
+			w.query = append(append(w.query, querySep), b.Field(row, c)...)
+		}
+		text = w.query
+	}
+	w.t.hot.add(xxhash.Sum64(text), text, 1)
+}
+
+// bad sets a record aside, or gives the error that ends the count.
+func (w *countWorker) bad(b *source.Batch, row int, err error) error {
+	return w.o.Budget.Reject(rowError(b, row, err))
+}

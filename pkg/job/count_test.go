@@ -1,0 +1,326 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"bulkload/internal/bench/data"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// foretell is [Foretell] for split points.
+func foretell(t *testing.T, s Spec, splits [][]byte, o ForetellOptions) *Estimate {
+	t.Helper()
+	o.Splits = &splits
+	e, err := Foretell(t.Context(), testEnv(t), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// tableSpec is the spec of an example for one file.
+func tableSpec(t *testing.T, table data.Table, input, format string) Spec {
+	s := exampleSpec(t, string(table))
+	s.Inputs, s.Format = []string{input}, format
+	return s
+}
+
+// keysOf makes all keys of an input, one record after the other.
+func keysOf(t *testing.T, s Spec, modulus int) (keys [][]byte) {
+	t.Helper()
+	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := keygen.Parse(s.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := keygen.Compile(spec, keygen.Options{Regions: modulus})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := k.in.NewReader()
+	for split := range k.in.Splits() {
+		err := r.Read(t.Context(), split, func(b *source.Batch) error {
+			for row := range b.Rows {
+				var fields [][]byte
+				for _, c := range p.Columns() {
+					fields = append(fields, b.Field(row, slices.Index(k.in.Columns(), c)))
+				}
+				key, err := p.Append(nil, fields)
+				if err != nil {
+					return err
+				}
+				keys = append(keys, key)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return keys
+}
+
+// TestExact holds --exact against the keys of all records.
+func TestExact(t *testing.T) {
+	list := func(text string) [][]byte {
+		s, err := partition.ParseSplits(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		table  data.Table
+		file   string
+		key    string
+		splits [][]byte
+	}{
+		{data.Check, "check.csv", "", partition.SaltSplits(10)},
+		{data.Check, "check.dump", "", partition.SaltSplits(50)},
+		{data.Check, "check.parquet", "", partition.SaltSplits(3)},
+		{data.Check, "check.csv", "check_id + '|' + id", list("2,8,AX,H,K,PP,T")},
+		{data.Opinion, "opinion.csv", "", partition.SaltSplits(10)},
+		{data.Opinion, "opinion.parquet", "buss_no + business_type + id", list("BN2,C,a")},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			s := tableSpec(t, c.table, filepath.Join(exports, c.file), "")
+			if c.key != "" {
+				s.Key = c.key
+			}
+			rows, keyBytes, shortest, longest := make([]int64, len(c.splits)+1), 0, math.MaxInt, 0
+			keys := keysOf(t, s, len(c.splits)+1)
+			for _, k := range keys {
+				region := 0
+				for _, split := range c.splits {
+					if bytes.Compare(split, k) <= 0 {
+						region++
+					}
+				}
+				rows[region]++
+				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
+			}
+			e := foretell(t, s, c.splits, ForetellOptions{Exact: true})
+			var got []int64
+			for i, r := range e.Regions {
+				got = append(got, r.Rows)
+				if want := float64(r.Rows) / float64(len(keys)); math.Abs(r.Share-want) > 1e-9 {
+					t.Errorf("region %d: share %v, not %v", i, r.Share, want)
+				}
+				if (r.Bytes > 0) != (r.Rows > 0) {
+					t.Errorf("region %d: %d rows in %d bytes", i, r.Rows, r.Bytes)
+				}
+			}
+			if !slices.Equal(got, rows) || !e.Exact || e.Rows != int64(len(keys)) || e.CountedRows != e.Rows {
+				t.Errorf("exact %t, rows %d of %d in %v, not %v", e.Exact, e.Rows, len(keys), got, rows)
+			}
+			if want := (Lengths{shortest, longest, float64(keyBytes) / float64(len(keys))}); e.KeyLength != want {
+				t.Errorf("key lengths %+v, not %+v", e.KeyLength, want)
+			}
+		})
+	}
+}
+
+// shapes are inputs that samples may be wrong about.
+var shapes = []struct {
+	name string
+	spec data.Spec
+	form data.Form
+	sort bool // by the key
+	key  string
+	full bool // a million rows too
+}{
+	{name: "even dump", form: data.Dump},
+	{name: "even csv", form: data.CSV},
+	{name: "half in one region", spec: data.Spec{RegionShare: 0.5}, form: data.Dump},
+	{name: "a third in one query key", spec: data.Spec{KeyShare: 0.33}, form: data.CSV, full: true},
+	{name: "parquet", spec: data.Spec{RegionShare: 0.2}, form: data.Parquet},
+	{name: "sorted", form: data.Dump, sort: true},
+	{name: "sorted, plain key", form: data.Dump, sort: true, key: "check_id + id", full: true},
+}
+
+// TestShares holds the shares that a sample tells against those of all rows:
+// within two points.
+func TestShares(t *testing.T) {
+	for _, shape := range shapes {
+		sizes := []int64{150_000, 150_000}
+		if shape.full && !testing.Short() {
+			sizes = append(sizes, 1_000_000)
+		}
+		t.Run(shape.name, func(t *testing.T) {
+			worst := 0.0
+			for i, rows := range sizes {
+				seed := uint64(i + 1)
+				spec := shape.spec
+				spec.Table, spec.Rows, spec.Seed, spec.Regions = data.Check, rows, seed, 10
+				dir := t.TempDir()
+				input, err := data.WriteFile(t.Context(), dir, spec, shape.form)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := tableSpec(t, data.Check, input, string(shape.form))
+				splits := partition.SaltSplits(10)
+				if shape.key != "" {
+					s.Key, splits = shape.key, [][]byte{[]byte("2"), []byte("9"), []byte("A"), []byte("M"), []byte("MN"), []byte("X")}
+				}
+				if shape.sort {
+					sortDump(t, input, s)
+				}
+				exact := foretell(t, s, splits, ForetellOptions{Exact: true})
+				sample := sampledShares(t, s, splits, rows)
+				if exact.Rows != rows {
+					t.Errorf("seed %d: %d rows, not %d", seed, exact.Rows, rows)
+				}
+				near(t, fmt.Sprintf("seed %d: rows", seed), sample.Rows, rows, 0.01)
+				for i, r := range sample.Regions {
+					points := 100 * math.Abs(r.Share-exact.Regions[i].Share)
+					if worst = max(worst, points); points > 2 {
+						t.Errorf("seed %d, region %d: share %.3f, it is %.3f", seed, i, r.Share, exact.Regions[i].Share)
+					}
+				}
+				if err := os.Remove(input); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("at most %.2f points off", worst)
+		})
+	}
+}
+
+// sampledShares is a plan from a sample: plan's own of a million rows, of
+// fewer rows one of as large a part of them.
+func sampledShares(t *testing.T, s Spec, splits [][]byte, rows int64) *Estimate {
+	t.Helper()
+	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{splitSize: countSplit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(s, k.in.Columns(), testFamily, splits, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := EstimateBuild(t.Context(), plan, k.in, EstimateOptions{BuildOptions: BuildOptions{Budget: k.budget, SpillDir: t.TempDir()},
+		sample: 1 << 20, count: countText * rows / 1_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// sortDump sorts the records of a dump by their keys.
+func sortDump(t *testing.T, name string, s Spec) {
+	t.Helper()
+	keys := keysOf(t, s, 10)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := bytes.SplitAfter(text, []byte{0x10})[:len(keys)]
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(keys[a], keys[b]) })
+	var out bytes.Buffer
+	out.Grow(len(text))
+	for _, i := range order {
+		out.Write(records[i])
+	}
+	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCountWorkers sees that what is counted does not depend on the workers.
+func TestCountWorkers(t *testing.T) {
+	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 60_000, Seed: 5, KeyShare: 0.1}, data.CSV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := tableSpec(t, data.Check, input, "csv")
+	s.Regions = 10
+	for _, o := range []ForetellOptions{{}, {Exact: true}, {Suggest: 7}} {
+		var first *Estimate
+		for _, workers := range []int{1, 4} {
+			o.Workers, o.Memory = workers, 256<<20
+			e := foretell(t, s, partition.SaltSplits(10), o)
+			if first == nil {
+				first = e
+			}
+			if d := cmp.Diff(first, e, cmpopts.IgnoreUnexported(RegionEstimate{}),
+				cmpopts.IgnoreFields(RegionEstimate{}, "Bytes"), // of the encoded sample, which is in one file a worker
+				cmpopts.IgnoreFields(Estimate{}, "OpenTime", "ReadTime", "WriteTime", "Memory", "Workers", "HFileBytes", "MoreMemory")); d != "" {
+				t.Errorf("%+v: %d workers:\n%s", o, workers, d)
+			}
+		}
+	}
+}
+
+// TestPlacesStandForAll draws places of files of many lengths: what they stand
+// for is all of each kind, and each row has about the same weight.
+func TestPlacesStandForAll(t *testing.T) {
+	dir := t.TempDir()
+	s := exampleSpec(t, "check")
+	// Ever longer files, each for a region of its own.
+	var want []float64
+	total := int64(0)
+	for i := range 8 {
+		rows := int64(500) << i
+		name, err := data.WriteFile(t.Context(), dir, data.Spec{Table: data.Check, Rows: rows, Seed: uint64(i)}, data.Dump)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 1 {
+			name = pack(t, name)
+		}
+		s.Inputs = append(s.Inputs, name)
+		want = append(want, float64(rows))
+		total += rows
+	}
+	s.Format = "dump"
+	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{splitSize: 512 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, splits := k.in.Files(), k.in.Splits()
+	places := choosePlaces(k.in, 6<<20, 4, 1)
+	text, size := 0.0, 0.0
+	for _, p := range places {
+		if f := files[splits[p.split].File]; f.Compression == "" && p.stands > 0 {
+			text += p.stands
+		}
+	}
+	for _, f := range files {
+		if f.Compression == "" {
+			size += float64(f.Size)
+		}
+	}
+	if math.Abs(text-size) > 1 {
+		t.Errorf("places stand for %.0f of %.0f bytes", text, size)
+	}
+	if !slices.IsSortedFunc(places, func(a, b countPlace) int { return a.split - b.split }) {
+		t.Error("places are not in order")
+	}
+	plan, err := NewPlan(s, k.in.Columns(), testFamily, partition.SaltSplits(10), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := EstimateBuild(t.Context(), plan, k.in, EstimateOptions{BuildOptions: BuildOptions{Budget: k.budget}, sample: 1 << 20, count: 6 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "rows", e.Rows, total, 0.1)
+}

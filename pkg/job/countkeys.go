@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/partition"
+)
+
+// heavyKeys is how many query keys an estimate names.
+const heavyKeys = 5
+
+// countKeys counts the keys of the input or of a part of it. When split points
+// are asked for, they are found from the keys, put into the plan, and the same
+// rows are counted for their regions.
+func (s *sampleBuild) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
+	c := &counting{plan: s.plan, in: s.in, o: o.BuildOptions, query: indexes(s.plan.Columns, o.query)}
+	if !o.Exact {
+		c.o.Events = Events{}
+	}
+	o.Events.phase("count keys")
+	switch {
+	case s.rows == 0 && !o.Exact:
+		return newTally(s.plan.Ranges.Len(), len(s.plan.Columns)), nil
+	case o.Exact:
+		c.places = wholeInput(s.in)
+	default:
+		c.places = choosePlaces(s.in, o.count, s.unpacked(), float64(s.value)/float64(s.rows))
+	}
+	if o.Suggest > 0 {
+		c.step = max(1, c.expectRows(s)/sampleKeys)
+	}
+	t, err := c.run(ctx)
+	if err != nil || o.Suggest == 0 || t.rows == 0 {
+		return s.finishCount(c, t, err)
+	}
+	least := 0
+	if n := s.plan.salts(); n > 1 {
+		least = len(strconv.Itoa(n - 1))
+	}
+	ranges, err := partition.New(t.keys.quantileSplits(o.Suggest, least))
+	if err != nil {
+		return nil, err
+	}
+	plan := *s.plan
+	plan.Ranges = ranges
+	s.plan = &plan
+	again := &counting{plan: s.plan, in: s.in, o: c.o, query: c.query, places: c.places}
+	t, err = again.run(ctx)
+	return s.finishCount(again, t, err)
+}
+
+// finishCount notes how much was counted, and judges the bad records of all of the input.
+func (s *sampleBuild) finishCount(c *counting, t *tally, err error) (*tally, error) {
+	if err != nil {
+		return nil, err
+	}
+	t.places, t.bad = len(c.places), s.o.Budget.Bad()
+	t.whole = len(c.places) == len(s.in.Splits()) && !slices.ContainsFunc(c.places, func(p countPlace) bool { return p.stands > 0 })
+	t.cutPacked = slices.ContainsFunc(c.places, func(p countPlace) bool {
+		return p.stands > 0 && s.in.Files()[s.in.Splits()[p.split].File].Compression != ""
+	})
+	if t.whole {
+		if err := s.o.Budget.Finish(s.in.Records()); err != nil {
+			return nil, readError(err)
+		}
+	}
+	return t, nil
+}
+
+// expectRows is about how many rows the places have.
+func (c *counting) expectRows(s *sampleBuild) int64 {
+	rows, perByte := 0.0, float64(s.rows)/float64(max(s.value, 1))
+	files, splits := s.in.Files(), s.in.Splits()
+	for _, p := range c.places {
+		split := splits[p.split]
+		size := float64(min(p.limit, split.End-split.Start))
+		if files[split.File].Compression != "" {
+			size = min(float64(p.limit), float64(files[split.File].Size)*s.unpacked())
+		}
+		if files[split.File].Format != "parquet" {
+			size *= perByte
+		}
+		rows += size
+	}
+	return int64(rows)
+}
+
+// unpacked is what a byte of packed text becomes.
+func (s *sampleBuild) unpacked() float64 {
+	text, packed := s.extent.Text, int64(0)
+	files := s.in.Files()
+	for _, f := range files {
+		if f.Compression != "" {
+			packed += f.Size
+		}
+	}
+	for _, split := range s.in.Splits() {
+		if f := files[split.File]; f.Compression == "" && f.Format != "parquet" {
+			text -= split.End - split.Start
+		}
+	}
+	return float64(max(text, 0)) / float64(max(packed, 1))
+}
+
+// count takes the number of rows from the count of keys, which saw more of
+// the input than the sample.
+func (s *sampleBuild) count(t *tally) {
+	s.total = int64(math.Round(t.rows))
+	s.foresee()
+}
+
+// tell puts what was counted into an estimate.
+func (e *Estimate) tell(plan *Plan, t *tally) {
+	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
+	e.Rows = int64(math.Round(t.rows))
+	if t.rows > 0 {
+		e.KeyLength = Lengths{Min: t.minKey, Max: t.maxKey, Mean: t.keyBytes / t.rows}
+	}
+	e.Splits = make([]Key, 0, plan.Ranges.Len()-1)
+	for _, s := range plan.Ranges.Splits() {
+		e.Splits = append(e.Splits, s)
+	}
+	for i, r := range t.regions {
+		e.Regions = append(e.Regions, RegionEstimate{Start: plan.Ranges.Start(i), End: plan.Ranges.End(i),
+			Rows: int64(math.Round(r.rows)), Share: r.rows / max(t.rows, 1), seen: r.seen})
+	}
+	for _, k := range t.hot.top(heavyKeys) {
+		key := HeavyKey{Rows: int64(math.Round(k.rows)), Share: k.rows / max(t.rows, 1)}
+		for v := range strings.SplitSeq(k.text, string([]byte{querySep})) {
+			key.Values = append(key.Values, strings.ToValidUTF8(v, "\uFFFD"))
+		}
+		e.HeavyKeys = append(e.HeavyKeys, key)
+	}
+}
+
+// indexes are where names lie among others.
+func indexes(all, names []string) []int {
+	at := make([]int, 0, len(names))
+	for _, name := range names {
+		at = append(at, slices.Index(all, name))
+	}
+	return at
+}

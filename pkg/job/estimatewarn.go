@@ -1,0 +1,227 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+)
+
+const (
+	longKey     = 100 // bytes; a key is in every cell
+	enoughSeen  = 100 // rows of a region, before its share means something
+	fewSeen     = 20  // rows that a region should have had, before none means something
+	hotRows     = 1000
+	hotShare    = 0.01
+	nameShare   = 0.15    // of a cell, in names
+	longFamily  = 8       // bytes
+	manyHFiles  = 100     // of a load
+	smallHFile  = 1 << 20 // bytes
+	cellFixed   = 20      // bytes of a cell beside row, names and value: lengths, timestamp, type (KeyValue, 2.6)
+	namedInText = 3       // regions or keys that a message names
+)
+
+// warn looks for what a person should know before the load.
+func (e *Estimate) warn(plan *Plan, t *tally, o EstimateOptions) {
+	if t.rows == 0 {
+		return
+	}
+	for _, c := range []Check{
+		e.warnSkew(o.Skew), e.warnHot(), e.warnSize(), e.warnEmpty(), e.warnKeys(plan, t), e.warnNames(plan, t),
+		e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
+	} {
+		if c.Severity != SeverityOK {
+			e.Warnings = append(e.Warnings, c)
+		}
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
+
+// from says of what a rate is.
+func (e *Estimate) from() string {
+	if e.Exact {
+		return fmt.Sprintf("of all %d rows", e.Rows)
+	}
+	return fmt.Sprintf("in a sample of %d rows", e.CountedRows)
+}
+
+// regionName is a region's number, from 1, and start.
+func (e *Estimate) regionName(i int) string {
+	if i == 0 {
+		return "1 (the first)"
+	}
+	return fmt.Sprintf("%d (from %s)", i+1, partition.FormatKey(e.Regions[i].Start))
+}
+
+// named lists some of the regions, and says how many there are beside these.
+func (e *Estimate) named(regions []int, say func(i int) string) string {
+	var texts []string
+	for _, i := range regions[:min(len(regions), namedInText)] {
+		texts = append(texts, say(i))
+	}
+	if n := len(regions) - len(texts); n > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// which are the regions of which something holds, the one with the most rows first.
+func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
+	var found []int
+	for i := range e.Regions {
+		if holds(&e.Regions[i]) {
+			found = append(found, i)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b int) int { return int(e.Regions[b].Rows - e.Regions[a].Rows) })
+	return found
+}
+
+func (e *Estimate) warnSkew(times float64) Check {
+	fair := 1 / float64(len(e.Regions))
+	heavy := e.which(func(r *RegionEstimate) bool { return r.Share > times*fair && r.seen >= enoughSeen })
+	if len(heavy) == 0 || len(e.Regions) == 1 {
+		return Check{}
+	}
+	hint := "choose split points that the keys reach evenly (bulkload plan --suggest N finds some), or a key that begins with a salt or a hash"
+	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
+		hint = "rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere"
+	}
+	return doubtful("skew", hint, "%d of %d regions have more than %g times their fair share of %s: %s (%s)", len(heavy), len(e.Regions), times, percent(fair),
+		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())
+}
+
+func (e *Estimate) warnHot() Check {
+	least := hotShare
+	if n := len(e.Regions); n > 50 {
+		least = max(0.5/float64(n), 0.001)
+	}
+	var texts []string
+	for _, k := range e.HeavyKeys {
+		if k.Share >= least && k.Rows >= hotRows {
+			texts = append(texts, fmt.Sprintf("%q has %s (about %d rows)", strings.Join(k.Values, " "), percent(k.Share), k.Rows))
+		}
+	}
+	if len(texts) == 0 {
+		return Check{}
+	}
+	return doubtful("hot query keys", "all rows of a query key lie in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
+		"by %s: %s (%s)", strings.Join(e.QueryColumns, ", "), strings.Join(texts, ", "), e.from())
+}
+
+func (e *Estimate) warnSize() Check {
+	large := e.which(func(r *RegionEstimate) bool { return r.Bytes > e.MaxRegionSize })
+	if len(large) == 0 {
+		return Check{}
+	}
+	total := int64(0)
+	for _, r := range e.Regions {
+		total += r.Bytes
+	}
+	return doubtful("region size", fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", 2*total/e.MaxRegionSize+1, roundSize(total/(2*total/e.MaxRegionSize+1))),
+		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
+		len(large), len(e.Regions), roundSize(e.MaxRegionSize), e.MaxRegionFrom,
+		e.named(large, func(i int) string { return e.regionName(i) + " gets " + roundSize(e.Regions[i].Bytes) }))
+}
+
+func (e *Estimate) warnEmpty() Check {
+	empty := e.which(func(r *RegionEstimate) bool { return r.seen == 0 })
+	if len(empty) == 0 || !e.Exact && e.CountedRows/int64(len(e.Regions)) < fewSeen {
+		return Check{}
+	}
+	return doubtful("empty regions", "see whether the table was split for another key: hex digits, decimal salts and plain text want split points of their own",
+		"%d of %d regions get no row: %s (%s)", len(empty), len(e.Regions), e.named(empty, e.regionName), e.from())
+}
+
+// cellBytes is what the cells of the counted rows are before encoding.
+func cellBytes(plan *Plan, t *tally) (keys, names, all float64) {
+	cells := 0.0
+	for c, n := range t.cells {
+		if plan.StoreEmpty {
+			n = t.rows
+		}
+		cells += n
+		names += n * float64(len(plan.Columns[c])+len(plan.Family.Name))
+	}
+	keys = t.keyBytes / t.rows * cells
+	return keys, names, keys + names + cells*cellFixed + t.bytes - t.keyBytes
+}
+
+func (e *Estimate) warnKeys(plan *Plan, t *tally) Check {
+	if t.longKeys == 0 {
+		return Check{}
+	}
+	keys, _, all := cellBytes(plan, t)
+	return doubtful("key length", "every cell has the key: hash long columns (md5hex has 32 bytes), or use their short codes",
+		"%s of the keys are longer than %d bytes (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), longKey, e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
+}
+
+func (e *Estimate) warnNames(plan *Plan, t *tally) Check {
+	_, names, all := cellBytes(plan, t)
+	if names/all < nameShare && len(plan.Family.Name) <= longFamily {
+		return Check{}
+	}
+	longest := slices.MaxFunc(plan.Columns, func(a, b string) int { return len(a) - len(b) })
+	message := fmt.Sprintf("family and qualifier names are %s of the bytes of cells before encoding (family %q, longest qualifier %q)", percent(names/all), plan.Family.Name, longest)
+	if plan.Family.Encoding == hfile.EncodingNone {
+		message += ", and the family has no encoding that would write them once"
+	}
+	return doubtful("names", "every cell has them: one letter for the family and a few for each qualifier are enough", "%s", message)
+}
+
+func (e *Estimate) warnFiles() Check {
+	if e.HFiles < manyHFiles || e.HFileBytes/int64(e.HFiles) >= smallHFile {
+		return Check{}
+	}
+	return doubtful("files", "load less often, or split the table into fewer regions",
+		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, roundSize(e.HFileBytes/int64(e.HFiles)))
+}
+
+// salts is how many values the salt has with which keys begin, 0 if they begin
+// with something else.
+func (p *Plan) salts() int {
+	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)
+	switch {
+	case !ok || first.Func != "salt":
+		return 0
+	case len(first.Ints) > 0:
+		return first.Ints[0]
+	}
+	return p.Modulus
+}
+
+func (e *Estimate) warnSalts(plan *Plan) Check {
+	salts := plan.salts()
+	if salts == 0 {
+		return Check{}
+	}
+	switch regions := len(e.Regions); {
+	case salts > regions:
+		return doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
+			"%d salts and %d regions: several salts share a region, so that more salts spread nothing further", salts, regions)
+	case e.Suggested && keygen.NeedsRegions(plan.Key) && partition.SaltModulus(plan.Ranges.Splits()) != plan.Modulus:
+		return doubtful("salts", fmt.Sprintf("put regions: %d into the job file, for readers and loads to agree", plan.Modulus),
+			"a table with the suggested split points does not tell how many salts there are")
+	}
+	return Check{}
+}
+
+func (e *Estimate) warnBad() Check {
+	if e.BadRecords == 0 {
+		return Check{}
+	}
+	return doubtful("bad records", "a load sets them aside into its reject file, with reasons, as long as --bad-records allows them",
+		"%d records have no row (%s)", e.BadRecords, e.from())
+}
+
+// warnSample says where the sample may be unlike the rest.
+func (e *Estimate) warnSample(t *tally) Check {
+	if !t.cutPacked {
+		return Check{}
+	}
+	return doubtful("sample", "--exact reads all of the input", "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
+}

@@ -1,0 +1,194 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/bench/data"
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// warningNames are those of an estimate's warnings.
+func warningNames(e *Estimate) (names []string) {
+	for _, w := range e.Warnings {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// TestWarnings brings each warning about, and nothing else.
+func TestWarnings(t *testing.T) {
+	dir := t.TempDir()
+	generated := func(s data.Spec) string {
+		s.Table, s.Regions = data.Check, 10
+		name, err := data.WriteFile(t.Context(), dir, s, data.CSV)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	text := func(name, content string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	repeat := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	even := generated(data.Spec{Rows: 30_000, Seed: 1})
+	long := strings.Repeat("x", 120)
+	for _, c := range []struct {
+		name   string
+		input  string
+		change func(*Spec)
+		splits [][]byte
+		o      ForetellOptions
+		want   []string
+		in     []string // of the first warning's text
+	}{
+		{name: "nothing", input: even, splits: partition.SaltSplits(10)},
+		{name: "one region", input: even},
+		{name: "skew", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), want: []string{"skew"},
+			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "--suggest"}},
+		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: ForetellOptions{Skew: 5}},
+		{name: "a heavy key", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.3}), splits: partition.SaltSplits(10), want: []string{"skew", "hot query keys"},
+			in: []string{"rows of one query key lie together"}},
+		{name: "a heavy key alone", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.05}), splits: partition.SaltSplits(10), want: []string{"hot query keys"},
+			in: []string{"by check_id: \"", "has 5.1% (about 1545 rows)", "of all 30000 rows"}},
+		{name: "two query columns", input: text("two.csv", "id,a,b\n"+repeat(2000, "%d,u,v\n")), change: func(s *Spec) { s.Key, s.Query = "salt(a, b, 2) + a + b + id", []string{"a", "b"} },
+			want: []string{"hot query keys", "salts"}, in: []string{`by a, b: "u v" has 100.0% (about 2000 rows)`}},
+		{name: "hexadecimal key, decimal splits", input: even, change: func(s *Spec) { s.Key, s.Regions = "md5hex(check_id) + id", 0 }, splits: partition.SaltSplits(10), want: []string{"skew"},
+			in: []string{"10 (from 9) has 4"}},
+		{name: "empty regions", input: even, change: func(s *Spec) { s.Regions = 10 }, splits: splitList(t, "1,2,3,4,5,6,7,8,9,a,b,c,d,e"), want: []string{"empty regions"},
+			in: []string{"5 of 15 regions get no row: 11 (from a), 12 (from b), 13 (from c), 2 more"}},
+		{name: "large regions", input: even, splits: partition.SaltSplits(10), o: ForetellOptions{MaxRegion: 400 << 10}, want: []string{"region size"},
+			in: []string{"10 of 10 regions get more than the 400.0 KiB at which a region splits (as given)", "with more regions (2"}},
+		{name: "long keys", input: text("long.csv", "id,a\n"+repeat(500, "%d,"+long+"\n")), change: func(s *Spec) { s.Key = "a + id" }, want: []string{"key length"},
+			in: []string{"100.0% of the keys are longer than 100 bytes (123 on average, 123 at most)"}},
+		{name: "long names", input: text("names.csv", "id,the_name_of_this_column_is_long\n"+repeat(500, "%d,1\n")), change: func(s *Spec) { s.Key = "id" }, want: []string{"names"},
+			in: []string{`longest qualifier "the_name_of_this_column_is_long"`}},
+		{name: "long family", input: even, change: func(s *Spec) { s.Family = "family_of_check" }, splits: partition.SaltSplits(10), want: []string{"names"}},
+		{name: "small files", input: even, splits: partition.SaltSplits(200), o: ForetellOptions{Skew: 4}, want: []string{"files"}, in: []string{"200 HFiles of "}},
+		{name: "more salts than regions", input: even, change: func(s *Spec) { s.Regions = 20 }, splits: splitList(t, "05,1,15"), want: []string{"salts"},
+			in: []string{"20 salts and 4 regions"}},
+		{name: "salts that the suggestion hides", input: even, change: func(s *Spec) { s.Regions = 10 }, o: ForetellOptions{Suggest: 7}, want: []string{"salts"}, in: nil},
+		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
+			in: []string{"2 records have no row", "--bad-records"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
+			if c.change != nil {
+				c.change(&s)
+			}
+			c.o.Exact = true
+			e := foretell(t, s, c.splits, c.o)
+			if got := warningNames(e); !slices.Equal(got, c.want) {
+				t.Fatalf("warnings %q, not %q: %+v", got, c.want, e.Warnings)
+			}
+			for _, text := range c.in {
+				if w := e.Warnings[0]; !strings.Contains(w.Message+"\n"+w.Hint, text) {
+					t.Errorf("%q is not in %q, %q", text, w.Message, w.Hint)
+				}
+			}
+			for _, w := range e.Warnings {
+				if w.Severity != SeverityWarning || w.Hint == "" || w.Message == "" {
+					t.Errorf("%+v", w)
+				}
+			}
+		})
+	}
+}
+
+func splitList(t *testing.T, list string) [][]byte {
+	t.Helper()
+	s, err := partition.ParseSplits(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSuggest makes a plan for the split points that it suggests: regions of
+// about the same bytes, whatever the key.
+func TestSuggest(t *testing.T) {
+	input, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 50_000, Seed: 4}, data.Dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key string
+		n   int
+	}{{"", 10}, {"check_id + id", 16}, {"md5hex(id)", 40}, {"create_date + id", 5}} {
+		s := tableSpec(t, data.Check, input, "dump")
+		if c.key != "" {
+			s.Key = c.key
+		}
+		e := foretell(t, s, nil, ForetellOptions{Suggest: c.n})
+		if len(e.Splits) != c.n-1 || len(e.Regions) != c.n || !e.Suggested {
+			t.Fatalf("%s: %d splits, %d regions", s.Key, len(e.Splits), len(e.Regions))
+		}
+		total := int64(0)
+		for _, r := range e.Regions {
+			total += r.Bytes
+		}
+		for i, r := range e.Regions {
+			if fair := float64(total) / float64(c.n); float64(r.Bytes) > 1.4*fair || float64(r.Bytes) < 0.6*fair {
+				t.Errorf("%s: region %d from %s has %d of %d bytes", s.Key, i+1, r.Start, r.Bytes, total)
+			}
+		}
+		if c.key == "" {
+			for i, want := range partition.SaltSplits(c.n) {
+				if string(e.Splits[i]) != string(want) {
+					t.Errorf("split point %d is %q, not %q", i, e.Splits[i], want)
+				}
+			}
+		}
+	}
+}
+
+// TestPlanOfTable asks a table for its regions and the size at which they split.
+func TestPlanOfTable(t *testing.T) {
+	env := clusterEnv(t, testcluster.Shared(t))
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	parent := freshTable(t, env, 2, nil) // whose namespace this one shares
+	name, err := loader.ParseTableName(parent + "plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := loader.TableSpec{Name: name, SplitKeys: partition.SaltSplits(10), Attributes: map[string]string{"MAX_FILESIZE": "40000", "hbase.table.sanity.checks": "false"},
+		Families: []loader.Family{{Name: "f", Compression: "NONE", Encoding: "FAST_DIFF", Bloom: "ROW"}}}
+	if err := c.CreateTable(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.DeleteTable(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := tableSpec(t, data.Check, absolute(t, filepath.Join(exports, "check.csv")), "csv")
+	s.Table = name.String()
+	e, err := Foretell(t.Context(), env, s, ForetellOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Rows != 3000 || len(e.Regions) != 10 || e.MaxRegionSize != 40000 || !slices.Equal(warningNames(e), []string{"region size"}) ||
+		!strings.Contains(e.Warnings[0].Message, "MAX_FILESIZE") {
+		t.Errorf("%d rows, %d regions that split at %d (%s): %+v", e.Rows, len(e.Regions), e.MaxRegionSize, e.MaxRegionFrom, e.Warnings)
+	}
+}
