@@ -22,6 +22,7 @@ type keyOptions struct {
 	spec    string
 	recipe  string
 	recipes bool
+	funcs   bool
 	columns string
 	regions int
 	splits  string
@@ -47,6 +48,9 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 			if o.recipes {
 				return g.print(cmd.OutOrStdout(), keygen.Recipes(), printRecipes)
 			}
+			if o.funcs {
+				return g.print(cmd.OutOrStdout(), keygen.Functions(), printFunctions)
+			}
 			return o.run(cmd, g)
 		},
 	}
@@ -55,6 +59,7 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
 	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
 	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
+	f.BoolVar(&o.funcs, "functions", false, "list the functions of the language")
 	f.StringVar(&o.columns, "columns", "", "column names, separated by commas (default: the job file's, else the first record)")
 	f.IntVar(&o.regions, "regions", 0, "modulus of the salt (default: the number of salts that --splits tell)")
 	f.StringVar(&o.splits, "splits", "", `the table's split points, separated by commas, bytes as \xNN (default: one region for each salt)`)
@@ -238,6 +243,12 @@ func lengthText(least, most int) string {
 		return fmt.Sprintf("%d bytes or more", least)
 	}
 	return fmt.Sprintf("%d to %d bytes", least, most)
+}
+
+func printFunctions(w io.Writer) {
+	for _, f := range keygen.Functions() {
+		fmt.Fprintf(w, "%-40s %s\n", f.Form, f.About)
+	}
 }
 
 func printRecipes(w io.Writer) {

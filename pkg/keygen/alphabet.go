@@ -93,11 +93,13 @@ func (a Alphabet) String() string {
 		return "decimal digits and -"
 	case n == 256:
 		return "any bytes"
-	case a.Within(asciiBytes()):
-		return "ASCII"
 	}
 	b := a.bytes()
-	return fmt.Sprintf("bytes %#02x to %#02x", b[0], b[len(b)-1])
+	first, last := b[0], b[len(b)-1]
+	if a.Within(asciiBytes()) && int(last-first) >= len(b) {
+		return "ASCII"
+	}
+	return fmt.Sprintf("bytes 0x%02x to 0x%02x", first, last)
 }
 
 // AppendText appends a key as people read it: printable ASCII as it is, other

@@ -9,21 +9,30 @@
 //
 //	check_id                a column: the field's bytes
 //	'::'  or  "::"          a literal; escapes are \\ \' \" \n \r \t \xNN
-//	salt(e, …[, n])         |Java's String.hashCode of the arguments joined, mod n|, in
-//	                        decimal, padded with zeros to the width of n−1; without n
-//	                        the job's number of regions
-//	md5hex(e, …)            MD5 of the arguments joined, 32 lower-case hex digits
+//	f(e, …, n, …)           a function of expressions and, behind them, integers
 //
-// where e is again an expression, so salt(buss_no + business_type) and
-// salt(buss_no, business_type) are the same. A column whose name is no
-// identifier is written in back quotes.
+// A column whose name is no identifier is written in back quotes. Functions
+// that hash take one or more expressions and join them, so salt(a + b) and
+// salt(a, b) are the same. Some functions give an integer, which prints in
+// decimal where bytes are wanted; where an integer is wanted, text is read as
+// decimal digits. docs/keys.md is the reference; [Recipes] are designs that
+// tables in the field have.
 //
-// [Parse] gives an [Expr], [Compile] a [Program] that appends keys to a byte
-// slice without allocating.
+// [Parse] gives an [Expr], [Check] what is known of its keys without a record,
+// and [Compile] a [Program] that appends keys to a byte slice without
+// allocating.
 //
 // # Java
 //
-// hashCode is that of a Java String: over UTF-16 units, so a character beyond
-// U+FFFF counts as two, wrapping in 32 bits. The salt takes the remainder
-// first and then its absolute value, which is defined for −2³¹ too.
+// Keys are read by Java programs, so hashes are those of a Java String: over
+// UTF-16 units, so a character beyond U+FFFF counts as two, wrapping in 32
+// bits. The salt takes the remainder first and then its absolute value, which
+// is defined for −2³¹ too. Dates follow java.time.
+//
+// # Errors
+//
+// A record that has no key gives a [*FieldError], which names the column and
+// the part of the spec. A key with a hole is no key: an empty column is an
+// error unless the spec says orempty(column). Bytes that are not UTF-8 are
+// errors only for functions that work on characters.
 package keygen

@@ -28,6 +28,21 @@ type function struct {
 	numbers func(c Call, o Options) numbers // of a number
 }
 
+// A Function is what people are told of a function of the language.
+type Function struct {
+	Form  string `json:"form"` // how a call is written
+	About string `json:"about"`
+}
+
+// Functions are all functions of the language.
+func Functions() []Function {
+	var list []Function
+	for _, f := range functions() {
+		list = append(list, Function{Form: f.form, About: f.about})
+	}
+	return list
+}
+
 // functions are all functions of the language, in the order of the reference.
 func functions() []function {
 	salt := [][2]int{{1, maxModulus}}

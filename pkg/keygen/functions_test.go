@@ -274,3 +274,57 @@ func TestAppendParts(t *testing.T) {
 		t.Errorf("%q %v %v", got, ends, err)
 	}
 }
+
+// TestMurmur3 holds hashes of org.apache.hadoop.hbase.util.MurmurHash3 (HBase
+// 2.6.4) with the initial values 0 and -1.
+func TestMurmur3(t *testing.T) {
+	for s, want := range map[string][2]int32{
+		"": {0, -2114883783}, "a": {1009084850, 711476519}, "ab": {-1681926305, -1350713883}, "abc": {-1277324294, -58670417},
+		"abcd": {1139631978, 729662808}, "hello": {613153351, 595297739}, "订单😀1": {-1793167648, 838777353},
+		"The quick brown fox jumps over the lazy dog": {776992547, 590642366}, "A208848994": {-520254127, 1031128352},
+	} {
+		if got := [2]int32{Murmur3([]byte(s), 0), Murmur3([]byte(s), 1<<32-1)}; got != want {
+			t.Errorf("murmur3 of %q is %d, want %d", s, got, want)
+		}
+	}
+}
+
+// FuzzKey runs any spec on any value: no panic, and a key as long as foretold.
+func FuzzKey(f *testing.F) {
+	for _, x := range examples() {
+		f.Add(x.spec, []byte("2017-01-01 01:01:01"))
+	}
+	f.Fuzz(func(t *testing.T, spec string, value []byte) {
+		e, err := Parse(spec)
+		if err != nil || len(value) > MaxKey {
+			return
+		}
+		o := Options{Regions: 17}
+		p, err := Compile(e, o)
+		if err != nil {
+			t.Fatalf("%s parses and does not compile: %v", spec, err)
+		}
+		fields := make([][]byte, len(p.Columns()))
+		for i := range fields {
+			fields[i] = value
+		}
+		one, err := p.Append(nil, fields)
+		if err != nil {
+			if _, ok := errors.AsType[*FieldError](err); !ok {
+				t.Fatalf("%s of %q: %v is no FieldError", spec, value, err)
+			}
+			return
+		}
+		r, err := Check(e, CheckOptions{Regions: 17, Unique: "a", Splits: [][]byte{[]byte("1"), []byte("abc")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(one) < r.Min || len(one) > r.Max || len(one) > 0 && !r.First.Has(one[0]) {
+			t.Fatalf("%s of %q is %q, foretold %d to %d bytes, first of %s", spec, value, one, r.Min, r.Max, r.First)
+		}
+		two, err := p.Append([]byte("x"), fields)
+		if err != nil || string(two) != "x"+string(one) {
+			t.Fatalf("%s of %q is %q and then %q, %v", spec, value, one, two, err)
+		}
+	})
+}

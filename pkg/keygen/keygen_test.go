@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -120,18 +121,45 @@ func TestSyntaxErrors(t *testing.T) {
 // TestRoundTrip prints random specs and reads them back.
 func TestRoundTrip(t *testing.T) {
 	var expr func(depth int) *rapid.Generator[Expr]
+	literal := func(t *rapid.T) Expr {
+		return Literal{Bytes: rapid.SliceOfN(rapid.Byte(), 1, 5).Draw(t, "literal")}
+	}
+	column := func(t *rapid.T) Expr {
+		return Column{Name: rapid.SampledFrom([]string{"a", "check_id", "订单", "a b", "1x", "x-y", "hash"}).Draw(t, "column")}
+	}
+	call := func(t *rapid.T, depth int) Expr {
+		f := rapid.SampledFrom(functions()).Draw(t, "function")
+		c := Call{Func: f.name, Args: []Expr{expr(depth-1).Draw(t, "arg")}}
+		switch {
+		case f.name == "orempty":
+			c.Args = []Expr{column(t)}
+		case f.joins:
+			c.Args = append(c.Args, rapid.SliceOfN(expr(depth-1), 0, 2).Draw(t, "more")...)
+		case f.consts[1] > 0:
+			for range rapid.IntRange(f.consts[0], f.consts[1]-1).Draw(t, "layouts") {
+				c.Args = append(c.Args, Literal{Bytes: []byte(rapid.SampledFrom([]string{"yyyy-MM-dd'T'HH:mm", "unix"}).Draw(t, "layout"))})
+			}
+			c.Args = append(c.Args, Literal{Bytes: []byte("Asia/Shanghai")})[:f.consts[1]+1]
+		}
+		for i := range rapid.IntRange(f.ints[0], f.ints[1]).Draw(t, "ints") {
+			c.Ints = append(c.Ints, rapid.IntRange(f.bounds[i][0], f.bounds[i][1]).Draw(t, "n"))
+		}
+		if f.verify(c) != nil {
+			return column(t) // such as a pad that is too narrow
+		}
+		return c
+	}
 	expr = func(depth int) *rapid.Generator[Expr] {
 		return rapid.Custom(func(t *rapid.T) Expr {
 			switch n := rapid.IntRange(0, 3).Draw(t, "kind"); {
 			case n == 0:
-				return Literal{Bytes: rapid.SliceOfN(rapid.Byte(), 1, 5).Draw(t, "literal")}
+				return literal(t)
 			case n == 1 && depth > 0:
-				return Call{Func: "salt", Args: []Expr{expr(depth-1).Draw(t, "arg")}, Ints: []int{rapid.IntRange(1, 99).Draw(t, "n")}}
+				return call(t, depth)
 			case n == 2 && depth > 0:
-				parts := append(Parts(expr(depth-1).Draw(t, "a")), Parts(expr(depth-1).Draw(t, "b"))...)
-				return Concat{Parts: parts}
+				return Concat{Parts: append(slices.Clone(Parts(expr(depth-1).Draw(t, "a"))), Parts(expr(depth-1).Draw(t, "b"))...)}
 			}
-			return Column{Name: rapid.SampledFrom([]string{"a", "check_id", "订单", "a b", "1x", "x-y"}).Draw(t, "column")}
+			return column(t)
 		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,6 +173,9 @@ func TestRoundTrip(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("salt(check_id, 10) + md5hex(check_id) + '\\x00' + `a b`")
+	for _, x := range examples() {
+		f.Add(x.spec)
+	}
 	f.Fuzz(func(t *testing.T, spec string) {
 		e, err := Parse(spec)
 		if err != nil {
