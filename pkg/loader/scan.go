@@ -102,10 +102,11 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 		return nil
 	}
 	s.row.emit = func(r Row) error {
+		s.rows++
 		if err := fn(r); err != nil {
 			return callbackError{err}
 		}
-		if s.rows++; s.req.MaxRows > 0 && s.rows >= s.req.MaxRows {
+		if s.req.MaxRows > 0 && s.rows >= s.req.MaxRows {
 			return errEnough
 		}
 		return nil
