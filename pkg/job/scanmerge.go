@@ -45,7 +45,8 @@ const (
 func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOptions) *merge {
 	m := &merge{limit: o.limit}
 	n := int64(len(r.heads))
-	size := min(max(o.memory/(2*max(n, 1)), minBatchBytes), maxBatchBytes)
+	// A head may have a batch in use, another that is being filled, and up to three answers of the server.
+	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
 	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1))}
 	ask := int64(firstRows)
