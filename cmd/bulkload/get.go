@@ -1,89 +1,40 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/base64"
-	"encoding/json"
-	"unicode/utf8"
+	"errors"
 
 	"bulkload/pkg/job"
-	"bulkload/pkg/loader"
 
 	"github.com/spf13/cobra"
 )
 
 func newGetCmd(g *globals) *cobra.Command {
 	s := &specFlags{}
-	c := &clusterFlags{}
-	var explain bool
+	r := &readFlags{}
 	cmd := &cobra.Command{
 		Use:   "get --job FILE VALUE…",
-		Short: "Print the rows of a query key as JSON lines",
+		Short: "Print the rows of a query key",
 		Long: `Get computes the start of the row key from the values of the query columns, as the
-readers of the table do, scans it and prints each row as a JSON object of its
-columns. A value that is not UTF-8 is printed as {"base64": "…"}.` + "\n" + exitHelp,
+readers of the table do, scans it and prints the rows that have these values. When
+the salt cannot be computed from them, the rows of every salt are read and merged.` + "\n\n" + formatHelp + "\n" + exitHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
-  bulkload get --job examples/opinion.yaml BN20170901001 02`,
-		Args: cobra.MinimumNArgs(1),
+  bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,opinion
+  bulkload get --job examples/check.yaml A208848994 --explain`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("get takes the values of the query columns, at least one")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := s.load(cmd)
 			if err != nil {
 				return err
 			}
-			env, err := c.open(g)
-			if err != nil {
-				return err
-			}
-			defer env.Close()
-			w := bufio.NewWriter(cmd.OutOrStdout())
-			st, err := job.Get(cmd.Context(), env, spec, args, func(r loader.Row) error { return writeRow(w, r) })
-			if err != nil {
-				return err
-			}
-			if explain {
-				env.Log.Info("answered", "rows", st.Rows, "find_cluster", st.Dial, "scan", st.Scan)
-			}
-			return w.Flush()
+			return r.run(cmd, g, spec, job.Query{Values: args})
 		},
 	}
-	s.add(cmd.Flags())
-	c.add(cmd.Flags())
-	cmd.Flags().BoolVar(&explain, "explain", false, "log how long finding the cluster and reading the rows took")
+	s.addTable(cmd.Flags())
+	r.add(cmd.Flags())
 	return cmd
-}
-
-// writeRow prints a row with its columns in the order of the table.
-func writeRow(w *bufio.Writer, r loader.Row) error {
-	w.WriteString(`{"rowkey":`)
-	if err := writeValue(w, r.Key); err != nil {
-		return err
-	}
-	for _, c := range r.Cells {
-		w.WriteByte(',')
-		if err := writeValue(w, c.Qualifier); err != nil {
-			return err
-		}
-		w.WriteByte(':')
-		if err := writeValue(w, c.Value); err != nil {
-			return err
-		}
-	}
-	_, err := w.WriteString("}\n")
-	return err
-}
-
-func writeValue(w *bufio.Writer, v []byte) error {
-	var x any = string(v)
-	if !utf8.Valid(v) {
-		x = map[string]string{"base64": base64.StdEncoding.EncodeToString(v)}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // < and > are data here, not markup
-	if err := e.Encode(x); err != nil {
-		return err
-	}
-	_, err := w.Write(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
-	return err
 }

@@ -1,11 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -32,6 +41,69 @@ func TestScripts(t *testing.T) {
 			"exitcode": exitcode,
 		},
 	})
+}
+
+// TestClusterScripts runs the program on the test cluster, with a table of its own.
+func TestClusterScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the test cluster, which -short leaves out")
+	}
+	conf := os.Getenv(testcluster.EnvConf)
+	if conf == "" {
+		c, err := testcluster.Start(t.Context(), testcluster.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		conf = c.ConfDir()
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/cluster",
+		Setup: func(e *testscript.Env) error {
+			name := fmt.Sprintf("script%x", rand.Uint64())
+			e.Setenv("HADOOP_CONF_DIR", conf)
+			e.Setenv("HBASE_CONF_DIR", conf)
+			e.Setenv("NAME", name)
+			e.Setenv("TABLE", "test:"+name)
+			e.Defer(func() { dropTable(t, conf, name) })
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitcode,
+			"nextpage": nextpage,
+		},
+	})
+}
+
+func dropTable(t *testing.T, dir, name string) {
+	conf, err := hdfsio.LoadConf(func(key string) (string, bool) { return dir, key == "HADOOP_CONF_DIR" || key == "HBASE_CONF_DIR" })
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	ctx := context.WithoutCancel(t.Context())
+	c, err := loader.Dial(ctx, loader.Config{Quorum: conf.Quorum(), Root: conf.Znode(), EffectiveUser: "hbase"}, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer c.Close()
+	if err := c.DeleteTable(ctx, loader.TableName{Namespace: "test", Qualifier: name}); err != nil && !errors.Is(err, loader.ErrTableNotFound) {
+		t.Error(err)
+	}
+}
+
+// nextpage sets PAGE to the token that the last command ended with.
+func nextpage(ts *testscript.TestScript, neg bool, args []string) {
+	_, token, ok := strings.Cut(ts.ReadFile("stderr"), "--page ")
+	if neg || len(args) > 0 || !ok {
+		ts.Fatalf("usage: nextpage, behind a command that ended with a page token")
+	}
+	ts.Setenv("PAGE", strings.TrimSpace(token))
 }
 
 // exitcode CODE COMMAND… runs a command and checks its exit code.

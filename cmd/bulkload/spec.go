@@ -23,18 +23,13 @@ type specFlags struct {
 
 // add registers the flags. The zero value of each is "not given".
 func (s *specFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
-	f.StringVar(&s.spec.Table, "table", "", "table, namespace:name or name")
-	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
+	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump or parquet (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	f.StringVar(&s.spec.Header, "header", "", "csv: yes if the first record holds the column names (default), or no")
 	f.StringVar(&s.spec.FieldSep, "field-sep", "", `dump: byte between columns, such as , or \t or \x01 (default \x01)`)
 	f.StringVar(&s.spec.RecordSep, "record-sep", "", `dump: byte after each record (default \x10)`)
-	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
-	f.StringVar(&s.query, "query", "", "columns that make up a query key, separated by commas")
-	f.IntVar(&s.spec.Regions, "regions", 0, "modulus of the salt (default: the number of salts that the table is split for)")
 	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
@@ -46,8 +41,27 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")
 }
 
+// addTable registers the flags that say what rows of a table look like: all that a reader needs.
+func (s *specFlags) addTable(f *pflag.FlagSet) {
+	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
+	f.StringVar(&s.spec.Table, "table", "", "table, namespace:name or name")
+	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
+	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
+	f.StringVar(&s.query, "query", "", "columns that make up a query key, separated by commas")
+	f.IntVar(&s.spec.Regions, "regions", 0, "modulus of the salt (default: the number of salts that the table is split for)")
+}
+
 // load reads the job file and puts what flags gave over it.
 func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
+	spec, err := s.merge(cmd)
+	if err != nil {
+		return spec, err
+	}
+	return spec, spec.Validate()
+}
+
+// merge is load without the check that a job is complete.
+func (s *specFlags) merge(cmd *cobra.Command) (job.Spec, error) {
 	spec := &job.Spec{}
 	if s.jobFile != "" {
 		b, err := os.ReadFile(s.jobFile)
@@ -75,7 +89,7 @@ func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
 	if given("input") {
 		spec.Inputs = s.inputs
 	}
-	if given("columns") {
+	if given("columns") && s.columns != "" {
 		spec.Columns = splitList(s.columns)
 	}
 	if given("query") {
@@ -90,7 +104,7 @@ func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
 	if given("block-size") {
 		spec.BlockSize = s.spec.BlockSize
 	}
-	return *spec, spec.Validate()
+	return *spec, nil
 }
 
 // needInputs says that a job has something to read.

@@ -4,111 +4,152 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
 
-// GetStats tell how an answer came about.
-type GetStats struct {
-	Prefix []byte
-	Rows   int
-	Dial   time.Duration // to find cluster, table and regions
-	Scan   time.Duration // to read the rows
+// Get gives all rows of a query key: args are the values of the spec's query
+// columns. It is [Read] with nothing else asked for.
+func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
+	return Read(ctx, env, s, Query{Values: args}, fn)
 }
 
-// Get gives all rows of a query key: args are the values of the spec's query
-// columns. The row is valid until fn returns.
-func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Row) error) (*GetStats, error) {
-	start := time.Now()
-	s = s.withDefaults()
-	table, err := tableName(s)
-	if err != nil {
-		return nil, err
-	}
-	name, err := loader.ParseTableName(table)
-	if err != nil {
-		return nil, fail(KindConfig, err)
-	}
-	key, err := keygen.Parse(s.Key)
-	if err != nil {
-		return nil, fail(KindConfig, err)
-	}
+// queryKey is the rows of a query key: where they are, and which of those
+// there have it.
+func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
 	query := s.Query
 	if len(query) == 0 {
-		query = keygen.Columns(key)[:1]
+		query = keygen.Columns(k.spec)[:1]
 	}
 	if len(args) != len(query) {
-		return nil, failf(KindConfig, "a query key has the columns %q: %d values are given", query, len(args))
+		return keyRange{}, nil, failf(KindConfig, "a query key has the columns %q: %d values are given", query, len(args))
 	}
-	c, err := env.Dial(ctx)
+	known := make(map[string]string, len(query))
+	for i, c := range query {
+		known[c] = args[i]
+	}
+	r, err := k.with(modulus, known)
 	if err != nil {
-		return nil, err
+		return r, nil, err
 	}
-	defer c.Close()
-	var splits [][]byte
-	if s.Regions == 0 && keygen.NeedsRegions(key) {
-		regions, err := c.Regions(ctx, name)
-		if err != nil {
-			return nil, fail(KindCheck, err)
+	// keys without a separator: AB is a prefix of ABC's rows too
+	f := &rowFilter{columns: query, keep: func(values [][]byte) bool {
+		for i, v := range values {
+			// columns that the table does not hold are taken to agree
+			if v != nil && string(v) != args[i] {
+				return false
+			}
 		}
-		for _, r := range regions[1:] {
-			splits = append(splits, r.Start)
-		}
-	}
-	n, err := modulus(s, key, splits)
-	if err != nil {
-		return nil, err
-	}
-	prefix, err := queryPrefix(key, query, args, n)
-	if err != nil {
-		return nil, err
-	}
-	st := &GetStats{Prefix: prefix, Dial: time.Since(start)}
-	scanned := time.Now()
-	req := loader.ScanRequest{Table: name, Start: prefix, Stop: loader.PrefixEnd(prefix), Families: []string{s.Family}, CacheBlocks: true}
-	err = c.Scan(ctx, req, func(r loader.Row) error {
-		// keys without a separator: AB is a prefix of ABC's rows too
-		if !matches(r, query, args) {
-			return nil
-		}
-		st.Rows++
-		return fn(r)
-	})
-	st.Scan = time.Since(scanned)
-	return st, fail(KindCheck, err)
+		return true
+	}}
+	return r, f, nil
 }
 
-// matches says whether the row's own cells agree with the query. Columns that
-// the table does not hold are taken to agree.
-func matches(r loader.Row, query, args []string) bool {
-	for i := range r.Cells {
-		at := slices.Index(query, string(r.Cells[i].Qualifier))
-		if at >= 0 && string(r.Cells[i].Value) != args[at] {
+// rowFilter keeps rows by the values of some columns.
+type rowFilter struct {
+	columns []string
+	keep    func(values [][]byte) bool // nil for a column that the row does not have
+	where   []loader.Condition         // what servers can check of it
+}
+
+// of is the filter for rows of a family. The function may be called by
+// several goroutines.
+func (f *rowFilter) of(family string) func(loader.Row) (bool, error) {
+	return func(r loader.Row) (bool, error) {
+		values := make([][]byte, len(f.columns))
+		for i := range r.Cells {
+			c := &r.Cells[i]
+			if string(c.Family) != family {
+				continue
+			}
+			if at := slices.Index(f.columns, string(c.Qualifier)); at >= 0 {
+				if values[at] = c.Value; c.Value == nil {
+					values[at] = none
+				}
+			}
+		}
+		return f.keep(values), nil
+	}
+}
+
+// fullFilter keeps the rows whose columns of the original key lie in a range,
+// compared one after the other, for keys whose order tells nothing of it.
+func fullFilter(family string, k saltedKey, q Query) (*rowFilter, error) {
+	what, values := "--prefix", q.Prefix
+	if values == nil {
+		what, values = "--from", q.From
+		if len(q.To) > len(values) {
+			what, values = "--to", q.To
+		}
+	}
+	if _, err := k.bind(what, values); err != nil {
+		return nil, err
+	}
+	if len(values) == 0 {
+		return nil, failf(KindConfig, "--full keeps the rows in a range: say which with --from, --to or --prefix")
+	}
+	f := &rowFilter{columns: k.columns()[:len(values)]}
+	first := loader.Condition{Column: loader.Column{Family: family, Qualifier: []byte(f.columns[0])}}
+	if q.Prefix != nil {
+		last := len(values) - 1
+		f.keep = func(row [][]byte) bool {
+			for i, v := range row {
+				if v == nil || i < last && string(v) != values[i] || i == last && !hasPrefix(v, values[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		first.From = []byte(values[0])
+		if last == 0 {
+			first.To = loader.PrefixEnd(first.From)
+		} else {
+			first.To = first.From
+		}
+	} else {
+		f.keep = func(row [][]byte) bool {
+			return !slices.ContainsFunc(row, isNil) && !lessTuple(row, q.From) && (len(q.To) == 0 || lessTuple(row, q.To))
+		}
+		if len(q.From) > 0 {
+			first.From = []byte(q.From[0])
+		}
+		if len(q.To) > 0 {
+			first.To = []byte(q.To[0])
+		}
+	}
+	f.where = []loader.Condition{first}
+	return f, nil
+}
+
+func isNil(v []byte) bool { return v == nil }
+
+func hasPrefix(v []byte, prefix string) bool {
+	return len(v) >= len(prefix) && string(v[:len(prefix)]) == prefix
+}
+
+// lessTuple says whether a row comes before a bound, which may have fewer values.
+func lessTuple(row [][]byte, bound []string) bool {
+	for i, b := range bound {
+		if i == len(row) {
 			return false
 		}
+		if v := string(row[i]); v != b {
+			return v < b
+		}
 	}
-	return true
+	return false
 }
 
-// queryPrefix is what all row keys of a query key start with.
-func queryPrefix(key keygen.Expr, query, args []string, modulus int) ([]byte, error) {
-	e := keygen.Prefix(key, query)
-	if e == nil {
-		return nil, failf(KindConfig, "key %s: its first part cannot be made from %q alone, so rows cannot be found by them", key, query)
+// String prints what is asked, for messages and logs.
+func (q Query) String() string {
+	switch {
+	case q.Values != nil:
+		return fmt.Sprintf("get %q", q.Values)
+	case q.Raw:
+		return fmt.Sprintf("rows from %q to %q", q.StartRow, q.StopRow)
+	case q.Prefix != nil:
+		return fmt.Sprintf("keys that begin with %q", q.Prefix)
 	}
-	p, err := keygen.Compile(e, keygen.Options{Regions: modulus})
-	if err != nil {
-		return nil, fail(KindConfig, err)
-	}
-	var fields [][]byte
-	for _, c := range p.Columns() {
-		fields = append(fields, []byte(args[slices.Index(query, c)]))
-	}
-	prefix, err := p.Append(nil, fields)
-	if err != nil {
-		return nil, fail(KindConfig, fmt.Errorf("query: %w", err))
-	}
-	return prefix, nil
+	return fmt.Sprintf("keys from %q to %q", q.From, q.To)
 }

@@ -18,6 +18,11 @@ type ScanRequest struct {
 	MinTime, MaxTime int64
 	// Families to read. Default: all.
 	Families []string
+	// Columns to read, beside Families. A row that has none of what is asked for is not given. Default: all of Families.
+	Columns []Column
+	// Where are conditions on cells' values that the server checks: only rows that meet all of them are given. Their columns
+	// must be among those that are read. Default: none.
+	Where []Condition
 	// MaxRows ends the scan after so many rows, for ScanParallel in each region. Default: no limit.
 	MaxRows int64
 	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
@@ -26,6 +31,22 @@ type ScanRequest struct {
 	// CacheBlocks lets the server keep what it read in its block cache, which a scan of a whole table would empty of
 	// everything else. Default: it does not.
 	CacheBlocks bool
+	// OnRegion is told what was read of a region when the scan leaves it, also by an error or before its end; one that splits
+	// or is left and entered again is told of several times. Asking for it makes the server count. It is called by the
+	// goroutines of the scan, for ScanParallel by several at once. Default: none.
+	OnRegion func(RegionScan)
+}
+
+// Column is one column of a family.
+type Column struct {
+	Family    string
+	Qualifier []byte
+}
+
+// Condition is that a row has a column whose newest value lies in [From, To], both ends included; nil means no bound.
+type Condition struct {
+	Column
+	From, To []byte
 }
 
 func (r ScanRequest) withDefaults() ScanRequest {
@@ -81,10 +102,11 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 		return nil
 	}
 	s.row.emit = func(r Row) error {
+		s.rows++
 		if err := fn(r); err != nil {
 			return callbackError{err}
 		}
-		if s.rows++; s.req.MaxRows > 0 && s.rows >= s.req.MaxRows {
+		if s.req.MaxRows > 0 && s.rows >= s.req.MaxRows {
 			return errEnough
 		}
 		return nil

@@ -81,6 +81,11 @@ func TestScan(t *testing.T) {
 		{"time after", ScanRequest{MinTime: testTime + 1}, nil},
 		{"time at", ScanRequest{MinTime: testTime, MaxTime: testTime + 1, MaxRows: 5}, rowsOf("a", 5)},
 		{"other family", ScanRequest{Families: []string{"g"}}, nil},
+		{"a condition", ScanRequest{Where: []Condition{{Column{"f", []byte("b")}, testValue("a001999", []byte("b")), testValue("m000001", []byte("b"))}}}, []string{"a001999", "m000000", "m000001"}},
+		{"conditions and a limit", ScanRequest{MaxRows: 2, Where: []Condition{
+			{Column{"f", []byte("a")}, testValue("m000007", []byte("a")), nil}, {Column{"f", []byte("b")}, testValue("m000008", []byte("b")), nil}}}, []string{"m000008", "m000009"}},
+		{"a condition that no row meets", ScanRequest{Where: []Condition{{Column{"f", []byte("nope")}, nil, nil}}}, nil},
+		{"an empty range of values", ScanRequest{Where: []Condition{{Column{"f", []byte("a")}, nil, []byte("a")}}}, nil},
 	} {
 		if got := scan(c.req); strings.Join(got, ",") != strings.Join(c.want, ",") {
 			t.Errorf("%s: %d rows, want %d", c.name, len(got), len(c.want))
@@ -175,4 +180,66 @@ func TestPrefixLatency(t *testing.T) {
 		read(cold)
 	}
 	t.Logf("warm: %s a query", time.Since(started)/rounds)
+}
+
+// TestScanColumns reads some columns, and rows that have none of them are not given.
+func TestScanColumns(t *testing.T) {
+	b := newBench(t, nil)
+	table, _ := b.loaded(t, 20)
+	for _, c := range []struct {
+		req  ScanRequest
+		want string // qualifiers of each row
+	}{
+		{ScanRequest{Columns: []Column{{"f", []byte("c")}, {"f", []byte("a")}, {"g", []byte("x")}}}, "a,c"},
+		{ScanRequest{Families: []string{"f"}, Columns: []Column{{"f", []byte("c")}}}, "a,b,c"},
+		{ScanRequest{Families: []string{"g"}, Columns: []Column{{"f", []byte("b")}, {"f", []byte("none")}}}, "b"},
+		{ScanRequest{Columns: []Column{{"f", []byte("none")}}}, ""},
+	} {
+		c.req.Table = table
+		rows := 0
+		must(t, b.Scan(t.Context(), c.req, func(row Row) error {
+			var got []string
+			for _, cell := range row.Cells {
+				got = append(got, string(cell.Qualifier))
+			}
+			if strings.Join(got, ",") != c.want {
+				return fmt.Errorf("row %q has %q, want %s", row.Key, got, c.want)
+			}
+			rows++
+			return nil
+		}))
+		if rows != 60 && c.want != "" || rows != 0 && c.want == "" {
+			t.Errorf("%+v: %d rows", c.req, rows)
+		}
+	}
+}
+
+// TestScanOnRegion is told of each region what was read of it, by the server's own counts.
+func TestScanOnRegion(t *testing.T) {
+	b := newBench(t, nil)
+	table, _ := b.loaded(t, 500)
+	var told []RegionScan
+	req := ScanRequest{Table: table, Start: []byte("a000100"), Stop: []byte("x000010"), ChunkBytes: 5000, OnRegion: func(r RegionScan) { told = append(told, r) }}
+	must(t, b.Scan(t.Context(), req, func(Row) error { return nil }))
+	if len(told) != 3 {
+		t.Fatalf("told of %d regions", len(told))
+	}
+	for i, want := range []int64{400, 500, 10} {
+		r := told[i]
+		// the server counts the row at which it stops, too
+		scanned := r.Metrics[MetricRowsScanned]
+		if r.Rows != want || r.Bytes < want*100 || r.Region.Server == "" || r.Calls < 1 || scanned < want || r.Metrics[MetricBlockBytes] <= 0 {
+			t.Errorf("region %d: %+v", i, r)
+		}
+	}
+	if told[1].Calls < 2 {
+		t.Errorf("500 rows in chunks of 5000 bytes came in %d answers", told[1].Calls)
+	}
+	// a filter's rows are counted by the server, and a callback's error does not hide what was read
+	told = nil
+	stop := errors.New("stop")
+	req.Where = []Condition{{Column{"f", []byte("a")}, testValue("a000200", []byte("a")), nil}}
+	if err := b.Scan(t.Context(), req, func(Row) error { return stop }); err != stop || len(told) != 1 || told[0].Rows != 1 || told[0].Metrics[MetricRowsFiltered] < 90 {
+		t.Errorf("%v, told %+v", err, told)
+	}
 }

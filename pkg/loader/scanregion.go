@@ -25,11 +25,23 @@ const (
 
 // region reads [start, stop) as far as it lies in one region. While an answer is parsed the next is on its way.
 func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
+	read := &regionRead{RegionScan: RegionScan{Region: r}, wanted: s.req.OnRegion != nil}
+	if read.wanted {
+		began, before := time.Now(), s.rows
+		defer func() {
+			read.Rows, read.Took = s.rows-before, time.Since(began)
+			s.req.OnRegion(read.RegionScan)
+		}()
+	}
 	l, err := s.c.connect(ctx, r.Server, region.RegionClient)
 	if err != nil {
 		return err
 	}
-	next := s.send(ctx, l, s.open(r, start, stop))
+	open, err := s.open(r, start, stop)
+	if err != nil {
+		return err
+	}
+	next := s.send(ctx, l, open)
 	var id uint64
 	for {
 		if err := l.wait(next); err != nil {
@@ -40,6 +52,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 		}
 		resp, block := next.resp.(*pb.ScanResponse), next.block
 		id = resp.GetScannerId()
+		read.add(resp, block)
 		more := resp.GetMoreResultsInRegion() && (resp.MoreResults == nil || resp.GetMoreResults())
 		if more {
 			next = s.send(ctx, l, &pb.ScanRequest{
@@ -47,6 +60,7 @@ func (s *scan) region(ctx context.Context, r Region, start, stop []byte) error {
 				NumberOfRows:            proto.Uint32(allRows),
 				ClientHandlesPartials:   proto.Bool(true),
 				ClientHandlesHeartbeats: proto.Bool(true),
+				TrackScanMetrics:        proto.Bool(read.wanted),
 			})
 		}
 		err := s.parse(resp, block)
@@ -69,7 +83,7 @@ func (s *scan) send(ctx context.Context, l *link, req *pb.ScanRequest) *blockCal
 }
 
 // open is the request that makes a scanner and asks for its first chunk.
-func (s *scan) open(r Region, start, stop []byte) *pb.ScanRequest {
+func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	req := &pb.ScanRequest{
 		Region: r.specifier(),
 		Scan: &pb.Scan{
@@ -82,9 +96,12 @@ func (s *scan) open(r Region, start, stop []byte) *pb.ScanRequest {
 		NumberOfRows:            proto.Uint32(allRows),
 		ClientHandlesPartials:   proto.Bool(true),
 		ClientHandlesHeartbeats: proto.Bool(true),
+		TrackScanMetrics:        proto.Bool(s.req.OnRegion != nil),
 	}
-	for _, family := range s.req.Families {
-		req.Scan.Column = append(req.Scan.Column, &pb.Column{Family: []byte(family)})
+	req.Scan.Column = columnsOf(s.req)
+	var err error
+	if req.Scan.Filter, err = filterOf(s.req.Where); err != nil {
+		return nil, err
 	}
 	if s.req.MinTime != 0 || s.req.MaxTime != 0 {
 		req.Scan.TimeRange = &pb.TimeRange{From: proto.Uint64(uint64(s.req.MinTime))}
@@ -98,7 +115,7 @@ func (s *scan) open(r Region, start, stop []byte) *pb.ScanRequest {
 		limit := protowire.AppendVarint(protowire.AppendTag(nil, maxRowsField, protowire.VarintType), uint64(left))
 		req.ProtoReflect().SetUnknown(limit)
 	}
-	return req
+	return req, nil
 }
 
 // parse gives the rows of one answer.

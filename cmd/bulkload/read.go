@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// readFlags are the flags of the commands that print rows.
+type readFlags struct {
+	clusterFlags
+	format  string
+	columns string
+	limit   int64
+	page    string
+	memory  job.Size
+	explain bool
+}
+
+const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON a value that
+is not UTF-8 is {"base64": "…"}; in the others such values, and in tables control
+characters too, are written with \xNN.`
+
+func (r *readFlags) add(f *pflag.FlagSet) {
+	r.clusterFlags.add(f)
+	f.StringVar(&r.format, "format", "jsonl", "jsonl, csv or table")
+	f.StringVar(&r.columns, "columns", "", "columns to print, separated by commas; family:name for one of another family (default: all)")
+	f.Int64Var(&r.limit, "limit", 0, "rows to print at most (default: all)")
+	f.StringVar(&r.page, "page", "", "page token that the page before ended with")
+	r.memory = 64 << 20
+	f.Var(&r.memory, "memory", "budget for rows that are held, for all salts together")
+	f.BoolVar(&r.explain, "explain", false, "say which regions were read, and how much of each")
+}
+
+func (r *readFlags) run(cmd *cobra.Command, g *globals, spec job.Spec, q job.Query) error {
+	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
+		return usageError{fmt.Errorf("--format %q is none of jsonl, csv, table", r.format)}
+	}
+	if g.json() && r.format != "jsonl" {
+		return usageError{fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format)}
+	}
+	if cmd.Flags().Changed("columns") {
+		q.Columns = splitList(r.columns)
+	}
+	q.Limit, q.Page, q.Memory, q.Explain = r.limit, r.page, r.memory, r.explain
+	env, err := r.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	rows := newRowPrinter(out, r.format, spec, q.Columns)
+	st, err := job.Read(cmd.Context(), env, spec, q, rows.row)
+	if err == nil {
+		err = rows.finish()
+	}
+	if st == nil {
+		return err
+	}
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	if perr := r.report(g, cmd.OutOrStdout(), os.Stderr, st); err == nil {
+		err = perr
+	}
+	return err
+}
+
+// report says how the answer came about: people on standard error, where
+// programs do not mistake it for rows.
+func (r *readFlags) report(g *globals, out, messages io.Writer, st *job.ReadStats) error {
+	if g.json() {
+		b, err := json.Marshal(struct {
+			*job.ReadStats
+			Dial int64 `json:"find_cluster_micros"`
+			Scan int64 `json:"scan_micros"`
+		}{st, st.Dial.Microseconds(), st.Scan.Microseconds()})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", b)
+		return err
+	}
+	if r.explain {
+		explain(messages, st)
+	}
+	if st.Next != "" {
+		fmt.Fprintf(messages, "next page: --page %s\n", st.Next)
+	}
+	return nil
+}
+
+// explain prints what was read of each region.
+func explain(w io.Writer, st *job.ReadStats) {
+	fmt.Fprintf(w, "%d rows of %d salts and %d regions: %s to find the cluster and the table, %s to read\n",
+		st.Rows, st.Heads, len(st.Regions), roundTime(st.Dial), roundTime(st.Scan))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
+	for _, r := range st.Regions {
+		reads := "not told"
+		if r.DiskReads >= 0 {
+			reads = fmt.Sprint(r.DiskReads)
+		}
+		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, partition.FormatKey(r.Start), partition.FormatKey(r.End), r.Server,
+			r.Scans, r.Rows, r.Bytes, roundTime(r.Took()), r.Blocks, reads)
+	}
+	t.Flush()
+	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")
+}
+
+// rowLabel is the name of a cell's column.
+func rowLabel(c *loader.Cell, family string) string {
+	name := string(appendText(nil, c.Qualifier, ""))
+	if string(c.Family) != family || name == "rowkey" {
+		return string(appendText(nil, c.Family, "")) + ":" + name
+	}
+	return name
+}

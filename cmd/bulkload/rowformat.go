@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+)
+
+// rowPrinter prints rows in one of the formats.
+type rowPrinter struct {
+	w      *bufio.Writer
+	format string
+	family string
+	known  []string // the columns of the job, in its order
+
+	// CSV and table have a line of columns. Unless the user named them they are those of the first rows, which are held.
+	columns []string
+	at      map[string]int
+	held    []loader.Row
+	bytes   int
+	widths  []int // of a table
+	csv     *csv.Writer
+	line    []string
+	buf     []byte
+}
+
+// Rows that are held to see their columns, and how wide they are.
+const (
+	heldRows  = 1000
+	heldBytes = 4 << 20
+)
+
+func newRowPrinter(w *bufio.Writer, format string, spec job.Spec, columns []string) *rowPrinter {
+	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), known: spec.Columns, csv: csv.NewWriter(w)}
+	for _, c := range columns {
+		f, q := job.SplitColumn(c, p.family)
+		p.columns = append(p.columns, rowLabel(&loader.Cell{Family: []byte(f), Qualifier: []byte(q)}, p.family))
+	}
+	return p
+}
+
+// row prints a row or keeps it.
+func (p *rowPrinter) row(r loader.Row) error {
+	if p.format == "jsonl" {
+		p.buf = appendRow(p.buf[:0], r, p.family)
+		_, err := p.w.Write(p.buf)
+		return err
+	}
+	if p.at == nil {
+		p.held = append(p.held, r)
+		p.bytes += len(r.Key)
+		for i := range r.Cells {
+			p.bytes += len(r.Cells[i].Value)
+		}
+		if p.format == "table" || p.columns == nil {
+			if len(p.held) < heldRows && p.bytes < heldBytes {
+				return nil
+			}
+		}
+		return p.release()
+	}
+	return p.print(r)
+}
+
+// finish prints what is held, for no rows the header at least.
+func (p *rowPrinter) finish() error {
+	if p.format == "jsonl" {
+		return nil
+	}
+	if p.at == nil {
+		if err := p.release(); err != nil {
+			return err
+		}
+	}
+	p.csv.Flush()
+	return p.csv.Error()
+}
+
+// release decides the columns and prints the rows that waited for that.
+func (p *rowPrinter) release() error {
+	if p.columns == nil {
+		p.columns = p.seen()
+	}
+	p.at = make(map[string]int, len(p.columns))
+	for i, c := range p.columns {
+		p.at[c] = i + 1
+	}
+	p.line = make([]string, 1+len(p.columns))
+	header := append([]string{"rowkey"}, p.columns...)
+	if p.format == "table" {
+		p.widths = make([]int, len(header))
+		measure := func() {
+			for i, s := range p.line {
+				p.widths[i] = max(p.widths[i], utf8.RuneCountInString(s))
+			}
+		}
+		copy(p.line, header)
+		measure()
+		for _, r := range p.held {
+			if err := p.fields(r); err != nil {
+				return err
+			}
+			measure()
+		}
+	}
+	copy(p.line, header)
+	if err := p.printLine(); err != nil {
+		return err
+	}
+	for _, r := range p.held {
+		if err := p.print(r); err != nil {
+			return err
+		}
+	}
+	p.held = nil
+	return nil
+}
+
+// seen are the columns of the rows that are held: those of the job in its
+// order when the rows have no others, else in the order of their names.
+func (p *rowPrinter) seen() []string {
+	var names []string
+	at := map[string]bool{}
+	for _, r := range p.held {
+		for i := range r.Cells {
+			if n := rowLabel(&r.Cells[i], p.family); !at[n] {
+				at[n] = true
+				names = append(names, n)
+			}
+		}
+	}
+	if len(p.known) > 0 && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(p.known, n) }) {
+		return p.known
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *rowPrinter) print(r loader.Row) error {
+	if err := p.fields(r); err != nil {
+		return err
+	}
+	return p.printLine()
+}
+
+// fields puts a row into the line.
+func (p *rowPrinter) fields(r loader.Row) error {
+	controls := "\t\r\n"
+	if p.format == "table" {
+		controls = ""
+	}
+	clear(p.line)
+	p.line[0] = string(appendText(nil, r.Key, ""))
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		name := rowLabel(c, p.family)
+		at, ok := p.at[name]
+		if !ok {
+			return usageError{fmt.Errorf("row %s has the column %q, which none of the first rows has: name the columns to print with --columns", p.line[0], name)}
+		}
+		p.line[at] = string(appendText(nil, c.Value, controls))
+	}
+	return nil
+}
+
+func (p *rowPrinter) printLine() error {
+	if p.format == "csv" {
+		return p.csv.Write(p.line)
+	}
+	p.buf = p.buf[:0]
+	for i, s := range p.line {
+		p.buf = append(p.buf, s...)
+		if i < len(p.line)-1 {
+			p.buf = append(p.buf, strings.Repeat(" ", max(p.widths[i]-utf8.RuneCountInString(s), 0)+2)...)
+		}
+	}
+	p.buf = append([]byte(strings.TrimRight(string(p.buf), " ")), '\n')
+	_, err := p.w.Write(p.buf)
+	return err
+}
+
+// appendRow appends a row as a line of JSON, its columns in the order of the table.
+func appendRow(dst []byte, r loader.Row, family string) []byte {
+	dst = append(dst, `{"rowkey":`...)
+	dst = appendJSON(dst, r.Key)
+	for i := range r.Cells {
+		dst = append(dst, ',')
+		dst = appendJSON(dst, []byte(rowLabel(&r.Cells[i], family)))
+		dst = append(dst, ':')
+		dst = appendJSON(dst, r.Cells[i].Value)
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendJSON appends a value: a string, or an object with its Base64 when it
+// is no UTF-8. Characters are as they are but for those that JSON forbids, so
+// < and > too: they are data here, not markup.
+func appendJSON(dst, v []byte) []byte {
+	if !utf8.Valid(v) {
+		dst = append(dst, `{"base64":"`...)
+		return append(base64.StdEncoding.AppendEncode(dst, v), `"}`...)
+	}
+	dst = append(dst, '"')
+	for _, c := range v {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, `\n`...)
+		case c == '\r':
+			dst = append(dst, `\r`...)
+		case c == '\t':
+			dst = append(dst, `\t`...)
+		case c < 0x20:
+			dst = fmt.Appendf(dst, `\u%04x`, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}

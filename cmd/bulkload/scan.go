@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+
+	"github.com/spf13/cobra"
+)
+
+type scanOptions struct {
+	specFlags
+	readFlags
+	from, to, prefix              string
+	startRow, stopRow, rowsPrefix string
+	full                          bool
+}
+
+func newScanCmd(g *globals) *cobra.Command {
+	o := &scanOptions{}
+	cmd := &cobra.Command{
+		Use:   "scan --job FILE [--from VALUE[,VALUE]] [--to VALUE[,VALUE]]",
+		Short: "Print the rows in a range of the original key, in its order",
+		Long: `Scan reads a range of the original key, which is what follows the salt in the row
+key. A table with a salt is read by one scan for each of its values, several at a
+time, and their rows are merged in the order of the original key.
+
+--from is the first key that is wanted, --to the first that is not: values of the
+original key's first columns, separated by commas. Bytes are written \xNN, a comma
+\, and a backslash \\. Columns that have one value in both may be hashed. Where
+the key is hashed before it could be in order, no range can be computed, and scan
+says so; --full then reads the whole table and prints the rows in the range.
+
+--start-row, --stop-row and --row-prefix are bytes of row keys, salt and all, and
+need no key.
+
+When --limit leaves rows, the last line of standard error is their page token:
+the same command with --page TOKEN goes on behind the last row, whatever became
+of the regions. With --output json it is in the last object.` + "\n\n" + formatHelp + "\n" + exitHelp,
+		Example: `  bulkload scan --job orders.yaml --from 20150524 --to 20150525 --limit 50
+  bulkload scan --table orders --key 'salt(ts, 10) + ts + id' --prefix 20150524 --format csv --columns ts,id
+  bulkload scan --table orders --start-row '320150524\x00' --limit 10 --format table`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	o.addTable(f)
+	o.readFlags.add(f)
+	f.StringVar(&o.from, "from", "", "first original key that is wanted: values of its first columns")
+	f.StringVar(&o.to, "to", "", "first original key that is not wanted any more")
+	f.StringVar(&o.prefix, "prefix", "", "all original keys that begin so: values of their first columns, the last may be a beginning")
+	f.StringVar(&o.startRow, "start-row", "", `first row key, bytes as \xNN`)
+	f.StringVar(&o.stopRow, "stop-row", "", "first row key that is not wanted any more")
+	f.StringVar(&o.rowsPrefix, "row-prefix", "", "all row keys that begin so")
+	f.BoolVar(&o.full, "full", false, "read the whole table and print the rows whose cells lie in the range")
+	return cmd
+}
+
+func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
+	spec, err := o.merge(cmd)
+	if err != nil {
+		return err
+	}
+	q, err := o.query(cmd)
+	if err != nil {
+		return usageError{err}
+	}
+	if spec.Key != "" || !q.Raw { // rows by their bytes need no key
+		if spec.Key == "" && o.from+o.to+o.prefix == "" {
+			q.Raw = true // the whole table
+		} else if err := spec.Validate(); err != nil {
+			return err
+		}
+	}
+	return o.readFlags.run(cmd, g, spec, q)
+}
+
+// query is what the flags of a range ask for.
+func (o *scanOptions) query(cmd *cobra.Command) (job.Query, error) {
+	q := job.Query{Full: o.full}
+	var errs []error
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	values := func(name, text string) []string {
+		if !given(name) {
+			return nil
+		}
+		v, err := parseValues(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s %q: %w", name, text, err))
+		}
+		return v
+	}
+	row := func(name, text string) []byte {
+		b, err := unescape(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s %q: %w", name, text, err))
+		}
+		q.Raw = q.Raw || given(name)
+		return b
+	}
+	q.From, q.To, q.Prefix = values("from", o.from), values("to", o.to), values("prefix", o.prefix)
+	q.StartRow, q.StopRow = row("start-row", o.startRow), row("stop-row", o.stopRow)
+	prefix := row("row-prefix", o.rowsPrefix)
+	if given("row-prefix") {
+		if given("start-row") || given("stop-row") {
+			errs = append(errs, errors.New("--row-prefix excludes --start-row and --stop-row"))
+		}
+		q.StartRow, q.StopRow = prefix, loader.PrefixEnd(prefix)
+	}
+	return q, errors.Join(errs...)
+}

@@ -1,0 +1,127 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"bulkload/pkg/loader"
+)
+
+// rowScanner is what a merge reads from: [loader.Cluster.Scan].
+type rowScanner interface {
+	Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error
+}
+
+// headScan gives the rows of one head of the key in order. It reads them in
+// batches, each by a scan that the server ends by itself, so that no scanner
+// waits on a server while other sources give their rows.
+type headScan struct {
+	m    *merge
+	head []byte
+	next []byte // where the next batch begins
+	stop []byte
+	keep func(loader.Row) (bool, error)
+
+	rows    []loader.Row // the batch in use, from the current row on
+	last    bool         // no rows behind the batch
+	pending chan fetched // the next batch is on its way
+	ask     int64        // rows that the next batch asks for
+}
+
+// fetched is a batch, and what is behind it.
+type fetched struct {
+	batch rowBatch
+	next  []byte
+	last  bool
+	err   error
+}
+
+// fetchers are the goroutines of a merge.
+type fetchers struct {
+	scanner rowScanner
+	req     loader.ScanRequest // without its bounds
+	bytes   int64              // of a batch
+	slots   chan struct{}
+	wg      sync.WaitGroup
+}
+
+// errFull ends the scan of a batch.
+var errFull = errors.New("the batch is full")
+
+// prefetch begins to read the next batch, if there is one and nobody does.
+func (s *headScan) prefetch(ctx context.Context) {
+	if s.last || s.pending != nil {
+		return
+	}
+	s.pending = make(chan fetched, 1)
+	start, ask, pending := s.next, s.ask, s.pending
+	f := &s.m.fetchers
+	f.wg.Go(func() {
+		select {
+		case f.slots <- struct{}{}:
+			defer func() { <-f.slots }()
+		case <-ctx.Done():
+			pending <- fetched{err: context.Cause(ctx)}
+			return
+		}
+		pending <- f.fetch(ctx, start, s.stop, ask, s.keep)
+	})
+}
+
+func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
+	req := f.req
+	req.Start, req.Stop = start, stop
+	if keep == nil {
+		req.MaxRows = ask // else the rows that are not kept would count
+	}
+	var b fetched
+	read := int64(0)
+	err := f.scanner.Scan(ctx, req, func(r loader.Row) error {
+		read++
+		if keep != nil {
+			ok, err := keep(r)
+			if err != nil || !ok {
+				return err
+			}
+		}
+		b.batch.add(r)
+		if b.batch.bytes >= f.bytes || int64(len(b.batch.rows)) >= ask {
+			return errFull
+		}
+		return nil
+	})
+	b.last = err == nil && (req.MaxRows == 0 || read < req.MaxRows)
+	if err != nil && err != errFull {
+		b.err = err
+	}
+	if n := len(b.batch.rows); n > 0 {
+		b.next = append(bytes.Clone(b.batch.rows[n-1].Key), 0)
+	}
+	return b
+}
+
+// fill makes the current row that of s.rows[0], unless there is none.
+func (s *headScan) fill(ctx context.Context) error {
+	for len(s.rows) == 0 && !s.last {
+		s.prefetch(ctx)
+		b := <-s.pending
+		s.pending = nil
+		if b.err != nil {
+			return b.err
+		}
+		s.rows, s.last = b.batch.rows, b.last
+		if !s.last {
+			s.next = b.next
+		}
+		if n := int64(len(s.rows)); n > 0 {
+			// as many as a batch may hold, by what these rows take
+			s.ask = max(min(2*s.ask, s.m.fetchers.bytes*n/b.batch.bytes), 1)
+		}
+	}
+	return nil
+}
+
+// key is the original key of the current row.
+func (s *headScan) key() []byte { return s.rows[0].Key[len(s.head):] }

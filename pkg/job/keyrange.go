@@ -1,0 +1,253 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+)
+
+// keyRange is where rows are to be read: for each head the keys that begin
+// with it and go on within [lo, hi). Nil means no bound.
+type keyRange struct {
+	heads  [][]byte // distinct, in order, none a prefix of another
+	lo, hi []byte
+}
+
+// start and stop are the bounds for a head, as a scan takes them.
+func (r keyRange) start(head []byte) []byte { return slices.Concat(head, r.lo) }
+
+func (r keyRange) stop(head []byte) []byte {
+	if r.hi == nil {
+		return loader.PrefixEnd(head)
+	}
+	return slices.Concat(head, r.hi)
+}
+
+// columns are those of the original key, in its order.
+func (k saltedKey) columns() []string {
+	var names []string
+	for _, p := range k.rest {
+		for _, c := range keygen.Columns(p) {
+			if !slices.Contains(names, c) {
+				names = append(names, c)
+			}
+		}
+	}
+	return names
+}
+
+// bind names the values of a bound, which are those of the first columns of the original key.
+func (k saltedKey) bind(what string, values []string) (map[string]string, error) {
+	columns := k.columns()
+	if len(values) > len(columns) {
+		return nil, failf(KindConfig, "%s: %d values are given, but behind its salt the key %s has the columns %q", what, len(values), k.spec, columns)
+	}
+	bound := make(map[string]string, len(values))
+	for i, v := range values {
+		bound[columns[i]] = v
+	}
+	return bound, nil
+}
+
+// between is the range of the rows whose original key begins at from and ends
+// before to, values of its first columns; none means no bound. Columns that
+// have one value in both may be hashed; behind them the key must keep the
+// order of its columns.
+func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
+	lo, err := k.bind("--from", from)
+	if err != nil {
+		return keyRange{}, err
+	}
+	hi, err := k.bind("--to", to)
+	if err != nil {
+		return keyRange{}, err
+	}
+	fixed := map[string]string{}
+	for _, c := range k.columns() {
+		v, ok := lo[c]
+		w, also := hi[c]
+		if !ok || !also || v != w {
+			break
+		}
+		fixed[c] = v
+	}
+	var r keyRange
+	if r.heads, err = k.headsFor(modulus, fixed); err != nil {
+		return r, err
+	}
+	if r.lo, err = k.bound("--from", modulus, lo, fixed); err != nil {
+		return r, err
+	}
+	if r.hi, err = k.bound("--to", modulus, hi, fixed); err != nil {
+		return r, err
+	}
+	if r.lo != nil && r.hi != nil && bytes.Compare(r.lo, r.hi) >= 0 {
+		return r, failf(KindConfig, "no row lies in the range: keys from %q on are not before %q (--from is the first key that is wanted, --to the first that is not)", r.lo, r.hi)
+	}
+	return r, nil
+}
+
+// beginning is the range of the rows whose original key begins with values of
+// its first columns, the last of which may be the beginning of a value.
+func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
+	bound, err := k.bind("--prefix", values)
+	if err != nil {
+		return keyRange{}, err
+	}
+	fixed := map[string]string{}
+	for _, c := range k.columns()[:max(len(values)-1, 0)] {
+		fixed[c] = bound[c]
+	}
+	var r keyRange
+	if r.heads, err = k.headsFor(modulus, fixed); err != nil {
+		return r, err
+	}
+	if r.lo, err = k.bound("--prefix", modulus, bound, fixed); err != nil {
+		return r, err
+	}
+	if r.hi = loader.PrefixEnd(r.lo); r.hi == nil {
+		r.lo = nil
+	}
+	return r, nil
+}
+
+// with is the range of the rows of a query key: columns that are known, in
+// any place of the key as long as its first parts can be made of them.
+func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) {
+	var rest []keygen.Expr
+	for _, p := range k.rest {
+		if !madeOf(p, known) {
+			break
+		}
+		rest = append(rest, p)
+	}
+	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
+		return keyRange{}, failf(KindConfig, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.spec, firstWithColumns(k.rest, k.spec), sortedNames(known))
+	}
+	var r keyRange
+	var err error
+	if r.heads, err = k.headsFor(modulus, known); err != nil {
+		return r, err
+	}
+	if r.lo, err = keyBytes(rest, modulus, known); err != nil {
+		return r, fail(KindConfig, fmt.Errorf("query: %w", err))
+	}
+	r.hi = loader.PrefixEnd(r.lo)
+	return r, nil
+}
+
+// headsFor are the heads of rows with the fixed values: one if it can be computed.
+func (k saltedKey) headsFor(modulus int, fixed map[string]string) ([][]byte, error) {
+	for _, p := range k.head {
+		if !madeOf(p, fixed) {
+			return k.heads(modulus)
+		}
+	}
+	head, err := keyBytes(k.head, modulus, fixed)
+	return [][]byte{head}, fail(KindConfig, err)
+}
+
+// bound makes the bytes of a bound of the original key, nil without values.
+func (k saltedKey) bound(what string, modulus int, values, fixed map[string]string) ([]byte, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	var parts []keygen.Expr
+	used := map[string]string{}
+	for _, p := range k.rest {
+		columns := keygen.Columns(p)
+		if !madeOf(p, values) {
+			for _, c := range columns {
+				if _, ok := values[c]; ok && !has(used, c) {
+					return nil, failf(KindConfig, "%s: %s of the key %s needs %q, not %s alone", what, p, k.spec, columns, c)
+				}
+			}
+			break
+		}
+		if !madeOf(p, fixed) && !keepsOrder(p) {
+			if madeOf(p, used) {
+				break // what stands before bounds the same values
+			}
+			return nil, k.noRange(p)
+		}
+		parts = append(parts, p)
+		for _, c := range columns {
+			used[c] = values[c]
+		}
+	}
+	for c := range values {
+		if !has(used, c) {
+			return nil, failf(KindConfig, "%s: the column %s of the key %s stands behind %s, for which no value is given", what, c, k.spec, k.rest[len(parts)])
+		}
+	}
+	// Constant bytes behind the last value would cut off longer values that
+	// begin with it, whose next byte is less.
+	for len(parts) > 0 && len(keygen.Columns(parts[len(parts)-1])) == 0 {
+		parts = parts[:len(parts)-1]
+	}
+	b, err := keyBytes(parts, modulus, values)
+	if err != nil {
+		return nil, fail(KindConfig, fmt.Errorf("%s: %w", what, err))
+	}
+	return b, nil
+}
+
+// noRange says why a range of values is no range of keys.
+func (k saltedKey) noRange(p keygen.Expr) error {
+	columns := keygen.Columns(p)
+	return failf(KindConfig, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
+		"get reads the rows of one value, and scan --full reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p)
+}
+
+func has(m map[string]string, name string) bool {
+	_, ok := m[name]
+	return ok
+}
+
+// madeOf says whether a part reads known columns only.
+func madeOf(p keygen.Expr, known map[string]string) bool {
+	for _, c := range keygen.Columns(p) {
+		if !has(known, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyBytes makes parts of a key from the values of their columns.
+func keyBytes(parts []keygen.Expr, modulus int, values map[string]string) ([]byte, error) {
+	if len(parts) == 0 {
+		return []byte{}, nil
+	}
+	p, err := keygen.Compile(keygen.Concat{Parts: parts}, keygen.Options{Regions: modulus})
+	if err != nil {
+		return nil, err
+	}
+	var fields [][]byte
+	for _, c := range p.Columns() {
+		fields = append(fields, []byte(values[c]))
+	}
+	return p.Append(nil, fields)
+}
+
+func firstWithColumns(parts []keygen.Expr, or keygen.Expr) keygen.Expr {
+	for _, p := range parts {
+		if len(keygen.Columns(p)) > 0 {
+			return p
+		}
+	}
+	return or
+}
+
+func sortedNames(m map[string]string) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}

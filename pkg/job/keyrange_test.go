@@ -1,0 +1,238 @@
+package job
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+
+	"pgregory.net/rapid"
+)
+
+func parseKey(t testing.TB, spec string) saltedKey {
+	t.Helper()
+	e, err := keygen.Parse(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return splitSalt(e)
+}
+
+// holds says whether a row key is one of those that a scan of the range reads.
+func (r keyRange) holds(key []byte) bool {
+	for _, h := range r.heads {
+		if bytes.Compare(key, r.start(h)) >= 0 && (len(r.stop(h)) == 0 || bytes.Compare(key, r.stop(h)) < 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestKeyRange(t *testing.T) {
+	for _, c := range []struct {
+		spec             string
+		from, to, prefix []string
+		heads            int
+		lo, hi           string
+	}{
+		{"salt(ts) + ts + id", nil, nil, nil, 10, "", ""},
+		{"salt(ts) + ts + id", []string{"2015"}, []string{"2016"}, nil, 10, "2015", "2016"},
+		{"salt(ts) + ts + id", []string{"2015"}, nil, nil, 10, "2015", ""},
+		{"salt(ts) + ts + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "2015a", "2015b"}, // ts is known, and its salt
+		{"salt(ts) + ts + id", nil, nil, []string{"2015"}, 10, "2015", "2016"},
+		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""}, // an empty key column: an error
+		{"salt(ts, 3) + '|' + ts + '_' + id", []string{"2015"}, []string{"2016"}, nil, 3, "|2015", "|2016"},
+		{"salt(ts, 3) + '|' + ts + '_' + id", []string{"2015", "x"}, nil, nil, 3, "|2015_x", ""},
+		{"salt(a, 2) + ':' + salt(b, 3) + a + b", []string{"x"}, nil, nil, 6, "x", ""},
+		{"ts + id", []string{"2015"}, []string{"2016", "b"}, nil, 1, "2015", "2016b"},
+		{"md5hex(user) + ts", []string{"u", "1"}, []string{"u", "2"}, nil, 1, "7b774effe4a349c6dd82ad4f4f21d34c1", "7b774effe4a349c6dd82ad4f4f21d34c2"},
+		{"ts + md5hex(ts) + id", []string{"1"}, []string{"2"}, nil, 1, "1", "2"}, // what stands before is enough
+		{"ts + 'x'", nil, nil, []string{"\xff"}, 1, "", ""},                      // not UTF-8: an error
+	} {
+		k := parseKey(t, c.spec)
+		var r keyRange
+		var err error
+		if c.prefix != nil {
+			r, err = k.beginning(10, c.prefix)
+		} else {
+			r, err = k.between(10, c.from, c.to)
+		}
+		if bad := slices.Contains(c.prefix, "") || slices.Contains(c.prefix, "\xff"); bad || err != nil {
+			if !bad || KindOf(err) != KindConfig {
+				t.Errorf("%s from %q to %q prefix %q: %v", c.spec, c.from, c.to, c.prefix, err)
+			}
+			continue
+		}
+		if len(r.heads) != c.heads || string(r.lo) != c.lo || string(r.hi) != c.hi {
+			t.Errorf("%s from %q to %q prefix %q: %d heads, [%q, %q)", c.spec, c.from, c.to, c.prefix, len(r.heads), r.lo, r.hi)
+		}
+	}
+}
+
+func TestKeyRangeRefused(t *testing.T) {
+	for _, c := range []struct {
+		spec     string
+		from, to []string
+		want     string
+	}{
+		{"salt(check_id) + md5hex(check_id) + id", []string{"A"}, nil, "md5hex(check_id) does not keep the order"},
+		{"salt(check_id) + md5hex(check_id) + id", []string{"A", "1"}, []string{"B", "1"}, "scan --full"},
+		{"ts + md5hex(user) + id", []string{"1", "u"}, []string{"2", "u"}, "md5hex(user)"},
+		{"salt(ts) + ts", []string{"2"}, []string{"1"}, "no row lies in the range"},
+		{"salt(ts) + ts", []string{"2"}, []string{"2"}, "no row lies in the range"},
+		{"salt(ts) + ts", []string{"1", "2"}, nil, `has the columns ["ts"]`},
+		{"md5hex(a, b) + c", []string{"1"}, nil, `needs ["a" "b"]`},
+		{"salt(ts, 400) + salt(id, 400) + ts", nil, nil, "more than 100000 values"},
+		{"ts", []string{""}, nil, "--from: column ts: key column is empty"},
+	} {
+		_, err := parseKey(t, c.spec).between(10, c.from, c.to)
+		if err == nil || !strings.Contains(err.Error(), c.want) || KindOf(err) != KindConfig {
+			t.Errorf("%s from %q to %q: %v", c.spec, c.from, c.to, err)
+		}
+	}
+	if _, err := parseKey(t, "salt(id) + md5hex(id) + a").with(10, map[string]string{"a": "1"}); err == nil || !strings.Contains(err.Error(), "md5hex(id) cannot be made") {
+		t.Errorf("a query column behind the hash: %v", err)
+	}
+}
+
+// TestKeyRangeProperty compares the rows in a range with those whose original
+// key, the bytes behind the salt, lies between the bounds' bytes.
+func TestKeyRangeProperty(t *testing.T) {
+	specs := []string{"salt(a, 7) + a + b", "a + b", "salt(a, b, 12) + a + '_' + b", "salt(b, 3) + '+' + a + b", "salt(a, 2) + salt(b, 3) + a + b", "salt(a, 7) + md5hex(a) + b", "md5hex(a) + b"}
+	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		spec := rapid.SampledFrom(specs).Draw(t, "spec")
+		e, err := keygen.Parse(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := splitSalt(e)
+		hashed := strings.Contains(spec, "md5hex")
+		from := []string{value.Draw(t, "from a")}
+		to := []string{value.Draw(t, "to a")}
+		if hashed {
+			to[0] = from[0]
+		}
+		if hashed || rapid.Bool().Draw(t, "with b") {
+			from = append(from, value.Draw(t, "from b"))
+		}
+		if hashed || rapid.Bool().Draw(t, "to b too") {
+			to = append(to, value.Draw(t, "to b"))
+		}
+		r, err := k.between(1, from, to)
+		if err != nil {
+			return // an empty range
+		}
+		rest := func(values []string) []byte {
+			b, err := keyBytes(k.rest, 1, map[string]string{"a": values[0], "b": values[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		for range 20 {
+			row := []string{value.Draw(t, "a"), value.Draw(t, "b")}
+			if rapid.Bool().Draw(t, "near") {
+				row[0] = from[0]
+			}
+			key, err := keyBytes(keygen.Parts(e), 1, map[string]string{"a": row[0], "b": row[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			original := rest(row)
+			want := bytes.Compare(original, r.lo) >= 0 && bytes.Compare(original, r.hi) < 0
+			if got := r.holds(key); got != want {
+				t.Fatalf("%s from %q to %q: row %q, key %q: in the range %t, want %t", spec, from, to, row, key, got, want)
+			}
+			// where values have one length, the order of bytes is that of the values
+			if len(from) == 2 && len(to) == 2 && len(row[0]) == len(from[0]) && len(row[0]) == len(to[0]) && !hashed {
+				if want := !lessTuple([][]byte{[]byte(row[0]), []byte(row[1])}, from) && lessTuple([][]byte{[]byte(row[0]), []byte(row[1])}, to); r.holds(key) != want {
+					t.Fatalf("%s from %q to %q: row %q: in the range %t, by its values %t", spec, from, to, row, !want, want)
+				}
+			}
+		}
+	})
+}
+
+// TestQueryKeyProperty: every row of a query key lies in its range, whatever part of the key the query makes.
+func TestQueryKeyProperty(t *testing.T) {
+	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		spec := rapid.SampledFrom([]string{"salt(a, 7) + md5hex(a) + b", "a + b", "salt(b, 5) + a + b", "md5hex(a) + b", "salt(a, b, 12) + md5hex(a) + '_' + b"}).Draw(t, "spec")
+		e, err := keygen.Parse(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]string{"a": value.Draw(t, "a")}
+		if rapid.Bool().Draw(t, "b is known") {
+			known["b"] = value.Draw(t, "b")
+		}
+		r, err := splitSalt(e).with(1, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]string{"a": known["a"], "b": known["b"]}
+		if row["b"] == "" {
+			row["b"] = value.Draw(t, "the row's b")
+		}
+		key, err := keyBytes(keygen.Parts(e), 1, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.holds(key) {
+			t.Fatalf("%s: the row %q of the query %q is not read", spec, key, known)
+		}
+	})
+}
+
+func TestFullFilter(t *testing.T) {
+	k := parseKey(t, "salt(a) + md5hex(a) + b")
+	row := func(values ...string) loader.Row {
+		var r loader.Row
+		for i, v := range values {
+			if v != "" {
+				r.Cells = append(r.Cells, loader.Cell{Family: []byte("f"), Qualifier: []byte([]string{"a", "b", "c"}[i]), Value: []byte(v)})
+			}
+		}
+		return r
+	}
+	for _, c := range []struct {
+		q    Query
+		row  loader.Row
+		want bool
+	}{
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("b", "1"), true},
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("d", "1"), false},
+		{Query{From: []string{"b"}, To: []string{"d"}}, row("a", "1"), false},
+		{Query{From: []string{"b", "2"}}, row("b", "1"), false},
+		{Query{From: []string{"b", "2"}}, row("c", "1"), true},
+		{Query{To: []string{"b", "2"}}, row("b", "1"), true},
+		{Query{To: []string{"b", "2"}}, row("b", ""), false}, // no such cell
+		{Query{From: []string{"b"}}, row("", "1"), false},
+		{Query{Prefix: []string{"bb"}}, row("bbc", "1"), true},
+		{Query{Prefix: []string{"bb"}}, row("b", "1"), false},
+		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
+		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
+	} {
+		f, err := fullFilter("f", k, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.of("f")(c.row)
+		if err != nil || got != c.want {
+			t.Errorf("%+v: row %+v is kept %t, want %t", c.q, c.row, got, c.want)
+		}
+		// what the server checks must not hold back what is wanted
+		if v := c.row.Cells; c.want && len(f.where) > 0 {
+			if w := f.where[0]; bytes.Compare(v[0].Value, w.From) < 0 || w.To != nil && bytes.Compare(v[0].Value, w.To) > 0 {
+				t.Errorf("%+v: the server would hold back %+v", c.q, c.row)
+			}
+		}
+	}
+	if _, err := fullFilter("f", k, Query{}); KindOf(err) != KindConfig {
+		t.Errorf("no range: %v", err)
+	}
+}

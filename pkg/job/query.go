@@ -1,0 +1,283 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+)
+
+// Query says which rows of a table to read. Either Values, or Prefix, or From
+// and To, or Raw with rows; nothing of these is the whole table.
+type Query struct {
+	// Values are those of the spec's query columns: the rows of one query key.
+	Values []string
+	// From and To bound the original key, which is what follows the salt: values of its first columns. From is the first
+	// that is wanted, To the first that is not. None means no bound.
+	From, To []string
+	// Prefix is values of the original key's first columns; the last may be the beginning of a value.
+	Prefix []string
+	// Raw takes StartRow and StopRow as bytes of row keys, salt and all; no key spec is needed. Empty means the table's end.
+	Raw               bool
+	StartRow, StopRow []byte
+	// Full reads the whole table and keeps the rows in the range, by the values of their cells. It is for keys that do not
+	// have the order of From, To and Prefix, and rows come in the order of such keys.
+	Full bool
+
+	// Limit is the greatest number of rows. Default: all.
+	Limit int64
+	// Page is ReadStats.Next of the page before: the rows after it are read. The rest of the query must be the same, but for
+	// Limit and Columns.
+	Page string
+	// Columns are the qualifiers to read, or family:qualifier. Default: all of the spec's family.
+	Columns []string
+	// Memory is about how many bytes of rows are held; one row for each salt is in any case. Default 64 MiB.
+	Memory Size
+	// Scans is how many scans are under way at a time. Default 16.
+	Scans int
+	// Explain has the servers count what they read, for ReadStats.Regions.
+	Explain bool
+}
+
+func (q Query) withDefaults() Query {
+	if q.Memory == 0 {
+		q.Memory = 64 << 20
+	}
+	if q.Scans == 0 {
+		q.Scans = 16
+	}
+	return q
+}
+
+// Validate says what excludes what.
+func (q Query) Validate() error {
+	kinds := 0
+	for _, given := range []bool{q.Values != nil, len(q.From)+len(q.To) > 0, q.Prefix != nil, q.Raw} {
+		if given {
+			kinds++
+		}
+	}
+	switch {
+	case kinds > 1:
+		return failf(KindConfig, "a range is given by --from and --to, by --prefix, or by rows: only one of these at a time")
+	case q.Full && (q.Values != nil || q.Raw):
+		return failf(KindConfig, "--full goes with --from, --to and --prefix only")
+	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
+		return failf(KindConfig, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
+	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
+		return failf(KindConfig, "no row lies in the range: %q is not before %q", q.StartRow, q.StopRow)
+	}
+	return nil
+}
+
+// ReadStats tell how an answer came about.
+type ReadStats struct {
+	Rows  int `json:"rows"`
+	Heads int `json:"salts"` // values of the salt whose rows were merged; 1 without a salt
+	// Next is the page token for what the limit left, also after an error; empty when nothing is left, or nothing was read.
+	Next    string        `json:"next_page,omitempty"`
+	Dial    time.Duration `json:"-"` // to find cluster, table and regions
+	Scan    time.Duration `json:"-"` // to read the rows, with what the caller did with them
+	Regions []RegionRead  `json:"regions,omitempty"`
+}
+
+// reading is a query that was made ready for a table.
+type reading struct {
+	keys   keyRange
+	filter *rowFilter
+	req    loader.ScanRequest
+	drop   []loader.Column // read for the filter only
+	hash   uint64
+}
+
+// Read gives the rows of a query in the order of the original key: of a table
+// with a salt those of each of its values, merged. The row is fn's to keep. An
+// error of fn ends the reading and is returned. The stats are given with an
+// error, too, once reading has begun.
+func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+	start := time.Now()
+	q, s = q.withDefaults(), s.withDefaults()
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	table, err := tableName(s)
+	if err != nil {
+		return nil, err
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	var key keygen.Expr
+	if s.Key != "" {
+		if key, err = keygen.Parse(s.Key); err != nil {
+			return nil, fail(KindConfig, err)
+		}
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	regions, err := c.Regions(ctx, name)
+	if err != nil {
+		return nil, fail(KindCheck, err)
+	}
+	r, err := newReading(s, name, key, q, regions)
+	if err != nil {
+		return nil, err
+	}
+	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans}
+	if q.Page != "" {
+		p, hash, err := parsePage(q.Page)
+		if err == nil && hash != r.hash {
+			err = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
+		}
+		if err != nil {
+			return nil, failf(KindConfig, "--page %q: %w", q.Page, err)
+		}
+		o.after = &p
+	}
+	if r.filter != nil {
+		o.keep = r.filter.of(s.Family)
+	}
+	var reads regionReads
+	if q.Explain {
+		r.req.OnRegion = reads.add
+	}
+	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
+	began := time.Now()
+	m := newMerge(c, r.req, r.keys, o)
+	err = m.run(ctx, func(row loader.Row) error {
+		if len(r.drop) > 0 {
+			row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return r.dropped(c) })
+		}
+		return fn(row)
+	})
+	st.Rows, st.Scan = int(m.given), time.Since(began)
+	if m.given > 0 && (m.more || err != nil) {
+		st.Next = m.end.token(r.hash)
+	}
+	if q.Explain {
+		blockSize := 0
+		if t, err := c.Describe(ctx, name); err == nil {
+			f, _ := t.Family(s.Family)
+			blockSize = f.BlockSize
+		}
+		st.Regions = reads.list(blockSize)
+	}
+	return st, fail(KindCheck, err)
+}
+
+// newReading decides where the rows are and what is read of them.
+func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
+	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
+	if q.Raw || key == nil {
+		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
+			return nil, failf(KindConfig, "no key: name how row keys are made with --key, or key in the job file")
+		}
+		// the head is empty and the bounds are those of whole row keys
+		r.keys = keyRange{heads: [][]byte{{}}, lo: q.StartRow, hi: q.StopRow}
+		if len(q.StopRow) == 0 {
+			r.keys.hi = nil
+		}
+		r.hash = r.question(s, key, q, 0)
+		return r, r.setColumns(s, q, nil)
+	}
+	var splits [][]byte
+	for _, region := range regions[1:] {
+		splits = append(splits, region.Start)
+	}
+	n, err := modulus(s, key, splits)
+	if err != nil {
+		return nil, err
+	}
+	k := splitSalt(key)
+	switch {
+	case q.Values != nil:
+		r.keys, r.filter, err = queryKey(s, k, n, q.Values)
+	case q.Full:
+		if r.filter, err = fullFilter(s.Family, k, q); err == nil {
+			r.keys, err = k.between(n, nil, nil)
+			r.req.Where, r.req.CacheBlocks = r.filter.where, false
+		}
+	case q.Prefix != nil:
+		r.keys, err = k.beginning(n, q.Prefix)
+	default:
+		r.keys, err = k.between(n, q.From, q.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.hash = r.question(s, key, q, n)
+	var filterColumns []string
+	if r.filter != nil {
+		filterColumns = r.filter.columns
+	}
+	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty.
+	return r, r.setColumns(s, q, slices.Concat(filterColumns, keygen.Columns(key)))
+}
+
+// setColumns asks for the wanted columns, and for others that are dropped again.
+func (r *reading) setColumns(s Spec, q Query, others []string) error {
+	if len(q.Columns) == 0 {
+		r.req.Families = []string{s.Family}
+		return nil
+	}
+	add := func(family, qualifier string) bool {
+		c := loader.Column{Family: family, Qualifier: []byte(qualifier)}
+		if slices.ContainsFunc(r.req.Columns, func(x loader.Column) bool {
+			return x.Family == family && string(x.Qualifier) == qualifier
+		}) {
+			return false
+		}
+		r.req.Columns = append(r.req.Columns, c)
+		return true
+	}
+	for _, c := range q.Columns {
+		family, qualifier := SplitColumn(c, s.Family)
+		if qualifier == "" {
+			return failf(KindConfig, "columns: %q names no column", c)
+		}
+		add(family, qualifier)
+	}
+	for _, c := range others {
+		if add(s.Family, c) {
+			r.drop = append(r.drop, r.req.Columns[len(r.req.Columns)-1])
+		}
+	}
+	return nil
+}
+
+func (r *reading) dropped(c loader.Cell) bool {
+	return slices.ContainsFunc(r.drop, func(x loader.Column) bool {
+		return x.Family == string(c.Family) && string(x.Qualifier) == string(c.Qualifier)
+	})
+}
+
+// SplitColumn reads family:qualifier; a name without a colon is a qualifier of the given family.
+func SplitColumn(name, family string) (string, string) {
+	if f, q, ok := strings.Cut(name, ":"); ok {
+		return f, q
+	}
+	return family, name
+}
+
+// question is the hash by which a page token knows its query.
+func (r *reading) question(s Spec, key keygen.Expr, q Query, modulus int) uint64 {
+	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.lo, r.keys.hi,
+		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.heads), q.Full, q.Values), r.keys.heads[0]}
+	if key != nil {
+		parts = append(parts, []byte(key.String()))
+	}
+	if q.Full {
+		parts = append(parts, fmt.Appendf(nil, "%q %q %q", q.From, q.To, q.Prefix))
+	}
+	return questionHash(parts...)
+}

@@ -1,0 +1,75 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// columnsOf is what a request reads of a row, one entry for each family. A family without qualifiers is read whole.
+func columnsOf(r ScanRequest) []*pb.Column {
+	var columns []*pb.Column
+	at := map[string]*pb.Column{}
+	for _, family := range r.Families {
+		if at[family] == nil {
+			at[family] = &pb.Column{Family: []byte(family)}
+			columns = append(columns, at[family])
+		}
+	}
+	whole := len(columns)
+	for _, c := range r.Columns {
+		entry := at[c.Family]
+		if entry == nil {
+			entry = &pb.Column{Family: []byte(c.Family)}
+			at[c.Family] = entry
+			columns = append(columns, entry)
+		}
+		if !slices.Contains(columns[:whole], entry) {
+			entry.Qualifier = append(entry.Qualifier, c.Qualifier)
+		}
+	}
+	return columns
+}
+
+const filterPackage = "org.apache.hadoop.hbase.filter."
+
+// filterOf is the server's filter for the conditions, nil for none. A row without the column does not pass.
+func filterOf(where []Condition) (*pb.Filter, error) {
+	var list pb.FilterList
+	add := func(c Condition, op pb.CompareType, value []byte) error {
+		comparator, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
+		if err != nil {
+			return err
+		}
+		b, err := proto.Marshal(&pb.SingleColumnValueFilter{
+			ColumnFamily: []byte(c.Family), ColumnQualifier: c.Qualifier, CompareOp: &op,
+			Comparator:      &pb.Comparator{Name: proto.String(filterPackage + "BinaryComparator"), SerializedComparator: comparator},
+			FilterIfMissing: proto.Bool(true), LatestVersionOnly: proto.Bool(true),
+		})
+		list.Filters = append(list.Filters, &pb.Filter{Name: proto.String(filterPackage + "SingleColumnValueFilter"), SerializedFilter: b})
+		return err
+	}
+	for _, c := range where {
+		if c.From != nil || c.To == nil {
+			if err := add(c, pb.CompareType_GREATER_OR_EQUAL, c.From); err != nil {
+				return nil, fmt.Errorf("condition on %s:%q: %w", c.Family, c.Qualifier, err)
+			}
+		}
+		if c.To != nil {
+			if err := add(c, pb.CompareType_LESS_OR_EQUAL, c.To); err != nil {
+				return nil, fmt.Errorf("condition on %s:%q: %w", c.Family, c.Qualifier, err)
+			}
+		}
+	}
+	if len(list.Filters) == 0 {
+		return nil, nil
+	}
+	list.Operator = pb.FilterList_MUST_PASS_ALL.Enum()
+	b, err := proto.Marshal(&list)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.Filter{Name: proto.String(filterPackage + "FilterList"), SerializedFilter: b}, nil
+}

@@ -1,0 +1,63 @@
+package loader
+
+import (
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// RegionScan is what a scan read of one region.
+type RegionScan struct {
+	Region Region
+	Rows   int64         // given to the caller
+	Bytes  int64         // of cells, as they were sent
+	Calls  int           // answers of the server
+	Took   time.Duration // with the time that the caller's function took
+	// Metrics are the server's own counts, by its names (org.apache.hadoop.hbase.client.metrics.ServerSideScanMetrics).
+	// HBase 2.6.4 gives MetricRowsScanned, MetricRowsFiltered and MetricBlockBytes and, since 2.6.3, bytes and reads by their
+	// source; older ones give less. Nil when it gives none.
+	Metrics map[string]int64
+}
+
+// Names of the server's counts.
+const (
+	MetricRowsScanned  = "ROWS_SCANNED"
+	MetricRowsFiltered = "ROWS_FILTERED"
+	// MetricBlockBytes is the size, not compressed, of the blocks that a scan touched, wherever they came from.
+	MetricBlockBytes = "BLOCK_BYTES_SCANNED"
+	// MetricBlockReads counts blocks read from the file system, so not those of the block cache.
+	MetricBlockReads = "BLOCK_READ_OPS_COUNT"
+	MetricBytesFS    = "BYTES_READ_FROM_FS"
+	MetricBytesCache = "BYTES_READ_FROM_BLOCK_CACHE"
+)
+
+// scanMetricsField is ScanResponse.scan_metrics, for which the library has no type: a message of repeated name and value.
+const scanMetricsField = 10
+
+// regionRead gathers a RegionScan from answers.
+type regionRead struct {
+	RegionScan
+	wanted bool
+}
+
+func (r *regionRead) add(resp *pb.ScanResponse, block []byte) {
+	if !r.wanted {
+		return
+	}
+	r.Calls++
+	r.Bytes += int64(len(block))
+	metrics, ok := bytesField(resp.ProtoReflect().GetUnknown(), scanMetricsField)
+	if !ok {
+		return
+	}
+	if r.Metrics == nil {
+		r.Metrics = map[string]int64{}
+	}
+	eachField(metrics, func(num protowire.Number, _ uint64, pair []byte) {
+		name, ok := bytesField(pair, 1)
+		if value, has := varintField(pair, 2); num == 1 && ok && has {
+			r.Metrics[string(name)] += int64(value)
+		}
+	})
+}
