@@ -177,7 +177,8 @@ type storeFile struct {
 
 // storeFiles are the files of the table's regions, each once. A region that came of a split or a merge
 // has references, "file.region", to files of its parents. Half a file and the other half are two
-// references to one file, which counts once with all its cells.
+// references to one file, which counts once with all its cells. A file all of whose rows are on one side
+// of a split is there by a link, "namespace=table=region-file" (HFileLink, 2.6).
 func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error) {
 	regions, err := l.regions(ctx, table)
 	if err != nil {
@@ -201,12 +202,18 @@ func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error)
 			name := path.Join(base, r.name, family, info.Name())
 			if file, parent, ok := strings.Cut(info.Name(), "."); ok {
 				name = path.Join(base, parent, family, file)
+			} else if _, link, ok := cutLast(info.Name(), "="); ok {
+				parent, file, _ := strings.Cut(link, "-")
+				name = path.Join(base, parent, family, file)
 			}
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
 			cells, err := cellsOf(ctx, fsys, name)
+			if errors.Is(err, fs.ErrNotExist) { // a parent is archived when nobody but a link needs it
+				cells, err = cellsOf(ctx, fsys, strings.Replace(name, "/hbase/data/", "/hbase/archive/data/", 1))
+			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -214,6 +221,14 @@ func (l *Lab) storeFiles(ctx context.Context, table string) ([]storeFile, error)
 		}
 	}
 	return all, nil
+}
+
+// cutLast cuts at the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }
 
 func cellsOf(ctx context.Context, fsys hdfsio.FS, name string) (int64, error) {

@@ -159,6 +159,18 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+func TestLeadsTo(t *testing.T) {
+	const region, file = "8fd85a98584443a64508dfd0e63071d1", "dfe5073aa60b416e8168c054abeb777f_SeqId_4_"
+	for name, want := range map[string]bool{
+		file: true, file + "." + region: true, "ns=t=" + region + "-" + file: true,
+		"x" + file: false, "ns=t=" + region[1:] + "-" + file: false, "dfe5073aa60b416e8168c054abeb777f": false,
+	} {
+		if got := leadsTo(name, region, file); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestOutlive: what outlives a context ends with it only after the grace, and for its reason.
 func TestOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

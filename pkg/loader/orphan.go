@@ -58,10 +58,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 			continue
 		}
 		asked = true
-		if slices.ContainsFunc(files, func(file string) bool {
-			base := path.Base(file)
-			return base == name || strings.HasPrefix(base, name+".")
-		}) {
+		if slices.ContainsFunc(files, func(file string) bool { return leadsTo(path.Base(file), encoded, name) }) {
 			return nil
 		}
 		if r.Encoded == encoded {
@@ -72,6 +69,12 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 		o.err = errNotAssigned
 	}
 	return o
+}
+
+// leadsTo says whether a store file is a file of a region, a reference to it, as halves of a split region and merged regions
+// have them (StoreFileInfo, 2.6), or a link to it, for a file all of whose rows are on one side of the split (HFileLink).
+func leadsTo(base, region, name string) bool {
+	return base == name || strings.HasPrefix(base, name+".") || strings.HasSuffix(base, "="+region+"-"+name)
 }
 
 // adopt has the region of an orphan opened again, so that it reads its directory: it is moved to another server. Once for

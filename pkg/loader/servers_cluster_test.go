@@ -61,7 +61,8 @@ func TestRow28Servers(t *testing.T) {
 	cluster := twoServers(t)
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
-		b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+		// The request leaves late, behind the move, and must not be given up before.
+		b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 5*time.Minute })
 		table := b.table(t)
 		was := beside(t, b, table)
 		moved := false
