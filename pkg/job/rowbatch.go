@@ -14,8 +14,8 @@ type rowBatch struct {
 	cells []loader.Cell
 }
 
-// cellBytes is what a cell takes beside its bytes.
-const cellBytes = 3*24 + 8
+// cellOverhead is what a cell takes beside its bytes.
+const cellOverhead = 3*24 + 8
 
 // add copies a row. What is full is left to the rows in it and followed by
 // something new, so that no row moves.
@@ -38,7 +38,7 @@ func (b *rowBatch) add(r loader.Row) {
 	}
 	row.Cells = slices.Clip(b.cells[from:])
 	b.rows = append(b.rows, row)
-	b.bytes += int64(size + cellBytes*len(r.Cells) + 48)
+	b.bytes += int64(size + cellOverhead*len(r.Cells) + 48)
 }
 
 func (b *rowBatch) own(p []byte) []byte {
