@@ -2,6 +2,7 @@ package keygen
 
 import (
 	"fmt"
+	"math"
 )
 
 // maxModulus is the greatest of a decimal salt.
@@ -72,7 +73,7 @@ func functions() []function {
 		{name: "longhash", form: "longhash(i)", about: "Java's Long.hashCode", number: mapped(longHash), numbers: always(numbers{min: -1 << 31, max: 1<<31 - 1})},
 		{name: "murmur3", form: "murmur3(e, …)", about: "MurmurHash3_x86_32 with seed 0", joins: true, number: hashed(murmur, false), numbers: always(hash32)},
 		{name: "crc32", form: "crc32(e, …)", about: "CRC-32 without sign", joins: true, number: hashed(crc, false), numbers: always(numbers{max: 1<<32 - 1, random: true})},
-		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, 1 << 62}}, number: mapped(remainder), numbers: modNumbers},
+		{name: "mod", form: "mod(i, n)", about: "remainder, with the sign of i as in Java", ints: [2]int{1, 1}, bounds: [][2]int{{1, math.MaxInt}}, number: mapped(remainder), numbers: modNumbers},
 		{name: "abs", form: "abs(i)", about: "absolute value", number: mapped(absolute), numbers: absNumbers},
 		{name: "toshort", form: "toshort(i)", about: "the low 16 bits with their sign, Java's (short)", number: mapped(toShort), numbers: shortNumbers},
 		{name: "number", form: "number(e)", about: "text as an integer: 007 becomes 7", number: mapped(same), numbers: numberNumbers},

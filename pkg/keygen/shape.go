@@ -1,9 +1,6 @@
 package keygen
 
-import (
-	"strconv"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // A shape is what can be said of a part's bytes without a record.
 type shape struct {
@@ -84,76 +81,6 @@ func (s symbol) firsts() Alphabet {
 	}
 	return setOf(s.symbols[:min((s.n-1)/unit+1, int64(len(s.symbols)))])
 }
-
-// numbers is the range of an integer.
-type numbers struct {
-	min, max int64
-	random   bool // its values are about as frequent as each other
-}
-
-func (n numbers) shape() shape {
-	if n.random && n.min == 0 && n.max < 10 {
-		return spreadOver(n.max+1, 1)
-	}
-	s := shape{min: 1, max: max(len(strconv.FormatInt(n.min, 10)), decimals(n.max)), set: decimalDigits()}
-	if n.min >= 0 {
-		s.min = decimals(n.min)
-	} else {
-		s.set.add('-')
-	}
-	return s.led()
-}
-
-// numbersOf is the range of an expression that is an integer, or of the
-// integers that its text may be read as.
-func numbersOf(e Expr, o Options) (numbers, bool) {
-	if c, ok := e.(Call); ok {
-		if f, ok := findFunction(c.Func); ok && f.number != nil {
-			return f.numbers(c, o), true
-		}
-	}
-	return numbers{min: -1 << 63, max: 1<<63 - 1}, false
-}
-
-func modNumbers(c Call, o Options) numbers {
-	in, _ := numbersOf(c.Args[0], o)
-	n := int64(c.Ints[0])
-	out := numbers{max: min(in.max, n-1), random: in.random}
-	if in.min < 0 {
-		out.min = max(in.min, 1-n)
-	}
-	out.max = max(out.max, 0)
-	return out
-}
-
-func absNumbers(c Call, o Options) numbers {
-	in, _ := numbersOf(c.Args[0], o)
-	if in.min == -1<<63 {
-		return numbers{max: 1<<63 - 1}
-	}
-	return numbers{max: max(in.max, -in.min), random: in.random}
-}
-
-func shortNumbers(c Call, o Options) numbers {
-	in, _ := numbersOf(c.Args[0], o)
-	return numbers{min: -1 << 15, max: 1<<15 - 1, random: in.random}
-}
-
-func numberNumbers(c Call, o Options) numbers {
-	in, _ := numbersOf(c.Args[0], o)
-	return in
-}
-
-func millisNumbers(c Call, _ Options) numbers {
-	if l, err := parseLayout(constant(c.Args[1])); err == nil && l.unit == 0 {
-		const day = 86400
-		return numbers{min: (minSecond - day) * 1000, max: (maxSecond+day)*1000 + 999}
-	}
-	return numbers{min: -1 << 63, max: 1<<63 - 1}
-}
-
-// decimals is how many digits n has.
-func decimals(n int64) int { return len(strconv.FormatInt(n, 10)) }
 
 // spreadOver is a number spread evenly over 0..n−1 in decimal.
 func spreadOver(n int64, width int) shape {
