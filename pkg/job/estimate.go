@@ -48,6 +48,7 @@ type Estimate struct {
 	Modulus       int              `json:"modulus"`                  // of salts
 	Splits        []Key            `json:"splits"`                   // of the regions
 	Suggested     bool             `json:"suggested"`                // the splits are quantiles of the keys
+	Skew          float64          `json:"skew"`                     // times its fair share is too much for a region
 	MaxRegionSize int64            `json:"max_region_bytes"`         // at which a region splits
 	MaxRegionFrom string           `json:"max_region_bytes_setting"` // what says so
 	Regions       []RegionEstimate `json:"regions"`
@@ -245,7 +246,7 @@ func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
 func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.plan.Table, Key: s.plan.Key.String(), SampledRows: s.rows, SampledText: s.text, Places: s.places,
 		Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2, Modulus: s.plan.Modulus, Suggested: o.Suggest > 0,
-		MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
+		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
 	for _, f := range s.in.Files() {
 		e.Files++
 		e.InputBytes += f.Size
