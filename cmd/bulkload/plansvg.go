@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 
 	"bulkload/pkg/job"
 )
@@ -23,26 +25,29 @@ const svgLines = 60
 type svgChart struct {
 	Title, Subtitle string
 	Width, Height   int
-	BarLeft         int
-	Fair            float64 // where the fair share lies
+	From            int // where the regions' numbers end and their starts begin, less a gap
+	Left            int // of the bars
+	Fair            float64
 	FairText        string
 	Bars            []svgBar
 }
 
+// svgBar is one line: a region, or several neighbours.
 type svgBar struct {
-	Y              int
-	Label, Numbers string
-	Width          float64
-	NumbersX       float64
-	Heavy          bool
-	Title          string
+	Y                  int
+	Name, From         string
+	Width              float64
+	Heavy              bool
+	Share, Bytes, Rows string
+	Title              string
 }
 
 const (
 	svgWidth = 960
 	svgTop   = 92
 	svgStep  = 20
-	svgRight = 250 // for the numbers behind a bar
+	svgRight = 300 // for the numbers behind the bars
+	svgChar  = 8   // of the text
 )
 
 // writeSVG draws the regions into a file.
@@ -83,33 +88,30 @@ func newChart(e *job.Estimate) *svgChart {
 	if e.Exact {
 		about = ""
 	}
-	c := &svgChart{Title: "Rows of each region", Width: svgWidth, BarLeft: 60, Height: svgTop + len(lines)*svgStep + 24}
+	c := &svgChart{Title: "Rows of each region", Width: svgWidth, Height: svgTop + len(lines)*svgStep + 24}
 	if e.Table != "" {
 		c.Title += " of table " + e.Table
 	}
 	c.Subtitle = fmt.Sprintf("key %s · %s%d rows · %s of HFiles · %d regions", e.Key, about, e.Rows, bytesText(e.HFileBytes), len(e.Regions))
+	c.Subtitle = cut(c.Subtitle, (svgWidth-2*16)/svgChar)
 	fair := 1 / float64(len(e.Regions))
-	greatest, longest := fair, 0
+	greatest, name, start := fair, len("region"), len("from")
 	for _, l := range lines {
 		greatest = max(greatest, l.most)
-		longest = max(longest, len([]rune(svgLabel(&l))))
+		name, start = max(name, len(l.name())), max(start, utf8.RuneCountInString(cut(l.start, mostStart)))
 	}
-	c.BarLeft = 24 + 8*longest
-	scale := float64(svgWidth-svgRight-c.BarLeft) / greatest
-	c.Fair, c.FairText = float64(c.BarLeft)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
+	c.From = 16 + svgChar*name
+	c.Left = c.From + svgChar*(start+3)
+	scale := float64(svgWidth-svgRight-c.Left) / greatest
+	c.Fair, c.FairText = float64(c.Left)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
 	for i, l := range lines {
-		b := svgBar{Y: svgTop + i*svgStep, Label: svgLabel(&l), Width: l.most * scale, Heavy: l.most > 2*fair}
-		b.NumbersX = float64(c.BarLeft) + b.Width + 8
-		b.Numbers = fmt.Sprintf("%s · %s · %d rows", shareText(l.share, len(e.Regions)), bytesText(l.bytes), l.rows)
-		b.Title = fmt.Sprintf("region %s from %s: %s", l.name(), l.start, b.Numbers)
+		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, mostStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
+			Share: shareText(l.share, len(e.Regions)), Bytes: bytesText(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
+		b.Title = fmt.Sprintf("region %s from %s: %s of the rows", b.Name, l.start, b.Share)
 		if l.last > l.first {
 			b.Title += fmt.Sprintf(", the largest has %s", shareText(l.most, len(e.Regions)))
 		}
 		c.Bars = append(c.Bars, b)
 	}
 	return c
-}
-
-func svgLabel(l *shareLine) string {
-	return strings.TrimRight(l.name()+"  "+cut(l.start, 16), " ")
 }

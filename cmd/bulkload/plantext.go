@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -159,7 +160,7 @@ func printRegions(w io.Writer, e *job.Estimate, width int) {
 			}
 		}
 		if i > 0 && room >= leastBar {
-			b.WriteString(bar(lines[i-1].most/greatest, room))
+			b.WriteString(bar(lines[i-1].most/max(greatest, math.SmallestNonzeroFloat64), room))
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}

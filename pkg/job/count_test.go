@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"bulkload/internal/bench/data"
@@ -113,7 +114,11 @@ func TestExact(t *testing.T) {
 				rows[region]++
 				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
 			}
-			e := foretell(t, s, c.splits, ForetellOptions{Exact: true})
+			var told atomic.Int64 // progress
+			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: WorkOptions{Events: Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
+			if told.Load() != int64(len(keys)) {
+				t.Errorf("%d of %d rows were told of", told.Load(), len(keys))
+			}
 			var got []int64
 			for i, r := range e.Regions {
 				got = append(got, r.Rows)
@@ -275,7 +280,6 @@ func TestPlacesStandForAll(t *testing.T) {
 	dir := t.TempDir()
 	s := exampleSpec(t, "check")
 	// Ever longer files, each for a region of its own.
-	var want []float64
 	total := int64(0)
 	for i := range 8 {
 		rows := int64(500) << i
@@ -287,7 +291,6 @@ func TestPlacesStandForAll(t *testing.T) {
 			name = pack(t, name)
 		}
 		s.Inputs = append(s.Inputs, name)
-		want = append(want, float64(rows))
 		total += rows
 	}
 	s.Format = "dump"

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -48,6 +47,7 @@ type Estimate struct {
 	Modulus       int              `json:"modulus"`                  // of salts
 	Splits        []Key            `json:"splits"`                   // of the regions
 	Suggested     bool             `json:"suggested"`                // the splits are quantiles of the keys
+	Skew          float64          `json:"skew"`                     // times its fair share is too much for a region
 	MaxRegionSize int64            `json:"max_region_bytes"`         // at which a region splits
 	MaxRegionFrom string           `json:"max_region_bytes_setting"` // what says so
 	Regions       []RegionEstimate `json:"regions"`
@@ -161,6 +161,7 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	return e, nil
 }
 
+<<<<<<< HEAD
 // ForetellOptions are [WorkOptions] with what else an estimate depends on.
 type ForetellOptions struct {
 	WorkOptions
@@ -242,11 +243,13 @@ func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
 	return tableFacts(ctx, e, c, table, s.FamilyName())
 }
 
+=======
+>>>>>>> d41f1057440ab1b06d86f061d864b7132c88dd44
 // estimate scales what the sample took to the whole input, as it was counted.
 func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.plan.Table, Key: s.plan.Key.String(), SampledRows: s.rows, SampledText: s.text, Places: s.places,
 		Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2, Modulus: s.plan.Modulus, Suggested: o.Suggest > 0,
-		MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
+		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
 	for _, f := range s.in.Files() {
 		e.Files++
 		e.InputBytes += f.Size

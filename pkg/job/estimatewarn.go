@@ -122,7 +122,12 @@ func (e *Estimate) warnSize() Check {
 	for _, r := range e.Regions {
 		total += r.Bytes
 	}
-	return doubtful("region size", fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", 2*total/e.MaxRegionSize+1, roundSize(total/(2*total/e.MaxRegionSize+1))),
+	n := 2*total/e.MaxRegionSize + 1
+	hint := fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, roundSize(total/n))
+	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
+		hint = "the regions would be large enough if keys reached them evenly: bulkload plan --suggest N finds split points, or raise the table's MAX_FILESIZE"
+	}
+	return doubtful("region size", hint,
 		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
 		len(large), len(e.Regions), roundSize(e.MaxRegionSize), e.MaxRegionFrom,
 		e.named(large, func(i int) string { return e.regionName(i) + " gets " + roundSize(e.Regions[i].Bytes) }))

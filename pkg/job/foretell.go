@@ -1,0 +1,88 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/pkg/keygen"
+)
+
+// ForetellOptions are [WorkOptions] with what else an estimate depends on.
+type ForetellOptions struct {
+	WorkOptions
+	Splits    *[][]byte // of the regions; default: the table's, for which its cluster is asked
+	Exact     bool      // count the keys of all of the input
+	Suggest   int       // find split points for so many regions; default 0: no
+	Skew      float64   // warn of regions with more than so many times their fair share, default 2
+	MaxRegion Size      // at which a region splits; default the table's, else that of the configuration
+}
+
+// Foretell opens the input of a spec and estimates its build. The regions and
+// the family's settings are the table's; with split points given, or to be
+// found for no table, no cluster is asked and the settings are
+// [DefaultFamily]'s.
+func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estimate, error) {
+	family, points, maxSize := DefaultFamily(s.FamilyName()), [][]byte(nil), int64(0)
+	if w.Splits != nil {
+		points = *w.Splits
+	} else {
+		facts, err := env.tableFacts(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		family, points, maxSize = facts.Family, facts.Splits, facts.Table.MaxFileSize
+	}
+	family, err := s.ApplyTo(family)
+	if err != nil {
+		return nil, err
+	}
+	if w.Suggest > 1 && w.Splits != nil && len(points) == 0 && s.Regions == 0 {
+		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+	}
+	start := time.Now()
+	k, err := openInput(ctx, env, s, WorkOptions{splitSize: countSplit}) // rejects of a sample are not kept
+	if err != nil {
+		return nil, err
+	}
+	plan, err := NewPlan(s, k.in.Columns(), family, points, time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	opened := time.Since(start)
+	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events},
+		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
+	o.MaxRegion, o.maxRegionFrom = maxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
+	if w.MaxRegion > 0 {
+		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
+	}
+	o.query = queryColumns(s, plan)
+	e, err := EstimateBuild(ctx, plan, k.in, o)
+	if err != nil {
+		return nil, err
+	}
+	e.OpenTime = opened
+	return e, nil
+}
+
+// queryColumns are what a reader gives to get rows.
+func queryColumns(s Spec, plan *Plan) []string {
+	if len(s.Query) > 0 {
+		return s.Query
+	}
+	columns := keygen.Columns(plan.Key)
+	return columns[:min(1, len(columns))]
+}
+
+// tableFacts asks the cluster of the configuration about the spec's table.
+func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
+	table, err := tableName(s)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return tableFacts(ctx, e, c, table, s.FamilyName())
+}
