@@ -56,7 +56,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.out == "" {
 		return usageError{fmt.Errorf("no output: name a directory with --out")}
 	}
-	splits, err := partition.ParseSplits(o.splits)
+	splits, err := readSplits(o.splits)
 	if err != nil {
 		return usageError{fmt.Errorf("--splits: %w", err)}
 	}

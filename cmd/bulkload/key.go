@@ -12,7 +12,6 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/partition"
 
 	"github.com/spf13/cobra"
 )
@@ -75,7 +74,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	k := job.KeyOptions{Unique: o.unique}
 	if o.splits != "" {
-		if k.Splits, err = partition.ParseSplits(o.splits); err != nil {
+		if k.Splits, err = readSplits(o.splits); err != nil {
 			return usageError{fmt.Errorf("--splits: %w", err)}
 		}
 	}

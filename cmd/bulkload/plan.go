@@ -125,7 +125,7 @@ func (o *planOptions) check() error {
 func readSplits(list string) ([][]byte, error) {
 	name, file := strings.CutPrefix(list, "@")
 	if !file {
-		return partition.ParseSplits(list)
+		return partition.ParsePlan(list)
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {

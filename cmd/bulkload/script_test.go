@@ -70,6 +70,7 @@ func TestClusterScripts(t *testing.T) {
 			e.Setenv("NAME", name)
 			e.Setenv("TABLE", "test:"+name)
 			e.Defer(func() { dropTable(t, conf, name) })
+			e.Defer(func() { dropTable(t, conf, name+"_like") })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -48,6 +48,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 	if err != nil {
 		return nil, err
 	}
+	plan.warnKey(w.Events)
 	opened := time.Since(start)
 	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events},
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
 	"bulkload/pkg/keygen"
 )
@@ -40,27 +41,34 @@ scan:
 }
 
 // isSalt says whether a part has few values that can be told without a row.
-func isSalt(c keygen.Call) bool { return c.Func == "salt" }
-
-// saltValues are all values of a salt, in order.
-func saltValues(c keygen.Call, modulus int) [][]byte {
-	if len(c.Ints) > 0 {
-		modulus = c.Ints[0]
-	}
-	width := len(fmt.Sprint(modulus - 1))
-	values := make([][]byte, modulus)
-	for i := range values {
-		values[i] = fmt.Appendf(nil, "%0*d", width, i)
-	}
-	return values
+func isSalt(c keygen.Call) bool {
+	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "spread"
 }
 
 // saltModulus is the number of a salt's values.
 func saltModulus(c keygen.Call, modulus int) int {
-	if len(c.Ints) > 0 {
+	switch {
+	case len(c.Ints) > 0:
 		return c.Ints[0]
+	case c.Func == "spread":
+		return 100 // two digits, not the table's number
 	}
 	return modulus
+}
+
+// saltValues are all values of a salt, in order: one byte each, or decimal
+// digits of one width.
+func saltValues(c keygen.Call, modulus int) [][]byte {
+	values := make([][]byte, saltModulus(c, modulus))
+	width := len(fmt.Sprint(len(values) - 1))
+	for i := range values {
+		if c.Func == "bytesalt" {
+			values[i] = []byte{byte(i)}
+		} else {
+			values[i] = fmt.Appendf(nil, "%0*d", width, i)
+		}
+	}
+	return values
 }
 
 // heads are all values of the key's head, in order: one empty one for a key
@@ -97,11 +105,63 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 }
 
 // keepsOrder says whether a part's bytes are in the order of its column's
-// values, so that a range of values is a range of keys.
+// values, or just in the opposite one, so that a range of values is a range of
+// keys. Numbers are in order from 0 up where they are padded or binary.
 func keepsOrder(e keygen.Expr) bool {
-	switch e.(type) {
-	case keygen.Column, keygen.Literal:
-		return true
+	c, ok := e.(keygen.Call)
+	if !ok {
+		return isColumn(e) || isLiteral(e)
+	}
+	switch c.Func {
+	case "hex":
+		return len(c.Args) == 1 && isColumn(c.Args[0])
+	case "substr": // from the first character on
+		return len(c.Args) == 1 && isColumn(c.Args[0]) && len(c.Ints) > 0 && c.Ints[0] == 0
+	case "pad", "longbytes", "intbytes", "revtime", "revtimeraw":
+		return len(c.Args) == 1 && isNumber(c.Args[0])
+	case "date": // column, layout of the column, layout of the key
+		return len(c.Args) >= 3 && isColumn(c.Args[0]) && sortsByTime(c.Args[2])
 	}
 	return false
+}
+
+// latestFirst says whether a part puts greater values first.
+func latestFirst(e keygen.Expr) bool {
+	c, ok := e.(keygen.Call)
+	return ok && (c.Func == "revtime" || c.Func == "revtimeraw")
+}
+
+// isNumber says whether an argument is a column's number.
+func isNumber(e keygen.Expr) bool {
+	if c, ok := e.(keygen.Call); ok {
+		return (c.Func == "number" || c.Func == "millis") && len(c.Args) > 0 && isColumn(c.Args[0])
+	}
+	return isColumn(e)
+}
+
+func isColumn(e keygen.Expr) bool  { _, ok := e.(keygen.Column); return ok }
+func isLiteral(e keygen.Expr) bool { _, ok := e.(keygen.Literal); return ok }
+
+// sortsByTime says whether dates in a layout are in the order of time: years
+// of four digits first, then ever smaller units of two digits. Offsets and
+// words are in no order.
+func sortsByTime(layout keygen.Expr) bool {
+	l, ok := layout.(keygen.Literal)
+	if !ok {
+		return false
+	}
+	units := []string{"yyyy", "MM", "dd", "HH", "mm", "ss", "SSS"}
+	at := 0
+	for text := string(l.Bytes); text != ""; {
+		if at < len(units) && strings.HasPrefix(text, units[at]) {
+			text = text[len(units[at]):]
+			at++
+			continue
+		}
+		if c := text[0] | 0x20; c >= 'a' && c <= 'z' {
+			return false
+		}
+		text = text[1:]
+	}
+	return at > 0
 }

@@ -86,7 +86,11 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		return r, err
 	}
 	if r.lo != nil && r.hi != nil && bytes.Compare(r.lo, r.hi) >= 0 {
-		return r, failf(KindConfig, "no row lies in the range: keys from %q on are not before %q (--from is the first key that is wanted, --to the first that is not)", r.lo, r.hi)
+		hint := "--from is the first key that is wanted, --to the first that is not"
+		if slices.ContainsFunc(k.rest, latestFirst) {
+			hint += "; this key has the latest first, so --from is later than --to"
+		}
+		return r, failf(KindConfig, "no row lies in the range: keys from %q on are not before %q (%s)", r.lo, r.hi, hint)
 	}
 	return r, nil
 }

@@ -236,3 +236,58 @@ func TestFullFilter(t *testing.T) {
 		t.Errorf("no range: %v", err)
 	}
 }
+
+// TestKeepsOrder judges parts that the language has, by their form.
+func TestKeepsOrder(t *testing.T) {
+	column := keygen.Column{Name: "a"}
+	literal := func(s string) keygen.Expr { return keygen.Literal{Bytes: []byte(s)} }
+	call := func(name string, args ...keygen.Expr) keygen.Call { return keygen.Call{Func: name, Args: args} }
+	date := func(layout string) keygen.Expr {
+		return call("date", column, literal("yyyy-MM-dd HH:mm:ss"), literal(layout))
+	}
+	substr := func(ints ...int) keygen.Expr {
+		return keygen.Call{Func: "substr", Args: []keygen.Expr{column}, Ints: ints}
+	}
+	for _, c := range []struct {
+		part keygen.Expr
+		want bool
+	}{
+		{column, true}, {literal("x"), true}, {call("hex", column), true}, {call("longbytes", column), true},
+		{call("revtime", call("millis", column, literal("yyyy"))), true}, {call("pad", call("number", column)), true},
+		{date("yyyyMMddHHmmss"), true}, {date("yyyy-MM-dd"), true}, {date("yyyy/MM/dd HH:mm:ss.SSS"), true}, {substr(0, 8), true},
+		{date("ddMMyyyy"), false}, {date("yyyyddMM"), false}, {date("yy"), false}, {date("unix"), false}, {date("yyyy XXX"), false}, {date("--"), false},
+		{substr(1, 8), false}, {substr(-4), false}, {call("md5hex", column), false}, {call("salt", column), false}, {call("reverse", column), false},
+		{call("pad", call("mod", column)), false}, {call("pad", keygen.Concat{Parts: []keygen.Expr{column, column}}), false},
+		{call("number", column), false}, {call("unknown", column), false}, {call("date", column), false}, {call("pad"), false},
+	} {
+		if got := keepsOrder(c.part); got != c.want {
+			t.Errorf("%s keeps the order: %t, want %t", c.part, got, c.want)
+		}
+	}
+}
+
+func TestSaltValues(t *testing.T) {
+	column := keygen.Column{Name: "a"}
+	for _, c := range []struct {
+		salt  keygen.Call
+		n     int
+		last  string
+		width int
+	}{
+		{keygen.Call{Func: "salt", Args: []keygen.Expr{column}}, 10, "9", 1},
+		{keygen.Call{Func: "salt", Args: []keygen.Expr{column}, Ints: []int{1000}}, 1000, "999", 3},
+		{keygen.Call{Func: "salt", Args: []keygen.Expr{column}, Ints: []int{1}}, 1, "0", 1},
+		{keygen.Call{Func: "bytesalt", Args: []keygen.Expr{column}, Ints: []int{256}}, 256, "\xff", 1},
+		{keygen.Call{Func: "spread", Args: []keygen.Expr{column}}, 100, "99", 2},
+	} {
+		heads, err := splitSalt(keygen.Concat{Parts: []keygen.Expr{c.salt, column}}).heads(10)
+		if err != nil || len(heads) != c.n || string(heads[c.n-1]) != c.last || !slices.IsSortedFunc(heads, bytes.Compare) {
+			t.Errorf("%s: %d values to %q, %v", c.salt, len(heads), heads[len(heads)-1], err)
+		}
+		for _, h := range heads {
+			if len(h) != c.width {
+				t.Errorf("%s: value %q", c.salt, h)
+			}
+		}
+	}
+}

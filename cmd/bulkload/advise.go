@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+
+	"github.com/spf13/cobra"
+)
+
+type adviseOptions struct {
+	jobFile    string
+	key        string
+	table      string
+	plan       string
+	rows       int64
+	rowBytes   float64
+	bytes      job.Size
+	rowsPerDay int64
+	days       int
+	servers    int
+	access     string
+	maxSize    job.Size
+}
+
+func newTableAdviseCmd(g *globals) *cobra.Command {
+	o := &adviseOptions{}
+	cmd := &cobra.Command{
+		Use:   "advise",
+		Short: "Advise a number of regions, with reasons and the statement that makes the table",
+		Long: `Advise turns size, growth, servers and the way of reading into a number of regions
+for a table that is to be made. Sizes are those of HFiles: take them from bulkload
+plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\n" + exitHelp,
+		Example: `  bulkload plan --job examples/check.yaml --input check.csv --splits salt:10 --output json > plan.json
+  bulkload table advise --job examples/check.yaml --plan plan.json --rows 50000000 --rows-per-day 500000 --servers 5
+  bulkload table advise --table orders --key 'md5hex(id) + id' --bytes 100GiB --access throughput --servers 12`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.jobFile, "job", "", "job file (YAML), for table, family and key")
+	f.StringVar(&o.key, "key", "", "row key, for the form of the split points")
+	f.StringVar(&o.table, "table", "", "table, for the statement")
+	f.StringVar(&o.plan, "plan", "", "what bulkload plan --output json has printed: rows, and bytes per row")
+	f.Int64Var(&o.rows, "rows", 0, "rows of the table (default: those of --plan)")
+	f.Float64Var(&o.rowBytes, "row-bytes", 0, "bytes of a row in an HFile (default: those of --plan)")
+	f.Var(&o.bytes, "bytes", "size of the table, in place of rows and bytes per row")
+	f.Int64Var(&o.rowsPerDay, "rows-per-day", 0, "rows that are added each day")
+	f.IntVar(&o.days, "days", 365, "days for which the regions are to do")
+	f.IntVar(&o.servers, "servers", 3, "region servers")
+	f.StringVar(&o.access, "access", "point", "how the table is read: point, scan or throughput")
+	f.Var(&o.maxSize, "max-file-size", "size at which a region splits (default 10GiB, HBase's default)")
+	return cmd
+}
+
+func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
+	spec := &job.Spec{}
+	if o.jobFile != "" {
+		text, err := os.ReadFile(o.jobFile)
+		if err != nil {
+			return usageError{err}
+		}
+		if spec, err = job.ParseSpec(o.jobFile, text); err != nil {
+			return err
+		}
+	}
+	if o.key != "" {
+		spec.Key = o.key
+	}
+	if o.table != "" {
+		spec.Table = o.table
+	}
+	options := job.AdviceOptions{Days: o.days, Servers: o.servers, Access: job.Access(o.access), MaxFileSize: int64(o.maxSize)}
+	if spec.Key != "" {
+		var err error
+		if options.Key, err = keygen.Parse(spec.Key); err != nil {
+			return usageError{fmt.Errorf("key: %w", err)}
+		}
+	}
+	if err := o.sizes(&options); err != nil {
+		return usageError{err}
+	}
+	a, err := job.Advise(options)
+	if err != nil {
+		return usageError{err}
+	}
+	statement, err := o.statement(spec, a)
+	if err != nil {
+		return usageError{err}
+	}
+	v := struct {
+		*job.Advice
+		Statement string `json:"statement"`
+	}{a, statement}
+	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, spec, a, statement) })
+}
+
+// sizes finds how large the table is, and how it grows.
+func (o *adviseOptions) sizes(a *job.AdviceOptions) error {
+	rows, rowBytes := o.rows, o.rowBytes
+	if o.plan != "" {
+		var e job.Estimate
+		text, err := os.ReadFile(o.plan)
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		if err != nil {
+			return fmt.Errorf("--plan %s: %w", o.plan, err)
+		}
+		if e.Rows == 0 || e.HFileBytes == 0 {
+			return fmt.Errorf("--plan %s has no rows", o.plan)
+		}
+		if rows == 0 {
+			rows = e.Rows
+		}
+		if rowBytes == 0 {
+			rowBytes = float64(e.HFileBytes) / float64(e.Rows)
+		}
+	}
+	if rows < 0 || rowBytes < 0 || o.rowsPerDay < 0 {
+		return errors.New("rows and bytes are not below 0")
+	}
+	if a.Bytes = int64(o.bytes); a.Bytes == 0 {
+		a.Bytes = int64(float64(rows) * rowBytes)
+	} else if rowBytes == 0 && rows > 0 {
+		rowBytes = float64(o.bytes) / float64(rows)
+	}
+	if o.rowsPerDay > 0 && rowBytes == 0 {
+		return errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows")
+	}
+	a.Growth = int64(float64(o.rowsPerDay) * rowBytes)
+	return nil
+}
+
+// statement makes the table in HBase's shell.
+func (o *adviseOptions) statement(spec *job.Spec, a *job.Advice) (string, error) {
+	table := spec.Table
+	if table == "" {
+		table = "TABLE"
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return "", err
+	}
+	points, err := readSplits(a.Splits)
+	if err != nil {
+		return "", err
+	}
+	family := loader.Family{Name: spec.FamilyName(), Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
+	t := loader.TableSpec{Name: name, Families: []loader.Family{family}, SplitKeys: points, Attributes: map[string]string{}}
+	if o.maxSize > 0 {
+		t.Attributes["MAX_FILESIZE"] = fmt.Sprint(int64(o.maxSize))
+	}
+	return job.ShellStatement(t), nil
+}
+
+func printAdvice(w io.Writer, spec *job.Spec, a *job.Advice, statement string) {
+	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, bytesText(a.RegionBytes))
+	for _, r := range a.Reasons {
+		fmt.Fprintf(w, "  - %s\n", r)
+	}
+	for _, r := range a.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", r)
+	}
+	fmt.Fprintf(w, "\nin HBase's shell:\n%s\n", statement)
+	if spec.Table != "" && a.Splits != "" {
+		fmt.Fprintf(w, "\nor: bulkload table create %s --family %s --splits %s\n", spec.Table, strings.TrimSpace(spec.FamilyName()), a.Splits)
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+
+	"github.com/spf13/cobra"
+)
+
+// splitsHelp says in which forms split points are given.
+const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, a list with commas and bytes as \xNN, or @FILE with one a line`
+
+type createOptions struct {
+	families    []string
+	splits      string
+	salts       int
+	like        string
+	compression string
+	encoding    string
+	bloom       string
+	blockSize   job.Size
+	maxFileSize job.Size
+	versions    int
+	ttl         int64
+	ifMissing   bool
+	show        bool
+}
+
+func newTableCreateCmd(g *globals, c *clusterFlags) *cobra.Command {
+	o := &createOptions{blockSize: 64 << 10}
+	cmd := &cobra.Command{
+		Use:   "create TABLE",
+		Short: "Create a pre-split table, its namespace too if it is missing",
+		Long: `Create makes a table, split at the given points. What is set for all families can
+be set for one behind its name: --family 'g:compression=GZ,bloom=NONE,ttl=86400'
+(compression, encoding, bloom, block-size, versions, ttl). With --like the table
+gets families, attributes and split points of another one.` + "\n" + exitHelp,
+		Example: `  bulkload table create check --splits salt:10
+  bulkload table create users --splits hex:32 --family f --family 'log:compression=GZ,ttl=604800'
+  bulkload table create test:check --like check
+  bulkload table create events --splits @splits.txt --print`,
+		Args: exactArgs("TABLE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, c, args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.families, "family", []string{"f"}, "column family, with its own settings behind a colon; may be repeated")
+	f.StringVar(&o.splits, "splits", "", splitsHelp)
+	f.IntVar(&o.salts, "salts", 0, "the same as --splits salt:N")
+	f.StringVar(&o.like, "like", "", "take families, attributes and, without --splits, split points of this table")
+	f.StringVar(&o.compression, "compression", "SNAPPY", "NONE, SNAPPY, GZ, …")
+	f.StringVar(&o.encoding, "encoding", "FAST_DIFF", "data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
+	f.StringVar(&o.bloom, "bloom", "ROW", "NONE, ROW, ROWCOL")
+	f.Var(&o.blockSize, "block-size", "size of a data block")
+	f.Var(&o.maxFileSize, "max-file-size", "size at which a region splits (default: the server's)")
+	f.IntVar(&o.versions, "versions", 1, "versions of a cell to keep")
+	f.Int64Var(&o.ttl, "ttl", 0, "seconds after which cells expire (default: never)")
+	f.BoolVar(&o.ifMissing, "if-missing", false, "a table that exists already is no failure, unless it differs from what was asked for")
+	f.BoolVar(&o.show, "print", false, "print the statement for HBase's shell, and create nothing")
+	return cmd
+}
+
+// spec is the table that the flags describe; a template is what --like names.
+func (o *createOptions) spec(name loader.TableName, like *job.TableTemplate) (loader.TableSpec, error) {
+	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
+	if o.salts < 0 || o.salts > partition.MaxRegions {
+		return spec, fmt.Errorf("--salts %d is outside 0..%d", o.salts, partition.MaxRegions)
+	}
+	if o.salts > 0 && o.splits != "" {
+		return spec, errors.New("--splits and --salts exclude each other")
+	}
+	var err error
+	if spec.SplitKeys, err = readSplits(o.splits); err != nil {
+		return spec, fmt.Errorf("--splits: %w", err)
+	}
+	if o.salts > 0 {
+		spec.SplitKeys = partition.SaltSplits(o.salts)
+	}
+	if like != nil {
+		if o.splits == "" && o.salts == 0 {
+			spec.SplitKeys = like.SplitKeys
+		}
+		spec.Families, spec.Attributes, spec.Configuration = like.Families, like.Attributes, like.Configuration
+	} else {
+		for _, text := range o.families {
+			f, err := o.family(text)
+			if err != nil {
+				return spec, fmt.Errorf("--family: %w", err)
+			}
+			spec.Families = append(spec.Families, f)
+		}
+	}
+	if o.maxFileSize > 0 {
+		spec.Attributes["MAX_FILESIZE"] = strconv.FormatInt(int64(o.maxFileSize), 10)
+	}
+	return spec, spec.Validate()
+}
+
+// family reads NAME or NAME:setting=value,….
+func (o *createOptions) family(text string) (loader.Family, error) {
+	name, settings, _ := strings.Cut(text, ":")
+	f := loader.Family{Name: name, Compression: o.compression, Encoding: o.encoding, Bloom: o.bloom, BlockSize: int(o.blockSize), Versions: o.versions, TTL: o.ttl}
+	if name == "" || strings.ContainsAny(name, "/,=") {
+		return f, fmt.Errorf("%q is no name of a family", name)
+	}
+	for setting := range strings.SplitSeq(settings, ",") {
+		if setting == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(setting, "=")
+		var err error
+		switch key {
+		case "compression":
+			f.Compression = value
+		case "encoding":
+			f.Encoding = value
+		case "bloom":
+			f.Bloom = value
+		case "block-size":
+			var size job.Size
+			err = size.Set(value)
+			f.BlockSize = int(size)
+		case "versions":
+			f.Versions, err = strconv.Atoi(value)
+		case "ttl":
+			f.TTL, err = strconv.ParseInt(value, 10, 64)
+		default:
+			err = errors.New("it is none of compression, encoding, bloom, block-size, versions, ttl")
+		}
+		if err != nil {
+			return f, fmt.Errorf("%s, setting %s: %w", name, key, err)
+		}
+	}
+	// what this program could not load later is refused now
+	_, e1 := hfile.ParseCompression(f.Compression)
+	_, e2 := hfile.ParseEncoding(f.Encoding)
+	_, e3 := hfile.ParseBloomType(f.Bloom)
+	var e4 error
+	if f.BlockSize < 0 || f.BlockSize > hfile.MaxBlockSize || f.Versions < 0 || f.TTL < 0 || f.TTL > loader.Forever {
+		e4 = fmt.Errorf("a block size of %d bytes, %d versions or a TTL of %d s is out of range", f.BlockSize, f.Versions, f.TTL)
+	}
+	if err := errors.Join(e1, e2, e3, e4); err != nil {
+		return f, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, table string) error {
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx := cmd.Context()
+	if o.show && o.like == "" {
+		spec, err := o.spec(name, nil)
+		if err != nil {
+			return usageError{err}
+		}
+		return o.print(cmd, g, spec)
+	}
+	if o.like == "" {
+		if _, err := o.spec(name, nil); err != nil { // before a cluster is asked
+			return usageError{err}
+		}
+	}
+	var spec loader.TableSpec
+	created := true
+	err = c.withCluster(ctx, g, func(cluster *loader.Cluster) error {
+		if spec, err = o.planned(ctx, cluster, name); err != nil || o.show {
+			return err
+		}
+		err := cluster.CreateTable(ctx, spec)
+		if errors.Is(err, loader.ErrTableExists) && o.ifMissing {
+			created = false
+			return job.SameTable(ctx, cluster, spec)
+		}
+		return err
+	})
+	if errors.Is(err, loader.ErrTableExists) || errors.Is(err, job.ErrTableDiffers) {
+		return &job.Error{Kind: job.KindCheck, Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if o.show {
+		return o.print(cmd, g, spec)
+	}
+	v := map[string]any{"table": spec.Name.String(), "created": created, "regions": len(spec.SplitKeys) + 1}
+	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
+		if created {
+			fmt.Fprintf(w, "table %s created with %d regions\n", spec.Name, len(spec.SplitKeys)+1)
+		} else {
+			fmt.Fprintf(w, "table %s exists already and is left as it is\n", spec.Name)
+		}
+	})
+}
+
+// planned is the table to be made, with what another one is like.
+func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
+	var like *job.TableTemplate
+	if o.like != "" {
+		other, err := loader.ParseTableName(o.like)
+		if err != nil {
+			return loader.TableSpec{}, usageError{fmt.Errorf("--like: %w", err)}
+		}
+		if like, err = job.TemplateOf(ctx, cluster, other); err != nil {
+			return loader.TableSpec{}, &job.Error{Kind: job.KindCheck, Err: fmt.Errorf("--like %s: %w", o.like, err)}
+		}
+	}
+	spec, err := o.spec(name, like)
+	if err != nil {
+		return spec, usageError{err}
+	}
+	return spec, nil
+}
+
+func (o *createOptions) print(cmd *cobra.Command, g *globals, spec loader.TableSpec) error {
+	text := job.ShellStatement(spec)
+	return g.print(cmd.OutOrStdout(), map[string]any{"table": spec.Name.String(), "statement": text}, func(w io.Writer) { fmt.Fprintln(w, text) })
+}

@@ -1,0 +1,180 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/loader"
+)
+
+// TableTemplate is what a table can be made like.
+type TableTemplate struct {
+	Families                  []loader.Family
+	Attributes, Configuration map[string]string
+	SplitKeys                 [][]byte
+}
+
+// TemplateOf describes a table as it is now. Its split points are the starts
+// of its regions, those that came of splits too.
+func TemplateOf(ctx context.Context, c *loader.Cluster, name loader.TableName) (*TableTemplate, error) {
+	t, err := c.Describe(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	regions, err := c.Regions(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	like := &TableTemplate{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
+	// IS_META is the server's own; a copy of a read-only table is to be loaded.
+	delete(like.Attributes, "IS_META")
+	delete(like.Attributes, "READONLY")
+	for _, r := range regions[1:] {
+		like.SplitKeys = append(like.SplitKeys, r.Start)
+	}
+	return like, nil
+}
+
+// ErrTableDiffers is a table that exists and is not what was asked for.
+var ErrTableDiffers = errors.New("the table exists, but is not what was asked for")
+
+// SameTable says how an existing table differs from what was asked for, with
+// [ErrTableDiffers]. Regions may have split since: of the split points only
+// those that are missing count.
+func SameTable(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
+	have, err := TemplateOf(ctx, c, want.Name)
+	if err != nil {
+		return err
+	}
+	if all := differences(have, want); len(all) > 0 {
+		return fmt.Errorf("%w: table %s: %s", ErrTableDiffers, want.Name, strings.Join(all, "; "))
+	}
+	return nil
+}
+
+func differences(have *TableTemplate, want loader.TableSpec) (all []string) {
+	differ := func(what string, have, want any) {
+		if have != want {
+			all = append(all, fmt.Sprintf("%s is %v, not %v", what, have, want))
+		}
+	}
+	for _, f := range want.Families {
+		i := slices.IndexFunc(have.Families, func(x loader.Family) bool { return x.Name == f.Name })
+		if i < 0 {
+			all = append(all, "it has no family "+f.Name)
+			continue
+		}
+		h := have.Families[i]
+		differ("compression of "+f.Name, h.Compression, f.Compression)
+		differ("encoding of "+f.Name, h.Encoding, f.Encoding)
+		differ("bloom of "+f.Name, h.Bloom, f.Bloom)
+		if f.BlockSize > 0 {
+			differ("block size of "+f.Name, h.BlockSize, f.BlockSize)
+		}
+		if f.Versions > 0 {
+			differ("versions of "+f.Name, h.Versions, f.Versions)
+		}
+		if f.TTL > 0 {
+			differ("TTL of "+f.Name, h.TTL, f.TTL)
+		} else {
+			differ("TTL of "+f.Name, h.TTL, int64(loader.Forever))
+		}
+	}
+	if v := want.Attributes["MAX_FILESIZE"]; v != "" {
+		differ("max file size", have.Attributes["MAX_FILESIZE"], v)
+	}
+	missing := 0
+	for _, s := range want.SplitKeys {
+		if _, ok := slices.BinarySearchFunc(have.SplitKeys, s, bytes.Compare); !ok {
+			missing++
+		}
+	}
+	if missing > 0 {
+		all = append(all, fmt.Sprintf("%d of %d split points are missing", missing, len(want.SplitKeys)))
+	}
+	return all
+}
+
+// ShellStatement is the statement for HBase's shell (JRuby) that makes a
+// table. Bytes that are not printable ASCII are written "\xNN".
+func ShellStatement(t loader.TableSpec) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
+	for _, f := range t.Families {
+		fmt.Fprintf(&b, ",\n  {NAME => %s", rubyString([]byte(f.Name)))
+		for _, s := range []struct{ key, value string }{
+			{"COMPRESSION", f.Compression}, {"DATA_BLOCK_ENCODING", f.Encoding}, {"BLOOMFILTER", f.Bloom},
+			{"BLOCKSIZE", number(int64(f.BlockSize))}, {"VERSIONS", number(int64(f.Versions))}, {"TTL", ttl(f.TTL)},
+		} {
+			if s.value != "" {
+				fmt.Fprintf(&b, ", %s => '%s'", s.key, s.value)
+			}
+		}
+		if f.BloomParam != "" {
+			fmt.Fprintf(&b, ", CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '%s'}", f.BloomParam)
+		}
+		b.WriteByte('}')
+	}
+	if v := t.Attributes["MAX_FILESIZE"]; v != "" {
+		fmt.Fprintf(&b, ",\n  {MAX_FILESIZE => '%s'}", v)
+	}
+	if len(t.Configuration) > 0 {
+		var pairs []string
+		for _, k := range slices.Sorted(maps.Keys(t.Configuration)) {
+			pairs = append(pairs, rubyString([]byte(k))+" => "+rubyString([]byte(t.Configuration[k])))
+		}
+		fmt.Fprintf(&b, ",\n  {CONFIGURATION => {%s}}", strings.Join(pairs, ", "))
+	}
+	if len(t.SplitKeys) > 0 {
+		points := make([]string, len(t.SplitKeys))
+		for i, s := range t.SplitKeys {
+			points[i] = rubyString(s)
+		}
+		fmt.Fprintf(&b, ",\n  SPLITS => [%s]", strings.Join(points, ", "))
+	}
+	return b.String()
+}
+
+func number(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func ttl(seconds int64) string {
+	if seconds == loader.Forever {
+		return "FOREVER"
+	}
+	return number(seconds)
+}
+
+// rubyString quotes bytes for Ruby: plain text in single quotes, anything
+// else in double quotes, in which # begins an interpolation.
+func rubyString(text []byte) string {
+	plain := !slices.ContainsFunc(text, func(c byte) bool { return c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' })
+	if plain {
+		return "'" + string(text) + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\' || c == '#':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c >= 0x20 && c < 0x7f:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

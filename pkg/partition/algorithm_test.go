@@ -1,0 +1,91 @@
+package partition
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+func TestMain(m *testing.M) { testcluster.Main(m) }
+
+// TestVectors are split points that RegionSplitter of HBase printed.
+func TestVectors(t *testing.T) {
+	for plan, want := range map[string]string{
+		"hex:10":     "19999999 33333332 4ccccccb 66666664 7ffffffd 99999996 b333332f ccccccc8 e6666661",
+		"decimal:10": "10000000 20000000 30000000 40000000 50000000 60000000 70000000 80000000 90000000",
+		"decimal:16": "06250000 12500000 18750000 25000000 31250000 37500000 43750000 50000000 56250000 62500000 68750000 75000000 81250000 87500000 93750000",
+		"salt:4":     "1 2 3",
+		"md5:2":      "3fffffff",
+		"hex:1":      "",
+		"a,b\\x3ac":  "a b:c",
+		"hex\\x3a10": "hex:10",
+		"":           "",
+	} {
+		got, err := ParsePlan(plan)
+		if err != nil || string(bytes.Join(got, []byte(" "))) != want {
+			t.Errorf("%s: %q %v", plan, got, err)
+		}
+	}
+	if got, _ := ParsePlan("uniform:3"); fmt.Sprintf("%x", got) != "[5555555555555555 aaaaaaaaaaaaaaaa]" {
+		t.Errorf("%x", got)
+	}
+	if got, _ := ParsePlan("uniform:10"); fmt.Sprintf("%x", got[0]) != "1999999999999999" {
+		t.Errorf("%x", got)
+	}
+	if got, _ := ParsePlan("salt:50"); string(got[0]) != "01" || string(got[48]) != "49" {
+		t.Errorf("%q", got)
+	}
+	for _, bad := range []string{"hex:0", "hex:x", "hax:10", "hex:100001", "salt:-1", "b,a"} {
+		if got, err := ParsePlan(bad); err == nil {
+			t.Errorf("%s: %q", bad, got)
+		}
+	}
+}
+
+// TestAlgorithmsRise: all split points of all numbers rise and are as many as asked for.
+func TestAlgorithmsRise(t *testing.T) {
+	for _, a := range Algorithms() {
+		for _, n := range []int{1, 2, 3, 7, 16, 100, 1999, 65536, MaxRegions} {
+			points := a.make(n)
+			if _, err := New(points); err != nil || len(points) != n-1 {
+				t.Errorf("%s:%d: %d points, %v", a.Name, n, len(points), err)
+			}
+			if a.Name == "salt" && n > 1 && SaltModulus(points) != n {
+				t.Errorf("salt:%d gives modulus %d", n, SaltModulus(points))
+			}
+		}
+	}
+}
+
+// TestSplitsOfHBase compares with HBase's own classes for 2 to 2000 regions.
+func TestSplitsOfHBase(t *testing.T) {
+	out, err := testcluster.Shared(t).JavaClass(t.Context(), "Splits", "2000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Algorithms()
+	lines := 0
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == f[0] })
+		var n int
+		if _, err := fmt.Sscan(f[1], &n); err != nil || i < 0 {
+			t.Fatalf("%q: %v", line, err)
+		}
+		got := make([]string, n-1)
+		for k, p := range all[i].make(n) {
+			got[k] = fmt.Sprintf("%x", p)
+		}
+		if !slices.Equal(got, f[2:]) {
+			t.Errorf("%s:%d differs from HBase", f[0], n)
+		}
+		lines++
+	}
+	if lines != 3*1999 {
+		t.Errorf("%d lines", lines)
+	}
+}
