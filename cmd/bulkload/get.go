@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"bulkload/pkg/job"
@@ -22,7 +23,7 @@ func newGetCmd(g *globals) *cobra.Command {
 		Short: "Print the rows of a query key as JSON lines",
 		Long: `Get computes the start of the row key from the values of the query columns, as the
 readers of the table do, scans it and prints each row as a JSON object of its
-columns. A value that is not UTF-8 is printed as {"base64": "…"}.` + "\n" + exitHelp,
+columns, named family:qualifier if it has several families. A value that is not UTF-8 is printed as {"base64": "…"}.` + "\n" + exitHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
   bulkload get --job examples/opinion.yaml BN20170901001 02`,
 		Args: cobra.MinimumNArgs(1),
@@ -59,9 +60,14 @@ func writeRow(w *bufio.Writer, r loader.Row) error {
 	if err := writeValue(w, r.Key); err != nil {
 		return err
 	}
+	several := len(r.Cells) > 0 && !bytes.Equal(r.Cells[0].Family, r.Cells[len(r.Cells)-1].Family)
 	for _, c := range r.Cells {
 		w.WriteByte(',')
-		if err := writeValue(w, c.Qualifier); err != nil {
+		name := c.Qualifier
+		if several {
+			name = slices.Concat(c.Family, []byte{':'}, c.Qualifier)
+		}
+		if err := writeValue(w, name); err != nil {
 			return err
 		}
 		w.WriteByte(':')

@@ -75,7 +75,7 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o BuildOpt
 // estimateFrom is EstimateBuild with a sample of so many bytes.
 func estimateFrom(ctx context.Context, plan *Plan, in *source.Input, o BuildOptions, text int64) (*Estimate, error) {
 	o = o.withDefaults()
-	memory, err := o.sortMemory(in)
+	memory, err := o.sortMemory(in, len(plan.Families))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func estimateFrom(ctx context.Context, plan *Plan, in *source.Input, o BuildOpti
 // the family's settings are the table's; with split points given no cluster
 // is asked and the settings are [DefaultFamily]'s.
 func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOptions) (*Estimate, error) {
-	family, points := DefaultFamily(s.FamilyName()), [][]byte(nil)
+	families, points := []Family{DefaultFamily(s.FamilyName())}, [][]byte(nil)
 	if splits != nil {
 		points = *splits
 	} else {
@@ -102,9 +102,9 @@ func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOpt
 		if err != nil {
 			return nil, err
 		}
-		family, points = facts.Family, facts.Splits
+		families, points = facts.Families, facts.Splits
 	}
-	family, err := s.ApplyTo(family)
+	families, err := s.applyToAll(families)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, splits *[][]byte, w WorkOpt
 	if err != nil {
 		return nil, err
 	}
-	plan, err := NewPlan(s, k.in.Columns(), family, points, time.Now().UnixMilli())
+	plan, err := NewPlan(s, k.in.Columns(), families[0], points, time.Now().UnixMilli(), families[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
 		return nil, err
 	}
 	defer c.Close()
-	return tableFacts(ctx, e, c, table, s.FamilyName())
+	return tableFacts(ctx, e, c, table, s.Families()...)
 }
 
 // estimate scales what the sample took to the whole input.
@@ -162,6 +162,7 @@ func (s *sampleBuild) estimate() *Estimate {
 	}
 	scale := float64(s.total) / float64(s.rows)
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
+	e.HFiles *= len(s.plan.Families)
 	e.Cells = times(s.cells)
 	e.HFileBytes = times(s.out) + int64(e.HFiles)*fileOverhead
 	e.Spills, e.Runs = s.forecast.Spills, s.forecast.Runs
@@ -171,7 +172,7 @@ func (s *sampleBuild) estimate() *Estimate {
 	if e.Spills {
 		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory
 	}
-	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(writerRoom, s.in.ReaderMemory())
+	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(int64(len(s.plan.Families))*writerRoom, s.in.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {

@@ -65,12 +65,13 @@ func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Ro
 	if err != nil {
 		return nil, err
 	}
+	known := s.queryCells(query, args)
 	st := &GetStats{Prefix: prefix, Dial: time.Since(start)}
 	scanned := time.Now()
-	req := loader.ScanRequest{Table: name, Start: prefix, Stop: loader.PrefixEnd(prefix), Families: []string{s.Family}, CacheBlocks: true}
+	req := loader.ScanRequest{Table: name, Start: prefix, Stop: loader.PrefixEnd(prefix), Families: s.Families(), CacheBlocks: true}
 	err = c.Scan(ctx, req, func(r loader.Row) error {
 		// keys without a separator: AB is a prefix of ABC's rows too
-		if !matches(r, query, args) {
+		if !matches(r, known) {
 			return nil
 		}
 		st.Rows++
@@ -82,11 +83,13 @@ func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Ro
 
 // matches says whether the row's own cells agree with the query. Columns that
 // the table does not hold are taken to agree.
-func matches(r loader.Row, query, args []string) bool {
+func matches(r loader.Row, query []knownCell) bool {
 	for i := range r.Cells {
-		at := slices.Index(query, string(r.Cells[i].Qualifier))
-		if at >= 0 && string(r.Cells[i].Value) != args[at] {
-			return false
+		c := &r.Cells[i]
+		for _, q := range query {
+			if q.Qualifier == string(c.Qualifier) && q.Family == string(c.Family) && q.value != string(c.Value) {
+				return false
+			}
 		}
 	}
 	return true
