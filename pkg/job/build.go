@@ -49,8 +49,8 @@ func (o BuildOptions) withDefaults() BuildOptions {
 
 // sortMemory is the sort's part of the budget: what the workers of either
 // pass leave of it.
-func (o BuildOptions) sortMemory(in *source.Input) (int64, error) {
-	room := max(writerRoom, in.ReaderMemory())
+func (o BuildOptions) sortMemory(in *source.Input, families int) (int64, error) {
+	room := max(int64(families)*writerRoom, in.ReaderMemory())
 	m := int64(o.Memory) - int64(o.Workers)*room - o.heapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, failf(KindConfig, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
@@ -75,8 +75,9 @@ type Manifest struct {
 	Family     string        `json:"family"`
 	Timestamp  int64         `json:"timestamp"`
 	Columns    []string      `json:"columns"`
-	Records    int64         `json:"records"`  // read, good and bad
-	Rejected   int64         `json:"rejected"` // bad records that were set aside
+	Cells      []CellName    `json:"cells,omitempty"` // what rows can have, if the job has a mapping
+	Records    int64         `json:"records"`         // read, good and bad
+	Rejected   int64         `json:"rejected"`        // bad records that were set aside
 	RejectFile string        `json:"reject_file,omitempty"`
 	Duplicates int64         `json:"duplicates"` // rows left out because another has their key
 	Digest     Digest        `json:"digest"`     // of the rows in the files
@@ -111,12 +112,12 @@ func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: p.Duplicates, OnSpill: o.Events.OnSpill}
 }
 
-// Build reads all of the input and writes an HFile for every region that has
-// rows. It leaves nothing under a final name unless the whole input was read
+// Build reads all of the input and writes an HFile for every region and family
+// that has rows. It leaves nothing under a final name unless the whole input was read
 // without an error; what a failed build has written is removed.
 func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *Manifest, err error) {
 	o, out = o.withDefaults(), out.withDefaults()
-	memory, err := o.sortMemory(in)
+	memory, err := o.sortMemory(in, len(plan.Families))
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	o.Events.phase("write")
 	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume}
 	o.resume.start(w)
-	if err := out.prepare(ctx, plan.Family.Name); err != nil {
+	if err := out.prepare(ctx, plan.familyNames()...); err != nil {
 		return nil, err
 	}
 	if err := w.run(ctx, o.Workers); err != nil {
@@ -192,7 +193,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 func (w *writers) manifest() *Manifest {
 	m := &Manifest{
 		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Duplicates: w.dups, Digest: w.digest,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest,
 		HFiles: len(w.files), Files: w.files, samples: w.samples,
 	}
 	for _, f := range m.Files {

@@ -185,14 +185,15 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.tableErr != nil {
 		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr)}, f.apart(ctx)...)
 	}
-	family, found := f.table.Family(f.spec.Family)
 	all := []Check{
 		checkVersion(f.status, f.statusErr),
 		checkTable(f.table),
-		checkFamily(f.table, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")),
 	}
-	if found {
-		all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(family), checkMOB(family), checkTTL(family, f.spec.Timestamp))
+	for _, name := range f.spec.Families() {
+		all = append(all, checkFamily(f.table, name, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")))
+		if family, found := f.table.Family(name); found {
+			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(family), checkMOB(family), checkTTL(family, f.spec.Timestamp))
+		}
 	}
 	all = append(all, checkCoprocessors(f.table), checkBackup(f.backup))
 	if f.table.State == loader.Enabled {

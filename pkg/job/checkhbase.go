@@ -113,19 +113,19 @@ func checkTable(t *loader.Table) Check {
 
 // checkFamily says that the family is there and that files can be written as
 // it asks for.
-func checkFamily(t *loader.Table, s Spec, zstdCodec string) Check {
+func checkFamily(t *loader.Table, wanted string, s Spec, zstdCodec string) Check {
 	const name = "family"
-	cf, ok := t.Family(s.Family)
+	cf, ok := t.Family(wanted)
 	if !ok {
 		var have []string
 		for _, x := range t.Families {
 			have = append(have, x.Name)
 		}
-		return bad(name, "name another with --family", "table %s has no family %q (it has %q)", t.Name, s.Family, have)
+		return bad(name, "name another with --family, or under cells", "table %s has no family %q (it has %q)", t.Name, wanted, have)
 	}
 	family, err := familySettings(cf)
 	if err != nil {
-		return bad(name, "alter the family, or use another", "family %s: %s", s.Family, oneLine(err))
+		return bad(name, "alter the family, or use another", "family %s: %s", wanted, oneLine(err))
 	}
 	family.Zstd = zstdFraming(zstdCodec)
 	own, err := s.ApplyTo(family)
@@ -134,10 +134,10 @@ func checkFamily(t *loader.Table, s Spec, zstdCodec string) Check {
 		return bad(name, "correct the job's settings of the family", "%s", oneLine(err))
 	case own != family:
 		return doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
-			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", s.Family,
+			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", wanted,
 			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
 	}
-	return good(name, "%s: %s, %s, bloom %s", s.Family, family.Compression, family.Encoding, family.Bloom)
+	return good(name, "%s: %s, %s, bloom %s", wanted, family.Compression, family.Encoding, family.Bloom)
 }
 
 // checkTracker says which way the files will go into the store. Through the

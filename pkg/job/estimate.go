@@ -140,7 +140,7 @@ func (o EstimateOptions) withDefaults() EstimateOptions {
 // are sampled better.
 func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
 	o = o.withDefaults()
-	memory, err := o.sortMemory(in)
+	memory, err := o.sortMemory(in, len(plan.Families))
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,7 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	}
 	scale := float64(s.total) / float64(s.rows)
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
+	e.HFiles *= len(s.plan.Families)
 	e.Cells = times(s.cells)
 	blocks := float64(s.out) * t.input / float64(max(s.value, 1))
 	e.HFileBytes = int64(blocks) + int64(e.HFiles)*fileOverhead
@@ -199,7 +200,7 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	if e.Spills {
 		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory
 	}
-	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(writerRoom, s.in.ReaderMemory())
+	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(int64(len(s.plan.Families))*writerRoom, s.in.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {

@@ -30,14 +30,15 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 
 // Facts are what a table says of itself, as far as a job asks.
 type Facts struct {
-	Name   loader.TableName
-	Table  *loader.Table
-	Family Family
-	Splits [][]byte
+	Name     loader.TableName
+	Table    *loader.Table
+	Family   Family   // the first of those that were asked about
+	Families []Family // all of them
+	Splits   [][]byte
 }
 
 // tableFacts asks the cluster, and refuses a table that cannot be loaded.
-func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table, family string) (*Facts, error) {
+func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
 		return nil, fail(KindConfig, err)
@@ -55,18 +56,23 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table, family 
 	if f.Table.ReadOnly {
 		return nil, failf(KindCheck, "table %s is read-only: set READONLY to false first", name)
 	}
-	cf, ok := f.Table.Family(family)
-	if !ok {
-		var have []string
-		for _, x := range f.Table.Families {
-			have = append(have, x.Name)
+	for _, family := range families {
+		cf, ok := f.Table.Family(family)
+		if !ok {
+			var have []string
+			for _, x := range f.Table.Families {
+				have = append(have, x.Name)
+			}
+			return nil, failf(KindCheck, "table %s has no family %q (it has %q): name another with --family", name, family, have)
 		}
-		return nil, failf(KindCheck, "table %s has no family %q (it has %q): name another with --family", name, family, have)
+		settings, err := familySettings(cf)
+		if err != nil {
+			return nil, failf(KindCheck, "family %s of table %s: %w", family, name, err)
+		}
+		settings.Zstd = zstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+		f.Families = append(f.Families, settings)
 	}
-	if f.Family, err = familySettings(cf); err != nil {
-		return nil, failf(KindCheck, "family %s of table %s: %w", family, name, err)
-	}
-	f.Family.Zstd = zstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+	f.Family = f.Families[0]
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
 		return nil, fail(KindCheck, err)

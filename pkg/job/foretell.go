@@ -22,7 +22,7 @@ type ForetellOptions struct {
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
 func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estimate, error) {
-	family, points, maxSize := DefaultFamily(s.FamilyName()), [][]byte(nil), int64(0)
+	families, points, maxSize := DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
 	if w.Splits != nil {
 		points = *w.Splits
 	} else {
@@ -30,9 +30,9 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 		if err != nil {
 			return nil, err
 		}
-		family, points, maxSize = facts.Family, facts.Splits, facts.Table.MaxFileSize
+		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
 	}
-	family, err := s.ApplyTo(family)
+	families, err := s.applyToAll(families)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 	if err != nil {
 		return nil, err
 	}
-	plan, err := NewPlan(s, k.in.Columns(), family, points, time.Now().UnixMilli())
+	plan, err := NewPlan(s, k.in.Columns(), families[0], points, time.Now().UnixMilli(), families[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,5 +85,5 @@ func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
 		return nil, err
 	}
 	defer c.Close()
-	return tableFacts(ctx, e, c, table, s.FamilyName())
+	return tableFacts(ctx, e, c, table, s.Families()...)
 }

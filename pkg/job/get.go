@@ -34,48 +34,48 @@ func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFi
 		return r, nil, err
 	}
 	// keys without a separator: AB is a prefix of ABC's rows too
-	f := &rowFilter{columns: query, keep: func(values [][]byte) bool {
+	wanted := s.queryCells(query, args)
+	f := &rowFilter{keep: func(values [][]byte) bool {
 		for i, v := range values {
 			// columns that the table does not hold are taken to agree
-			if v != nil && string(v) != args[i] {
+			if v != nil && string(v) != wanted[i].value {
 				return false
 			}
 		}
 		return true
 	}}
+	for _, w := range wanted {
+		f.cells = append(f.cells, w.CellName)
+	}
 	return r, f, nil
 }
 
-// rowFilter keeps rows by the values of some columns.
+// rowFilter keeps rows by the values of some cells.
 type rowFilter struct {
-	columns []string
-	keep    func(values [][]byte) bool // nil for a column that the row does not have
-	where   []loader.Condition         // what servers can check of it
+	cells []CellName
+	keep  func(values [][]byte) bool // nil for a cell that the row does not have
+	where []loader.Condition         // what servers can check of it
 }
 
-// of is the filter for rows of a family. The function may be called by
-// several goroutines.
-func (f *rowFilter) of(family string) func(loader.Row) (bool, error) {
-	return func(r loader.Row) (bool, error) {
-		values := make([][]byte, len(f.columns))
-		for i := range r.Cells {
-			c := &r.Cells[i]
-			if string(c.Family) != family {
-				continue
-			}
-			if at := slices.Index(f.columns, string(c.Qualifier)); at >= 0 {
+// row says whether to keep a row. It may be called by several goroutines.
+func (f *rowFilter) row(r loader.Row) (bool, error) {
+	values := make([][]byte, len(f.cells))
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for at, n := range f.cells {
+			if n.Qualifier == string(c.Qualifier) && n.Family == string(c.Family) {
 				if values[at] = c.Value; c.Value == nil {
 					values[at] = none
 				}
 			}
 		}
-		return f.keep(values), nil
 	}
+	return f.keep(values), nil
 }
 
 // fullFilter keeps the rows whose columns of the original key lie in a range,
 // compared one after the other, for keys whose order tells nothing of it.
-func fullFilter(family string, k saltedKey, q Query) (*rowFilter, error) {
+func fullFilter(s Spec, k saltedKey, q Query) (*rowFilter, error) {
 	what, values := "--prefix", q.Prefix
 	if values == nil {
 		what, values = "--from", q.From
@@ -89,8 +89,12 @@ func fullFilter(family string, k saltedKey, q Query) (*rowFilter, error) {
 	if len(values) == 0 {
 		return nil, failf(KindConfig, "--full keeps the rows in a range: say which with --from, --to or --prefix")
 	}
-	f := &rowFilter{columns: k.columns()[:len(values)]}
-	first := loader.Condition{Column: loader.Column{Family: family, Qualifier: []byte(f.columns[0])}}
+	cells, err := s.textCells(k.columns()[:len(values)])
+	if err != nil {
+		return nil, err
+	}
+	f := &rowFilter{cells: cells}
+	first := loader.Condition{Column: loader.Column{Family: cells[0].Family, Qualifier: []byte(cells[0].Qualifier)}}
 	if q.Prefix != nil {
 		last := len(values) - 1
 		f.keep = func(row [][]byte) bool {

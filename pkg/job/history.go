@@ -13,7 +13,10 @@ import (
 type planRecord struct {
 	Job        string        `json:"job"`
 	Table      string        `json:"table"`
-	Family     Family        `json:"family"`
+	Family     Family        `json:"family"`             // the first
+	Families   []Family      `json:"families,omitempty"` // all, if the job has a mapping
+	Mapping    *Mapping      `json:"mapping,omitempty"`
+	MapFamily  string        `json:"mapping_family,omitempty"` // of cells that name none
 	Key        string        `json:"key"`
 	Modulus    int           `json:"modulus"`
 	Columns    []string      `json:"columns"`
@@ -58,9 +61,10 @@ type sortTotals struct {
 	Took       time.Duration `json:"took_ns"`
 }
 
-// writtenRecord is an HFile that is complete under its name.
+// writtenRecord is a region whose files are complete under their names.
 type writtenRecord struct {
 	File
+	Others  []File         `json:"others,omitempty"` // of further families
 	Dups    int64          `json:"duplicates"`
 	Part    Digest         `json:"digest"`
 	Samples []sampleRecord `json:"samples,omitempty"`

@@ -217,11 +217,11 @@ func TestFullFilter(t *testing.T) {
 		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
 		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
 	} {
-		f, err := fullFilter("f", k, c.q)
+		f, err := fullFilter(Spec{}, k, c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := f.of("f")(c.row)
+		got, err := f.row(c.row)
 		if err != nil || got != c.want {
 			t.Errorf("%+v: row %+v is kept %t, want %t", c.q, c.row, got, c.want)
 		}
@@ -232,7 +232,7 @@ func TestFullFilter(t *testing.T) {
 			}
 		}
 	}
-	if _, err := fullFilter("f", k, Query{}); KindOf(err) != KindConfig {
+	if _, err := fullFilter(Spec{}, k, Query{}); KindOf(err) != KindConfig {
 		t.Errorf("no range: %v", err)
 	}
 }

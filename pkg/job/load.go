@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,16 +139,14 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 }
 
 // loadFacts checks the table for every family that the files have.
-func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []File) (facts *Facts, err error) {
-	for i, f := range files {
-		if i > 0 && files[i-1].Family == f.Family {
-			continue
-		}
-		if facts, err = tableFacts(ctx, env, c, table, f.Family); err != nil {
-			return nil, err
+func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []File) (*Facts, error) {
+	var families []string
+	for _, f := range files {
+		if !slices.Contains(families, f.Family) {
+			families = append(families, f.Family)
 		}
 	}
-	return facts, nil
+	return tableFacts(ctx, env, c, table, families...)
 }
 
 // listHFiles opens every file of every family. A file that is no HFile, or

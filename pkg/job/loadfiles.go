@@ -35,8 +35,10 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	e.phase("load")
 	start := time.Now()
 	family := func(name string) Family {
-		if name == facts.Family.Name {
-			return facts.Family
+		for _, f := range facts.Families {
+			if f.Name == name {
+				return f
+			}
 		}
 		f := DefaultFamily(name)
 		if cf, ok := facts.Table.Family(name); ok {

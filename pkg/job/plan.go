@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -17,7 +16,8 @@ import (
 // A Plan is all that the content of the HFiles depends on beside the inputs.
 type Plan struct {
 	Table      string // for names; may be empty in a build
-	Family     Family
+	Family     Family // the first of the families
+	Families   []familySpan
 	Ranges     *partition.Ranges
 	Key        keygen.Expr
 	Modulus    int      // of salts
@@ -25,8 +25,11 @@ type Plan struct {
 	Timestamp  int64    // milliseconds
 	StoreEmpty bool
 	Duplicates extsort.Policy
+	Mapping    Mapping
 
-	order []int // columns by qualifier: order[i] is the column of qualifier i
+	slots  []slot // what a record becomes
+	order  []int  // columns of the slots, for records that only need to be put in order
+	mapped bool   // they need more
 }
 
 // Family is the column family's part of a plan.
@@ -45,15 +48,25 @@ func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 }
 
+// DefaultFamilies are [DefaultFamily] of each name.
+func DefaultFamilies(names []string) []Family {
+	families := make([]Family, len(names))
+	for i, name := range names {
+		families[i] = DefaultFamily(name)
+	}
+	return families
+}
+
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
 // settings and the split points. The spec's own settings of the family have
-// been applied to it by [Spec.ApplyTo].
-func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*Plan, error) {
+// been applied to it by [Spec.ApplyTo]. A job of several families has the
+// settings of each among f and more; f's are those of one that is not there.
+func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, more ...Family) (*Plan, error) {
 	s = s.withDefaults()
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Table: s.Table, Family: f, Columns: columns, Timestamp: s.Timestamp, StoreEmpty: s.Empty == "store"}
+	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, StoreEmpty: s.Empty == "store"}
 	if p.Timestamp == 0 {
 		p.Timestamp = now
 	}
@@ -76,18 +89,7 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64) (*P
 			return nil, failf(KindConfig, "query: unknown column %q (the input has %q)", c, columns)
 		}
 	}
-	p.order = qualifierOrder(columns)
-	return p, nil
-}
-
-// qualifierOrder gives the columns in the order of their names' bytes.
-func qualifierOrder(columns []string) []int {
-	order := make([]int, len(columns))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(columns[a], columns[b]) })
-	return order
+	return p, p.mapCells(s.Mapping, s.FamilyName(), append(more, f))
 }
 
 // modulus is the salt's. By default it is the table's: the number of salts
@@ -107,35 +109,47 @@ func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
 		key, len(splits)+1)
 }
 
-// qualifiers are the cells' qualifiers in order.
-func (p *Plan) qualifiers() [][]byte {
-	q := make([][]byte, len(p.order))
-	for i, c := range p.order {
-		q[i] = []byte(p.Columns[c])
+// qualifiers are those of a family's cells in order.
+func (p *Plan) qualifiers(f familySpan) [][]byte {
+	var q [][]byte
+	for _, s := range p.slots[f.from:f.to] {
+		q = append(q, []byte(s.qualifier))
 	}
 	return q
 }
 
-// hfileOptions are the writer's for every file of the plan. The job's
+// hfileOptions are the writer's for every file of a family. The job's
 // timestamp stands for each clock, so the same plan gives the same bytes.
-func (p *Plan) hfileOptions() hfile.Options {
+func (p *Plan) hfileOptions(f Family) hfile.Options {
 	return hfile.Options{
-		Family:      []byte(p.Family.Name),
-		Compression: p.Family.Compression,
-		Zstd:        p.Family.Zstd,
-		Encoding:    p.Family.Encoding,
-		Bloom:       p.Family.Bloom,
-		BloomPrefix: p.Family.BloomPrefix,
-		BlockSize:   p.Family.BlockSize,
+		Family:      []byte(f.Name),
+		Compression: f.Compression,
+		Zstd:        f.Zstd,
+		Encoding:    f.Encoding,
+		Bloom:       f.Bloom,
+		BloomPrefix: f.BloomPrefix,
+		BlockSize:   f.BlockSize,
 		CreateTime:  p.Timestamp, BulkloadTime: p.Timestamp,
 	}
 }
 
 // fileName is the name of a region's HFile: 32 lower-case hex digits, as
 // HBase names store files, that follow from what the file is.
-func (p *Plan) fileName(region int) string {
-	sum := md5.Sum(fmt.Appendf(nil, "%q %q %d %q", p.Table, p.Family.Name, p.Timestamp, p.Ranges.Start(region)))
+func (p *Plan) fileName(family string, region int) string {
+	sum := md5.Sum(fmt.Appendf(nil, "%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region)))
 	return hex.EncodeToString(sum[:])
+}
+
+// applyToAll is [Spec.ApplyTo] for each of several families.
+func (s Spec) applyToAll(families []Family) ([]Family, error) {
+	own := make([]Family, len(families))
+	for i, f := range families {
+		var err error
+		if own[i], err = s.ApplyTo(f); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
 }
 
 // ApplyTo puts the spec's own settings of the family over the table's.

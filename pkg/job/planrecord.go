@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -37,6 +38,8 @@ func (p planRecord) same(now planRecord) error {
 		}
 	}
 	differs("the family", p.Family, now.Family)
+	differs("the families", p.Families, now.Families)
+	differs("the mapping", p.mappingText(), now.mappingText())
 	differs("the list of columns", p.Columns, now.Columns)
 	differs("empty", p.Empty, now.Empty)
 	differs("duplicates", p.Duplicates, now.Duplicates)
@@ -87,6 +90,18 @@ func (p planRecord) plan(family Family) (*Plan, error) {
 	if w.Key, err = keygen.Parse(p.Key); err != nil {
 		return nil, fail(KindConfig, err)
 	}
-	w.order = qualifierOrder(p.Columns)
-	return w, nil
+	if p.Mapping != nil {
+		w.Mapping = *p.Mapping
+		return w, w.mapCells(w.Mapping, p.MapFamily, p.Families)
+	}
+	return w, w.mapCells(Mapping{}, family.Name, nil)
+}
+
+// mappingText tells one mapping from another.
+func (p planRecord) mappingText() string {
+	if p.Mapping == nil {
+		return "that of all columns as text"
+	}
+	b, _ := json.Marshal(p.Mapping) // of strings and booleans: it cannot fail
+	return string(b) + " with the family " + p.MapFamily
 }

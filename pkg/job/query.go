@@ -145,7 +145,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 		o.after = &p
 	}
 	if r.filter != nil {
-		o.keep = r.filter.of(s.Family)
+		o.keep = r.filter.row
 	}
 	var reads regionReads
 	if q.Explain {
@@ -203,7 +203,7 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 	case q.Values != nil:
 		r.keys, r.filter, err = queryKey(s, k, n, q.Values)
 	case q.Full:
-		if r.filter, err = fullFilter(s.Family, k, q); err == nil {
+		if r.filter, err = fullFilter(s, k, q); err == nil {
 			r.keys, err = k.between(n, nil, nil)
 			r.req.Where, r.req.CacheBlocks = r.filter.where, false
 		}
@@ -216,18 +216,19 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 		return nil, err
 	}
 	r.hash = r.question(s, key, q, n)
-	var filterColumns []string
+	var others []CellName
 	if r.filter != nil {
-		filterColumns = r.filter.columns
+		others = r.filter.cells
 	}
-	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty.
-	return r, r.setColumns(s, q, slices.Concat(filterColumns, keygen.Columns(key)))
+	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty as a rule.
+	s.cellsOf(keygen.Columns(key), func(_ int, name CellName, _ converter) { others = append(others, name) })
+	return r, r.setColumns(s, q, others)
 }
 
 // setColumns asks for the wanted columns, and for others that are dropped again.
-func (r *reading) setColumns(s Spec, q Query, others []string) error {
+func (r *reading) setColumns(s Spec, q Query, others []CellName) error {
 	if len(q.Columns) == 0 {
-		r.req.Families = []string{s.Family}
+		r.req.Families = s.Families()
 		return nil
 	}
 	add := func(family, qualifier string) bool {
@@ -248,7 +249,7 @@ func (r *reading) setColumns(s Spec, q Query, others []string) error {
 		add(family, qualifier)
 	}
 	for _, c := range others {
-		if add(s.Family, c) {
+		if add(c.Family, c.Qualifier) {
 			r.drop = append(r.drop, r.req.Columns[len(r.req.Columns)-1])
 		}
 	}

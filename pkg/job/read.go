@@ -67,8 +67,9 @@ type readWorker struct {
 	out     *extsort.Writer
 	keyBuf  []byte
 	fields  [][]byte
-	lengths []int    // of a record's values, in the order of qualifiers
-	offsets []uint32 // and where they lie in the batch
+	lengths []int    // of a record's values, in the order of slots
+	offsets []uint32 // and where they lie in the batch, or in values
+	values  []byte   // those of a mapped record
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
@@ -76,7 +77,8 @@ func (r *readers) newWorker() (*readWorker, error) {
 	if err != nil {
 		return nil, fail(KindConfig, err)
 	}
-	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(), lengths: make([]int, len(r.plan.Columns)), offsets: make([]uint32, len(r.plan.Columns))}
+	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(),
+		lengths: make([]int, len(r.plan.slots)), offsets: make([]uint32, len(r.plan.slots))}
 	for _, c := range key.Columns() {
 		w.keyCols = append(w.keyCols, slices.Index(r.plan.Columns, c))
 	}
@@ -120,27 +122,21 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		return w.bad(b, row, err)
 	}
 	w.keyBuf = key
-	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
-	for i, c := range w.plan.order {
-		n := int(spans[c].Len)
-		if n == 0 && !w.plan.StoreEmpty {
-			n = -1
-		} else if n > maxCell {
-			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
-				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, maxCell)})
-		}
-		w.lengths[i], w.offsets[i] = n, spans[c].Off
+	data := b.Data
+	if w.plan.mapped {
+		err = w.mappedRow(b, row)
+		data = w.values
+	} else {
+		err = w.textRow(b, row)
+	}
+	if err != nil {
+		return w.bad(b, row, err)
 	}
 	region := w.plan.Ranges.Find(key)
 	if w.skip != nil && w.skip(region) {
 		return nil
 	}
-	dst, err := w.out.Add(region, sequence(b.Split, b.Offsets[row]), key, extsort.PayloadSize(w.lengths))
-	if err != nil {
-		return fmt.Errorf("%s: %w", place(w.in, sequence(b.Split, b.Offsets[row])), err)
-	}
-	extsort.Fill(dst, w.lengths, b.Data, w.offsets)
-	return nil
+	return w.add(region, sequence(b.Split, b.Offsets[row]), key, data)
 }
 
 // bad sets a record aside, or gives the error that ends the job.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -55,6 +56,7 @@ func (r *resumable) start(w *writers) {
 	}
 	for _, f := range r.st.written {
 		w.files = append(w.files, f.File)
+		w.files = append(w.files, f.Others...)
 		w.digest.add(f.Part)
 		w.dups += f.Dups
 		for _, s := range f.Samples {
@@ -63,16 +65,19 @@ func (r *resumable) start(w *writers) {
 	}
 }
 
-// wrote notes a file that is complete.
-func (r *resumable) wrote(p *pendingFile) error {
+// wrote notes that the files of a region are complete.
+func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 	if r == nil {
 		return nil
 	}
-	record := writtenRecord{File: p.File, Dups: p.dups, Part: p.part.digest}
+	record := writtenRecord{File: files[0].File, Dups: p.dups, Part: p.part.digest}
+	for _, f := range files[1:] {
+		record.Others = append(record.Others, f.File)
+	}
 	for _, s := range p.part.rows {
 		record.Samples = append(record.Samples, sampleRecord{s.key, s.sum})
 	}
-	r.st.written[p.Region] = record
+	r.st.written[record.Region] = record
 	return r.st.record("written", record, false)
 }
 
@@ -80,7 +85,7 @@ func (r *resumable) wrote(p *pendingFile) error {
 func (r *resumable) manifest(plan *Plan, out Output) *Manifest {
 	w := &writers{plan: plan, out: out, resume: r}
 	r.start(w)
-	slices.SortFunc(w.files, func(a, b File) int { return a.Region - b.Region })
+	slices.SortFunc(w.files, func(a, b File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 	m := w.manifest()
 	r.st.sorted.tell(m)
 	return m
@@ -105,13 +110,15 @@ func (t sortTotals) tell(m *Manifest) {
 // they were written, and removes what was not finished.
 func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 	for region, w := range r.st.written {
-		info, err := out.FS.Stat(ctx, path.Join(out.Dir, w.Name))
-		if err == nil && info.Size() == w.Bytes {
-			if id, ok := hdfsio.FileID(info); !ok || w.FileID == 0 || id == w.FileID {
-				continue
+		for _, f := range append([]File{w.File}, w.Others...) {
+			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
+			if err == nil && info.Size() == f.Bytes {
+				if id, ok := hdfsio.FileID(info); !ok || f.FileID == 0 || id == f.FileID {
+					continue
+				}
 			}
+			delete(r.st.written, region)
 		}
-		delete(r.st.written, region)
 	}
 	return fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
 }

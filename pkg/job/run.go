@@ -80,7 +80,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return nil, err
 	}
 	defer c.Close()
-	facts, err := tableFacts(ctx, env, c, table, s.Family)
+	facts, err := tableFacts(ctx, env, c, table, s.Families()...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -254,16 +255,20 @@ func (s *sampleBuild) encode(ctx context.Context, sorter *extsort.Sorter) error 
 	})
 }
 
-// encodePart writes one file of the rows of some regions.
+// encodePart writes one file for each family of the rows of some regions.
 func (s *sampleBuild) encodePart(ctx context.Context, sorter *extsort.Sorter, from, to int) (stats hfile.Stats, err error) {
-	sink, err := newNameless(s.o.SpillDir)
-	if err != nil {
-		return stats, err
+	var outs []*overlapped
+	for range s.plan.Families {
+		sink, err := newNameless(s.o.SpillDir)
+		if err != nil {
+			return stats, err
+		}
+		defer func() { err = errors.Join(err, sink.Finish()) }()
+		o := newOverlapped(sink)
+		defer func() { err = errors.Join(err, o.drain()) }()
+		outs = append(outs, o)
 	}
-	defer func() { err = errors.Join(err, sink.Finish()) }()
-	o := newOverlapped(sink)
-	defer func() { err = errors.Join(err, o.drain()) }()
-	hw, err := hfile.NewRowWriter(o, s.plan.hfileOptions(), hfile.Schema{Qualifiers: s.plan.qualifiers(), Timestamp: s.plan.Timestamp})
+	sinks, err := s.plan.newSinks(func(i int) io.Writer { return outs[i] })
 	if err != nil {
 		return stats, err
 	}
@@ -273,7 +278,7 @@ func (s *sampleBuild) encodePart(ctx context.Context, sorter *extsort.Sorter, fr
 		if err != nil {
 			return stats, err
 		}
-		err = part.encode(ctx, m, hw, len(s.plan.Columns))
+		err = part.encode(ctx, m, s.plan, sinks)
 		m.Close()
 		if err != nil {
 			return stats, err
@@ -282,7 +287,17 @@ func (s *sampleBuild) encodePart(ctx context.Context, sorter *extsort.Sorter, fr
 	if part.digest.Rows == 0 {
 		return stats, nil
 	}
-	return hw.Finish()
+	for _, sink := range sinks {
+		if sink.rows == 0 {
+			continue
+		}
+		one, err := sink.hfile.Finish()
+		if err != nil {
+			return stats, err
+		}
+		stats.Cells, stats.Bytes = stats.Cells+one.Cells, stats.Bytes+one.Bytes
+	}
+	return stats, nil
 }
 
 // nameless is a file that is gone when it is closed.

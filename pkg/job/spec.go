@@ -37,6 +37,8 @@ type Spec struct {
 	Verify     string `yaml:"verify"`      // after the load: full, sample (default) or off
 	Timestamp  int64  `yaml:"timestamp"`   // of every cell, milliseconds; default: when the job was planned
 
+	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
+
 	// What the table says if these are not given.
 	Compression string `yaml:"compression"`
 	Encoding    string `yaml:"encoding"`
@@ -119,5 +121,6 @@ func (s Spec) Validate() error {
 			bad("columns", fmt.Errorf("column %q is named twice", c))
 		}
 	}
+	errs = append(errs, s.Mapping.validate()...)
 	return fail(KindConfig, errors.Join(errs...))
 }

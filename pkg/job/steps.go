@@ -32,25 +32,27 @@ type run struct {
 // plan makes the job's plan, or takes that of the journal if inputs and table
 // are what they were.
 func (j *run) plan(ctx context.Context) error {
-	family, err := j.spec.ApplyTo(j.facts.Family)
+	families, err := j.spec.applyToAll(j.facts.Families)
 	if err != nil {
 		return err
 	}
-	if family != j.facts.Family {
-		j.o.Events.warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", j.facts.Family), "job", fmt.Sprintf("%+v", family))
+	for i, family := range families {
+		if table := j.facts.Families[i]; family != table {
+			j.o.Events.warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
+		}
 	}
 	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
 		return err
 	}
-	now := j.planRecord(family)
+	now := j.planRecord(families)
 	if old := j.st.history.plan; old != nil {
 		if err := old.same(now); err != nil {
 			return err
 		}
-		j.work, err = old.plan(family)
+		j.work, err = old.plan(families[0])
 		return err
 	}
-	if j.work, err = NewPlan(j.spec, j.input.in.Columns(), family, j.facts.Splits, time.Now().UnixMilli()); err != nil {
+	if j.work, err = NewPlan(j.spec, j.input.in.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
 	}
 	j.work.warnKey(j.o.Events)
@@ -70,9 +72,12 @@ func (j *run) plan(ctx context.Context) error {
 }
 
 // planRecord is the plan as far as it can be told before it is made.
-func (j *run) planRecord(family Family) planRecord {
-	p := planRecord{Job: j.st.id, Table: j.spec.Table, Family: family, Key: j.spec.Key, Columns: j.input.in.Columns(), Empty: j.spec.Empty,
+func (j *run) planRecord(families []Family) planRecord {
+	p := planRecord{Job: j.st.id, Table: j.spec.Table, Family: families[0], Key: j.spec.Key, Columns: j.input.in.Columns(), Empty: j.spec.Empty,
 		Duplicates: j.spec.Duplicates, BadRecords: j.spec.BadRecords, Timestamp: j.spec.Timestamp, Modulus: j.spec.Regions}
+	if j.spec.Mapping.given() {
+		p.Families, p.Mapping, p.MapFamily = families, &j.spec.Mapping, j.spec.FamilyName()
+	}
 	for _, f := range j.input.in.Files() {
 		p.Inputs = append(p.Inputs, inputRecord{f.Path, f.Size, f.ModTime.UTC()})
 	}

@@ -29,12 +29,12 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 	v := &Verification{Mode: "full", Want: m.Digest}
 	var mu sync.Mutex
 	parts := make(map[int]*rowReader)
-	req := loader.ScanRequest{Table: facts.Name, MinTime: m.Timestamp, MaxTime: m.Timestamp + 1, Families: []string{m.Family}}
+	req := loader.ScanRequest{Table: facts.Name, MinTime: m.Timestamp, MaxTime: m.Timestamp + 1, Families: m.families()}
 	err := c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
 		mu.Lock()
 		r := parts[part]
 		if r == nil {
-			r = newRowReader(m.Columns)
+			r = newRowReader(m.cellNames())
 			parts[part] = r
 		}
 		mu.Unlock()
@@ -70,14 +70,15 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 	for _, r := range rows {
 		found[string(r.Key)] = r
 	}
-	r := newRowReader(m.Columns)
+	families := m.families()
+	r := newRowReader(m.cellNames())
 	for _, s := range samples {
 		row, ok := found[string(s.key)]
 		if !ok {
 			return v, failf(KindVerify, "table %s does not hold the row %q, which was loaded", facts.Name, s.key)
 		}
 		row.Cells = slices.DeleteFunc(slices.Clone(row.Cells), func(c loader.Cell) bool {
-			return c.Timestamp != m.Timestamp || string(c.Family) != m.Family
+			return c.Timestamp != m.Timestamp || !slices.Contains(families, string(c.Family))
 		})
 		if err := r.add(row); err != nil {
 			return v, fail(KindVerify, err)
@@ -93,19 +94,20 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 
 // rowReader turns rows of the table into the form that they had in the sort.
 type rowReader struct {
-	at     map[string]int // place of a qualifier
+	at     map[string]map[string]int // place of a qualifier, by family
 	values [][]byte
 	form   rowForm
 	digest Digest
 	last   uint64 // hash of the last row
 }
 
-func newRowReader(columns []string) *rowReader {
-	sorted := slices.Clone(columns)
-	slices.Sort(sorted)
-	r := &rowReader{at: make(map[string]int, len(columns)), values: make([][]byte, len(columns))}
-	for i, c := range sorted {
-		r.at[c] = i
+func newRowReader(cells []CellName) *rowReader {
+	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells))}
+	for i, c := range cells {
+		if r.at[c.Family] == nil {
+			r.at[c.Family] = map[string]int{}
+		}
+		r.at[c.Family][c.Qualifier] = i
 	}
 	return r
 }
@@ -117,7 +119,7 @@ func (r *rowReader) add(row loader.Row) error {
 	clear(r.values)
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		at, ok := r.at[string(c.Qualifier)]
+		at, ok := r.at[string(c.Family)][string(c.Qualifier)]
 		if !ok {
 			return failf(KindVerify, "row %q has a cell of qualifier %q, which was not loaded", row.Key, c.Qualifier)
 		}

@@ -58,8 +58,8 @@ func (o Output) withDefaults() Output {
 }
 
 // prepare makes the directories.
-func (o Output) prepare(ctx context.Context, family string) error {
-	for _, d := range []string{writingDir, family} {
+func (o Output) prepare(ctx context.Context, families ...string) error {
+	for _, d := range append([]string{writingDir}, families...) {
 		if err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
 			return fail(KindHDFS, err)
 		}
@@ -129,83 +129,183 @@ func (w *writers) run(ctx context.Context, workers int) error {
 		}
 		return w.writeAgain(ctx, before, <-completed)
 	})
-	slices.SortFunc(w.files, func(a, b File) int { return cmp.Compare(a.Region, b.Region) })
+	slices.SortFunc(w.files, func(a, b File) int { return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family)) })
 	return err
 }
 
 // pendingFile is an HFile that was encoded; its end may still be on the way.
 type pendingFile struct {
 	File
-	part    regionPart
-	dups    int64
 	writing string // name until it is complete
 	sink    hdfsio.Writer
 	out     *overlapped
 }
 
-// encode writes the rows of one region into a file that has not got its name
-// yet. Each attempt has a name of its own: the file of a failed one may still
-// be open to a lease. What failed is given up.
-func (w *writers) encode(ctx context.Context, r region, attempt int) (*pendingFile, error) {
+// pendingRegion is the files of one region, one of each family.
+type pendingRegion struct {
+	files []*pendingFile
+	part  regionPart
+	dups  int64
+}
+
+// encode writes the rows of one region into files that have not got their
+// names yet. Each attempt has names of its own: the file of a failed one may
+// still be open to a lease. What failed is given up.
+func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
 	m, err := w.sort.Region(r.i)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
-	name := w.plan.fileName(r.i)
-	p := &pendingFile{writing: path.Join(w.out.Dir, writingDir, name)}
-	if attempt > 0 {
-		p.writing += "." + strconv.Itoa(attempt)
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}}}
+	defer func() {
+		if err != nil {
+			p.abort()
+		}
+	}()
+	for _, family := range w.plan.Families {
+		f, err := w.create(ctx, r, family, attempt)
+		if err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, f)
 	}
-	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(r.rows, r.size)})
+	sinks, err := w.plan.newSinks(func(i int) io.Writer { return p.files[i].out })
 	if err != nil {
-		return nil, fail(KindHDFS, err)
-	}
-	p.out = newOverlapped(p.sink)
-	p.File, p.part, err = w.write(ctx, m, p.out)
-	if err != nil {
-		p.abort()
 		return nil, err
 	}
-	p.Name, p.Family, p.Region = path.Join(w.plan.Family.Name, name), w.plan.Family.Name, r.i
+	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
+		return nil, err
+	}
+	for i, s := range sinks {
+		stats, err := s.hfile.Finish()
+		if err != nil {
+			return nil, sinkError(err)
+		}
+		f := p.files[i]
+		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
+	}
 	p.dups = m.Duplicates()
 	return p, nil
 }
 
-// abort gives the file up. What stays of it lies in _writing, which is removed
-// with all that is in it.
+// create opens the file of a region and family.
+func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) (*pendingFile, error) {
+	name := w.plan.fileName(family.Name, r.i)
+	p := &pendingFile{writing: path.Join(w.out.Dir, writingDir, name)}
+	if attempt > 0 {
+		p.writing += "." + strconv.Itoa(attempt)
+	}
+	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
+	var err error
+	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
+	if err != nil {
+		return nil, fail(KindHDFS, err)
+	}
+	p.out = newOverlapped(p.sink)
+	return p, nil
+}
+
+// abort gives the files up that have no name yet. What stays of them lies in
+// _writing, which is removed with all that is in it.
+func (p *pendingRegion) abort() {
+	for _, f := range p.files {
+		f.abort()
+	}
+}
+
 func (p *pendingFile) abort() {
 	_ = p.out.drain() // what is not wanted need not have arrived
 	_ = p.sink.Abort()
 }
 
-// complete finishes the file, verifies it and gives it its name.
-func (w *writers) complete(ctx context.Context, p *pendingFile) error {
-	err := p.out.drain()
-	if err == nil && p.Cells > 0 {
-		err = p.sink.Finish()
+// complete finishes the files, verifies them and gives them their names: the
+// region is done when all have them.
+func (w *writers) complete(ctx context.Context, p *pendingRegion) error {
+	var files []*pendingFile
+	for i, f := range p.files {
+		ok, err := w.finish(ctx, f)
+		if err != nil {
+			for _, f := range p.files[i+1:] {
+				f.abort()
+			}
+			for _, f := range files {
+				_ = w.out.FS.Remove(ctx, f.writing) // it lies in _writing
+			}
+			return fail(KindHDFS, err)
+		}
+		if ok {
+			files = append(files, f)
+		}
 	}
-	if err != nil || p.Cells == 0 {
-		p.abort()
-		return fail(KindHDFS, err)
+	for i, f := range files {
+		if err := w.name(ctx, f); err != nil {
+			for _, f := range files[i:] {
+				_ = w.out.FS.Remove(ctx, f.writing)
+			}
+			w.unname(ctx, files[:i])
+			return fail(KindHDFS, err)
+		}
 	}
-	p.CRC32C = p.out.sum
-	if err = verifyFile(ctx, w.out.FS, p.writing, p.File); err == nil {
-		err = w.name(ctx, p)
-	}
-	if err != nil {
-		_ = w.out.FS.Remove(ctx, p.writing) // it lies in _writing
-		return fail(KindHDFS, err)
+	if len(files) == 0 {
+		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.files = append(w.files, p.File)
+	for _, f := range files {
+		w.files = append(w.files, f.File)
+		w.events.hfile(f.File)
+	}
 	w.digest.add(p.part.digest)
 	w.dups += p.dups
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()
-	w.events.hfile(p.File)
-	return w.resume.wrote(p)
+	return w.resume.wrote(files, p)
+}
+
+// finish ends one file and reads back what it says of itself; false when it
+// has no cells, and is not kept.
+func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
+	err := f.out.drain()
+	if err == nil && f.Cells > 0 {
+		err = f.sink.Finish()
+	}
+	if err != nil || f.Cells == 0 {
+		f.abort()
+		return false, err
+	}
+	f.CRC32C = f.out.sum
+	if err := verifyFile(ctx, w.out.FS, f.writing, f.File); err != nil {
+		_ = w.out.FS.Remove(ctx, f.writing)
+		return false, err
+	}
+	return true, nil
+}
+
+// unname takes files back that have their names when another of their region
+// could not get its own; the region is written again. One that cannot be
+// removed now is remembered as ours.
+func (w *writers) unname(ctx context.Context, files []*pendingFile) {
+	for _, f := range files {
+		name := path.Join(w.out.Dir, f.Name)
+		info, err := w.out.FS.Stat(ctx, name)
+		if w.out.FS.Remove(ctx, name) == nil || err != nil {
+			continue
+		}
+		if id, ok := hdfsio.FileID(info); ok {
+			w.claim(name, id)
+		}
+	}
+}
+
+// claim remembers a file that this job gave a name, though it counts as not written.
+func (w *writers) claim(name string, id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.claims == nil {
+		w.claims = map[string][]uint64{}
+	}
+	w.claims[name] = append(w.claims[name], id)
 }
 
 // name gives a complete file its name. A file that has the name already is
@@ -228,12 +328,7 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 		}
 	}
 	if err != nil && ok {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.claims == nil {
-			w.claims = map[string][]uint64{}
-		}
-		w.claims[name] = append(w.claims[name], id)
+		w.claim(name, id)
 	}
 	return err
 }
@@ -255,80 +350,21 @@ func (w *writers) claimed(ctx context.Context, name string) bool {
 	return ok && slices.Contains(ids, id)
 }
 
-// regionPart is what one region adds to the job's totals.
-type regionPart struct {
-	digest Digest
-	sampler
-}
-
-// write streams the merged rows into an HFile.
-func (w *writers) write(ctx context.Context, m *extsort.Merge, sink io.Writer) (File, regionPart, error) {
-	part := regionPart{sampler: sampler{most: w.sample}}
-	hw, err := hfile.NewRowWriter(sink, w.plan.hfileOptions(), hfile.Schema{Qualifiers: w.plan.qualifiers(), Timestamp: w.plan.Timestamp})
-	if err != nil {
-		return File{}, part, err
-	}
-	if err := part.encode(ctx, m, hw, len(w.plan.Columns)); err != nil {
-		return File{}, part, err
-	}
-	stats, err := hw.Finish()
-	if err != nil {
-		return File{}, part, sinkError(err)
-	}
-	f := File{FirstRow: stats.FirstRow, LastRow: stats.LastRow, Rows: part.digest.Rows, Cells: stats.Cells, Bytes: stats.Bytes}
-	return f, part, nil
-}
-
-// encode appends the merged rows to an HFile.
-func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, hw *hfile.RowWriter, columns int) error {
-	values := make([][]byte, columns)
-	for n := 0; m.Next(); n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err := extsort.Values(m.Payload(), values); err != nil {
-			return err
-		}
-		cells := 0
-		for _, v := range values {
-			if v != nil {
-				cells++
-			}
-		}
-		if cells == 0 {
-			continue
-		}
-		p.digest.addRow(m.Row(), cells)
-		p.sampler.add(m)
-		if err := hw.AppendRow(m.Key(), values); err != nil {
-			return sinkError(err)
-		}
-	}
-	return m.Err()
-}
-
-// sinkError tells a failed write from rows that no HFile can hold.
-func sinkError(err error) error {
-	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
-		return err
-	}
-	return fail(KindHDFS, err)
-}
-
 // blockSize is at least the size of the file to come, or nearly so: then the
 // file is one block and its write needs no change of pipeline. It is not much
 // more, because a DataNode without that much room is passed over.
-func (w *writers) blockSize(rows, raw int64) int64 {
+func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
 	const unit, most = 1 << 20, 8 << 30
 	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
-	for _, c := range w.plan.Columns {
-		perCell = max(perCell, int64(24+len(c)))
+	slots := w.plan.slots[f.from:f.to]
+	for _, s := range slots {
+		perCell = max(perCell, int64(24+len(s.qualifier)))
 	}
-	if w.plan.Family.Encoding == hfile.EncodingNone && rows > 0 {
+	if f.Encoding == hfile.EncodingNone && rows > 0 {
 		perCell += raw / rows / 2 // the key again and again
 	}
-	bound := raw + rows*int64(len(w.plan.Columns))*perCell
-	if w.plan.Family.Compression != hfile.CompressionNone {
+	bound := raw + rows*int64(len(slots))*perCell
+	if f.Compression != hfile.CompressionNone {
 		bound /= 2
 	}
 	return min(bound/unit*unit+4*unit, most)

@@ -81,7 +81,7 @@ func (w *writers) writeAgain(ctx context.Context, r region, failed error) error 
 	if failed == nil {
 		return nil
 	}
-	name := path.Join(w.plan.Family.Name, w.plan.fileName(r.i))
+	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
 	return w.out.Retry.persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
 		p, err := w.encode(ctx, r, attempt)
 		if err != nil {

@@ -1,0 +1,184 @@
+package job
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
+
+// maxDecimal bounds the digits of a decimal.
+const maxDecimal = 1000
+
+// decimalText is a decimal number taken apart: digits × 10^-scale. The digits
+// are those of the text, point and leading zeros left out; none for zero.
+type decimalText struct {
+	negative bool
+	scale    int64
+	digits   []byte
+}
+
+// parseDecimal reads what Java's BigDecimal takes of ASCII; buf holds digits
+// that are not in one piece. The text says why not.
+func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string) {
+	const syntax = "is no decimal number"
+	rest := text
+	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
+		d.negative, rest = rest[0] == '-', rest[1:]
+	}
+	if at := bytes.IndexAny(rest, "eE"); at >= 0 {
+		exponent, bad := parseLong(rest[at+1:])
+		if bad != "" || exponent > math.MaxInt32 || exponent < -math.MaxInt32 {
+			return d, "has an exponent that is no number in range"
+		}
+		d.scale, rest = -exponent, rest[:at]
+	}
+	n, any, point := 0, false, false
+	for _, c := range rest {
+		switch {
+		case c == '.' && !point:
+			point = true
+			continue
+		case c < '0' || c > '9':
+			return d, syntax
+		}
+		any = true
+		if point {
+			d.scale++
+		}
+		if n == 0 && c == '0' {
+			continue
+		}
+		if n == maxDecimal {
+			return d, "has more than 1000 digits"
+		}
+		buf[n] = c - '0'
+		n++
+	}
+	if !any {
+		return d, syntax
+	}
+	d.digits = buf[:n]
+	return d, ""
+}
+
+// appendHBaseDecimal gives Bytes.toBytes(BigDecimal): the scale in 4 bytes,
+// then the digits as a whole number in the least bytes of two's complement.
+func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
+	var buf [maxDecimal]byte
+	d, why := parseDecimal(text, &buf)
+	if why == "" && (d.scale > math.MaxInt32 || d.scale < math.MinInt32) {
+		why = "has a scale out of range"
+	}
+	if why != "" {
+		return dst, valueError(text, why+" (type decimal)")
+	}
+	dst = binary.BigEndian.AppendUint32(dst, uint32(int32(d.scale)))
+	// The magnitude in limbs of 32 bits, the least first: 1000 digits are 3322 bits.
+	var limbs [maxDecimal*10/3/32 + 1]uint32
+	n := 0
+	for _, digit := range d.digits {
+		carry := uint64(digit)
+		for i := range n {
+			carry += uint64(limbs[i]) * 10
+			limbs[i] = uint32(carry)
+			carry >>= 32
+		}
+		if carry > 0 {
+			limbs[n] = uint32(carry)
+			n++
+		}
+	}
+	if d.negative {
+		carry := uint64(1)
+		for i := range limbs {
+			carry += uint64(^limbs[i])
+			limbs[i] = uint32(carry)
+			carry >>= 32
+		}
+	}
+	sign := byte(0)
+	if d.negative && n > 0 {
+		sign = 0xff
+	}
+	// Leading bytes that only repeat the sign are left out.
+	at, started := len(dst), false
+	for i := 4*n - 1; i >= 0; i-- {
+		b := byte(limbs[i/4] >> (8 * (i % 4)))
+		if !started && b == sign {
+			continue
+		}
+		if !started && (b^sign)&0x80 != 0 {
+			dst = append(dst, sign)
+		}
+		started = true
+		dst = append(dst, b)
+	}
+	if len(dst) == at {
+		dst = append(dst, sign)
+	}
+	return dst, nil
+}
+
+// Bounds of Phoenix's DECIMAL (PDataType, 5.1).
+const (
+	phoenixDigits   = 38
+	phoenixBytes    = 21 // of a number; a longer one lacks its end mark
+	phoenixExponent = 65 // that of 100 is stored with this added
+	phoenixLeast    = -63
+	phoenixMost     = 62
+)
+
+// appendPhoenixDecimal gives Phoenix's DECIMAL, whose bytes sort as numbers
+// do: an exponent of 100, digits of base 100 without zeros at their end, each
+// one more than it is. Of a negative number the exponent is inverted, digits
+// are 101 less what they are, and 102 ends them.
+func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
+	var buf [maxDecimal]byte
+	d, why := parseDecimal(text, &buf)
+	for why == "" && len(d.digits) > 0 && d.digits[len(d.digits)-1] == 0 {
+		d.digits = d.digits[:len(d.digits)-1]
+		d.scale--
+	}
+	if len(d.digits) > phoenixDigits {
+		why = "has more than 38 digits"
+	}
+	// Pairs of digits begin at the point.
+	first := int64(len(d.digits)) - d.scale // digits before the point
+	odd := first&1 != 0
+	exponent := (first+1)>>1 - 1 // of 100
+	if why == "" && len(d.digits) > 0 && (exponent < phoenixLeast || exponent > phoenixMost) {
+		why = "is out of range"
+	}
+	if why != "" {
+		return dst, valueError(text, why+" (type decimal of phoenix)")
+	}
+	if len(d.digits) == 0 {
+		return append(dst, 0x80), nil
+	}
+	header := byte(exponent+phoenixExponent) | 0x80
+	if d.negative {
+		header = ^header
+	}
+	at := len(dst)
+	dst = append(dst, header)
+	for i := 0; i < len(d.digits); {
+		pair := d.digits[i]
+		i++
+		if i > 1 || !odd { // else the first pair has one digit
+			pair *= 10
+			if i < len(d.digits) {
+				pair += d.digits[i]
+				i++
+			}
+		}
+		if d.negative {
+			dst = append(dst, 101-pair)
+		} else {
+			dst = append(dst, pair+1)
+		}
+	}
+	if d.negative && len(dst)-at < phoenixBytes {
+		dst = append(dst, 102)
+	}
+	return dst, nil
+}

@@ -1,0 +1,255 @@
+package job
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// slot is one cell that a record may become. A row's payload in the sort has
+// a value for each slot of the plan, in their order, which is that of cells
+// in a table: by family, then by qualifier.
+type slot struct {
+	family    string
+	qualifier string
+	column    int       // of the record; -1 for what is made of none or of several
+	convert   converter // nil: the column's bytes as they are
+	constant  []byte    // for every row, if members is nil too
+	members   []member  // of a JSON object
+}
+
+// CellName is a cell's place in a row, for manifests.
+type CellName struct {
+	Family    string `json:"family"`
+	Qualifier string `json:"qualifier"`
+}
+
+// familySpan is the slots of one family.
+type familySpan struct {
+	Family
+	from, to int
+}
+
+// mapCells makes the plan's slots and families. The settings of families that
+// are not given are those of the plan's own.
+func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
+	var errs []error
+	bad := func(i int, c CellSpec, err error) { errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err)) }
+	at := func(column string) (int, error) {
+		if i := slices.Index(p.Columns, column); i >= 0 {
+			return i, nil
+		}
+		return -1, fmt.Errorf("unknown column %q (the input has %q)", column, p.Columns)
+	}
+	used := slices.Clone(m.Skip)
+	for _, column := range m.Skip {
+		if _, err := at(column); err != nil {
+			errs = append(errs, fmt.Errorf("skip: %w", err))
+		}
+	}
+	for _, c := range m.Cells {
+		if !c.JSON {
+			used = append(used, c.columns()...)
+		}
+	}
+	p.slots = nil
+	for i, c := range m.entries() {
+		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1}
+		convert, err := c.converter()
+		if err != nil {
+			bad(i, c, err)
+			continue
+		}
+		columns := c.columns()
+		switch {
+		case c.Value != nil:
+			s.constant = []byte(*c.Value)
+			if convert != nil {
+				if s.constant, err = convert(nil, s.constant); err != nil {
+					bad(i, c, err)
+				}
+			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.JSON:
+			if len(columns) == 0 {
+				columns = without(p.Columns, m.Skip)
+			}
+			s.members = []member{}
+			for _, column := range columns {
+				at, err := at(column)
+				if err != nil {
+					bad(i, c, err)
+					continue
+				}
+				s.members = append(s.members, newMember(column, at))
+			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.Rest:
+			columns = without(p.Columns, used)
+		}
+		s.convert = convert
+		for _, column := range columns {
+			if s.column, err = at(column); err != nil {
+				bad(i, c, err)
+			}
+			s.qualifier = cmp.Or(c.Qualifier, column)
+			p.slots = append(p.slots, s)
+		}
+	}
+	slices.SortStableFunc(p.slots, func(a, b slot) int {
+		return cmp.Or(strings.Compare(a.family, b.family), strings.Compare(a.qualifier, b.qualifier))
+	})
+	for i := 1; i < len(p.slots); i++ {
+		if a, b := p.slots[i-1], p.slots[i]; a.family == b.family && a.qualifier == b.qualifier {
+			errs = append(errs, fmt.Errorf("cells: two of them are %s:%s", a.family, a.qualifier))
+		}
+	}
+	if len(errs) == 0 && len(p.slots) == 0 {
+		errs = append(errs, errors.New("cells: no column is left to make a cell of"))
+	}
+	if len(errs) > 0 {
+		return fail(KindConfig, errors.Join(errs...))
+	}
+	p.spread(settings)
+	return nil
+}
+
+// spread finds the families of the slots, and whether records need more than
+// to be put in order.
+func (p *Plan) spread(settings []Family) {
+	p.Families, p.order, p.mapped = nil, nil, false
+	for i, s := range p.slots {
+		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
+			p.Families[n-1].to = i + 1
+		} else {
+			f := p.Family
+			f.Name = s.family
+			if at := slices.IndexFunc(settings, func(f Family) bool { return f.Name == s.family }); at >= 0 {
+				f = settings[at]
+			}
+			p.Families = append(p.Families, familySpan{f, i, i + 1})
+		}
+		p.order = append(p.order, s.column)
+		p.mapped = p.mapped || s.column < 0 || s.convert != nil
+	}
+	p.Family = p.Families[0].Family
+}
+
+// familyNames are the plan's families in order.
+func (p *Plan) familyNames() []string {
+	var names []string
+	for _, f := range p.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// cellNames are those of the slots, for a manifest; nil where columns and
+// family tell.
+func (p *Plan) cellNames() []CellName {
+	if !p.Mapping.given() {
+		return nil
+	}
+	names := make([]CellName, len(p.slots))
+	for i, s := range p.slots {
+		names[i] = CellName{s.family, s.qualifier}
+	}
+	return names
+}
+
+// cellNames are the cells that rows of a manifest can have, in order.
+func (m *Manifest) cellNames() []CellName {
+	if m.Cells != nil {
+		return m.Cells
+	}
+	var names []CellName
+	for _, c := range slices.Sorted(slices.Values(m.Columns)) {
+		names = append(names, CellName{m.Family, c})
+	}
+	return names
+}
+
+// families are those of the manifest's cells.
+func (m *Manifest) families() []string {
+	names := []string{}
+	for _, c := range m.cellNames() {
+		if len(names) == 0 || names[len(names)-1] != c.Family {
+			names = append(names, c.Family)
+		}
+	}
+	return names
+}
+
+// without is a list less what another has.
+func without(list, drop []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
+}
+
+// knownCell is a cell with the value that it must have.
+type knownCell struct {
+	CellName
+	value string
+}
+
+// cellsOf calls visit for each cell that rows have of columns' values, as far
+// as the mapping keeps them. Without a converter it holds the column's text.
+func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, convert converter)) {
+	named := slices.Clone(s.Skip)
+	for _, c := range s.Cells {
+		if !c.JSON {
+			named = append(named, c.columns()...)
+		}
+	}
+	for _, c := range s.entries() {
+		if c.JSON || c.Value != nil {
+			continue
+		}
+		convert, err := c.converter()
+		if err != nil {
+			continue
+		}
+		for i, column := range columns {
+			if c.Rest && slices.Contains(named, column) || !c.Rest && !slices.Contains(c.columns(), column) {
+				continue
+			}
+			visit(i, CellName{cmp.Or(c.Family, s.FamilyName()), cmp.Or(c.Qualifier, column)}, convert)
+		}
+	}
+}
+
+// queryCells are the cells that rows have of these columns' values.
+func (s Spec) queryCells(columns, values []string) []knownCell {
+	var known []knownCell
+	s.cellsOf(columns, func(i int, name CellName, convert converter) {
+		k := knownCell{name, values[i]}
+		if convert != nil {
+			b, err := convert(nil, []byte(values[i]))
+			if err != nil {
+				return
+			}
+			k.value = string(b)
+		}
+		known = append(known, k)
+	})
+	return known
+}
+
+// textCells are the cells that hold columns as they are, one for each.
+func (s Spec) textCells(columns []string) ([]CellName, error) {
+	names := make([]CellName, len(columns))
+	s.cellsOf(columns, func(i int, name CellName, convert converter) {
+		if convert == nil {
+			names[i] = name
+		}
+	})
+	for i, n := range names {
+		if n.Qualifier == "" {
+			return nil, failf(KindConfig, "column %q is not in the table as text, so that rows cannot be compared by it", columns[i])
+		}
+	}
+	return names, nil
+}

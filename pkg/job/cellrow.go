@@ -1,0 +1,108 @@
+package job
+
+import (
+	"fmt"
+
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// mappedRow makes the values of a record's cells in the worker's buffer, for
+// plans that need more than the columns' bytes in another order. The error is
+// a [*keygen.FieldError] about the column at fault.
+func (w *readWorker) mappedRow(b *source.Batch, row int) error {
+	data := w.values[:0]
+	var err error
+	for i := range w.plan.slots {
+		s := &w.plan.slots[i]
+		at := len(data)
+		none := false
+		switch {
+		case s.column >= 0:
+			text := b.Field(row, s.column)
+			switch {
+			case len(text) == 0:
+				// An empty text can be a cell; an empty number is none.
+				none = !w.plan.StoreEmpty || s.convert != nil
+			case s.convert == nil:
+				data = append(data, text...)
+			default:
+				if data, err = s.convert(data, text); err != nil {
+					return &keygen.FieldError{Column: w.plan.Columns[s.column], Err: err}
+				}
+			}
+		case s.members != nil:
+			if data, err = w.object(data, s.members, b, row); err != nil {
+				return err
+			}
+		default:
+			data = append(data, s.constant...)
+		}
+		w.offsets[i], w.lengths[i] = uint32(at), len(data)-at
+		if none {
+			w.lengths[i] = -1
+		}
+		if len(data)-at > maxCell {
+			return w.tooLong(i, len(data)-at)
+		}
+	}
+	w.values = data
+	return nil
+}
+
+// object appends the record as a JSON object.
+func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row int) ([]byte, error) {
+	dst = append(dst, '{')
+	first := true
+	for i := range members {
+		m := &members[i]
+		text := b.Field(row, m.column)
+		if len(text) == 0 && !w.plan.StoreEmpty {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		var err error
+		if dst, err = appendJSONText(append(dst, m.name...), text); err != nil {
+			return dst, &keygen.FieldError{Column: w.plan.Columns[m.column], Err: err}
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// textRow finds the values of a record's cells in the batch.
+func (w *readWorker) textRow(b *source.Batch, row int) error {
+	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
+	for i, c := range w.plan.order {
+		n := int(spans[c].Len)
+		if n == 0 && !w.plan.StoreEmpty {
+			n = -1
+		} else if n > maxCell {
+			return w.tooLong(i, n)
+		}
+		w.lengths[i], w.offsets[i] = n, spans[c].Off
+	}
+	return nil
+}
+
+func (w *readWorker) tooLong(slot, n int) error {
+	s := &w.plan.slots[slot]
+	e := &keygen.FieldError{Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, maxCell)}
+	if s.column >= 0 {
+		e.Column = w.plan.Columns[s.column]
+	}
+	return e
+}
+
+// add puts the row into the sort.
+func (w *readWorker) add(region int, seq uint64, key, data []byte) error {
+	dst, err := w.out.Add(region, seq, key, extsort.PayloadSize(w.lengths))
+	if err != nil {
+		return fmt.Errorf("%s: %w", place(w.in, seq), err)
+	}
+	extsort.Fill(dst, w.lengths, data, w.offsets)
+	return nil
+}

@@ -1,0 +1,240 @@
+package job
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A converter appends the bytes of a type for the text of a value, which is
+// not empty. It is called by many goroutines and does not allocate, but for
+// an error. What it appended before an error is undefined.
+type converter func(dst, text []byte) ([]byte, error)
+
+// errValue is wrapped by what says why a text has no bytes in a type.
+var errValue = errors.New("value cannot be converted")
+
+// valueError tells of a text that is no value of its type.
+func valueError(text []byte, why string) error {
+	const most = 40
+	shown := strconv.Quote(string(text[:min(len(text), most)]))
+	if len(text) > most {
+		shown += "…"
+	}
+	return fmt.Errorf("%w: %s %s", errValue, shown, why)
+}
+
+// cellTypes are the names of types in the order in which messages list them.
+const cellTypes = "text, short, int, long, float, double, boolean, decimal, date, timestamp"
+
+// converter is that of a cell's type, nil for text.
+func (c CellSpec) converter() (converter, error) {
+	phoenix := false
+	switch c.Encoding {
+	case "", "hbase":
+	case "phoenix":
+		phoenix = true
+	default:
+		return nil, fmt.Errorf("encoding %q is none of hbase, phoenix", c.Encoding)
+	}
+	timed := c.Type == "date" || c.Type == "timestamp"
+	if !timed && (c.Layout != "" || c.Zone != "") {
+		return nil, fmt.Errorf("layout and zone are of the types date and timestamp")
+	}
+	switch c.Type {
+	case "", "text":
+		return nil, nil
+	case "short":
+		return integer(2, phoenix), nil
+	case "int":
+		return integer(4, phoenix), nil
+	case "long":
+		return integer(8, phoenix), nil
+	case "float":
+		return floating(32, phoenix), nil
+	case "double":
+		return floating(64, phoenix), nil
+	case "boolean":
+		return boolean(phoenix), nil
+	case "decimal":
+		if phoenix {
+			return appendPhoenixDecimal, nil
+		}
+		return appendHBaseDecimal, nil
+	case "date", "timestamp":
+		layout := c.Layout
+		if layout == "" {
+			layout = map[string]string{"date": "yyyy-MM-dd", "timestamp": "yyyy-MM-dd HH:mm:ss"}[c.Type]
+		}
+		t, err := newTimeText(layout, c.Zone)
+		if err != nil {
+			return nil, err
+		}
+		return instant(t, phoenix, phoenix && c.Type == "timestamp"), nil
+	}
+	return nil, fmt.Errorf("type %q is none of %s", c.Type, cellTypes)
+}
+
+// integer gives big-endian two's complement of so many bytes, as HBase's
+// Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
+func integer(size int, phoenix bool) converter {
+	name := map[int]string{2: "short", 4: "int", 8: "long"}[size]
+	shift := 64 - 8*size
+	return func(dst, text []byte) ([]byte, error) {
+		v, why := parseLong(text)
+		if why == "" && v<<shift>>shift != v {
+			why = "is out of range"
+		}
+		if why != "" {
+			return dst, valueError(text, why+" (type "+name+")")
+		}
+		u := uint64(v) << shift
+		if phoenix {
+			u ^= 1 << 63
+		}
+		for i := range size {
+			dst = append(dst, byte(u>>(56-8*i)))
+		}
+		return dst, nil
+	}
+}
+
+// parseLong reads what Java's Long.parseLong takes of ASCII digits; the text says why not.
+func parseLong(text []byte) (v int64, why string) {
+	digits, negative := text, false
+	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
+		negative, digits = digits[0] == '-', digits[1:]
+	}
+	if len(digits) == 0 {
+		return 0, "is no whole number"
+	}
+	limit := uint64(math.MaxInt64)
+	if negative {
+		limit++
+	}
+	u, over := uint64(0), false
+	for _, c := range digits {
+		d := uint64(c - '0')
+		if d > 9 {
+			return 0, "is no whole number"
+		}
+		if u > (limit-d)/10 {
+			over = true
+		}
+		u = u*10 + d
+	}
+	if over {
+		return 0, "is out of range"
+	}
+	if negative {
+		return -int64(u), ""
+	}
+	return int64(u), ""
+}
+
+// floating gives the bits of the nearest float or double. Phoenix turns them
+// so that bytes sort as numbers do (PFloat and PDouble, 5.1).
+func floating(bits int, phoenix bool) converter {
+	name := map[int]string{32: "float", 64: "double"}[bits]
+	return func(dst, text []byte) ([]byte, error) {
+		v, err := parseFloat(text, bits)
+		if err != nil {
+			why := "is no number"
+			if errors.Is(err, strconv.ErrRange) {
+				why = "is out of range"
+			}
+			return dst, valueError(text, why+" (type "+name+")")
+		}
+		if bits == 32 {
+			u := math.Float32bits(float32(v))
+			if v != v {
+				u = 0x7fc00000 // Java's
+			}
+			if phoenix {
+				i := int32(u)
+				u = uint32(i^(i>>31|math.MinInt32)) + 1
+			}
+			return binary.BigEndian.AppendUint32(dst, u), nil
+		}
+		u := math.Float64bits(v)
+		if v != v {
+			u = 0x7ff8000000000000
+		}
+		if phoenix {
+			i := int64(u)
+			u = uint64(i^(i>>63|math.MinInt64)) + 1
+		}
+		return binary.BigEndian.AppendUint64(dst, u), nil
+	}
+}
+
+var errSyntax = errors.New("syntax")
+
+// parseFloat takes decimal numbers and Java's names of those that are none.
+// What strconv takes beside them, Java does not.
+func parseFloat(text []byte, bits int) (float64, error) {
+	switch string(text) {
+	case "NaN":
+		return math.NaN(), nil
+	case "Infinity", "+Infinity":
+		return math.Inf(1), nil
+	case "-Infinity":
+		return math.Inf(-1), nil
+	}
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c|0x20 != 'e' {
+			return 0, errSyntax
+		}
+	}
+	return strconv.ParseFloat(string(text), bits) // the string does not outlive the call: no allocation up to 32 bytes
+}
+
+// boolean is one byte: HBase's Bytes.toBytes(true) is -1, Phoenix's 1.
+func boolean(phoenix bool) converter {
+	yes := byte(0xff)
+	if phoenix {
+		yes = 1
+	}
+	return func(dst, text []byte) ([]byte, error) {
+		if len(text) <= len("false") {
+			for _, w := range []struct {
+				text  string
+				value byte
+			}{{"true", yes}, {"false", 0}, {"1", yes}, {"0", 0}, {"t", yes}, {"f", 0}, {"y", yes}, {"n", 0}, {"yes", yes}, {"no", 0}} {
+				if strings.EqualFold(w.text, string(text)) {
+					return append(dst, w.value), nil
+				}
+			}
+		}
+		return dst, valueError(text, "is none of true, false, t, f, yes, no, y, n, 1, 0 (type boolean)")
+	}
+}
+
+// instant gives milliseconds since 1970 in 8 bytes, the form of a Java Date's
+// getTime. In Phoenix the sign is flipped, and its TIMESTAMP has the
+// nanoseconds within the millisecond behind it, in 4 bytes.
+func instant(t *timeText, phoenix, nanos bool) converter {
+	return func(dst, text []byte) ([]byte, error) {
+		at, err := t.parse(text)
+		if err != nil {
+			return dst, err
+		}
+		dst = appendMillis(dst, at, phoenix)
+		if nanos {
+			dst = binary.BigEndian.AppendUint32(dst, uint32(at.Nanosecond()%int(time.Millisecond)))
+		}
+		return dst, nil
+	}
+}
+
+func appendMillis(dst []byte, at time.Time, phoenix bool) []byte {
+	u := uint64(at.UnixMilli())
+	if phoenix {
+		u ^= 1 << 63
+	}
+	return binary.BigEndian.AppendUint64(dst, u)
+}

@@ -1,0 +1,159 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/hfile"
+)
+
+// Mapping says which cells a record becomes. The zero value: every column is a
+// text cell of the job's family, its qualifier the column's name.
+type Mapping struct {
+	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // what is not in the list is left out; empty: the rest alone
+	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object has
+}
+
+// CellSpec is one cell of a record, or several alike. Exactly one of Column,
+// Columns without JSON, Value, JSON and Rest says where its value comes from.
+type CellSpec struct {
+	Column    string   `yaml:"column" json:"column,omitempty"`
+	Columns   []string `yaml:"columns" json:"columns,omitempty"` // a cell of each; with JSON: the object's members
+	Value     *string  `yaml:"value" json:"value,omitempty"`     // the same in every row
+	JSON      bool     `yaml:"json" json:"json,omitempty"`       // the record as a JSON object of texts
+	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell and no skip names, as text
+	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
+	Qualifier string   `yaml:"qualifier" json:"qualifier,omitempty"`
+	Type      string   `yaml:"type" json:"type,omitempty"`         // default text
+	Encoding  string   `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
+	Layout    string   `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Zone      string   `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
+}
+
+// given says whether a job has a mapping at all.
+func (m Mapping) given() bool { return len(m.Cells) > 0 || len(m.Skip) > 0 }
+
+// entries are the cells with what an empty list means.
+func (m Mapping) entries() []CellSpec {
+	if len(m.Cells) == 0 {
+		return []CellSpec{{Rest: true}}
+	}
+	return m.Cells
+}
+
+// Families are those that a job writes, in their order in a table.
+func (s Spec) Families() []string {
+	var names []string
+	for _, c := range s.entries() {
+		f := c.Family
+		if f == "" {
+			f = s.FamilyName()
+		}
+		if !slices.Contains(names, f) {
+			names = append(names, f)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// validate says all that is wrong with a mapping, but for columns that do not exist.
+func (m Mapping) validate() []error {
+	var errs []error
+	rests := 0
+	for i, c := range m.Cells {
+		for _, err := range c.validate() {
+			errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err))
+		}
+		if c.Rest {
+			rests++
+		}
+		for _, column := range c.columns() {
+			if slices.Contains(m.Skip, column) {
+				errs = append(errs, fmt.Errorf("cells: %s: column %q is under skip too", c.name(i), column))
+			}
+		}
+	}
+	if rests > 1 {
+		errs = append(errs, errors.New("cells: rest is given twice"))
+	}
+	for i, c := range m.Skip {
+		if c == "" {
+			errs = append(errs, fmt.Errorf("skip: column %d has no name", i+1))
+		}
+	}
+	return errs
+}
+
+// columns are those that a cell names.
+func (c CellSpec) columns() []string {
+	if c.Column != "" {
+		return []string{c.Column}
+	}
+	return c.Columns
+}
+
+// name is what messages call the i-th cell of a list.
+func (c CellSpec) name(i int) string {
+	what := ""
+	switch {
+	case c.Column != "":
+		what = " (column " + c.Column + ")"
+	case c.JSON:
+		what = " (json)"
+	case len(c.Columns) > 0:
+		what = " (columns " + strings.Join(c.Columns, ", ") + ")"
+	case c.Rest:
+		what = " (rest)"
+	case c.Value != nil:
+		what = " (value)"
+	}
+	return fmt.Sprintf("cell %d%s", i+1, what)
+}
+
+func (c CellSpec) validate() []error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	sources := 0
+	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.JSON, c.Rest} {
+		if given {
+			sources++
+		}
+	}
+	if sources != 1 {
+		bad("say one of column, columns, value, json and rest")
+	}
+	for i, column := range c.Columns {
+		if column == "" {
+			bad("column %d of the list has no name", i+1)
+		} else if slices.Contains(c.Columns[:i], column) {
+			bad("column %q is named twice", column)
+		}
+	}
+	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") || strings.HasPrefix(c.Family, "_") {
+		bad("%q is no name of a family", c.Family)
+	}
+	switch {
+	case (c.JSON || c.Value != nil) && c.Qualifier == "":
+		bad("it needs a qualifier")
+	case c.Qualifier != "" && (c.Rest || len(c.Columns) > 0 && !c.JSON):
+		bad("a qualifier is of one cell: their qualifiers are the columns' names")
+	}
+	if c.Rest && c.Type != "" && c.Type != "text" {
+		bad("type %s: the rest is text", c.Type)
+	}
+	if c.JSON && c.Type != "" && c.Type != "text" {
+		bad("type %s: JSON is text", c.Type)
+	}
+	convert, err := c.converter()
+	if err != nil {
+		errs = append(errs, err)
+	} else if c.Value != nil && convert != nil {
+		if _, err := convert(nil, []byte(*c.Value)); err != nil {
+			bad("value: %w", err)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,119 @@
+package job
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
+)
+
+// familyTable makes a salted table of several families.
+func familyTable(t testing.TB, env *Env, names ...string) string {
+	t.Helper()
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	name := fmt.Sprintf("test:m%x", rand.Uint64())
+	parsed, err := loader.ParseTableName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: partition.SaltSplits(4)}
+	for i, f := range names {
+		encoding := []string{"FAST_DIFF", "NONE", "DIFF"}[i%3]
+		spec.Families = append(spec.Families, loader.Family{Name: f, Compression: "SNAPPY", Encoding: encoding, Bloom: "ROW"})
+	}
+	if err := c.CreateTable(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c, err := env.Dial(t.Context())
+		if err != nil {
+			return // the cluster goes away with the tests
+		}
+		defer c.Close()
+		_ = c.DeleteTable(t.Context(), parsed)
+	})
+	return name
+}
+
+// clusterRecords are rows whose ids begin with a salt.
+func clusterRecords(n int) [][]string {
+	var records [][]string
+	for i := range n {
+		text := fmt.Sprintf("拒绝 \"%d\"", i)
+		if i%7 == 0 {
+			text = ""
+		}
+		records = append(records, []string{fmt.Sprintf("%d%05d", i%4, i), fmt.Sprint(i - 100), fmt.Sprintf("2017-01-%02d", i%28+1), fmt.Sprint(i%2 == 0), text, fmt.Sprint(1_400_000_000_000 + 1000*int64(i))})
+	}
+	return records
+}
+
+// clusterDigest is what HBase's client finds in a table with just these cells.
+func clusterDigest(cells []hfile.Cell) string {
+	h := sha256.New()
+	rows := map[string]bool{}
+	for _, c := range cells {
+		rows[string(c.Row)] = true
+		fmt.Fprintf(h, "%s\x00%s\x00%s\x00%s\x01", c.Row, c.Family, c.Qualifier, c.Value)
+	}
+	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
+}
+
+func clusterMapping() Mapping {
+	seven := "7"
+	return Mapping{Cells: []CellSpec{
+		{Column: "n", Family: "g", Qualifier: "num", Type: "long"}, {Column: "day", Family: "g", Type: "date"},
+		{Column: "flag", Family: "h", Type: "boolean"}, {Value: &seven, Family: "h", Qualifier: "v", Type: "int", Encoding: "phoenix"},
+		{JSON: true, Qualifier: "all"}, {Rest: true},
+	}}
+}
+
+// TestRunMapped loads a job of three families, and HBase's own client finds
+// the cells that were made one by one.
+func TestRunMapped(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	records := clusterRecords(400)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	writeRecords(t, input, records)
+	for _, mode := range []string{"full", "sample"} {
+		name := familyTable(t, env, "f", "g", "h")
+		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
+		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+		r, err := Run(t.Context(), env, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Manifest.Files) != 12 || r.Regions != 4 {
+			t.Errorf("%d files in %d regions", len(r.Manifest.Files), r.Regions)
+		}
+		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+		if want := clusterDigest(plainCells(t, s, mappedColumns, records)); err != nil || got != want {
+			t.Errorf("the table has %s, want %s, %v", got, want, err)
+		}
+		if again, err := Run(t.Context(), env, s, o); err != nil || !again.Already {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		changed := s
+		changed.Skip = []string{"text"}
+		if _, err := Run(t.Context(), env, changed, o); KindOf(err) != KindCheck {
+			t.Errorf("another mapping: %v", err)
+		}
+		rows := 0
+		s.Query = []string{"id"}
+		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error { rows += len(r.Cells); return nil }); err != nil || rows != 8 {
+			t.Errorf("get: %d cells, %v", rows, err)
+		}
+		nothingStaged(t, env, name)
+	}
+}

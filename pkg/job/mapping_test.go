@@ -1,0 +1,363 @@
+package job
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition"
+
+	"pgregory.net/rapid"
+)
+
+// plainCells makes the cells of records as the documents say, one by one.
+func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hfile.Cell {
+	t.Helper()
+	var cells []hfile.Cell
+	for _, rec := range records {
+		value := map[string]string{}
+		for i, c := range columns {
+			value[c] = rec[i]
+		}
+		add := func(family, qualifier string, v []byte) {
+			if family == "" {
+				family = s.FamilyName()
+			}
+			cells = append(cells, hfile.Cell{Row: []byte(rec[0]), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: s.Timestamp, Type: hfile.Put, Value: v})
+		}
+		entries := s.Cells
+		if len(entries) == 0 {
+			entries = []CellSpec{{Rest: true}}
+		}
+		for _, c := range entries {
+			convert := func(text string) []byte {
+				convert, err := c.converter()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if convert == nil {
+					return []byte(text)
+				}
+				b, err := convert(nil, []byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+			typed := c.Type != "" && c.Type != "text"
+			list := c.Columns
+			if c.Column != "" {
+				list = []string{c.Column}
+			}
+			switch {
+			case c.Value != nil:
+				add(c.Family, c.Qualifier, convert(*c.Value))
+				continue
+			case c.JSON:
+				if len(list) == 0 {
+					for _, name := range columns {
+						if !slices.Contains(s.Skip, name) {
+							list = append(list, name)
+						}
+					}
+				}
+				var parts []string
+				for _, name := range list {
+					if value[name] == "" && s.Empty != "store" {
+						continue
+					}
+					k, v := new(bytes.Buffer), new(bytes.Buffer)
+					for b, text := range map[*bytes.Buffer]string{k: name, v: value[name]} {
+						e := json.NewEncoder(b)
+						e.SetEscapeHTML(false)
+						_ = e.Encode(text)
+					}
+					parts = append(parts, strings.TrimSpace(k.String())+":"+strings.TrimSpace(v.String()))
+				}
+				add(c.Family, c.Qualifier, []byte("{"+strings.Join(parts, ",")+"}"))
+				continue
+			case c.Rest:
+				for _, name := range columns {
+					named := slices.Contains(s.Skip, name)
+					for _, o := range s.Cells {
+						named = named || !o.JSON && (o.Column == name || slices.Contains(o.Columns, name))
+					}
+					if !named {
+						list = append(list, name)
+					}
+				}
+			}
+			for _, name := range list {
+				q := c.Qualifier
+				if q == "" {
+					q = name
+				}
+				if value[name] != "" || s.Empty == "store" && !typed {
+					if value[name] == "" {
+						add(c.Family, q, nil)
+					} else {
+						add(c.Family, q, convert(value[name]))
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+	return cells
+}
+
+func cellLine(c *hfile.Cell) string {
+	return fmt.Sprintf("%q %s:%q/%d %x %x", c.Row, c.Family, c.Qualifier, c.Timestamp, c.Value, c.Tags)
+}
+
+// builtCells are those of a build's files in the order of a table.
+func builtCells(t testing.TB, dir string, m *Manifest) []string {
+	t.Helper()
+	var cells []hfile.Cell
+	for _, f := range m.Files {
+		r, c, err := OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string]bool{}
+		s := r.Scan()
+		for s.Next() {
+			c := *s.Cell()
+			for _, b := range []*[]byte{&c.Row, &c.Family, &c.Qualifier, &c.Value, &c.Tags} {
+				*b = bytes.Clone(*b)
+			}
+			rows[string(c.Row)] = true
+			cells = append(cells, c)
+		}
+		if err := errors.Join(s.Err(), c.Close()); err != nil || int64(len(rows)) != f.Rows {
+			t.Fatalf("%s: %v, %d rows, it says %d", f.Name, err, len(rows), f.Rows)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+	lines := make([]string, len(cells))
+	for i := range cells {
+		lines[i] = cellLine(&cells[i])
+	}
+	return lines
+}
+
+// drawMapping draws what a job may say of its cells.
+func drawMapping(t *rapid.T) Mapping {
+	var m Mapping
+	family := rapid.SampledFrom([]string{"", "a", "f", "z"})
+	qualifier := rapid.SampledFrom([]string{"", "q", "b", "zz"})
+	encoding := rapid.SampledFrom([]string{"", "hbase", "phoenix"})
+	seen := map[string]bool{}
+	keep := func(c CellSpec, names ...string) {
+		f := c.Family
+		if f == "" {
+			f = "f"
+		}
+		for _, n := range names {
+			if seen[f+":"+n] {
+				return
+			}
+		}
+		for _, n := range names {
+			seen[f+":"+n] = true
+		}
+		m.Cells = append(m.Cells, c)
+	}
+	one := func(column, typ string) {
+		c := CellSpec{Column: column, Family: family.Draw(t, "family"), Qualifier: qualifier.Draw(t, "qualifier"), Type: typ, Encoding: encoding.Draw(t, "encoding")}
+		if c.Qualifier == "" {
+			keep(c, column)
+		} else {
+			keep(c, c.Qualifier)
+		}
+	}
+	number := rapid.SampledFrom([]string{"int", "long", "short", "double", "float", "decimal", "text", ""})
+	if rapid.Bool().Draw(t, "number") {
+		one("n", number.Draw(t, "type"))
+	}
+	if rapid.Bool().Draw(t, "day") {
+		one("day", "date")
+	}
+	if rapid.Bool().Draw(t, "flag") {
+		one("flag", "boolean")
+	}
+	if rapid.Bool().Draw(t, "text") {
+		one("text", "text")
+	}
+	if rapid.Bool().Draw(t, "constant") {
+		v := rapid.SampledFrom([]string{"", "7", "12"}).Draw(t, "value")
+		c := CellSpec{Value: &v, Family: family.Draw(t, "family"), Qualifier: "const"}
+		if v != "" {
+			c.Type = "long"
+		}
+		keep(c, "const")
+	}
+	if rapid.Bool().Draw(t, "json") {
+		c := CellSpec{JSON: true, Family: family.Draw(t, "family"), Qualifier: "json"}
+		if rapid.Bool().Draw(t, "some") {
+			c.Columns = []string{"n", "text"}
+		}
+		keep(c, "json")
+	}
+	if rapid.Bool().Draw(t, "skip") {
+		m.Skip = []string{"more"}
+	}
+	if len(m.Cells) > 0 && rapid.Bool().Draw(t, "rest") && !slices.ContainsFunc([]string{"id", "n", "day", "flag", "text", "more"}, func(c string) bool { return seen["z:"+c] }) {
+		m.Cells = append(m.Cells, CellSpec{Rest: true, Family: "z"})
+	}
+	return m
+}
+
+var mappedColumns = []string{"id", "n", "day", "flag", "text", "more"}
+
+func drawRecords(t *rapid.T) [][]string {
+	var records [][]string
+	for _, id := range rapid.SliceOfNDistinct(rapid.StringMatching(`[0-9]{1,6}`), 1, 60, rapid.ID).Draw(t, "ids") {
+		records = append(records, []string{
+			id,
+			rapid.SampledFrom([]string{"", "0", "-12", "32767"}).Draw(t, "n"),
+			rapid.SampledFrom([]string{"", "2017-01-01", "1969-12-31"}).Draw(t, "day"),
+			rapid.SampledFrom([]string{"", "true", "n"}).Draw(t, "flag"),
+			rapid.SampledFrom([]string{"", "拒绝 <1>", `a"b\`, "a longer text of some forty characters…"}).Draw(t, "text"),
+			rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, "more"),
+		})
+	}
+	return records
+}
+
+// writeRecords makes a dump of records.
+func writeRecords(t testing.TB, name string, records [][]string) {
+	t.Helper()
+	var b strings.Builder
+	for _, r := range records {
+		b.WriteString(strings.Join(r, "\x01") + "\x10")
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMappedCells compares the files of random mappings with cells that were
+// made one by one.
+func TestMappedCells(t *testing.T) {
+	env := testEnv(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	rapid.Check(t, func(rt *rapid.T) {
+		records := drawRecords(rt)
+		writeRecords(t, input, records)
+		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
+			Empty: rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
+		out := t.TempDir()
+		f := testFamily
+		f.Encoding = rapid.SampledFrom([]hfile.Encoding{hfile.EncodingFastDiff, hfile.EncodingNone, hfile.EncodingDiff}).Draw(rt, "encoding")
+		m, err := BuildOnly(t.Context(), env, s, f, partition.SaltSplits(10), out, WorkOptions{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := plainCells(t, s, mappedColumns, records)
+		got := builtCells(t, out, m)
+		rows := map[string]bool{}
+		for i := range want {
+			rows[string(want[i].Row)] = true
+			if i >= len(got) || got[i] != cellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), got[i:min(i+1, len(got))], cellLine(&want[i]))
+			}
+		}
+		if len(got) != len(want) || m.Digest.Cells != int64(len(want)) || m.Digest.Rows != int64(len(rows)) {
+			rt.Fatalf("%d cells and %s, want %d and %d rows", len(got), m.Digest, len(want), len(rows))
+		}
+	})
+}
+
+// TestPlainMappingChangesNothing builds check with a mapping that says what
+// is so without one.
+func TestPlainMappingChangesNothing(t *testing.T) {
+	env := testEnv(t)
+	s := exampleSpec(t, "check")
+	s.Inputs, s.Timestamp = []string{absolute(t, filepath.Join(exports, "check.csv"))}, 1700000000000
+	var sums []string
+	for _, m := range []Mapping{{}, {Cells: []CellSpec{{Rest: true}}}, {Cells: []CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
+		s.Mapping = m
+		out := t.TempDir()
+		if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, hashes(t, out)))))
+	}
+	if sums[0] != sums[1] || sums[0] != sums[2] {
+		t.Errorf("files differ: %q", sums)
+	}
+}
+
+// TestMappingErrors has job files that are refused, all that is wrong at once.
+func TestMappingErrors(t *testing.T) {
+	for _, c := range []struct {
+		yaml string
+		want []string
+	}{
+		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
+			[]string{`cell 1 (column a): type "number" is none of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
+		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, json and rest"}},
+		{"cells: [{qualifier: q}]", []string{"say one of column"}},
+		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
+		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: "x1" is no whole number`}},
+		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
+		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
+	} {
+		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
+		if err == nil {
+			err = s.Validate()
+		}
+		for _, want := range c.want {
+			if KindOf(err) != KindConfig || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", c.yaml, err, want)
+			}
+		}
+	}
+	if _, err := ParseSpec("x", []byte("cells: [{colum: a}]")); KindOf(err) != KindConfig {
+		t.Errorf("a misspelt field: %v", err)
+	}
+	for _, c := range []struct{ yaml, want string }{
+		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nox"},
+		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nax"},
+		{"cells: [{column: nix}]", `unknown column "nix" (the input has`},
+		{"cells: [{column: id, qualifier: n}, {column: n}]", "two of them are f:n"},
+		{"skip: [id, n]", "no column is left"},
+	} {
+		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := NewPlan(*s, []string{"id", "n"}, testFamily, nil, 1); KindOf(err) != KindConfig || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
+		}
+	}
+}
+
+// TestBadValues sets records aside whose values cannot be converted.
+func TestBadValues(t *testing.T) {
+	env := testEnv(t)
+	input := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(input, []byte("id,n\n1,5\n2,x\n3,\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Spec{Inputs: []string{input}, Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
+	_, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
+	if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: "x" is no whole number (type int)`) {
+		t.Error(err)
+	}
+	s.BadRecords = "1"
+	m, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
+	if err != nil || m.Rejected != 1 || m.Digest.Rows != 2 || m.Digest.Cells != 3 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
