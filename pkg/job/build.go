@@ -79,9 +79,11 @@ type Manifest struct {
 	Records    int64         `json:"records"`         // read, good and bad
 	Rejected   int64         `json:"rejected"`        // bad records that were set aside
 	RejectFile string        `json:"reject_file,omitempty"`
-	Duplicates int64         `json:"duplicates"` // rows left out because another has their key
-	Digest     Digest        `json:"digest"`     // of the rows in the files
-	Bytes      int64         `json:"bytes"`      // of the files
+	Duplicates int64         `json:"duplicates"`               // rows left out because another has their key
+	Digest     Digest        `json:"digest"`                   // of the rows in the files
+	Stamped    bool          `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
+	Times      *CellTimes    `json:"times,omitempty"`          // of cells, if columns tell them
+	Bytes      int64         `json:"bytes"`                    // of the files
 	SpillBytes int64         `json:"spill_bytes"`
 	Runs       int64         `json:"runs"` // spilled
 	ReadTime   time.Duration `json:"read_ns"`
@@ -193,7 +195,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 func (w *writers) manifest() *Manifest {
 	m := &Manifest{
 		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest, Times: w.times, Stamped: w.plan.timing.stamp >= 0,
 		HFiles: len(w.files), Files: w.files, samples: w.samples,
 	}
 	for _, f := range m.Files {

@@ -54,6 +54,9 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 			used = append(used, c.columns()...)
 		}
 	}
+	var timeErrs []error
+	p.timing, timeErrs = m.timing(at)
+	errs = append(errs, timeErrs...)
 	p.slots = nil
 	for i, c := range m.entries() {
 		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1}
@@ -121,7 +124,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 // spread finds the families of the slots, and whether records need more than
 // to be put in order.
 func (p *Plan) spread(settings []Family) {
-	p.Families, p.order, p.mapped = nil, nil, false
+	p.Families, p.order, p.mapped = nil, nil, p.timing.values() > 0
 	for i, s := range p.slots {
 		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
 			p.Families[n-1].to = i + 1
@@ -147,6 +150,9 @@ func (p *Plan) familyNames() []string {
 	}
 	return names
 }
+
+// values is how many values a row has in the sort.
+func (p *Plan) values() int { return len(p.slots) + p.timing.values() }
 
 // cellNames are those of the slots, for a manifest; nil where columns and
 // family tell.

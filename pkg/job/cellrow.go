@@ -47,6 +47,9 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			return w.tooLong(i, len(data)-at)
 		}
 	}
+	if data, err = w.times(data, b, row); err != nil {
+		return err
+	}
 	w.values = data
 	return nil
 }

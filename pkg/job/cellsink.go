@@ -9,16 +9,30 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// cellSink is the HFile of one family while rows are written to it.
+// cellSink is the HFile of one family while rows are written to it: by
+// templates if all cells have one time, else cell by cell.
 type cellSink struct {
+	plan   *Plan
 	family familySpan
-	hfile  *hfile.RowWriter
+	hfile  interface{ Finish() (hfile.Stats, error) }
+	row    *hfile.RowWriter
+	cell   *hfile.Writer
+	name   []byte
+	quals  [][]byte
 	rows   int64 // that have a cell in the family
 }
 
 func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
-	w, err := hfile.NewRowWriter(out, p.hfileOptions(f.Family), hfile.Schema{Qualifiers: p.qualifiers(f), Timestamp: p.Timestamp})
-	return &cellSink{family: f, hfile: w}, err
+	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
+	var err error
+	if p.timing.values() > 0 {
+		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
+		s.hfile = s.cell
+	} else {
+		s.row, err = hfile.NewRowWriter(out, p.hfileOptions(f.Family), hfile.Schema{Qualifiers: s.quals, Timestamp: p.Timestamp})
+		s.hfile = s.row
+	}
+	return s, err
 }
 
 // newSinks makes one for each family.
@@ -35,13 +49,26 @@ func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
 }
 
 // append adds the family's cells of a row; values are those of all slots.
-func (s *cellSink) append(key []byte, values [][]byte) error {
+func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
 	values = values[s.family.from:s.family.to]
 	if !hasCell(values) {
 		return nil
 	}
 	s.rows++
-	return s.hfile.AppendRow(key, values)
+	if s.row != nil {
+		return s.row.AppendRow(key, values)
+	}
+	c := hfile.Cell{Row: key, Family: s.name, Timestamp: at.stamp, Type: hfile.Put, Tags: at.tags}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		c.Qualifier, c.Value = s.quals[i], v
+		if err := s.cell.Append(&c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func hasCell(values [][]byte) bool {
@@ -56,12 +83,16 @@ func hasCell(values [][]byte) bool {
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
 	digest Digest
+	times  *CellTimes // nil where the job's time is every cell's
 	sampler
 }
 
 // encode appends the merged rows to the HFiles of their families.
 func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
-	values := make([][]byte, len(plan.slots))
+	values := make([][]byte, plan.values())
+	slots := values[:len(plan.slots)]
+	var at rowTime
+	var form rowForm
 	for n := 0; m.Next(); n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -70,7 +101,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 			return err
 		}
 		cells := 0
-		for _, v := range values {
+		for _, v := range slots {
 			if v != nil {
 				cells++
 			}
@@ -78,10 +109,18 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 		if cells == 0 {
 			continue
 		}
-		p.digest.addRow(m.Row(), cells)
-		p.sampler.add(m)
+		row := m.Row()
+		if plan.timing.values() > 0 {
+			at.read(plan, values)
+			p.times = p.times.join(&CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
+			if plan.timing.ttl >= 0 { // which servers do not give
+				row = form.append(m.Key(), values[:len(values)-1])
+			}
+		}
+		p.digest.addRow(row, cells)
+		p.sampler.add(m.Key(), row, &at)
 		for _, s := range sinks {
-			if err := s.append(m.Key(), values); err != nil {
+			if err := s.append(m.Key(), values, &at); err != nil {
 				return sinkError(err)
 			}
 		}

@@ -67,13 +67,16 @@ type writtenRecord struct {
 	Others  []File         `json:"others,omitempty"` // of further families
 	Dups    int64          `json:"duplicates"`
 	Part    Digest         `json:"digest"`
+	Times   *CellTimes     `json:"times,omitempty"`
 	Samples []sampleRecord `json:"samples,omitempty"`
 }
 
 // sampleRecord is a row that a verification will read.
 type sampleRecord struct {
-	Key Key    `json:"key"`
-	Sum uint64 `json:"sum,string"`
+	Key     Key    `json:"key"`
+	Sum     uint64 `json:"sum,string"`
+	Time    int64  `json:"time,omitempty"`
+	Expires int64  `json:"expires,omitempty"`
 }
 
 // builtRecord is a finished build, without its files.

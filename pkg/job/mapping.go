@@ -14,6 +14,9 @@ import (
 type Mapping struct {
 	Cells []CellSpec `yaml:"cells" json:"cells,omitempty"` // what is not in the list is left out; empty: the rest alone
 	Skip  []string   `yaml:"skip" json:"skip,omitempty"`   // columns that neither the rest nor a JSON object has
+
+	CellTimestamp *TimeColumn `yaml:"cell_timestamp" json:"cell_timestamp,omitempty"` // of the record's cells; default: the job's
+	CellTTL       *TTLColumn  `yaml:"cell_ttl" json:"cell_ttl,omitempty"`             // how long they live; default: as the family says
 }
 
 // CellSpec is one cell of a record, or several alike. Exactly one of Column,
@@ -33,7 +36,9 @@ type CellSpec struct {
 }
 
 // given says whether a job has a mapping at all.
-func (m Mapping) given() bool { return len(m.Cells) > 0 || len(m.Skip) > 0 }
+func (m Mapping) given() bool {
+	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
+}
 
 // entries are the cells with what an empty list means.
 func (m Mapping) entries() []CellSpec {
@@ -84,7 +89,7 @@ func (m Mapping) validate() []error {
 			errs = append(errs, fmt.Errorf("skip: column %d has no name", i+1))
 		}
 	}
-	return errs
+	return append(errs, m.validateTimes()...)
 }
 
 // columns are those that a cell names.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"bulkload/internal/testcluster"
@@ -53,7 +55,7 @@ func clusterRecords(n int) [][]string {
 		if i%7 == 0 {
 			text = ""
 		}
-		records = append(records, []string{fmt.Sprintf("%d%05d", i%4, i), fmt.Sprint(i - 100), fmt.Sprintf("2017-01-%02d", i%28+1), fmt.Sprint(i%2 == 0), text, fmt.Sprint(1_400_000_000_000 + 1000*int64(i))})
+		records = append(records, []string{fmt.Sprintf("%d%05d", i%4, i), fmt.Sprint(i - 100), fmt.Sprintf("2017-01-%02d", i%28+1), fmt.Sprint(i%2 == 0), text, "m", fmt.Sprintf("201505240023%02d", i%60), "3000000000"})
 	}
 	return records
 }
@@ -111,9 +113,57 @@ func TestRunMapped(t *testing.T) {
 		}
 		rows := 0
 		s.Query = []string{"id"}
-		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error { rows += len(r.Cells); return nil }); err != nil || rows != 8 {
+		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error { rows += len(r.Cells); return nil }); err != nil || rows != 10 {
 			t.Errorf("get: %d cells, %v", rows, err)
 		}
 		nothingStaged(t, env, name)
+	}
+}
+
+// TestRunTimed loads cells with times and lives from columns, into a table
+// that has other cells, and HBase hides what is over.
+func TestRunTimed(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	records := clusterRecords(400)
+	dir := t.TempDir()
+	input, short := filepath.Join(dir, "rows.dump"), filepath.Join(dir, "short.dump")
+	writeRecords(t, input, records)
+	for _, mode := range []string{"full", "sample"} {
+		name := familyTable(t, env, "f", "g", "h")
+		m := clusterMapping()
+		m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+		m.CellTTL = &TTLColumn{Column: "ttl"}
+		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
+		r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verify.Expired || mode == "full" && r.Verify.Got != r.Manifest.Digest {
+			t.Errorf("%+v", r.Verify)
+		}
+		want := plainCells(t, s, mappedColumns, records)
+		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+		if want := clusterDigest(want); err != nil || got != want {
+			t.Errorf("the table has %s, want %s, %v", got, want, err)
+		}
+		line, err := cluster.AdminT(t).Run(t.Context(), "get", name, "100101")
+		if err != nil || !strings.Contains(line, fmt.Sprint(want[slices.IndexFunc(want, func(c hfile.Cell) bool { return string(c.Row) == "100101" })].Timestamp)) {
+			t.Errorf("get: %s, %v", line, err)
+		}
+		// Lives that are over: HBase gives none of these rows.
+		over := clusterRecords(40)
+		for _, r := range over {
+			r[0], r[6], r[7] = r[0]+"x", "20140524002300", "60"
+		}
+		writeRecords(t, short, over)
+		s.Inputs = []string{short}
+		r, err = Run(t.Context(), env, s, RunOptions{})
+		if err != nil || !r.Verify.Expired {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if again, err := cluster.AdminT(t).Run(t.Context(), "digest", name); err != nil || again != got {
+			t.Errorf("the table has %s, want %s, %v", again, got, err)
+		}
 	}
 }

@@ -3,14 +3,17 @@ package job
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -28,11 +31,29 @@ func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hf
 		for i, c := range columns {
 			value[c] = rec[i]
 		}
+		stamp, tags := s.Timestamp, []byte(nil)
+		if c := s.CellTimestamp; c != nil {
+			at, err := time.ParseInLocation("20060102150405", value[c.Column], time.FixedZone("", 8*3600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stamp = at.UnixMilli()
+		}
+		if c := s.CellTTL; c != nil && value[c.Column] != "" {
+			n, err := strconv.ParseInt(value[c.Column], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Unit != "ms" {
+				n *= 1000
+			}
+			tags = binary.BigEndian.AppendUint64([]byte{0, 9, 8}, uint64(n))
+		}
 		add := func(family, qualifier string, v []byte) {
 			if family == "" {
 				family = s.FamilyName()
 			}
-			cells = append(cells, hfile.Cell{Row: []byte(rec[0]), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: s.Timestamp, Type: hfile.Put, Value: v})
+			cells = append(cells, hfile.Cell{Row: []byte(rec[0]), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: v, Tags: tags})
 		}
 		entries := s.Cells
 		if len(entries) == 0 {
@@ -208,16 +229,22 @@ func drawMapping(t *rapid.T) Mapping {
 		}
 		keep(c, "json")
 	}
+	if rapid.Bool().Draw(t, "stamp") {
+		m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+	}
+	if rapid.Bool().Draw(t, "ttl") {
+		m.CellTTL = &TTLColumn{Column: "ttl", Unit: rapid.SampledFrom([]string{"", "s", "ms"}).Draw(t, "unit")}
+	}
 	if rapid.Bool().Draw(t, "skip") {
 		m.Skip = []string{"more"}
 	}
-	if len(m.Cells) > 0 && rapid.Bool().Draw(t, "rest") && !slices.ContainsFunc([]string{"id", "n", "day", "flag", "text", "more"}, func(c string) bool { return seen["z:"+c] }) {
+	if len(m.Cells) > 0 && rapid.Bool().Draw(t, "rest") && !slices.ContainsFunc([]string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}, func(c string) bool { return seen["z:"+c] }) {
 		m.Cells = append(m.Cells, CellSpec{Rest: true, Family: "z"})
 	}
 	return m
 }
 
-var mappedColumns = []string{"id", "n", "day", "flag", "text", "more"}
+var mappedColumns = []string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}
 
 func drawRecords(t *rapid.T) [][]string {
 	var records [][]string
@@ -229,6 +256,8 @@ func drawRecords(t *rapid.T) [][]string {
 			rapid.SampledFrom([]string{"", "true", "n"}).Draw(t, "flag"),
 			rapid.SampledFrom([]string{"", "拒绝 <1>", `a"b\`, "a longer text of some forty characters…"}).Draw(t, "text"),
 			rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, "more"),
+			rapid.SampledFrom([]string{"20150524002300", "20161231235959"}).Draw(t, "at"),
+			rapid.SampledFrom([]string{"", "1", "86400", "9000000000000"}).Draw(t, "ttl"),
 		})
 	}
 	return records
@@ -311,6 +340,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
 		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: "x1" is no whole number`}},
 		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
+		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {
 		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
@@ -323,7 +353,7 @@ func TestMappingErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ParseSpec("x", []byte("cells: [{colum: a}]")); KindOf(err) != KindConfig {
+	if _, err := ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); KindOf(err) != KindConfig {
 		t.Errorf("a misspelt field: %v", err)
 	}
 	for _, c := range []struct{ yaml, want string }{
@@ -331,6 +361,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: nix}, {columns: [id, nax]}]\nskip: [nox]", "nax"},
 		{"cells: [{column: nix}]", `unknown column "nix" (the input has`},
 		{"cells: [{column: id, qualifier: n}, {column: n}]", "two of them are f:n"},
+		{"cell_timestamp: {column: x}\ncell_ttl: {column: y}", `cell_ttl: unknown column "y"`},
 		{"skip: [id, n]", "no column is left"},
 	} {
 		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))

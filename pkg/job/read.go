@@ -78,7 +78,7 @@ func (r *readers) newWorker() (*readWorker, error) {
 		return nil, fail(KindConfig, err)
 	}
 	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(),
-		lengths: make([]int, len(r.plan.slots)), offsets: make([]uint32, len(r.plan.slots))}
+		lengths: make([]int, r.plan.values()), offsets: make([]uint32, r.plan.values())}
 	for _, c := range key.Columns() {
 		w.keyCols = append(w.keyCols, slices.Index(r.plan.Columns, c))
 	}

@@ -58,9 +58,10 @@ func (r *resumable) start(w *writers) {
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
 		w.digest.add(f.Part)
+		w.times = w.times.join(f.Times)
 		w.dups += f.Dups
 		for _, s := range f.Samples {
-			w.samples = append(w.samples, sampleRow{key: s.Key, sum: s.Sum})
+			w.samples = append(w.samples, sampleRow{key: s.Key, sum: s.Sum, stamp: s.Time, expires: s.Expires})
 		}
 	}
 }
@@ -70,12 +71,12 @@ func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 	if r == nil {
 		return nil
 	}
-	record := writtenRecord{File: files[0].File, Dups: p.dups, Part: p.part.digest}
+	record := writtenRecord{File: files[0].File, Dups: p.dups, Part: p.part.digest, Times: p.part.times}
 	for _, f := range files[1:] {
 		record.Others = append(record.Others, f.File)
 	}
 	for _, s := range p.part.rows {
-		record.Samples = append(record.Samples, sampleRecord{s.key, s.sum})
+		record.Samples = append(record.Samples, sampleRecord{s.key, s.sum, s.stamp, s.expires})
 	}
 	r.st.written[record.Region] = record
 	return r.st.record("written", record, false)

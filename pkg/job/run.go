@@ -115,6 +115,9 @@ func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m
 	default:
 		r.Verify = &Verification{Mode: "off", Want: m.Digest}
 	}
+	if err == nil && r.Verify.Expired {
+		e.warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
+	}
 	return err
 }
 

@@ -49,6 +49,12 @@ func clusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *Env {
 // freshTable makes a salted table of its own for a test.
 func freshTable(t testing.TB, env *Env, salts int, change func(*loader.Family)) string {
 	t.Helper()
+	return freshTableAt(t, env, partition.SaltSplits(salts), change)
+}
+
+// freshTableAt makes a table with these split points.
+func freshTableAt(t testing.TB, env *Env, splits [][]byte, change func(*loader.Family)) string {
+	t.Helper()
 	c, err := env.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +69,7 @@ func freshTable(t testing.TB, env *Env, salts int, change func(*loader.Family)) 
 	if change != nil {
 		change(&f)
 	}
-	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: partition.SaltSplits(salts), Families: []loader.Family{f}}
+	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: splits, Families: []loader.Family{f}}
 	if err := c.CreateTable(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}

@@ -3,15 +3,15 @@ package job
 import (
 	"bytes"
 
-	"bulkload/pkg/partition/extsort"
-
 	"github.com/cespare/xxhash/v2"
 )
 
 // sampleRow is a row that was written, remembered by its key and its form's hash.
 type sampleRow struct {
-	key []byte
-	sum uint64
+	key     []byte
+	sum     uint64
+	stamp   int64 // of its cells, if not the job's
+	expires int64 // when they are gone, 0 for never
 }
 
 // sampler keeps a few rows of a region, spread over all of it: every n-th,
@@ -23,7 +23,7 @@ type sampler struct {
 	rows []sampleRow
 }
 
-func (s *sampler) add(m *extsort.Merge) {
+func (s *sampler) add(key, row []byte, at *rowTime) {
 	if s.most == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *sampler) add(m *extsort.Merge) {
 			s.step *= 2
 		}
 		if s.seen%s.step == 0 {
-			s.rows = append(s.rows, sampleRow{key: bytes.Clone(m.Key()), sum: xxhash.Sum64(m.Row())})
+			s.rows = append(s.rows, sampleRow{key: bytes.Clone(key), sum: xxhash.Sum64(row), stamp: at.stamp, expires: at.expires})
 		}
 	}
 	s.seen++

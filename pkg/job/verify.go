@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,8 +17,9 @@ import (
 type Verification struct {
 	Mode    string `json:"mode"`
 	Want    Digest `json:"want"`
-	Got     Digest `json:"got"`     // of the rows with the job's timestamp; in mode sample of the sampled rows only
-	Sampled int    `json:"sampled"` // rows read one by one in mode sample
+	Got     Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int    `json:"sampled"`           // rows read one by one in mode sample
+	Expired bool   `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
 }
 
 // scanWorkers is how many regions are read at a time for verification.
@@ -29,12 +31,16 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 	v := &Verification{Mode: "full", Want: m.Digest}
 	var mu sync.Mutex
 	parts := make(map[int]*rowReader)
-	req := loader.ScanRequest{Table: facts.Name, MinTime: m.Timestamp, MaxTime: m.Timestamp + 1, Families: m.families()}
+	from, to := m.Timestamp, m.Timestamp
+	if m.Times != nil {
+		from, to = m.Times.Min, m.Times.Max
+	}
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.families()}
 	err := c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
 		mu.Lock()
 		r := parts[part]
 		if r == nil {
-			r = newRowReader(m.cellNames())
+			r = newRowReader(m)
 			parts[part] = r
 		}
 		mu.Unlock()
@@ -46,6 +52,15 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 	for _, r := range parts {
 		v.Got.add(r.digest)
 	}
+	if m.Times != nil && gone(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
+		v.Expired = true
+		return v, nil
+	}
+	if v.Got != v.Want && m.Stamped {
+		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
+			"(cells of those times that the table had before, deletes and newer versions also show so: --verify sample reads rows by their keys)",
+			facts.Name, v.Got, from, to, v.Want)
+	}
 	if v.Got != v.Want {
 		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
 			"(rows whose key was loaded twice in this timestamp, deletes and newer versions also show so)", facts.Name, v.Got, m.Timestamp, v.Want)
@@ -55,8 +70,9 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 
 // verifySample reads the rows that were remembered and compares each.
 func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
-	v := &Verification{Mode: "sample", Want: m.Digest, Sampled: len(m.samples)}
-	samples := slices.Clone(m.samples)
+	v := &Verification{Mode: "sample", Want: m.Digest}
+	samples := slices.DeleteFunc(slices.Clone(m.samples), func(s sampleRow) bool { return gone(s.expires) })
+	v.Sampled, v.Expired = len(samples), len(samples) < len(m.samples)
 	slices.SortFunc(samples, func(a, b sampleRow) int { return bytes.Compare(a.key, b.key) })
 	keys := make([][]byte, len(samples))
 	for i, s := range samples {
@@ -71,21 +87,25 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 		found[string(r.Key)] = r
 	}
 	families := m.families()
-	r := newRowReader(m.cellNames())
+	r := newRowReader(m)
 	for _, s := range samples {
 		row, ok := found[string(s.key)]
 		if !ok {
 			return v, failf(KindVerify, "table %s does not hold the row %q, which was loaded", facts.Name, s.key)
 		}
+		stamp := m.Timestamp
+		if m.Stamped {
+			stamp = s.stamp
+		}
 		row.Cells = slices.DeleteFunc(slices.Clone(row.Cells), func(c loader.Cell) bool {
-			return c.Timestamp != m.Timestamp || !slices.Contains(families, string(c.Family))
+			return c.Timestamp != stamp || !slices.Contains(families, string(c.Family))
 		})
 		if err := r.add(row); err != nil {
 			return v, fail(KindVerify, err)
 		}
 		if r.last != s.sum {
 			return v, failf(KindVerify, "the row %q of table %s has other cells than were loaded with timestamp %d (deletes and newer versions also show so)",
-				s.key, facts.Name, m.Timestamp)
+				s.key, facts.Name, stamp)
 		}
 	}
 	v.Got = r.digest
@@ -99,10 +119,15 @@ type rowReader struct {
 	form   rowForm
 	digest Digest
 	last   uint64 // hash of the last row
+	stamp  []byte // of its cells, in rows that have their own
 }
 
-func newRowReader(cells []CellName) *rowReader {
-	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells))}
+func newRowReader(m *Manifest) *rowReader {
+	cells := m.cellNames()
+	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
+	if m.Stamped {
+		r.values, r.stamp = append(r.values, nil), make([]byte, 8)
+	}
 	for i, c := range cells {
 		if r.at[c.Family] == nil {
 			r.at[c.Family] = map[string]int{}
@@ -123,9 +148,16 @@ func (r *rowReader) add(row loader.Row) error {
 		if !ok {
 			return failf(KindVerify, "row %q has a cell of qualifier %q, which was not loaded", row.Key, c.Qualifier)
 		}
+		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
+			return failf(KindVerify, "row %q has cells of the timestamps %d and %d: those of a loaded row have one", row.Key, row.Cells[0].Timestamp, c.Timestamp)
+		}
 		if r.values[at] = c.Value; c.Value == nil {
 			r.values[at] = none
 		}
+	}
+	if r.stamp != nil && len(row.Cells) > 0 {
+		binary.BigEndian.PutUint64(r.stamp, uint64(row.Cells[0].Timestamp))
+		r.values[len(r.values)-1] = r.stamp
 	}
 	b := r.form.append(row.Key, r.values)
 	r.last = xxhash.Sum64(b)

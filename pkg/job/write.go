@@ -84,6 +84,7 @@ type writers struct {
 	mu      sync.Mutex
 	files   []File
 	digest  Digest
+	times   *CellTimes
 	dups    int64
 	samples []sampleRow
 	last    time.Time           // when a file was finished
@@ -257,6 +258,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) error {
 		w.events.hfile(f.File)
 	}
 	w.digest.add(p.part.digest)
+	w.times = w.times.join(p.part.times)
 	w.dups += p.dups
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()

@@ -50,7 +50,12 @@ func wideInput(t testing.TB, rows int) string {
 // timestamp.
 func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*Manifest, error) {
 	t.Helper()
-	s := Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000}
+	return buildMapped(ctx, t, env, input, out, w, Mapping{})
+}
+
+func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m Mapping) (*Manifest, error) {
+	t.Helper()
+	s := Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
 	f := testFamily
 	f.Compression = 0
 	k, err := openInput(t.Context(), env, s, w)
@@ -121,6 +126,58 @@ func TestWriteAgain(t *testing.T) {
 					}
 					if failed != 5 || notes == 0 {
 						t.Errorf("%d failures, %d notes", failed, notes)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWriteFamiliesAgain lets operations fail where a region has several
+// files: some have their names already when another cannot get its own.
+func TestWriteFamiliesAgain(t *testing.T) {
+	env, input := testEnv(t), wideInput(t, 2000)
+	m := Mapping{Cells: []CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
+	calm := t.TempDir()
+	want, err := buildMapped(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := hashes(t, calm)
+	if len(sums) != 30 || want.HFiles != 30 {
+		t.Fatalf("%d files", len(sums))
+	}
+	retry := quickRetry
+	retry.Attempts = 12 // more than there are faults, which one region may get all of
+	for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpStat, hdfsio.OpRename, hdfsio.OpRemove} {
+		for _, after := range []bool{false, true} {
+			for _, nth := range []int{3, 5} {
+				t.Run(fmt.Sprintf("%s/after=%t/%d", op, after, nth), func(t *testing.T) {
+					dir := t.TempDir()
+					var mu sync.Mutex
+					seen, failed := 0, 0
+					fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+						mu.Lock()
+						defer mu.Unlock()
+						second := op == hdfsio.OpRemove && o == hdfsio.OpRename // gives it something to remove
+						if o != op && !second || failed == 9 {
+							return nil
+						}
+						if seen++; seen%nth != 0 {
+							return nil
+						}
+						failed++
+						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
+					}}
+					got, err := buildMapped(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: retry}, WorkOptions{Workers: 2}, m)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Digest != want.Digest || got.HFiles != want.HFiles {
+						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
+					}
+					if after := hashes(t, dir); !maps.Equal(after, sums) {
+						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
 					}
 				})
 			}

@@ -1,0 +1,208 @@
+package job
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/source"
+)
+
+// TimeColumn is a column that holds a point in time.
+type TimeColumn struct {
+	Column string `yaml:"column" json:"column"`
+	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss
+	Zone   string `yaml:"zone" json:"zone,omitempty"`     // default UTC
+}
+
+// TTLColumn is a column that holds how long a record's cells live.
+type TTLColumn struct {
+	Column string `yaml:"column" json:"column"`
+	Unit   string `yaml:"unit" json:"unit,omitempty"` // s (default) or ms
+}
+
+func (c *TimeColumn) text() (*timeText, error) {
+	layout := c.Layout
+	if layout == "" {
+		layout = "yyyy-MM-dd HH:mm:ss"
+	}
+	return newTimeText(layout, c.Zone)
+}
+
+func (m Mapping) validateTimes() []error {
+	var errs []error
+	bad := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	errNoColumn := errors.New("it needs a column")
+	if c := m.CellTimestamp; c != nil {
+		_, err := c.text()
+		bad("cell_timestamp", err)
+		if c.Column == "" {
+			bad("cell_timestamp", errNoColumn)
+		}
+	}
+	if c := m.CellTTL; c != nil {
+		if c.Column == "" {
+			bad("cell_ttl", errNoColumn)
+		}
+		if !slices.Contains([]string{"", "s", "ms"}, c.Unit) {
+			bad("cell_ttl", fmt.Errorf("unit %q is none of s, ms", c.Unit))
+		}
+	}
+	return errs
+}
+
+// timing says which columns are the time and the life of a record's cells.
+// What they hold follows the slots' values in a row's payload, 8 bytes each;
+// a life may be missing.
+type timing struct {
+	stamp, ttl int       // columns of the record, -1 for none
+	text       *timeText // of the stamp
+	unit       int64     // of the life, in milliseconds
+}
+
+func (m Mapping) timing(at func(column string) (int, error)) (t timing, errs []error) {
+	t = timing{stamp: -1, ttl: -1, unit: 1000}
+	var err error
+	if c := m.CellTimestamp; c != nil {
+		if t.stamp, err = at(c.Column); err != nil {
+			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
+		}
+		if t.text, err = c.text(); err != nil {
+			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
+		}
+	}
+	if c := m.CellTTL; c != nil {
+		if t.ttl, err = at(c.Column); err != nil {
+			errs = append(errs, fmt.Errorf("cell_ttl: %w", err))
+		}
+		if c.Unit == "ms" {
+			t.unit = 1
+		}
+	}
+	return t, errs
+}
+
+// values is how many values they are.
+func (t timing) values() (n int) {
+	if t.stamp >= 0 {
+		n++
+	}
+	if t.ttl >= 0 {
+		n++
+	}
+	return n
+}
+
+// times appends a record's time and life to the worker's values.
+func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
+	t := &w.plan.timing
+	next := len(w.plan.slots)
+	put := func(v int64) {
+		w.offsets[next], w.lengths[next] = uint32(len(data)), 8
+		data = binary.BigEndian.AppendUint64(data, uint64(v))
+		next++
+	}
+	if t.stamp >= 0 {
+		text := b.Field(row, t.stamp)
+		at, err := t.text.parse(text)
+		ms := at.UnixMilli()
+		switch {
+		case len(text) == 0:
+			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", errValue)
+		case err == nil && (ms < 0 || ms == hfile.LatestTimestamp):
+			err = valueError(text, "is no timestamp of HBase, whose time begins in 1970")
+		}
+		if err != nil {
+			return data, &keygen.FieldError{Column: w.plan.Columns[t.stamp], Err: err}
+		}
+		put(ms)
+	}
+	if t.ttl >= 0 {
+		text := b.Field(row, t.ttl)
+		if len(text) == 0 {
+			w.lengths[next] = -1
+			return data, nil
+		}
+		v, why := parseLong(text)
+		switch {
+		case why == "" && v <= 0:
+			why = "is no time to live: it must be above 0"
+		case why == "" && v > math.MaxInt64/t.unit:
+			why = "is out of range"
+		}
+		if why != "" {
+			return data, &keygen.FieldError{Column: w.plan.Columns[t.ttl], Err: valueError(text, why)}
+		}
+		put(v * t.unit)
+	}
+	return data, nil
+}
+
+// ttlTag is HBase's TagType.TTL_TAG_TYPE (2.6.4): its value is 8 bytes of
+// milliseconds, counted from the cell's timestamp.
+const ttlTag = 8
+
+// rowTime is when the cells of a row are, and how long.
+type rowTime struct {
+	stamp   int64
+	expires int64 // milliseconds since 1970, 0 for never
+	tags    []byte
+}
+
+// read takes a row's time from its values.
+func (r *rowTime) read(p *Plan, values [][]byte) {
+	rest := values[len(p.slots):]
+	r.stamp, r.expires, r.tags = p.Timestamp, 0, r.tags[:0]
+	if p.timing.stamp >= 0 {
+		r.stamp, rest = int64(binary.BigEndian.Uint64(rest[0])), rest[1:]
+	}
+	if p.timing.ttl >= 0 && rest[0] != nil {
+		ttl := int64(binary.BigEndian.Uint64(rest[0]))
+		r.expires = math.MaxInt64
+		if ttl < math.MaxInt64-r.stamp {
+			r.expires = r.stamp + ttl
+		}
+		r.tags = append(r.tags, 0, 1+8, ttlTag)
+		r.tags = append(r.tags, rest[0]...)
+	}
+}
+
+// CellTimes are the bounds of cells' times in a job that takes them from columns.
+type CellTimes struct {
+	Min     int64 `json:"min"`               // milliseconds
+	Max     int64 `json:"max"`               // the last of them
+	Expires int64 `json:"expires,omitempty"` // when the first cell is gone, 0 for never
+}
+
+// join widens the bounds by those of others; nil stands for no cells.
+func (c *CellTimes) join(o *CellTimes) *CellTimes {
+	switch {
+	case o == nil:
+		return c
+	case c == nil:
+		d := *o
+		return &d
+	}
+	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
+	if c.Expires == 0 || o.Expires != 0 && o.Expires < c.Expires {
+		c.Expires = o.Expires
+	}
+	return c
+}
+
+// clockSlack is how far clocks may differ between this machine and servers.
+const clockSlack = time.Minute
+
+// gone says whether what expires at a time may be gone by now.
+func gone(expires int64) bool {
+	return expires != 0 && time.Now().Add(clockSlack).UnixMilli() >= expires
+}
