@@ -167,3 +167,35 @@ func TestRunTimed(t *testing.T) {
 		}
 	}
 }
+
+// TestRunWide loads rows that are made of many records each, with the job's
+// time and with times of their own.
+func TestRunWide(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	records := clusterRecords(400)
+	for i, r := range records {
+		r[0], r[5] = fmt.Sprintf("%duser%d", i%4, i%12), fmt.Sprintf("post%04d", i*37%1000)
+	}
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	writeRecords(t, input, records)
+	for _, mode := range []string{"full", "sample"} {
+		for _, stamp := range []*TimeColumn{nil, {Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}} {
+			name := familyTable(t, env, "f", "g")
+			m := Mapping{Cells: []CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
+			s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
+			r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Manifest.Digest.Rows != 12 || mode == "full" && r.Verify.Got != r.Manifest.Digest {
+				t.Errorf("%s, verified %+v", r.Manifest.Digest, r.Verify)
+			}
+			want, _ := plainWideCells(t, s, mappedColumns, records)
+			got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+			if want := clusterDigest(want); err != nil || got != want {
+				t.Errorf("the table has %s, want %s, %v", got, want, err)
+			}
+		}
+	}
+}
