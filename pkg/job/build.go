@@ -49,14 +49,23 @@ func (o BuildOptions) withDefaults() BuildOptions {
 
 // sortMemory is the sort's part of the budget: what the workers of either
 // pass leave of it.
-func (o BuildOptions) sortMemory(in *source.Input, families int) (int64, error) {
-	room := max(int64(families)*writerRoom, in.ReaderMemory())
+func (o BuildOptions) sortMemory(in *source.Input, p *Plan) (int64, error) {
+	room := max(p.writerRoom(), in.ReaderMemory())
 	m := int64(o.Memory) - int64(o.Workers)*room - o.heapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, failf(KindConfig, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
 			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))
 	}
 	return m, nil
+}
+
+// writerRoom is what a worker of pass 2 needs for the plan's families.
+func (p *Plan) writerRoom() int64 {
+	room := int64(len(p.Families)) * writerRoom
+	if len(p.wide) > 0 {
+		room += maxWideRow
+	}
+	return room
 }
 
 // heapFloor is the size of a slice that nobody touches. It takes no memory,
@@ -79,8 +88,9 @@ type Manifest struct {
 	Records    int64         `json:"records"`         // read, good and bad
 	Rejected   int64         `json:"rejected"`        // bad records that were set aside
 	RejectFile string        `json:"reject_file,omitempty"`
-	Duplicates int64         `json:"duplicates"`               // rows left out because another has their key
+	Duplicates int64         `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
 	Digest     Digest        `json:"digest"`                   // of the rows in the files
+	Wide       bool          `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
 	Stamped    bool          `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
 	Times      *CellTimes    `json:"times,omitempty"`          // of cells, if columns tell them
 	Bytes      int64         `json:"bytes"`                    // of the files
@@ -111,7 +121,11 @@ func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 	for i := range shared {
 		shared[i] = p.Ranges.Shared(i)
 	}
-	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: p.Duplicates, OnSpill: o.Events.OnSpill}
+	duplicates := p.Duplicates
+	if len(p.wide) > 0 {
+		duplicates = extsort.KeepAll // it is about cells
+	}
+	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: duplicates, OnSpill: o.Events.OnSpill}
 }
 
 // Build reads all of the input and writes an HFile for every region and family
@@ -119,7 +133,7 @@ func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 // without an error; what a failed build has written is removed.
 func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *Manifest, err error) {
 	o, out = o.withDefaults(), out.withDefaults()
-	memory, err := o.sortMemory(in, len(plan.Families))
+	memory, err := o.sortMemory(in, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +209,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 func (w *writers) manifest() *Manifest {
 	m := &Manifest{
 		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest, Times: w.times, Stamped: w.plan.timing.stamp >= 0,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0,
 		HFiles: len(w.files), Files: w.files, samples: w.samples,
 	}
 	for _, f := range m.Files {

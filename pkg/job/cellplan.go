@@ -14,10 +14,14 @@ import (
 type slot struct {
 	family    string
 	qualifier string
-	column    int       // of the record; -1 for what is made of none or of several
-	convert   converter // nil: the column's bytes as they are
-	constant  []byte    // for every row, if members is nil too
-	members   []member  // of a JSON object
+	name      []byte // the qualifier
+	// qualifierOf is the column whose value is the qualifier, -1 for none. The
+	// values of such columns follow those of all slots, in their order.
+	qualifierOf int
+	column      int       // of the record; -1 for what is made of none or of several
+	convert     converter // nil: the column's bytes as they are
+	constant    []byte    // for every row, if members is nil too
+	members     []member  // of a JSON object
 }
 
 // CellName is a cell's place in a row, for manifests.
@@ -53,13 +57,22 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 		if !c.JSON {
 			used = append(used, c.columns()...)
 		}
+		if c.QualifierFrom != "" {
+			used = append(used, c.QualifierFrom)
+		}
 	}
 	var timeErrs []error
 	p.timing, timeErrs = m.timing(at)
 	errs = append(errs, timeErrs...)
 	p.slots = nil
 	for i, c := range m.entries() {
-		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1}
+		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1}
+		if c.QualifierFrom != "" {
+			var err error
+			if s.qualifierOf, err = at(c.QualifierFrom); err != nil {
+				bad(i, c, err)
+			}
+		}
 		convert, err := c.converter()
 		if err != nil {
 			bad(i, c, err)
@@ -99,7 +112,9 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 			if s.column, err = at(column); err != nil {
 				bad(i, c, err)
 			}
-			s.qualifier = cmp.Or(c.Qualifier, column)
+			if s.qualifier = cmp.Or(c.Qualifier, column); s.qualifierOf >= 0 {
+				s.qualifier = ""
+			}
 			p.slots = append(p.slots, s)
 		}
 	}
@@ -107,7 +122,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 		return cmp.Or(strings.Compare(a.family, b.family), strings.Compare(a.qualifier, b.qualifier))
 	})
 	for i := 1; i < len(p.slots); i++ {
-		if a, b := p.slots[i-1], p.slots[i]; a.family == b.family && a.qualifier == b.qualifier {
+		if a, b := p.slots[i-1], p.slots[i]; a.family == b.family && a.qualifier == b.qualifier && a.qualifierOf < 0 && b.qualifierOf < 0 {
 			errs = append(errs, fmt.Errorf("cells: two of them are %s:%s", a.family, a.qualifier))
 		}
 	}
@@ -124,7 +139,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 // spread finds the families of the slots, and whether records need more than
 // to be put in order.
 func (p *Plan) spread(settings []Family) {
-	p.Families, p.order, p.mapped = nil, nil, p.timing.values() > 0
+	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.timing.values() > 0
 	for i, s := range p.slots {
 		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
 			p.Families[n-1].to = i + 1
@@ -137,6 +152,10 @@ func (p *Plan) spread(settings []Family) {
 			p.Families = append(p.Families, familySpan{f, i, i + 1})
 		}
 		p.order = append(p.order, s.column)
+		p.slots[i].name = []byte(s.qualifier)
+		if s.qualifierOf >= 0 {
+			p.wide, p.mapped = append(p.wide, s.qualifierOf), true
+		}
 		p.mapped = p.mapped || s.column < 0 || s.convert != nil
 	}
 	p.Family = p.Families[0].Family
@@ -152,7 +171,7 @@ func (p *Plan) familyNames() []string {
 }
 
 // values is how many values a row has in the sort.
-func (p *Plan) values() int { return len(p.slots) + p.timing.values() }
+func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
 
 // cellNames are those of the slots, for a manifest; nil where columns and
 // family tell.
@@ -209,9 +228,12 @@ func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, co
 		if !c.JSON {
 			named = append(named, c.columns()...)
 		}
+		if c.QualifierFrom != "" {
+			named = append(named, c.QualifierFrom)
+		}
 	}
 	for _, c := range s.entries() {
-		if c.JSON || c.Value != nil {
+		if c.JSON || c.Value != nil || c.QualifierFrom != "" {
 			continue
 		}
 		convert, err := c.converter()

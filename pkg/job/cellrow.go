@@ -47,6 +47,15 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			return w.tooLong(i, len(data)-at)
 		}
 	}
+	for i, c := range w.plan.wide {
+		name := b.Field(row, c)
+		if len(name) == 0 {
+			return &keygen.FieldError{Column: w.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", errValue)}
+		}
+		at := len(w.plan.slots) + i
+		w.offsets[at], w.lengths[at] = uint32(len(data)), len(name)
+		data = append(data, name...)
+	}
 	if data, err = w.times(data, b, row); err != nil {
 		return err
 	}

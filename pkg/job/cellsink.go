@@ -25,7 +25,7 @@ type cellSink struct {
 func (p *Plan) newSink(f familySpan, out io.Writer) (*cellSink, error) {
 	s := &cellSink{plan: p, family: f, name: []byte(f.Name), quals: p.qualifiers(f)}
 	var err error
-	if p.timing.values() > 0 {
+	if p.timing.values() > 0 || len(p.wide) > 0 {
 		s.cell, err = hfile.NewWriter(out, p.hfileOptions(f.Family))
 		s.hfile = s.cell
 	} else {
@@ -83,12 +83,16 @@ func hasCell(values [][]byte) bool {
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
 	digest Digest
+	dups   int64      // cells left out of rows of several records
 	times  *CellTimes // nil where the job's time is every cell's
 	sampler
 }
 
 // encode appends the merged rows to the HFiles of their families.
 func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
+	if len(plan.wide) > 0 {
+		return p.encodeWide(ctx, m, plan, sinks)
+	}
 	values := make([][]byte, plan.values())
 	slots := values[:len(plan.slots)]
 	var at rowTime

@@ -105,7 +105,7 @@ func (t timing) values() (n int) {
 // times appends a record's time and life to the worker's values.
 func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
 	t := &w.plan.timing
-	next := len(w.plan.slots)
+	next := len(w.plan.slots) + len(w.plan.wide)
 	put := func(v int64) {
 		w.offsets[next], w.lengths[next] = uint32(len(data)), 8
 		data = binary.BigEndian.AppendUint64(data, uint64(v))
@@ -160,7 +160,7 @@ type rowTime struct {
 
 // read takes a row's time from its values.
 func (r *rowTime) read(p *Plan, values [][]byte) {
-	rest := values[len(p.slots):]
+	rest := values[len(p.slots)+len(p.wide):]
 	r.stamp, r.expires, r.tags = p.Timestamp, 0, r.tags[:0]
 	if p.timing.stamp >= 0 {
 		r.stamp, rest = int64(binary.BigEndian.Uint64(rest[0])), rest[1:]

@@ -140,7 +140,7 @@ func (o EstimateOptions) withDefaults() EstimateOptions {
 // are sampled better.
 func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
 	o = o.withDefaults()
-	memory, err := o.sortMemory(in, len(plan.Families))
+	memory, err := o.sortMemory(in, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	if e.Spills {
 		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory
 	}
-	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(int64(len(s.plan.Families))*writerRoom, s.in.ReaderMemory())
+	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(s.plan.writerRoom(), s.in.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {

@@ -29,10 +29,14 @@ type CellSpec struct {
 	Rest      bool     `yaml:"rest" json:"rest,omitempty"`       // every column that no other cell and no skip names, as text
 	Family    string   `yaml:"family" json:"family,omitempty"`   // default: the job's
 	Qualifier string   `yaml:"qualifier" json:"qualifier,omitempty"`
-	Type      string   `yaml:"type" json:"type,omitempty"`         // default text
-	Encoding  string   `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
-	Layout    string   `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
-	Zone      string   `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
+	// QualifierFrom is a column whose values are the qualifiers of this cell, of
+	// a column or a constant: the records of one key are one row then.
+	QualifierFrom string `yaml:"qualifier_from" json:"qualifier_from,omitempty"`
+
+	Type     string `yaml:"type" json:"type,omitempty"`         // default text
+	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
+	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
 }
 
 // given says whether a job has a mapping at all.
@@ -141,7 +145,9 @@ func (c CellSpec) validate() []error {
 		bad("%q is no name of a family", c.Family)
 	}
 	switch {
-	case (c.JSON || c.Value != nil) && c.Qualifier == "":
+	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):
+		bad("qualifier_from is for one cell without a qualifier")
+	case (c.JSON || c.Value != nil) && c.Qualifier == "" && c.QualifierFrom == "":
 		bad("it needs a qualifier")
 	case c.Qualifier != "" && (c.Rest || len(c.Columns) > 0 && !c.JSON):
 		bad("a qualifier is of one cell: their qualifiers are the columns' names")

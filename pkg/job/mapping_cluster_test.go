@@ -1,7 +1,9 @@
 package job
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -164,6 +166,87 @@ func TestRunTimed(t *testing.T) {
 		}
 		if again, err := cluster.AdminT(t).Run(t.Context(), "digest", name); err != nil || again != got {
 			t.Errorf("the table has %s, want %s, %v", again, got, err)
+		}
+	}
+}
+
+// TestRunWide loads rows that are made of many records each, with the job's
+// time and with times of their own.
+func TestRunWide(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	records := clusterRecords(400)
+	for i, r := range records {
+		r[0], r[5] = fmt.Sprintf("%duser%d", i%4, i%12), fmt.Sprintf("post%04d", i*37%1000)
+	}
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	writeRecords(t, input, records)
+	for _, mode := range []string{"full", "sample"} {
+		for _, stamp := range []*TimeColumn{nil, {Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}} {
+			name := familyTable(t, env, "f", "g")
+			m := Mapping{Cells: []CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
+			s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
+			r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Manifest.Digest.Rows != 12 || mode == "full" && r.Verify.Got != r.Manifest.Digest {
+				t.Errorf("%s, verified %+v", r.Manifest.Digest, r.Verify)
+			}
+			want, _ := plainWideCells(t, s, mappedColumns, records)
+			got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+			if want := clusterDigest(want); err != nil || got != want {
+				t.Errorf("the table has %s, want %s, %v", got, want, err)
+			}
+		}
+	}
+}
+
+// TestRunMappedAgain stops builds of several families when some files are
+// written, and goes on.
+func TestRunMappedAgain(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	records := clusterRecords(400)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	writeRecords(t, input, records)
+	timed := clusterMapping()
+	timed.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+	timed.CellTTL = &TTLColumn{Column: "ttl"}
+	wide := timed
+	wide.Cells = append(slices.Clone(wide.Cells), CellSpec{Column: "text", Family: "h", QualifierFrom: "id"})
+	for _, m := range []Mapping{clusterMapping(), timed, wide} {
+		name := familyTable(t, env, "f", "g", "h")
+		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Mapping: m}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped by the test")
+		files := 0
+		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+		o.Workers = 1
+		o.Events.OnHFile = func(File) {
+			if files++; files == 4 {
+				cancel(stopped)
+			}
+		}
+		if _, err := Run(ctx, env, s, o); !errors.Is(err, stopped) {
+			t.Fatalf("stopped: %v", err)
+		}
+		o.Events.OnHFile = func(File) { files++ }
+		before := files
+		r, err := Run(t.Context(), env, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Manifest.Files) != 12 || files-before >= 12 || r.Verify.Got != r.Manifest.Digest {
+			t.Errorf("%d files, %d written now, verified %+v", len(r.Manifest.Files), files-before, r.Verify)
+		}
+		want, _ := plainWideCells(t, s, mappedColumns, records)
+		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
+		if want := clusterDigest(want); err != nil || got != want {
+			t.Errorf("the table has %s, want %s, %v", got, want, err)
+		}
+		if again, err := Run(t.Context(), env, s, o); err != nil || !again.Already {
+			t.Errorf("again: %+v, %v", again, err)
 		}
 	}
 }

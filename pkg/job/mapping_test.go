@@ -22,8 +22,39 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainCells makes the cells of records as the documents say, one by one.
+// plainCells are the cells of records in the order of a table.
 func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hfile.Cell {
+	t.Helper()
+	cells := recordCells(t, s, columns, records)
+	slices.SortFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+	return cells
+}
+
+// plainWideCells are those of wide rows; false if two of them clash.
+func plainWideCells(t testing.TB, s Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
+	t.Helper()
+	cells := recordCells(t, s, columns, records)
+	slices.SortStableFunc(cells, func(a, b hfile.Cell) int {
+		a.Timestamp, b.Timestamp = 0, 0
+		return hfile.Compare(&a, &b)
+	})
+	ok = true
+	for _, c := range cells {
+		i := len(kept) - 1
+		if i < 0 || string(kept[i].Row) != string(c.Row) || string(kept[i].Family) != string(c.Family) || string(kept[i].Qualifier) != string(c.Qualifier) {
+			kept = append(kept, c)
+			continue
+		}
+		ok = ok && cellLine(&kept[i]) == cellLine(&c)
+		if s.Duplicates == "last" {
+			kept[i] = c
+		}
+	}
+	return kept, ok
+}
+
+// recordCells makes the cells of records as the documents say, one by one.
+func recordCells(t testing.TB, s Spec, columns []string, records [][]string) []hfile.Cell {
 	t.Helper()
 	var cells []hfile.Cell
 	for _, rec := range records {
@@ -74,6 +105,9 @@ func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hf
 				}
 				return b
 			}
+			if c.QualifierFrom != "" {
+				c.Qualifier = value[c.QualifierFrom]
+			}
 			typed := c.Type != "" && c.Type != "text"
 			list := c.Columns
 			if c.Column != "" {
@@ -110,7 +144,7 @@ func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hf
 				for _, name := range columns {
 					named := slices.Contains(s.Skip, name)
 					for _, o := range s.Cells {
-						named = named || !o.JSON && (o.Column == name || slices.Contains(o.Columns, name))
+						named = named || o.QualifierFrom == name || !o.JSON && (o.Column == name || slices.Contains(o.Columns, name))
 					}
 					if !named {
 						list = append(list, name)
@@ -132,7 +166,6 @@ func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hf
 			}
 		}
 	}
-	slices.SortFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 	return cells
 }
 
@@ -307,6 +340,84 @@ func TestMappedCells(t *testing.T) {
 	})
 }
 
+// TestWideCells compares rows that several records make with cells that were
+// made one by one, under each policy of duplicates.
+func TestWideCells(t *testing.T) {
+	env := testEnv(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	rapid.Check(t, func(rt *rapid.T) {
+		records := drawRecords(rt)
+		for _, r := range records {
+			r[0] = rapid.SampledFrom([]string{"1", "2", "21", "7"}).Draw(rt, "id")
+			r[5] = rapid.SampledFrom([]string{"x", "yy", "a longer name", "z", "zz", "ä"}).Draw(rt, "name")
+		}
+		mark := "m"
+		m := Mapping{Cells: []CellSpec{{Column: "n", Family: rapid.SampledFrom([]string{"", "g"}).Draw(rt, "family"), QualifierFrom: "more", Type: rapid.SampledFrom([]string{"", "long"}).Draw(rt, "type")}}}
+		if rapid.Bool().Draw(rt, "mark") {
+			m.Cells = append(m.Cells, CellSpec{Value: &mark, Family: "a", QualifierFrom: "more"})
+		}
+		if rapid.Bool().Draw(rt, "text") {
+			m.Cells = append(m.Cells, CellSpec{Column: "text", Family: "h"})
+		}
+		if rapid.Bool().Draw(rt, "rest") {
+			m.Cells = append(m.Cells, CellSpec{Rest: true, Family: "z"})
+			m.Skip = []string{"day"}
+		}
+		if rapid.Bool().Draw(rt, "stamp") {
+			m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+		}
+		if rapid.Bool().Draw(rt, "ttl") {
+			m.CellTTL = &TTLColumn{Column: "ttl"}
+		}
+		writeRecords(t, input, records)
+		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Mapping: m,
+			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
+		want, ok := plainWideCells(t, s, mappedColumns, records)
+		out := t.TempDir()
+		got, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{})
+		if s.Duplicates == "fail" && !ok {
+			if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
+				rt.Fatalf("clashing cells: %v", err)
+			}
+			return
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		lines := builtCells(t, out, got)
+		for i := range want {
+			if i >= len(lines) || lines[i] != cellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), lines[i:min(i+1, len(lines))], cellLine(&want[i]))
+			}
+		}
+		if len(lines) != len(want) || got.Digest.Cells != int64(len(want)) {
+			rt.Fatalf("%d cells and %s, want %d", len(lines), got.Digest, len(want))
+		}
+	})
+}
+
+// TestWideRowTooLarge has more records of a key than are put in order.
+func TestWideRowTooLarge(t *testing.T) {
+	env := testEnv(t)
+	input := filepath.Join(t.TempDir(), "rows.dump")
+	var records [][]string
+	for i := range 120_000 {
+		records = append(records, []string{"1", fmt.Sprint(i), "v"})
+	}
+	writeRecords(t, input, records)
+	s := Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "v", QualifierFrom: "q"}}}}
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 120_000 {
+		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
+	}
+	writeRecords(t, input, records)
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `records of the key "1" take more than`) {
+		t.Error(err)
+	}
+}
+
 // TestPlainMappingChangesNothing builds check with a mapping that says what
 // is so without one.
 func TestPlainMappingChangesNothing(t *testing.T) {
@@ -341,6 +452,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: "x1" is no whole number`}},
 		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
 		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
+		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {
 		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
@@ -362,6 +474,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: nix}]", `unknown column "nix" (the input has`},
 		{"cells: [{column: id, qualifier: n}, {column: n}]", "two of them are f:n"},
 		{"cell_timestamp: {column: x}\ncell_ttl: {column: y}", `cell_ttl: unknown column "y"`},
+		{"cells: [{column: n, qualifier_from: q}]", `unknown column "q"`},
 		{"skip: [id, n]", "no column is left"},
 	} {
 		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))

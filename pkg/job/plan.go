@@ -30,6 +30,7 @@ type Plan struct {
 	slots  []slot // what a record becomes
 	order  []int  // columns of the slots, for records that only need to be put in order
 	mapped bool   // they need more
+	wide   []int  // columns of the qualifiers that are in records: rows are made of all records of a key
 	timing timing
 }
 

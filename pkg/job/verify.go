@@ -97,8 +97,9 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 		if m.Stamped {
 			stamp = s.stamp
 		}
+		wide := m.Wide && m.Stamped
 		row.Cells = slices.DeleteFunc(slices.Clone(row.Cells), func(c loader.Cell) bool {
-			return c.Timestamp != stamp || !slices.Contains(families, string(c.Family))
+			return !wide && c.Timestamp != stamp || wide && (c.Timestamp < m.Times.Min || c.Timestamp > m.Times.Max) || !slices.Contains(families, string(c.Family))
 		})
 		if err := r.add(row); err != nil {
 			return v, fail(KindVerify, err)
@@ -119,13 +120,15 @@ type rowReader struct {
 	form   rowForm
 	digest Digest
 	last   uint64 // hash of the last row
+	wide   bool
+	buf    []byte // form of a wide row
 	stamp  []byte // of its cells, in rows that have their own
 }
 
 func newRowReader(m *Manifest) *rowReader {
 	cells := m.cellNames()
 	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
-	if m.Stamped {
+	if r.wide = m.Wide; m.Stamped {
 		r.values, r.stamp = append(r.values, nil), make([]byte, 8)
 	}
 	for i, c := range cells {
@@ -141,6 +144,15 @@ func newRowReader(m *Manifest) *rowReader {
 var none = []byte{}
 
 func (r *rowReader) add(row loader.Row) error {
+	if r.wide {
+		r.buf = appendWideKey(r.buf[:0], row.Key)
+		for _, c := range row.Cells {
+			r.buf = appendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
+		}
+		r.last = xxhash.Sum64(r.buf)
+		r.digest.addRow(r.buf, len(row.Cells))
+		return nil
+	}
 	clear(r.values)
 	for i := range row.Cells {
 		c := &row.Cells[i]

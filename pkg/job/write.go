@@ -186,7 +186,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
-	p.dups = m.Duplicates()
+	p.dups = m.Duplicates() + p.part.dups
 	return p, nil
 }
 

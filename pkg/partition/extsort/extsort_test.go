@@ -71,7 +71,7 @@ func plain(rows []testRow, p Policy) (out []testRow, dups int64) {
 		return cmp.Or(cmp.Compare(a.region, b.region), bytes.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq))
 	})
 	for _, r := range sorted {
-		if n := len(out); n > 0 && out[n-1].region == r.region && bytes.Equal(out[n-1].key, r.key) {
+		if n := len(out); p != KeepAll && n > 0 && out[n-1].region == r.region && bytes.Equal(out[n-1].key, r.key) {
 			dups++
 			if p == KeepLast {
 				out[n-1] = r
@@ -108,7 +108,7 @@ func TestSortEqualsPlainSort(t *testing.T) {
 			key := append([]byte(prefix.Draw(t, "prefix")), tail.Draw(t, "tail")...)
 			rows = append(rows, testRow{int(uint(len(key)) % uint(regions)), uint64(i), key, fmt.Appendf(nil, "payload %d", i)})
 		}
-		policy := rapid.SampledFrom([]Policy{KeepFirst, KeepLast}).Draw(t, "policy")
+		policy := rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}).Draw(t, "policy")
 		workers := rapid.IntRange(1, 3).Draw(t, "workers")
 		s, err := New(Options{Regions: regions, Workers: workers, Memory: MinMemory * 3, Dir: os.TempDir(), Duplicates: policy})
 		if err != nil {

@@ -65,7 +65,8 @@ func (t *loserTree) less(i, j int) bool {
 	return a.seq() < b.seq()
 }
 
-// A Merge yields the rows of one region in order, each key once.
+// A Merge yields the rows of one region in order, each key once unless the
+// policy is [KeepAll].
 //
 //	defer m.Close()
 //	for m.Next() { use m.Key(), m.Payload() }
@@ -86,7 +87,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	if !s.done {
 		return nil, errors.New("region read before the sort is finished")
 	}
-	return s.merge(region, s.runs, s.o.Duplicates, false)
+	return s.merge(region, s.runs, s.o.Duplicates, s.o.Duplicates == KeepAll)
 }
 
 // Size tells how many rows a region holds, duplicates included, and how many

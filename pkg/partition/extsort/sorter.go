@@ -16,6 +16,7 @@ const (
 	Fail Policy = iota // a second row of a key is a [DuplicateError]
 	KeepFirst
 	KeepLast
+	KeepAll // all are given, one after the other
 )
 
 // ParsePolicy reads fail, first or last; an empty name is fail.

@@ -1,0 +1,51 @@
+package job
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"bulkload/pkg/partition"
+)
+
+// BenchmarkMapped builds the same rows under mappings that need more and more.
+// Allocations are of whole builds: they do not grow with the rows.
+func BenchmarkMapped(b *testing.B) {
+	const rows = 100_000
+	var records [][]string
+	for i := range rows {
+		records = append(records, []string{fmt.Sprintf("%d%08d", i%10, i), fmt.Sprint(i), "2017-01-01", "true", "some text of a record", "x", "20150524002300", "86400"})
+	}
+	input := filepath.Join(b.TempDir(), "rows.dump")
+	writeRecords(b, input, records)
+	typed := []CellSpec{{Column: "n", Type: "long"}, {Column: "day", Type: "date"}, {Column: "flag", Type: "boolean"}, {Rest: true}}
+	for _, c := range []struct {
+		name string
+		m    Mapping
+	}{
+		{"none", Mapping{}},
+		{"renamed", Mapping{Cells: []CellSpec{{Column: "n", Qualifier: "q"}, {Rest: true}}}},
+		{"families", Mapping{Cells: []CellSpec{{Column: "n", Family: "g"}, {Rest: true}}}},
+		{"typed", Mapping{Cells: typed}},
+		{"json", Mapping{Cells: []CellSpec{{JSON: true, Qualifier: "j"}}}},
+		{"timed", Mapping{Cells: typed, CellTimestamp: &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss"}, CellTTL: &TTLColumn{Column: "ttl"}}},
+		{"wide", Mapping{Cells: []CellSpec{{Column: "n", QualifierFrom: "text"}, {Rest: true}}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
+			env := testEnv(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				out := b.TempDir()
+				if _, err := BuildOnly(b.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+					b.Fatal(err)
+				}
+				if err := os.RemoveAll(out); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
