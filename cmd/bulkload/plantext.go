@@ -45,8 +45,14 @@ func printEstimate(w io.Writer, e *job.Estimate, width int) {
 	if e.Exact {
 		about = ""
 	}
-	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, bytesText(e.InputBytes), e.HFiles, len(e.Regions))
-	fmt.Fprintf(w, "  hfiles  %s\n", bytesText(e.HFileBytes))
+	used := 0
+	for _, r := range e.Regions {
+		if r.Rows > 0 {
+			used++
+		}
+	}
+	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, bytesText(e.InputBytes), used, len(e.Regions))
+	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, bytesText(e.HFileBytes))
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", roundTime(e.Time()), roundTime(e.ReadTime), roundTime(e.WriteTime), e.Workers)
 	fmt.Fprintf(w, "  memory  %s at the peak\n", bytesText(e.Memory))
 	if e.Spills {

@@ -113,10 +113,15 @@ func TestRunMapped(t *testing.T) {
 		if _, err := Run(t.Context(), env, changed, o); KindOf(err) != KindCheck {
 			t.Errorf("another mapping: %v", err)
 		}
-		rows := 0
 		s.Query = []string{"id"}
-		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error { rows += len(r.Cells); return nil }); err != nil || rows != 10 {
-			t.Errorf("get: %d cells, %v", rows, err)
+		cells := map[string]string{}
+		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error {
+			for _, c := range r.Cells {
+				cells[string(c.Family)+":"+string(c.Qualifier)] = string(c.Value)
+			}
+			return nil
+		}); err != nil || len(cells) != 10 || cells["g:num"] != "1" || cells["g:day"] != "2017-01-18" || cells["h:flag"] != "false" || cells["h:v"] != "7" {
+			t.Errorf("get: %q, %v", cells, err)
 		}
 		nothingStaged(t, env, name)
 	}

@@ -97,7 +97,8 @@ type reading struct {
 }
 
 // Read gives the rows of a query in the order of the original key: of a table
-// with a salt those of each of its values, merged. The row is fn's to keep. An
+// with a salt those of each of its values, merged. Values of typed cells are
+// their texts. The row is fn's to keep. An
 // error of fn ends the reading and is returned. The stats are given with an
 // error, too, once reading has begun.
 func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
@@ -152,12 +153,14 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 		r.req.OnRegion = reads.add
 	}
 	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
+	reverters := s.reverters()
 	began := time.Now()
 	m := newMerge(c, r.req, r.keys, o)
 	err = m.run(ctx, func(row loader.Row) error {
 		if len(r.drop) > 0 {
 			row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return r.dropped(c) })
 		}
+		revert(reverters, row)
 		return fn(row)
 	})
 	st.Rows, st.Scan = int(m.given), time.Since(began)
