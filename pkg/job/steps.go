@@ -277,6 +277,11 @@ func (j *run) snapshot(ctx context.Context) error {
 	if err := j.st.record("snapshotting", snapshotRecord{name}, true); err != nil {
 		return err
 	}
+	if begun { // the master may still be at it
+		if err := j.c.SnapshotUnderWay(ctx, j.facts.Name, name); err != nil {
+			return fail(KindLoad, err)
+		}
+	}
 	err := j.c.Snapshot(ctx, j.facts.Name, name)
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists) && begun:

@@ -37,7 +37,11 @@ func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
 }
 
 func appendBool(b []byte, field protowire.Number, value bool) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), protowire.EncodeBool(value))
+	return appendUint(b, field, protowire.EncodeBool(value))
+}
+
+func appendUint(b []byte, field protowire.Number, value uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), value)
 }
 
 func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, error) {

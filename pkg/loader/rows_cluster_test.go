@@ -325,7 +325,9 @@ func TestSnapshot(t *testing.T) {
 	b := newBench(t, nil)
 	table, rows := b.loaded(t, 20)
 	name := "loader_test_" + table.Qualifier
+	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // none yet
 	must(t, b.Snapshot(t.Context(), table, name))
+	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // done
 	if err := b.Snapshot(t.Context(), table, name); !errors.Is(err, ErrSnapshotExists) {
 		t.Errorf("the second: %v", err)
 	}

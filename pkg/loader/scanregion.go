@@ -10,7 +10,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -112,7 +111,7 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	if s.req.MaxRows > 0 {
 		left := min(s.req.MaxRows-s.rows, allRows)
 		req.NumberOfRows = proto.Uint32(uint32(left))
-		limit := protowire.AppendVarint(protowire.AppendTag(nil, maxRowsField, protowire.VarintType), uint64(left))
+		limit := appendUint(nil, maxRowsField, uint64(left))
 		req.ProtoReflect().SetUnknown(limit)
 	}
 	return req, nil

@@ -16,28 +16,71 @@ var ErrSnapshotExists = errors.New("snapshot exists already")
 // snapshotPause is between two questions whether a snapshot is done.
 const snapshotPause = 200 * time.Millisecond
 
+// Fields of Master.proto of HBase 2.6 that gohbase's messages lack.
+const (
+	snapshotNonceGroup = 2 // SnapshotRequest.nonce_group
+	snapshotNonce      = 3 // .nonce
+	snapshotProcedure  = 2 // SnapshotResponse.proc_id
+)
+
 // Snapshot takes a snapshot of a table, flushed first, and waits until it is complete, at most [Config.ProcedureTimeout].
+//
+// The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which goes on when a region
+// moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
+// it misses is waited for until the snapshot is given up (MasterRpcServices.snapshot of HBase 2.6.4).
 func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String()), Type: pb.SnapshotDescription_FLUSH.Enum()}
-	err := c.master(ctx, "Snapshot", &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{})
+	req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
+	req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
+	err := c.master(ctx, "Snapshot", req, resp)
+	if err == nil {
+		err = c.snapshotDone(ctx, s, resp)
+	}
 	if isJava(err, "SnapshotExistsException") {
 		err = ErrSnapshotExists
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
 	}
+	return nil
+}
+
+// snapshotDone waits for a snapshot in the way that the answer to the request calls for.
+func (c *Cluster) snapshotDone(ctx context.Context, s *pb.SnapshotDescription, answer *pb.SnapshotResponse) error {
+	if id, ok := varintField(answer.ProtoReflect().GetUnknown(), snapshotProcedure); ok {
+		return c.procedure(ctx, id)
+	}
+	return c.snapshotEnd(ctx, s)
+}
+
+// SnapshotUnderWay waits until no snapshot of the name is being taken any more, whoever asked for it. Whether there is
+// one then, the next call of [Cluster.Snapshot] tells.
+func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
+	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
+	err := c.snapshotEnd(ctx, s)
+	if isJava(err, "UnknownSnapshotException") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s of table %s, begun earlier: %w", name, table, err)
+	}
+	return nil
+}
+
+// snapshotEnd asks until the master says that a snapshot is done.
+func (c *Cluster) snapshotEnd(ctx context.Context, s *pb.SnapshotDescription) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("not complete within %s", c.cfg.ProcedureTimeout))
 	defer cancel()
 	for {
 		resp := &pb.IsSnapshotDoneResponse{}
 		if err := c.master(ctx, "IsSnapshotDone", &pb.IsSnapshotDoneRequest{Snapshot: s}, resp); err != nil {
-			return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
+			return err
 		}
 		if resp.GetDone() {
 			return nil
 		}
 		if err := sleep(ctx, snapshotPause); err != nil {
-			return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
+			return err
 		}
 	}
 }
