@@ -89,7 +89,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 			return err
 		}
 	}
-	o.state.Version = version
+	o.state.Version = thisBuild().Version
 	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
 		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
 	if err != nil {
