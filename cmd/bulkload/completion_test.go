@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands are all of the program, the root first.
+func commands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, c := range cmd.Commands() {
+		all = append(all, commands(c)...)
+	}
+	return all
+}
+
+// TestCompletions: what completion offers for a flag is what its help text names.
+func TestCompletions(t *testing.T) {
+	for _, cmd := range commands(newRootCmd(&globals{})) {
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			values, own := flagValues()[cmd.Name()+" --"+f.Name]
+			if !own {
+				values = flagValues()[f.Name]
+			}
+			if f.Value.Type() == "size" {
+				return // sizes are suggestions
+			}
+			for _, v := range values {
+				if !strings.Contains(f.Usage, v) && f.DefValue != v {
+					t.Errorf("%s --%s: the help text %q lacks %s", cmd.CommandPath(), f.Name, f.Usage, v)
+				}
+			}
+		})
+	}
+}
