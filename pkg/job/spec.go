@@ -44,6 +44,8 @@ type Spec struct {
 	Encoding    string `yaml:"encoding"`
 	Bloom       string `yaml:"bloom"`
 	BlockSize   Size   `yaml:"block_size"`
+
+	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
 }
 
 // ParseSpec reads a job file strictly: a field that is not known is an error
