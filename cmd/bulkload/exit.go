@@ -38,7 +38,7 @@ var exitTable = [...]exitStatus{
 	{code: exitDone, meaning: "done", next: "nothing"},
 	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command goes on where it was"},
 	{code: exitUsage, kind: job.KindConfig, meaning: "usage, job file or setting wrong", next: "mend it; trying again is of no use"},
-	{code: exitCheck, kind: job.KindCheck, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names; `bulkload check` shows all of it"},
+	{code: exitCheck, kind: job.KindCheck, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names, `bulkload check` shows all of it; a server that did not answer may answer later"},
 	{code: exitBadRows, kind: job.KindBadRows, meaning: "more bad records or duplicates than allowed", next: "mend the export, or allow them; trying again is of no use"},
 	{code: exitInput, kind: job.KindInput, meaning: "input missing or unreadable", next: "wait for the export, or mend its path"},
 	{code: exitHDFS, kind: job.KindHDFS, meaning: "HDFS or the local disk refused a write or a read", next: "try again: the same command goes on where it was"},
