@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker for what make builds; without it the version is
-// what the go command has recorded.
-var version = ""
+// version is this program's: the linker sets it in what make builds, and main
+// to what the go command has recorded in what it did not set.
+var version = "dev"
 
 // build says which program this is. Of the time there is only the commit's, so
 // that the same sources make the same program.
@@ -31,12 +31,12 @@ func thisBuild() build {
 	return buildOf(version, info)
 }
 
-// buildOf prefers the linker's version to the module's. A nil info is one of a
-// program that was built without modules.
+// buildOf prefers the linker's version, unless it is dev, to the module's. A nil
+// info is one of a program that was built without modules.
 func buildOf(linked string, info *debug.BuildInfo) build {
 	b := build{Version: strings.TrimPrefix(linked, "v"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {
-		if v := info.Main.Version; b.Version == "" && v != "(devel)" {
+		if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
 			b.Version = strings.TrimPrefix(v, "v")
 		}
 		for _, s := range info.Settings {
@@ -49,9 +49,6 @@ func buildOf(linked string, info *debug.BuildInfo) build {
 				b.Modified = s.Value == "true"
 			}
 		}
-	}
-	if b.Version == "" {
-		b.Version = "dev"
 	}
 	return b
 }

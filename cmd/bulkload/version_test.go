@@ -25,11 +25,11 @@ func TestBuildOf(t *testing.T) {
 	}{
 		{"make", "0.3.0", vcs("v0.2.1-0.20261121100000-0123456789ab", "false"), "bulkload 0.3.0 (0123456789ab)\nof 2026-11-21T10:00:00Z\n" + here},
 		{"make, edited", "v0.3.0", vcs("(devel)", "true"), "bulkload 0.3.0 (0123456789ab, modified)\nof 2026-11-21T10:00:00Z\n" + here},
-		{"go install, a version", "", &debug.BuildInfo{Main: debug.Module{Version: "v0.3.0"}}, "bulkload 0.3.0\n" + here},
-		{"go install, a checkout", "", vcs("v0.0.0-20261121100000-0123456789ab", "false"),
+		{"go install, a version", "dev", &debug.BuildInfo{Main: debug.Module{Version: "v0.3.0"}}, "bulkload 0.3.0\n" + here},
+		{"go install, a checkout", "dev", vcs("v0.0.0-20261121100000-0123456789ab", "false"),
 			"bulkload 0.0.0-20261121100000-0123456789ab (0123456789ab)\nof 2026-11-21T10:00:00Z\n" + here},
-		{"go run", "", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "bulkload dev\n" + here},
-		{"nothing known", "", nil, "bulkload dev\n" + here},
+		{"go run", "dev", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "bulkload dev\n" + here},
+		{"nothing known", "dev", nil, "bulkload dev\n" + here},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer
