@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
 
+	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 
 	"github.com/spf13/cobra"
@@ -72,8 +74,8 @@ func flagValues() map[string][]string {
 func flagFiles() map[string][]string {
 	yaml := []string{"yaml", "yml"}
 	return map[string][]string{
-		"job": yaml, "config": yaml, "plan": {"json"}, "svg": {"svg"}, "report": {"html"},
-		"input": {}, "reject-file": {}, "metrics-file": {}, "result-file": {}, "openlineage": {},
+		"job": yaml, "config": yaml, "plan": {"json"}, "svg": {"svg"}, "report": {"html"}, "metrics-file": {"prom"},
+		"input": {}, "reject-file": {}, "result-file": {}, "openlineage": {},
 		"cpuprofile": {}, "memprofile": {}, "trace": {},
 	}
 }
@@ -100,7 +102,8 @@ func addCompletions(cmd *cobra.Command) {
 		switch ends, file := files[f.Name]; {
 		case f.Name == "recipe":
 			complete = completeRecipes
-		case f.Name == "job" && cmd.Name() == "clean":
+		case f.Name == "job" && (cmd.Name() == "clean" || cmd.Name() == "status"):
+			complete = completeJobs
 		case fixed:
 			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 		case file && len(ends) > 0:
@@ -135,6 +138,26 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	var names []cobra.Completion
 	for _, r := range keygen.Recipes() {
 		names = append(names, cobra.CompletionWithDesc(r.Name, r.About))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeJobs offers the jobs of the state directory. One that cannot be read
+// offers nothing: a shell has no place for its error.
+func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	dir, err := cmd.Flags().GetString("state")
+	if err == nil && dir == "" {
+		dir, err = job.DefaultState()
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
