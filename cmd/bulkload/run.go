@@ -15,6 +15,7 @@ type runOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	watchFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -49,6 +50,7 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
@@ -90,9 +92,13 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 	}
 	o.state.Version = version
-	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
+	s := begin(cmd.Context(), env.Log)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(s.events()), Staging: o.staging, Keep: o.keep,
 		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
-	if err != nil {
+	if err := s.end(r, err); err != nil {
 		return err
 	}
 	if err := g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) }); err != nil {
