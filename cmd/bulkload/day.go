@@ -15,10 +15,7 @@ import (
 
 // A day is a date, or a date and a time of day, as a calendar and a clock on
 // the wall show it. It is kept as UTC, where every day has a midnight.
-type day struct {
-	t      time.Time
-	layout string
-}
+type day struct{ t time.Time }
 
 // parseDay reads what --date takes. A time with an offset becomes that of the
 // zone.
@@ -49,45 +46,39 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	return day{}, fmt.Errorf("%q is no date: such as 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
 }
 
-// String is the day in its layout, else as 2006-01-02.
-func (d day) String() string {
-	if d.layout == "" {
-		return d.t.Format(time.DateOnly)
-	}
-	return d.t.Format(d.layout)
-}
+// String is the day as 2006-01-02.
+func (d day) String() string { return d.t.Format(time.DateOnly) }
 
-// in is the day in a layout, at most one.
-func (d day) in(layouts []string) (day, error) {
-	switch len(layouts) {
-	case 0:
+// in is the day's text in a layout; without one, the day.
+func (d day) in(layouts []string) (any, error) {
+	if len(layouts) == 0 {
 		return d, nil
-	case 1:
-	default:
-		return d, errors.New("one layout is enough")
 	}
-	d.layout = layouts[0]
-	const hint = `it is written as the day 2006-01-02 15:04:05 would be, such as "20060102"`
-	// Two moments that share no part.
+	if len(layouts) > 1 {
+		return nil, errors.New("one layout is enough")
+	}
+	layout := layouts[0]
+	// Two moments that share no part, and the first elsewhere.
 	a, b := time.Date(1987, 3, 14, 21, 48, 37, 0, time.UTC), time.Date(2031, 12, 25, 8, 16, 59, 0, time.UTC)
-	if a.Format(d.layout) == b.Format(d.layout) {
-		return d, fmt.Errorf("layout %q has nothing of a date: %s", d.layout, hint)
+	elsewhere := time.Date(1987, 3, 14, 21, 48, 37, 0, time.FixedZone("X", 3600))
+	if a.Format(layout) == b.Format(layout) {
+		return nil, fmt.Errorf(`layout %q has nothing of a date: it is written as the day 2006-01-02 15:04:05 would be, such as "20060102"`, layout)
 	}
-	if a.Format(d.layout) != a.In(time.FixedZone("X", 0)).Format(d.layout) {
-		return d, fmt.Errorf("layout %q has a time zone: a day has none", d.layout)
+	if a.Format(layout) != elsewhere.Format(layout) {
+		return nil, fmt.Errorf("layout %q has a time zone: a day has none", layout)
 	}
-	return d, nil
+	return d.t.Format(layout), nil
 }
 
 // AddDays is the day so many days later, earlier if n is below 0.
-func (d day) AddDays(n int, layout ...string) (day, error) {
+func (d day) AddDays(n int, layout ...string) (any, error) {
 	d.t = d.t.AddDate(0, 0, n)
 	return d.in(layout)
 }
 
 // AddMonths is the same day so many months later, or the last one of a month
 // that is too short for it.
-func (d day) AddMonths(n int, layout ...string) (day, error) {
+func (d day) AddMonths(n int, layout ...string) (any, error) {
 	first := d.t.AddDate(0, 0, 1-d.t.Day()).AddDate(0, n, 0)
 	last := first.AddDate(0, 1, -1).Day()
 	d.t = first.AddDate(0, 0, min(d.t.Day(), last)-1)
@@ -98,7 +89,7 @@ func (d day) AddMonths(n int, layout ...string) (day, error) {
 type templateData struct{ day day }
 
 // Date is the day of the command, in a layout if one is given.
-func (t templateData) Date(layout ...string) (day, error) { return t.day.in(layout) }
+func (t templateData) Date(layout ...string) (any, error) { return t.day.in(layout) }
 
 // expand fills in a text with {{ }}. What it names must exist.
 func (d day) expand(text string, env map[string]string) (string, error) {
