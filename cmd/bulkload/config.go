@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
+
+	"bulkload/pkg/hdfsio"
 
 	"github.com/spf13/cobra"
 )
@@ -33,6 +36,9 @@ tokens are not shown. No cluster is asked, and inputs are not opened.` + "\n" + 
   bulkload config show --job examples/check.yaml --output json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := hdfsio.LoadConf(os.LookupEnv); err != nil {
+				return usageError{err}
+			}
 			list := settingsOf(cmd)
 			v := struct {
 				Schema   int       `json:"schema"`

@@ -105,11 +105,11 @@ func (d day) expand(text string, env map[string]string) (string, error) {
 	}
 	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"env": lookup}).Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("%q: %w", text, templateError(err))
+		return "", fmt.Errorf("%q: %w", maskURLs(text), templateError(err))
 	}
 	var out strings.Builder
 	if err := t.Execute(&out, templateData{d}); err != nil {
-		return "", fmt.Errorf("%q: %w", text, templateError(err))
+		return "", fmt.Errorf("%q: %w", maskURLs(text), templateError(err))
 	}
 	return out.String(), nil
 }

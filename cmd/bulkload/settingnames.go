@@ -114,8 +114,9 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 		if !ours || slices.Contains(known, strings.ToLower(rest)) && rest == strings.ToUpper(rest) {
 			continue
 		}
-		if slices.ContainsFunc([]string{"TEST_", "CLUSTER_", "COMPAT", "FAULTS", "CONFORMANCE_"}, func(p string) bool { return strings.HasPrefix(rest, p) }) {
-			continue // of the program's own tests
+		// Those of the program's own tests, and those that Kubernetes makes for a service named bulkload.
+		if slices.ContainsFunc([]string{"TEST_", "CLUSTER_", "COMPAT", "FAULTS", "CONFORMANCE_", "SERVICE_", "PORT"}, func(p string) bool { return strings.HasPrefix(rest, p) }) {
+			continue
 		}
 		hint := ""
 		if near := nearest(strings.ToLower(rest), known); near != "" {

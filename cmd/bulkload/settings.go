@@ -144,7 +144,7 @@ func (s *settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 			if secret(f) {
 				return fmt.Errorf("%s: not a value that --%s takes", origin, f.Name)
 			}
-			return fmt.Errorf("%s: %q: %w", origin, v, cause(err))
+			return fmt.Errorf("%s: %q: %w", origin, maskURLs(v), cause(err))
 		}
 	}
 	s.origins[f.Name] = origin

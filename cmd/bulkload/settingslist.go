@@ -33,7 +33,10 @@ func settingsOf(cmd *cobra.Command) []setting {
 	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[jobFileFlag] != nil {
 		fields = s.fields(cmd, done)
 	}
-	conf := hadoop(cmd)
+	conf, user := hadoop(cmd), ""
+	if f := cmd.Flags().Lookup("user"); f != nil {
+		user = f.Value.String()
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name == "help" || done[f.Name] {
 			return
@@ -45,7 +48,7 @@ func settingsOf(cmd *cobra.Command) []setting {
 				v.Value = masked
 			}
 		case v.Origin == "default":
-			v = s.fromDefault(v, f, conf)
+			v = s.fromDefault(v, f, conf, user)
 		}
 		v.Value = maskURLs(v.Value)
 		flags = append(flags, v)
@@ -126,8 +129,9 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	return conf
 }
 
-// fromDefault is what a setting that nobody gave means.
-func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf) setting {
+// fromDefault is what a setting that nobody gave means; user is what --user
+// says.
+func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user string) setting {
 	hadoopValue := func(key, value string) {
 		if p, ok := conf.Lookup(key); ok {
 			v.Value, v.Origin = value, p.File+" ("+key+")"
@@ -171,7 +175,7 @@ func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf) setti
 		}
 		switch {
 		case f.Name == "staging":
-			v.Value = "/tmp/bulkload-" + name
+			v.Value = "/tmp/bulkload-" + cmp.Or(user, name)
 		case os.Getenv("HADOOP_USER_NAME") != "":
 			v.Value, v.Origin = name, "environment variable HADOOP_USER_NAME"
 		default:
