@@ -49,6 +49,14 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 // String is the day as 2006-01-02.
 func (d day) String() string { return d.t.Format(time.DateOnly) }
 
+// whole is the day with its time of day, if it has one.
+func (d day) whole() string {
+	if d.t.Truncate(24 * time.Hour).Equal(d.t) {
+		return d.String()
+	}
+	return d.t.Format("2006-01-02T15:04:05")
+}
+
 // in is the day's text in a layout; without one, the day.
 func (d day) in(layouts []string) (any, error) {
 	if len(layouts) == 0 {

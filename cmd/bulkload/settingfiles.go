@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,15 +31,16 @@ func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		places = configPlaces(env)
 	}
 	for _, place := range places {
-		b, err := os.ReadFile(place)
-		if errors.Is(err, fs.ErrNotExist) && name == "" {
+		// Where nobody asked for a file, a home that is none or another's has none.
+		if _, err := os.Stat(place); err != nil && name == "" {
 			continue
 		}
+		b, err := os.ReadFile(place)
 		if err != nil {
 			if from != "" {
 				return nil, fmt.Errorf("configuration file of %s: %w", from, err)
 			}
-			return nil, fmt.Errorf("configuration file: %w", err)
+			return nil, fmt.Errorf("configuration file: %w (--config '' does without)", err)
 		}
 		s.configFile = place
 		options, err := job.ParseOptions(place, b)

@@ -24,7 +24,7 @@ func settingName(cmd *cobra.Command, f *pflag.Flag) string {
 	switch f.Name {
 	case "job":
 		own = f.Annotations[jobFileFlag] == nil
-	case "format", "columns":
+	case "format", "columns", "memory":
 		own = slices.Contains(path, "get") || slices.Contains(path, "scan") // of what is printed, not of the input
 	case "verify":
 		own = slices.Contains(path, "load") // knows fewer ways

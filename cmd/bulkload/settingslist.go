@@ -47,6 +47,8 @@ func settingsOf(cmd *cobra.Command) []setting {
 			if v.Value != "" {
 				v.Value = masked
 			}
+		case f.Name == "date":
+			v.Value = s.day.whole()
 		case v.Origin == "default":
 			v = s.fromDefault(v, f, conf, user)
 		}
@@ -140,10 +142,9 @@ func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user 
 	switch f.Name {
 	case "config":
 		v.Value = s.configFile
-	case "date":
-		v.Value = s.day.String()
 	case "time-zone":
-		v.Value = time.Local.String()
+		name, _ := time.Now().Zone()
+		v.Value = "(the machine's, now " + name + ")"
 	case "workers":
 		v.Value = strconv.Itoa(runtime.GOMAXPROCS(0))
 	case "spill-dir":
