@@ -91,6 +91,9 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	members := map[string]*schema{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
+		if bare(c) {
+			return
+		}
 		add := func(f *pflag.Flag) {
 			name := snake(settingName(c, f))
 			if forFiles(name, section) && !f.Hidden {

@@ -64,6 +64,9 @@ func knownSettings(root *cobra.Command) []string {
 	var names []string
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
+		if bare(c) {
+			return
+		}
 		add := func(f *pflag.Flag) {
 			if f.Name != "help" {
 				names = append(names, snake(settingName(c, f)))
