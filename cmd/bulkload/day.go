@@ -190,6 +190,7 @@ func (s *settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 				return err
 			}
 		}
+		s.dated = s.dated || f.Name == "input"
 		return list.Replace(values)
 	}
 	if f.Value.Type() != "string" || !strings.Contains(f.Value.String(), "{{") {
@@ -205,21 +206,30 @@ func (s *settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 // fillSpec fills in the fields of the job file that a command uses and no flag
 // overrides.
 func (s *settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
-	fill := func(flag, field string, p *string) error {
+	used := func(flag string) bool {
 		f := cmd.Flags().Lookup(flag)
-		if f == nil || f.Changed {
-			return nil
-		}
+		return f != nil && !f.Changed
+	}
+	var errs []error
+	fill := func(flag string, p *string) {
 		v, err := s.day.expand(*p, env)
 		if err != nil {
-			return fmt.Errorf("%s (%s): %w", field, s.originOf(flag), err)
+			errs = append(errs, fmt.Errorf("%s (%s): %w", fieldName(flag), s.originOf(flag), err))
+			return
 		}
 		*p = v
-		return nil
 	}
-	errs := []error{fill("table", "table", &s.spec.Table), fill("family", "family", &s.spec.Family)}
-	for i := range s.spec.Inputs {
-		errs = append(errs, fill("input", "inputs", &s.spec.Inputs[i]))
+	if used("table") {
+		fill("table", &s.spec.Table)
+	}
+	if used("family") {
+		fill("family", &s.spec.Family)
+	}
+	if used("input") {
+		for i, input := range s.spec.Inputs {
+			s.dated = s.dated || strings.Contains(input, "{{")
+			fill("input", &s.spec.Inputs[i])
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -36,13 +36,20 @@ func secret(f *pflag.Flag) bool {
 	return f.Annotations[secretFlag] != nil
 }
 
-// maskURLs hides passwords and tokens in the URLs of a text.
+// What in a URL is secret: a password, a name alone before the host of a web
+// server, which is a token then, and what the query says of keys and tokens.
+var (
+	urlPassword = regexp.MustCompile(`://([^/\s:@?#]*):[^/\s?#]*@`)
+	urlToken    = regexp.MustCompile(`(https?://)[^/\s:@?#]+@`)
+	urlQuery    = regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`)
+)
+
+// maskURLs hides what is secret in the URLs of a text.
 func maskURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	text = regexp.MustCompile(`://([^/\s:@?#]*):[^/\s?#]*@`).ReplaceAllString(text, "://$1:"+masked+"@")
-	text = regexp.MustCompile(`(https?://)[^/\s:@?#]+@`).ReplaceAllString(text, "${1}"+masked+"@")
-	return regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`).
-		ReplaceAllString(text, "${1}"+masked)
+	text = urlPassword.ReplaceAllString(text, "://$1:"+masked+"@")
+	text = urlToken.ReplaceAllString(text, "${1}"+masked+"@")
+	return urlQuery.ReplaceAllString(text, "${1}"+masked)
 }

@@ -37,6 +37,7 @@ type settled struct {
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
 	day        day
+	dated      bool // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}
@@ -63,6 +64,9 @@ func (g *globals) settle(cmd *cobra.Command) error {
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
 	warnUnknown(g.logger(), cmd.Root(), os.Environ())
+	if s.dated {
+		g.logger().Info("inputs are those of a day", "date", s.day.whole(), "from", s.originOf("date"))
+	}
 	return nil
 }
 
