@@ -4,22 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// commands are all of the program, the root first.
-func commands(cmd *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{cmd}
-	for _, c := range cmd.Commands() {
-		all = append(all, commands(c)...)
-	}
-	return all
-}
-
 // TestCompletions: what completion offers for a flag is what its help text names.
 func TestCompletions(t *testing.T) {
-	for _, cmd := range commands(newRootCmd(&globals{})) {
+	root := newRootCmd(&globals{})
+	for _, cmd := range append(commands(root), root) {
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			values, own := flagValues()[cmd.Name()+" --"+f.Name]
 			if !own {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,6 +15,7 @@ type globals struct {
 	quiet    bool
 	output   string
 	profile  profileFlags
+	settings settingFlags
 }
 
 // logger writes to standard error; standard output is for results.
@@ -40,7 +42,10 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 		Version:       thisBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.settle(cmd); err != nil {
+				return err
+			}
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
 			}
@@ -58,7 +63,9 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
 	g.profile.add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newCompletionCmd())
+	g.settings.add(f)
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
+	refuseUnknown(root)
 	addCompletions(root)
 	return root
 }
@@ -77,5 +84,30 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 			return usageError{fmt.Errorf("%s takes %d arguments %q, not %d", cmd.Name(), len(names), names, len(args))}
 		}
 		return nil
+	}
+}
+
+// refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra
+// would print its help and call that a success.
+func refuseUnknown(group *cobra.Command) {
+	for _, c := range group.Commands() {
+		if !c.HasSubCommands() {
+			continue
+		}
+		refuseUnknown(c)
+		if c.Runnable() {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				err = fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
+			}
+			return usageError{err}
+		}
 	}
 }

@@ -30,7 +30,7 @@ func Commands(root *cobra.Command, exits []Exit, exitHeading string) []byte {
 	for _, cmd := range all[1:] {
 		level := 1 + strings.Count(cmd.CommandPath(), " ")
 		fmt.Fprintf(&b, "\n%s %s\n\n%s\n", strings.Repeat("#", level), cmd.CommandPath(), about(cmd, exitHeading))
-		if cmd.Runnable() {
+		if !cmd.HasSubCommands() {
 			fmt.Fprintf(&b, "\n```\n%s\n```\n", cmd.UseLine())
 		}
 		if cmd.Example != "" {

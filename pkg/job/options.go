@@ -86,6 +86,8 @@ func scalar(name string, node ast.Node) (string, error) {
 		return strings.TrimSpace(node.GetToken().Value), nil
 	case *ast.NullNode:
 		return "", badNode(node, name+" has no value")
+	case ast.MapNode:
+		return "", badNode(node, name+" has settings below it: there are no sections here, write them beside the others")
 	}
 	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
 }
@@ -96,7 +98,15 @@ func badNode(node ast.Node, why string) error {
 }
 
 // yamlText is an error of the parser with its line and what stands there.
-func yamlText(err error) string { return strings.TrimSpace(yaml.FormatError(err, false, true)) }
+func yamlText(err error) string {
+	text := strings.TrimSpace(yaml.FormatError(err, false, true))
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, ">") && strings.Contains(line, "{{") {
+			return text + "\n(a text that begins with {{, or stands in [ ], needs quotes: '{{ .Date }}')"
+		}
+	}
+	return text
+}
 
 // FieldLines tells on which line of a job file each of its fields is. It is
 // empty when the file is none.

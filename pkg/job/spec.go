@@ -53,7 +53,7 @@ type Spec struct {
 func ParseSpec(name string, data []byte) (*Spec, error) {
 	s := new(Spec)
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, failf(KindConfig, "job file %s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
+		return nil, failf(KindConfig, "job file %s: %s", name, yamlText(err))
 	}
 	return s, nil
 }
