@@ -12,10 +12,10 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program: build/bulkload
 	@mkdir -p build
@@ -81,6 +81,10 @@ cluster-down: build ## stop the test cluster
 docs: ## write docs/commands.md and the tables of docs/job-file.md anew from the code
 	go test -count=1 ./cmd/bulkload -run '^TestCommandsDoc$$' -update
 	go test -count=1 ./internal/reference -run '^TestJobFile$$' -update
+
+docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and write its outputs anew
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; ln -s $(CURDIR)/examples $(CURDIR)/testdata "$$dir"; \
+	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/reference/cmd/outputs docs/quick-start.md "$$dir"
 
 man: ## write the man pages: build/man/bulkload.1 and one for each command
 	@mkdir -p build/man

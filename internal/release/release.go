@@ -84,8 +84,7 @@ func Make(ctx context.Context, o Options) ([]string, error) {
 	return names, os.WriteFile(filepath.Join(o.Out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// build compiles the program for a platform, as a static binary that brings the
-// time zones, which small images lack.
+// build compiles the program for a platform, as a static binary.
 func build(ctx context.Context, o Options, platform, out string) (File, error) {
 	goos, goarch, ok := strings.Cut(platform, "/")
 	if !ok {
@@ -93,7 +92,7 @@ func build(ctx context.Context, o Options, platform, out string) (File, error) {
 	}
 	env := []string{"GOOS=" + goos, "GOARCH=" + goarch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1"}
 	flags := "-s -w -X main.version=" + o.Version
-	if _, err := output(ctx, o.Root, env, "go", "build", "-trimpath", "-buildvcs=auto", "-tags", "timetzdata", "-ldflags", flags, "-o", out, "./cmd/bulkload"); err != nil {
+	if _, err := output(ctx, o.Root, env, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags", flags, "-o", out, "./cmd/bulkload"); err != nil {
 		return File{}, err
 	}
 	f, err := readFile(out, "bulkload")
