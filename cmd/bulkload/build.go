@@ -72,6 +72,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	s := begin(cmd.Context(), env.Log)
+	s.subject = subject{command: "build", spec: spec, out: o.out, env: env}
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

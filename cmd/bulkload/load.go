@@ -44,6 +44,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			}
 			defer env.Close()
 			s := begin(cmd.Context(), env.Log)
+			s.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}

@@ -93,6 +93,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	o.state.Version = version
 	s := begin(cmd.Context(), env.Log)
+	s.subject = subject{command: "run", spec: spec, env: env}
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type session struct {
 	log       *slog.Logger
 	tracker   job.Tracker
 	observers []observer
+	subject   subject
 	began     time.Time
 }
 

@@ -91,8 +91,10 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	if j.st.result != nil {
 		*r = *j.st.result
 	}
-	r.Already, r.Job = true, j.st.dir
-	j.o.Events.start(j.start())
+	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
+	start := j.start()
+	start.Attempt = 0
+	j.o.Events.start(start)
 	j.sweep(ctx)
 	m := (&resumable{j.st}).manifest(j.work, Output{})
 	if len(m.samples) == 0 {
@@ -174,10 +176,7 @@ func (j *run) finish(ctx context.Context) error {
 func (j *run) start() Start {
 	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging}
-	for _, f := range j.input.in.Files() {
-		s.Files++
-		s.Bytes += f.Size
-	}
+	s.Files, s.Bytes = j.input.amount()
 	return s
 }
 
