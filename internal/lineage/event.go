@@ -191,11 +191,11 @@ func (p Producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(
 const (
 	EngineDef        = "1-1-1/ProcessingEngineRunFacet"
 	NominalDef       = "1-0-1/NominalTimeRunFacet"
-	ParentDef        = "1-1-0/ParentRunFacet"
+	ParentDef        = "1-2-0/ParentRunFacet"
 	ErrorDef         = "1-0-1/ErrorMessageRunFacet"
-	TypeDef          = "2-0-3/JobTypeJobFacet"
+	TypeDef          = "2-0-4/JobTypeJobFacet"
 	DocumentationDef = "1-1-0/DocumentationJobFacet"
-	SchemaDef        = "1-1-1/SchemaDatasetFacet"
+	SchemaDef        = "1-2-0/SchemaDatasetFacet"
 	InputDef         = "1-0-0/InputStatisticsInputDatasetFacet"
 	OutputDef        = "1-0-2/OutputStatisticsOutputDatasetFacet"
 )
