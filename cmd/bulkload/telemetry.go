@@ -23,7 +23,8 @@ import (
 const (
 	// tellingTime bounds what is told at an end: three tries of 10 s and their pauses.
 	tellingTime = 35 * time.Second
-	// stoppedTellingTime is that behind a stop, which has 15 s in all and needs nearly all of them for HBase and HDFS.
+	// stoppedTellingTime is what is left of it from a stop on, which has 15 s in all and needs nearly all of them for HBase
+	// and HDFS.
 	stoppedTellingTime = 1500 * time.Millisecond
 )
 
@@ -54,7 +55,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--metrics-label: %w", err)}
 	}
-	all := together{}
+	all := together{ctx: s.ctx}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return usageError{fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile)}
@@ -101,7 +102,10 @@ type teller interface {
 }
 
 // together is observers that tell at the same time, so that one that waits for an answer does not keep the others.
-type together struct{ parts []teller }
+type together struct {
+	ctx   context.Context // the command's, which a signal ends
+	parts []teller
+}
 
 func (t together) events() job.Events {
 	var all []job.Events
@@ -112,12 +116,9 @@ func (t together) events() job.Events {
 }
 
 func (t together) end(o outcome) error {
-	limit := tellingTime
-	if o.code > exitSignal {
-		limit = stoppedTellingTime
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
 	defer cancel()
+	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()
 	errs := make([]error, len(t.parts))
 	var wait sync.WaitGroup
 	for i, p := range t.parts {

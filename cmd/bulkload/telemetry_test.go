@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"bulkload/internal/lineage"
@@ -295,29 +296,40 @@ func TestListens(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestStopTellsQuickly bounds what is told behind a stop: the whole program has 15 s.
-func TestStopTellsQuickly(t *testing.T) {
-	limit := func(code int) time.Duration {
-		p := &patient{}
-		if err := (together{parts: []teller{p}}).end(outcome{code: code}); err != nil {
-			t.Fatal(err)
-		}
-		return p.limit
-	}
-	if got := limit(exitSignal + 15); got > stoppedTellingTime {
-		t.Errorf("%s behind a signal", got)
-	}
-	if got := limit(exitHDFS); got <= stoppedTellingTime || got > tellingTime {
-		t.Errorf("%s behind a failure", got)
+// TestStopTells bounds what is told behind a stop, also one that comes while it is told: the whole program has 15 s.
+func TestStopTells(t *testing.T) {
+	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
+		"never":  {-1, tellingTime},
+		"before": {0, stoppedTellingTime},
+		"during": {4 * time.Second, 4*time.Second + stoppedTellingTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.stop == 0 {
+					cancel()
+				} else if tc.stop > 0 {
+					time.AfterFunc(tc.stop, cancel)
+				}
+				begun := time.Now()
+				if err := (together{ctx, []teller{patient{}}}).end(outcome{}); err == nil {
+					t.Error("nobody was kept from waiting")
+				}
+				if got := time.Since(begun); got != tc.want {
+					t.Errorf("told for %s, want %s", got, tc.want)
+				}
+			})
+		})
 	}
 }
 
-type patient struct{ limit time.Duration }
+// patient waits for an answer that does not come.
+type patient struct{}
 
-func (*patient) events() job.Events { return job.Events{} }
+func (patient) events() job.Events { return job.Events{} }
 
-func (p *patient) tell(ctx context.Context, _ outcome) error {
-	end, _ := ctx.Deadline()
-	p.limit = time.Until(end)
-	return nil
+func (patient) tell(ctx context.Context, _ outcome) error {
+	<-ctx.Done()
+	return ctx.Err()
 }

@@ -168,7 +168,7 @@ func TestNodeExporter(t *testing.T) {
 func TestPrometheus(t *testing.T) {
 	prometheus, gateway := program(t, "prometheus"), program(t, "pushgateway", "prometheus-pushgateway")
 	gatewayPort, port := freePort(t), freePort(t)
-	base := start(t, gatewayPort, "/-/ready", gateway, "--web.listen-address=127.0.0.1:"+gatewayPort)
+	base := start(t, gatewayPort, "/-/ready", gateway, "--web.listen-address=127.0.0.1:"+gatewayPort, "--persistence.file=")
 	to, err := deliver.ParseTarget(base)
 	if err != nil {
 		t.Fatal(err)
