@@ -19,6 +19,7 @@ type globals struct {
 	quiet    bool
 	output   string
 	profile  profileFlags
+	settings settingFlags
 }
 
 // logger writes to standard error; standard output is for results.
@@ -44,7 +45,10 @@ rows by the table's regions in fixed memory, writes one HFile for each region as
 HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.settle(cmd); err != nil {
+				return err
+			}
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
 			}
@@ -61,7 +65,8 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
 	g.profile.add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g))
+	g.settings.add(f)
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g))
 	return root
 }
 
