@@ -20,8 +20,8 @@ import (
 
 // pythonEnv names a Python that has openlineage-python, specEnv OpenLineage's own schemas, which are optional.
 const (
-	pythonEnv = "BULKLOAD_OPENLINEAGE_PYTHON"
-	specEnv   = "BULKLOAD_OPENLINEAGE_SPEC"
+	pythonEnv = "BULKLOAD_TEST_OPENLINEAGE_PYTHON"
+	specEnv   = "BULKLOAD_TEST_OPENLINEAGE_SPEC"
 )
 
 // TestOpenLineageClient has OpenLineage's own client read every kind of event, with every facet.
@@ -48,7 +48,7 @@ func TestOpenLineageClient(t *testing.T) {
 		{err: errors.New("HDFS is gone"), code: exitHDFS},
 		{err: context.Canceled, code: exitSignal + 15},
 	} {
-		l := newLineageObserver(lineage.File(file), s, describeRun(s, "nightly", time.Now(), os.Getenv))
+		l := newLineageObserver(lineage.File(file), s, describeRun(s, "nightly", time.Now(), time.Now(), os.Getenv))
 		if err := l.tell(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

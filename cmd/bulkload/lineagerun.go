@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// describeRun is what all events of a run have. The day is the one that the run is for; zero: not known.
-func describeRun(s *session, name string, day time.Time, env func(string) string) lineage.Event {
+// describeRun is what all events of a run have. Begin and end are the time that the run is for; zero: not known.
+func describeRun(s *session, name string, begin, end time.Time, env func(string) string) lineage.Event {
 	p, w := producer(), s.subject
 	e := lineage.Event{Producer: p.URI(), Schema: lineage.Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
 	var err error
@@ -26,8 +26,11 @@ func describeRun(s *session, name string, day time.Time, env func(string) string
 		s.log.Warn("no run id for OpenLineage", "error", err)
 	}
 	e.Run.Facets.Engine = &lineage.EngineFacet{Facet: p.Facet(lineage.EngineDef), Name: "bulkload", Version: version}
-	if !day.IsZero() {
-		e.Run.Facets.NominalTime = &lineage.NominalFacet{Facet: p.Facet(lineage.NominalDef), Start: lineage.Stamp(day), End: lineage.Stamp(day.AddDate(0, 0, 1))}
+	if !begin.IsZero() {
+		e.Run.Facets.NominalTime = &lineage.NominalFacet{Facet: p.Facet(lineage.NominalDef), Start: lineage.Stamp(begin)}
+		if !end.IsZero() {
+			e.Run.Facets.NominalTime.End = lineage.Stamp(end)
+		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
 		s.log.Warn("the run that started this one is not told to OpenLineage", "error", err)
@@ -184,12 +187,24 @@ func cellFields(m *job.Manifest) []lineage.Field {
 	return fields
 }
 
-// nominalDay is the day of the flag --date, if there is one.
-func nominalDay(cmd *cobra.Command) time.Time {
-	f := cmd.Flags().Lookup("date")
-	if f == nil {
-		return time.Time{}
+// nominal is the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
+// time of day was given: nobody says for how long it is then.
+func nominal(cmd *cobra.Command) (begin, end time.Time) {
+	s := settledOf(cmd)
+	if !s.dated && s.origins["date"] == "" {
+		return begin, end
 	}
-	day, _ := time.Parse(time.DateOnly, f.Value.String())
-	return day
+	zone := time.Local
+	if f := cmd.Flags().Lookup("time-zone"); f != nil && f.Value.String() != "" {
+		if z, err := time.LoadLocation(f.Value.String()); err == nil {
+			zone = z
+		}
+	}
+	at := func(t time.Time) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
+	}
+	if s.day.whole() == s.day.String() {
+		end = at(s.day.t.AddDate(0, 0, 1))
+	}
+	return at(s.day.t), end
 }

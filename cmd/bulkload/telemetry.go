@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,8 +61,8 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		}
 		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s.subject})
 	}
-	if address := cmp.Or(t.metricsPush, os.Getenv("BULKLOAD_METRICS_PUSH")); address != "" {
-		target, err := deliver.ParseTarget(address)
+	if t.metricsPush != "" {
+		target, err := deliver.ParseTarget(t.metricsPush)
 		if err == nil && target.Query() != "" {
 			err = errors.New("a Pushgateway's address has no query")
 		}
@@ -87,7 +86,8 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		all.parts = append(all.parts, l)
 	}
 	if sink != nil {
-		all.parts = append(all.parts, newLineageObserver(sink, s, describeRun(s, t.lineageJob, nominalDay(cmd), os.Getenv)))
+		begin, end := nominal(cmd)
+		all.parts = append(all.parts, newLineageObserver(sink, s, describeRun(s, t.lineageJob, begin, end, os.Getenv)))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)

@@ -113,7 +113,7 @@ func TestTold(t *testing.T) {
 // TestLineageOfBuild looks at a build's events, of one that ends well and one that does not.
 func TestLineageOfBuild(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.jsonl")
-	args := quiet(t, "--openlineage", file, "--input", exports)
+	args := quiet(t, "--openlineage", file, "--input", exports, "--date", "2026-03-01", "--time-zone", "Asia/Shanghai")
 	t.Setenv("OPENLINEAGE_PARENT_ID", "prod/load.check/01941f29-7c00-7087-8940-40e508b213bb")
 	t.Setenv("OPENLINEAGE_NAMESPACE", "prod")
 	if err := execute(t.Context(), args); err != nil {
@@ -168,6 +168,12 @@ func TestLineageOfBuild(t *testing.T) {
 	if p := end.Run.Facets.Parent; p == nil || p.Job.Name != "load.check" || p.Run.ID != "01941f29-7c00-7087-8940-40e508b213bb" || end.Job.Namespace != "prod" {
 		t.Errorf("parent %+v of %+v", p, end.Job)
 	}
+	if n := end.Run.Facets.NominalTime; n == nil || n.Start != "2026-02-28T16:00:00.000Z" || n.End != "2026-03-01T16:00:00.000Z" {
+		t.Errorf("nominal time %+v", n)
+	}
+	if n := list[5].Run.Facets.NominalTime; n != nil {
+		t.Errorf("nominal time %+v of a run for which no day was named", n)
+	}
 	if e := list[3].Run.Facets.Error; e == nil || !strings.Contains(e.Message, "is not empty") {
 		t.Errorf("error %+v", e)
 	}
@@ -182,7 +188,7 @@ func TestLineageOfRun(t *testing.T) {
 	s := &session{log: slog.New(slog.DiscardHandler), subject: subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "check",
 		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	e := describeRun(s, "", day, func(string) string { return "" })
+	e := describeRun(s, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
 	var got []string
 	for _, d := range append(e.Inputs, e.Outputs...) {
 		got = append(got, d.Namespace+" "+d.Name)
@@ -196,7 +202,7 @@ func TestLineageOfRun(t *testing.T) {
 	}
 	name := e.Job.Name
 	s.subject.spec.Inputs, s.subject.spec.Key = nil, "salt( id ) + id"
-	if again := describeRun(s, "", time.Time{}, func(string) string { return "" }); again.Job.Name != name {
+	if again := describeRun(s, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
 		t.Errorf("the name %s became %s", name, again.Job.Name)
 	}
 	for _, tc := range []struct {
@@ -260,7 +266,6 @@ func TestListens(t *testing.T) {
 	s := begin(t.Context(), slog.New(slog.DiscardHandler))
 	s.subject = subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}
 	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}
-	t.Setenv("BULKLOAD_METRICS_PUSH", "")
 	t.Setenv("OPENLINEAGE_URL", "")
 	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
 		t.Fatal(err)

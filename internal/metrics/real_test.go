@@ -20,7 +20,7 @@ import (
 )
 
 // realEnv asks for Prometheus' own programs; without it tests that find none are skipped.
-const realEnv = "BULKLOAD_METRICS_REAL"
+const realEnv = "BULKLOAD_TEST_METRICS"
 
 // program finds one of Prometheus' programs.
 func program(t *testing.T, names ...string) string {
