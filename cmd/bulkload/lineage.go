@@ -16,14 +16,15 @@ import (
 type lineageObserver struct {
 	emitter *lineage.Emitter
 	sink    lineage.Sink
-	s       *session
+	command string
+	input   *inputs
 	base    lineage.Event // what all events of the run have
 	start   sync.Once
 }
 
 // newLineageObserver starts a goroutine that tell ends.
-func newLineageObserver(sink lineage.Sink, s *session, base lineage.Event) *lineageObserver {
-	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, s: s, base: base}
+func newLineageObserver(sink lineage.Sink, command string, input *inputs, base lineage.Event) *lineageObserver {
+	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, command: command, input: input, base: base}
 }
 
 func (l *lineageObserver) events() job.Events {
@@ -48,7 +49,7 @@ func (l *lineageObserver) begin(at time.Time) {
 func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
 	if already := o.result != nil && o.result.Already; !(already && o.err == nil) && o.code != exitBusy {
 		l.begin(o.began) // a run that failed before its work began
-		l.emitter.Emit(endEvent(l.base, l.s.subject.command, o))
+		l.emitter.Emit(endEvent(l.base, l.command, l.input.amount(), o))
 	}
 	if err := l.emitter.Close(ctx); err != nil {
 		return fmt.Errorf("OpenLineage to %s: %w", l.sink, err)
@@ -57,12 +58,12 @@ func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
 }
 
 // endEvent tells how a run ended, and of a successful one what it read and wrote.
-func endEvent(e lineage.Event, command string, o outcome) lineage.Event {
+func endEvent(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
 	e.Time = lineage.Stamp(o.ended)
 	switch {
 	case o.err == nil:
 		e.Type = lineage.Complete
-		return withAmounts(e, command, o)
+		return withAmounts(e, command, input, o)
 	case o.code > exitSignal || errors.Is(o.err, context.Canceled):
 		e.Type = lineage.Abort
 	default:

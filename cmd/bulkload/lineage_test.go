@@ -48,7 +48,7 @@ func TestOpenLineageClient(t *testing.T) {
 		{err: errors.New("HDFS is gone"), code: exitHDFS},
 		{err: context.Canceled, code: exitSignal + 15},
 	} {
-		l := newLineageObserver(lineage.File(file), s, describeRun(s, "nightly", time.Now(), time.Now(), os.Getenv))
+		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(s, "nightly", time.Now(), time.Now(), os.Getenv))
 		if err := l.tell(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
-func withAmounts(e lineage.Event, command string, o outcome) lineage.Event {
+func withAmounts(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
 	if o.result == nil || o.result.Manifest == nil {
 		return e
 	}
@@ -154,11 +154,7 @@ func withAmounts(e lineage.Event, command string, o outcome) lineage.Event {
 	}
 	e.Inputs, e.Outputs = slices.Clone(e.Inputs), slices.Clone(e.Outputs)
 	if len(e.Inputs) == 1 {
-		bytes, files := int64(-1), int64(-1)
-		if start := o.progress.Start; start.Files > 0 {
-			bytes, files = start.Bytes, int64(start.Files)
-		}
-		e.Inputs[0].InputFacets = &lineage.InputFacets{Statistics: p.Amount(lineage.InputDef, rows, bytes, files)}
+		e.Inputs[0].InputFacets = &lineage.InputFacets{Statistics: p.Amount(lineage.InputDef, rows, input.Bytes, input.Files)}
 	}
 	for i := range e.Inputs {
 		e.Inputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: fields}

@@ -54,12 +54,12 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--metrics-label: %w", err)}
 	}
-	all := together{ctx: s.ctx}
+	all := together{ctx: s.ctx, input: &inputs{}}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return usageError{fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile)}
 		}
-		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s.subject})
+		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s.subject, all.input})
 	}
 	if t.metricsPush != "" {
 		target, err := deliver.ParseTarget(t.metricsPush)
@@ -69,7 +69,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		if err != nil {
 			return usageError{fmt.Errorf("--metrics-push: %w", err)}
 		}
-		all.parts = append(all.parts, metricsPush{target, labels, s.subject})
+		all.parts = append(all.parts, metricsPush{target, labels, s.subject, all.input})
 	}
 	if t.stalledAfter < 0 {
 		return usageError{fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter)}
@@ -87,7 +87,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	}
 	if sink != nil {
 		begin, end := nominal(cmd)
-		all.parts = append(all.parts, newLineageObserver(sink, s, describeRun(s, t.lineageJob, begin, end, os.Getenv)))
+		all.parts = append(all.parts, newLineageObserver(sink, s.subject.command, all.input, describeRun(s, t.lineageJob, begin, end, os.Getenv)))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)
@@ -105,10 +105,11 @@ type teller interface {
 type together struct {
 	ctx   context.Context // the command's, which a signal ends
 	parts []teller
+	input *inputs
 }
 
 func (t together) events() job.Events {
-	var all []job.Events
+	all := []job.Events{t.input.events()}
 	for _, p := range t.parts {
 		all = append(all, p.events())
 	}
@@ -128,17 +129,39 @@ func (t together) end(o outcome) error {
 	return errors.Join(errs...)
 }
 
+// inputs are all that a command has read or is to read: a command may do several jobs, one after the other.
+type inputs struct {
+	mu  sync.Mutex
+	sum job.Amount
+}
+
+func (i *inputs) events() job.Events {
+	return job.Events{OnStart: func(s job.Start) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.sum.Files += int64(s.Files)
+		i.sum.Bytes += s.Bytes
+	}}
+}
+
+func (i *inputs) amount() job.Amount {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.sum
+}
+
 // metricsFile writes the metrics of the run that has ended.
 type metricsFile struct {
 	name    string
 	labels  metrics.Labels
 	subject subject
+	input   *inputs
 }
 
 func (m metricsFile) events() job.Events { return job.Events{} }
 
 func (m metricsFile) tell(_ context.Context, o outcome) error {
-	return metrics.WriteFile(m.name, lastRun(m.subject, o), m.labels)
+	return metrics.WriteFile(m.name, lastRun(m.subject, m.input.amount(), o), m.labels)
 }
 
 // metricsPush pushes the metrics of the run that has ended.
@@ -146,18 +169,19 @@ type metricsPush struct {
 	to      deliver.Target
 	labels  metrics.Labels
 	subject subject
+	input   *inputs
 }
 
 func (m metricsPush) events() job.Events { return job.Events{} }
 
 func (m metricsPush) tell(ctx context.Context, o outcome) error {
-	return metrics.Push(ctx, m.to, deliver.Tries, lastRun(m.subject, o), m.labels)
+	return metrics.Push(ctx, m.to, deliver.Tries, lastRun(m.subject, m.input.amount(), o), m.labels)
 }
 
 // lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
-func lastRun(s subject, o outcome) metrics.Run {
-	r := metrics.Run{Code: o.code, Began: o.began, Ended: o.ended, Result: o.result, Progress: o.progress, Loads: s.command != "build", Build: program()}
+func lastRun(s subject, input job.Amount, o outcome) metrics.Run {
+	r := metrics.Run{Code: o.code, Began: o.began, Ended: o.ended, Result: o.result, Input: input, Progress: o.progress, Loads: s.command != "build", Build: program()}
 	switch {
 	case o.err != nil:
 	case o.result != nil && o.result.Already:

@@ -156,10 +156,10 @@ func TestLineageOfBuild(t *testing.T) {
 	if len(end.Inputs) != 1 || end.Inputs[0].Namespace != "file" || end.Inputs[0].Name != input || len(end.Inputs[0].Facets.Schema.Fields) != 18 {
 		t.Errorf("inputs %+v", end.Inputs)
 	}
-	if s := end.Inputs[0].InputFacets.Statistics; *s.Rows != 3000 || *s.Files != 1 || *s.Bytes < 1000 {
+	if s := end.Inputs[0].InputFacets.Statistics; s.Rows != 3000 || s.Files != 1 || s.Bytes < 1000 {
 		t.Errorf("input statistics %+v", s)
 	}
-	if s := end.Outputs[0].OutputFacets.Statistics; *s.Rows != 3000 || *s.Files != 1 || *s.Bytes < 1000 {
+	if s := end.Outputs[0].OutputFacets.Statistics; s.Rows != 3000 || s.Files != 1 || s.Bytes < 1000 {
 		t.Errorf("output statistics %+v", s)
 	}
 	if f := end.Outputs[0].Facets.Schema.Fields; len(f) != 18 || f[0].Name != "f:artificial_ver_result" {
@@ -217,7 +217,7 @@ func TestLineageOfRun(t *testing.T) {
 		{outcome{result: &job.Result{}}, "START COMPLETE"},
 	} {
 		file := filepath.Join(t.TempDir(), "events.jsonl")
-		l := newLineageObserver(lineage.File(file), s, e)
+		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)
 		if err := l.tell(t.Context(), tc.o); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestStopTells(t *testing.T) {
 					time.AfterFunc(tc.stop, cancel)
 				}
 				begun := time.Now()
-				if err := (together{ctx, []teller{patient{}}}).end(outcome{}); err == nil {
+				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(outcome{}); err == nil {
 					t.Error("nobody was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {

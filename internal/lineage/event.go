@@ -159,23 +159,17 @@ type OutputFacets struct {
 	Statistics *StatisticsFacet `json:"outputStatistics,omitempty"`
 }
 
-// StatisticsFacet is amounts; those that are not known are nil.
+// StatisticsFacet is amounts.
 type StatisticsFacet struct {
 	Facet
-	Rows  *int64 `json:"rowCount,omitempty"`
-	Bytes *int64 `json:"size,omitempty"`
-	Files *int64 `json:"fileCount,omitempty"`
+	Rows  int64 `json:"rowCount"`
+	Bytes int64 `json:"size"`
+	Files int64 `json:"fileCount"`
 }
 
-// Amount makes statistics of amounts; those below zero are not known.
-func (p Producer) Amount(facet string, rows, bytes, files int64) *StatisticsFacet {
-	known := func(n int64) *int64 {
-		if n < 0 {
-			return nil
-		}
-		return &n
-	}
-	return &StatisticsFacet{Facet: p.Facet(facet), Rows: known(rows), Bytes: known(bytes), Files: known(files)}
+// Amount makes statistics of a facet by its definition.
+func (p Producer) Amount(def string, rows, bytes, files int64) *StatisticsFacet {
+	return &StatisticsFacet{Facet: p.Facet(def), Rows: rows, Bytes: bytes, Files: files}
 }
 
 // Stamp is a time as events have it.

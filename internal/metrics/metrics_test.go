@@ -24,7 +24,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // done is a run that loaded 990 rows.
 func done() Run {
 	return Run{
-		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Progress: progress(),
+		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: job.Amount{Files: 3, Bytes: 1 << 21}, Progress: progress(),
 		Result: &job.Result{Attempt: 2, Regions: 4, Verify: &job.Verification{Mode: "full"}, Manifest: &job.Manifest{
 			Records: 1000, Rejected: 7, Duplicates: 3, Digest: job.Digest{Rows: 990, Cells: 9900}, Bytes: 1 << 20, SpillBytes: 1 << 19, HFiles: 5}},
 	}
@@ -67,7 +67,7 @@ func write(t *testing.T, r Run, l Labels, name string) string {
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "check.prom")
-	failed := Run{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Loads: true, Progress: progress(), Build: Build{"1.2.3", "abc", "go1.26"}}
+	failed := Run{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Loads: true, Input: job.Amount{Files: 3, Bytes: 1 << 21}, Progress: progress(), Build: Build{"1.2.3", "abc", "go1.26"}}
 	built := done()
 	built.Loads, built.Result.Verify, built.Result.Regions = false, nil, 0
 	already := done()

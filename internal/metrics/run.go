@@ -14,6 +14,7 @@ type Run struct {
 	Began    time.Time
 	Ended    time.Time
 	Result   *job.Result // nil if nothing is known
+	Input    job.Amount  // files and bytes, as they are stored
 	Progress job.Progress
 	Loads    bool      // it is about a table, not only about files
 	Success  time.Time // when the newest success was; zero: not known, or none
@@ -40,8 +41,8 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_attempt", help: "Number of the job's attempt that the last run was, from 1; 0 if it did not begin.", tell: one(func(r *Run) float64 { return float64(r.attempt()) })},
 	{name: "bulkload_last_run_duration_seconds", help: "How long the last run took, from the command's start to its end.", tell: one(func(r *Run) float64 { return r.Ended.Sub(r.Began).Seconds() })},
 	{name: "bulkload_last_run_phase_duration_seconds", help: "How long each phase of the last run took; 0 for phases that it did not have.", labels: []string{"phase"}, tell: (*Run).tellPhases},
-	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", tell: one(func(r *Run) float64 { return float64(r.Progress.Start.Files) })},
-	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", tell: one(func(r *Run) float64 { return float64(r.Progress.Start.Bytes) })},
+	{name: "bulkload_last_run_input_files", help: "Input files of the last run.", tell: one(func(r *Run) float64 { return float64(r.Input.Files) })},
+	{name: "bulkload_last_run_input_bytes", help: "Size of the last run's input files, as they are stored.", tell: one(func(r *Run) float64 { return float64(r.Input.Bytes) })},
 	{name: "bulkload_last_run_records_read", help: "Records that the last run read, good and bad.", tell: one(func(r *Run) float64 { return float64(r.manifest().Records) })},
 	{name: "bulkload_last_run_records_rejected", help: "Bad records that the last run set aside.", tell: one(func(r *Run) float64 { return float64(r.manifest().Rejected) })},
 	{name: "bulkload_last_run_duplicate_rows", help: "Rows (of wide rows, cells) that the last run left out because another has their key.", tell: one(func(r *Run) float64 { return float64(r.manifest().Duplicates) })},
