@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -67,6 +68,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	g.profile.add(f)
 	g.settings.add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g))
+	refuseUnknown(root)
 	return root
 }
 
@@ -106,5 +108,30 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 			return usageError{fmt.Errorf("%s takes %d arguments %q, not %d", cmd.Name(), len(names), names, len(args))}
 		}
 		return nil
+	}
+}
+
+// refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra
+// would print its help and call that a success.
+func refuseUnknown(group *cobra.Command) {
+	for _, c := range group.Commands() {
+		if !c.HasSubCommands() {
+			continue
+		}
+		refuseUnknown(c)
+		if c.Runnable() {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				err = fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
+			}
+			return usageError{err}
+		}
 	}
 }
