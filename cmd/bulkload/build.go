@@ -67,12 +67,12 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	o.subject = subject{command: "build", spec: spec, out: o.out, env: env}
 	family, err := spec.ApplyTo(job.DefaultFamily(spec.FamilyName()))
 	if err != nil {
 		return err
 	}
 	s := begin(cmd.Context(), env.Log)
-	s.subject = subject{command: "build", spec: spec, out: o.out, env: env}
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

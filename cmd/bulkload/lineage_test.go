@@ -40,15 +40,14 @@ func TestOpenLineageClient(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
-	s := &session{log: slog.New(slog.DiscardHandler), subject: subject{command: "run", env: &job.Env{Conf: conf},
-		spec: job.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}}
+	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
 	manifest := &job.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
 	for _, o := range []outcome{
 		{result: &job.Result{Manifest: manifest}},
 		{err: errors.New("HDFS is gone"), code: exitHDFS},
 		{err: context.Canceled, code: exitSignal + 15},
 	} {
-		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(s, "nightly", time.Now(), time.Now(), os.Getenv))
+		l := newLineageObserver(lineage.File(file), "run", &inputs{}, describeRun(slog.New(slog.DiscardHandler), w, "nightly", time.Now(), time.Now(), os.Getenv))
 		if err := l.tell(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}

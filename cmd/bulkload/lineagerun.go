@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +19,12 @@ import (
 )
 
 // describeRun is what all events of a run have. Begin and end are the time that the run is for; zero: not known.
-func describeRun(s *session, name string, begin, end time.Time, env func(string) string) lineage.Event {
-	p, w := producer(), s.subject
+func describeRun(log *slog.Logger, w subject, name string, begin, end time.Time, env func(string) string) lineage.Event {
+	p := producer()
 	e := lineage.Event{Producer: p.URI(), Schema: lineage.Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
 	var err error
 	if e.Run.ID, err = lineage.NewRunID(); err != nil {
-		s.log.Warn("no run id for OpenLineage", "error", err)
+		log.Warn("no run id for OpenLineage", "error", err)
 	}
 	e.Run.Facets.Engine = &lineage.EngineFacet{Facet: p.Facet(lineage.EngineDef), Name: "bulkload", Version: version}
 	if !begin.IsZero() {
@@ -33,7 +34,7 @@ func describeRun(s *session, name string, begin, end time.Time, env func(string)
 		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
-		s.log.Warn("the run that started this one is not told to OpenLineage", "error", err)
+		log.Warn("the run that started this one is not told to OpenLineage", "error", err)
 	}
 	e.Job = lineage.Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
 	e.Job.Facets.Type = &lineage.TypeFacet{Facet: p.Facet(lineage.TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}

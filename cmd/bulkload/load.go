@@ -42,9 +42,9 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if err != nil {
 				return err
 			}
+			watch.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
 			defer env.Close()
 			s := begin(cmd.Context(), env.Log)
-			s.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}

@@ -80,6 +80,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	o.subject = subject{command: "run", spec: spec, env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
 		return usageError{fmt.Errorf("--stage: %w", err)}
@@ -97,7 +98,6 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	o.state.Version = version
 	s := begin(cmd.Context(), env.Log)
-	s.subject = subject{command: "run", spec: spec, env: env}
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

@@ -34,7 +34,6 @@ type session struct {
 	log       *slog.Logger
 	tracker   job.Tracker
 	observers []observer
-	subject   subject
 	began     time.Time
 }
 

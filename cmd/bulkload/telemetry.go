@@ -36,6 +36,8 @@ type telemetryFlags struct {
 	stalledAfter time.Duration
 	lineage      string
 	lineageJob   string
+
+	subject subject // which the command gives before it observes
 }
 
 func (t *telemetryFlags) add(f *pflag.FlagSet) {
@@ -50,7 +52,7 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 
 // observe adds the observers that the flags ask for. What could be wrong with a flag is found before anything is begun.
 func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
-	labels, err := metrics.ParseLabels(s.subject.table(), t.metricLabels)
+	labels, err := metrics.ParseLabels(t.subject.table(), t.metricLabels)
 	if err != nil {
 		return usageError{fmt.Errorf("--metrics-label: %w", err)}
 	}
@@ -59,7 +61,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
 			return usageError{fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile)}
 		}
-		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, s.subject, all.input})
+		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, t.subject, all.input})
 	}
 	if t.metricsPush != "" {
 		target, err := deliver.ParseTarget(t.metricsPush)
@@ -69,7 +71,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		if err != nil {
 			return usageError{fmt.Errorf("--metrics-push: %w", err)}
 		}
-		all.parts = append(all.parts, metricsPush{target, labels, s.subject, all.input})
+		all.parts = append(all.parts, metricsPush{target, labels, t.subject, all.input})
 	}
 	if t.stalledAfter < 0 {
 		return usageError{fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter)}
@@ -87,7 +89,7 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	}
 	if sink != nil {
 		begin, end := nominal(cmd)
-		all.parts = append(all.parts, newLineageObserver(sink, s.subject.command, all.input, describeRun(s, t.lineageJob, begin, end, os.Getenv)))
+		all.parts = append(all.parts, newLineageObserver(sink, t.subject.command, all.input, describeRun(s.log, t.subject, t.lineageJob, begin, end, os.Getenv)))
 	}
 	if len(all.parts) > 0 {
 		s.observers = append(s.observers, all)

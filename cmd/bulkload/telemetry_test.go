@@ -185,10 +185,11 @@ func TestLineageOfRun(t *testing.T) {
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
 	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
-	s := &session{log: slog.New(slog.DiscardHandler), subject: subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "check",
-		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}}
+	quiet := slog.New(slog.DiscardHandler)
+	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "check",
+		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	e := describeRun(s, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
+	e := describeRun(quiet, w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
 	var got []string
 	for _, d := range append(e.Inputs, e.Outputs...) {
 		got = append(got, d.Namespace+" "+d.Name)
@@ -201,8 +202,8 @@ func TestLineageOfRun(t *testing.T) {
 		t.Errorf("nominal time %+v", n)
 	}
 	name := e.Job.Name
-	s.subject.spec.Inputs, s.subject.spec.Key = nil, "salt( id ) + id"
-	if again := describeRun(s, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
+	w.spec.Inputs, w.spec.Key = nil, "salt( id ) + id"
+	if again := describeRun(quiet, w, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
 		t.Errorf("the name %s became %s", name, again.Job.Name)
 	}
 	for _, tc := range []struct {
@@ -264,8 +265,8 @@ func TestTelemetryUsage(t *testing.T) {
 // TestListens has a job that is under way tell of itself, and the port free behind it.
 func TestListens(t *testing.T) {
 	s := begin(t.Context(), slog.New(slog.DiscardHandler))
-	s.subject = subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}
-	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute}
+	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
+		subject: subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
 	t.Setenv("OPENLINEAGE_URL", "")
 	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
 		t.Fatal(err)

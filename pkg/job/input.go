@@ -75,17 +75,12 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	}
 	plan.warnKey(w.Events)
 	start := Start{Table: s.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp}
-	start.Files, start.Bytes = k.amount()
+	for _, f := range k.in.Files() {
+		start.Files++
+		start.Bytes += f.Size
+	}
 	w.Events.start(start)
 	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
-}
-
-// amount is how many input files there are, and their size as they are stored.
-func (k *intake) amount() (files int, bytes int64) {
-	for _, f := range k.in.Files() {
-		bytes += f.Size
-	}
-	return len(k.in.Files()), bytes
 }
 
 // build is Build with the file of bad records around it. The file is written
