@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +22,22 @@ type listener struct {
 }
 
 func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
+
+// serve opens the server of a run under way.
+func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) {
+	if _, _, err := net.SplitHostPort(t.listen); err != nil {
+		return nil, fmt.Errorf("%q is no host:port", t.listen)
+	}
+	w := &listener{}
+	w.moved.Store(time.Now().UnixNano())
+	var err error
+	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Build: program()}})
+	if err == nil {
+		s.log.Info("listening", "address", w.server.Addr())
+	}
+	return w, err
+}
 
 // events note the time of all that is work; notes and warnings are not, since a retry warns without end.
 func (l *listener) events() job.Events {

@@ -1,30 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"bulkload/internal/deliver"
 	"bulkload/internal/lineage"
 	"bulkload/internal/metrics"
-	"bulkload/pkg/job"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
-
-const (
-	// tellingTime bounds what is told at an end: three tries of 10 s and their pauses.
-	tellingTime = 35 * time.Second
-	// stoppedTellingTime is what is left of it from a stop on, which has 15 s in all and needs nearly all of them for HBase
-	// and HDFS.
-	stoppedTellingTime = 1500 * time.Millisecond
 )
 
 // telemetryFlags say which machines are told of a job.
@@ -77,8 +64,10 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		return usageError{fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter)}
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
-	if err != nil {
+	if err != nil && t.lineage != "" {
 		return usageError{fmt.Errorf("--openlineage: %w", err)}
+	} else if err != nil { // what an orchestrator has in its environment is not this caller's fault
+		s.log.Warn("no events for OpenLineage", "error", err)
 	}
 	if t.listen != "" {
 		l, err := t.serve(s, labels)
@@ -95,131 +84,4 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 		s.observers = append(s.observers, all)
 	}
 	return nil
-}
-
-// teller is an observer whose end may take time, which a context bounds.
-type teller interface {
-	events() job.Events
-	tell(ctx context.Context, o outcome) error
-}
-
-// together is observers that tell at the same time, so that one that waits for an answer does not keep the others.
-type together struct {
-	ctx   context.Context // the command's, which a signal ends
-	parts []teller
-	input *inputs
-}
-
-func (t together) events() job.Events {
-	all := []job.Events{t.input.events()}
-	for _, p := range t.parts {
-		all = append(all, p.events())
-	}
-	return job.Tee(all...)
-}
-
-func (t together) end(o outcome) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), tellingTime)
-	defer cancel()
-	defer context.AfterFunc(t.ctx, func() { time.AfterFunc(stoppedTellingTime, cancel) })()
-	errs := make([]error, len(t.parts))
-	var wait sync.WaitGroup
-	for i, p := range t.parts {
-		wait.Go(func() { errs[i] = p.tell(ctx, o) })
-	}
-	wait.Wait()
-	return errors.Join(errs...)
-}
-
-// inputs are all that a command has read or is to read: a command may do several jobs, one after the other.
-type inputs struct {
-	mu  sync.Mutex
-	sum job.Amount
-}
-
-func (i *inputs) events() job.Events {
-	return job.Events{OnStart: func(s job.Start) {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.sum.Files += int64(s.Files)
-		i.sum.Bytes += s.Bytes
-	}}
-}
-
-func (i *inputs) amount() job.Amount {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.sum
-}
-
-// metricsFile writes the metrics of the run that has ended.
-type metricsFile struct {
-	name    string
-	labels  metrics.Labels
-	subject subject
-	input   *inputs
-}
-
-func (m metricsFile) events() job.Events { return job.Events{} }
-
-func (m metricsFile) tell(_ context.Context, o outcome) error {
-	return metrics.WriteFile(m.name, lastRun(m.subject, m.input.amount(), o), m.labels)
-}
-
-// metricsPush pushes the metrics of the run that has ended.
-type metricsPush struct {
-	to      deliver.Target
-	labels  metrics.Labels
-	subject subject
-	input   *inputs
-}
-
-func (m metricsPush) events() job.Events { return job.Events{} }
-
-func (m metricsPush) tell(ctx context.Context, o outcome) error {
-	return metrics.Push(ctx, m.to, deliver.Tries, lastRun(m.subject, m.input.amount(), o), m.labels)
-}
-
-// lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
-// the same day night after night must not look healthy.
-func lastRun(s subject, input job.Amount, o outcome) metrics.Run {
-	r := metrics.Run{Code: o.code, Began: o.began, Ended: o.ended, Result: o.result, Input: input, Progress: o.progress, Loads: s.command != "build", Build: program()}
-	switch {
-	case o.err != nil:
-	case o.result != nil && o.result.Already:
-		r.Success = o.result.DoneAt
-	default:
-		r.Success = o.ended
-	}
-	return r
-}
-
-// program is which program this is.
-func program() metrics.Build {
-	b := metrics.Build{Version: version}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Go = info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				b.Revision = s.Value
-			}
-		}
-	}
-	return b
-}
-
-// serve opens the server of a run under way.
-func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) {
-	if _, _, err := net.SplitHostPort(t.listen); err != nil {
-		return nil, fmt.Errorf("%q is no host:port", t.listen)
-	}
-	w := &listener{}
-	w.moved.Store(time.Now().UnixNano())
-	var err error
-	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
-		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Build: program()}})
-	if err == nil {
-		s.log.Info("listening", "address", w.server.Addr())
-	}
-	return w, err
 }
