@@ -12,14 +12,16 @@ import (
 type Live struct {
 	Progress func() job.Progress
 	Moved    func() time.Time // when something was last done
+	Paused   func() bool      // it waits because somebody wants it to; nil: it never does
 	Build    Build
 }
 
 // moment is a run at one moment.
 type moment struct {
 	job.Progress
-	moved time.Time
-	build Build
+	moved  time.Time
+	paused bool
+	build  Build
 }
 
 // live are the metrics of a run under way. Counters begin at 0 with each process.
@@ -28,6 +30,7 @@ var live = []metric[moment]{
 	{name: "bulkload_phase_duration_seconds", help: "How long each phase has taken up to now.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellDurations},
 	{name: "bulkload_phase_done_ratio", help: "How much of a phase is done, from 0 to 1; left out where it is not known.", kind: prometheus.GaugeValue, labels: []string{"phase"}, tell: moment.tellRatios},
 	{name: "bulkload_last_progress_timestamp_seconds", help: "Unix time at which something was last done.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return seconds(m.moved) })},
+	{name: "bulkload_paused", help: "1 while the job waits because somebody wants it to, or for its hours.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return truth(m.paused) })},
 	{name: "bulkload_attempt", help: "Number of the job's attempt, from 1; 0 until it begins.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Attempt) })},
 	{name: "bulkload_input_files", help: "Input files; of a job for each of several directories, those of the one under way.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Files) })},
 	{name: "bulkload_input_bytes", help: "Size of these input files, as they are stored.", kind: prometheus.GaugeValue, tell: one(func(m moment) float64 { return float64(m.Start.Bytes) })},
@@ -50,8 +53,10 @@ func LiveDocs() []Doc { return docs(live) }
 
 // Collector collects the run's metrics, without the labels of the job.
 func (l Live) Collector() prometheus.Collector {
-	return newCollector(live, func() moment { return moment{l.Progress(), l.Moved(), l.Build} })
+	return newCollector(live, func() moment { return moment{l.Progress(), l.Moved(), l.paused(), l.Build} })
 }
+
+func (l Live) paused() bool { return l.Paused != nil && l.Paused() }
 
 // done is what is done of a phase, all its turns together.
 func (m moment) done(phase string) job.Amount {

@@ -86,7 +86,7 @@ func (s *Server) Close(ctx context.Context) error {
 
 // Health is what /healthz tells.
 type Health struct {
-	Status string `json:"status"` // ok, or stalled
+	Status string `json:"status"` // ok, paused or stalled
 	Phase  string `json:"phase"`  // empty between phases
 	// Since is the time since something was last done, in seconds.
 	Since float64 `json:"since_progress_seconds"`
@@ -97,7 +97,9 @@ type Health struct {
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	since := max(s.o.Now().Sub(s.o.Live.Moved()), 0)
 	h, code := Health{Status: "ok", Phase: Phase(s.o.Live.Progress()), Since: since.Seconds(), After: s.o.Stalled.Seconds()}, http.StatusOK
-	if s.o.Stalled > 0 && since > s.o.Stalled {
+	if s.o.Live.paused() {
+		h.Status = "paused"
+	} else if s.o.Stalled > 0 && since > s.o.Stalled {
 		h.Status, code = "stalled", http.StatusServiceUnavailable
 	}
 	answer(w, code, h)

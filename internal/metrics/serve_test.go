@@ -45,8 +45,9 @@ func get(t *testing.T, s *Server, path string) (int, string) {
 
 func TestServe(t *testing.T) {
 	var now atomic.Int64 // seconds behind noon
+	var paused atomic.Bool
 	s := serve(t, ServeOptions{Labels: labels(t), Stalled: 10 * time.Minute, Now: func() time.Time { return noon.Add(time.Duration(now.Load()) * time.Second) },
-		Live: Live{Progress: progress, Moved: func() time.Time { return noon }}})
+		Live: Live{Progress: progress, Moved: func() time.Time { return noon }, Paused: paused.Load}})
 
 	code, text := get(t, s, "/metrics")
 	if code != 200 {
@@ -72,6 +73,13 @@ func TestServe(t *testing.T) {
 	now.Store(601)
 	if code, text = get(t, s, "/healthz"); code != 503 || !strings.Contains(text, `"status":"stalled"`) {
 		t.Errorf("/healthz answered %d: %s", code, text)
+	}
+	paused.Store(true)
+	if code, text = get(t, s, "/healthz"); code != 200 || !strings.Contains(text, `"status":"paused"`) {
+		t.Errorf("/healthz answered %d: %s", code, text)
+	}
+	if _, text = get(t, s, "/metrics"); !strings.Contains(text, `bulkload_paused{table="test:check",team="risk"} 1`) {
+		t.Error("/metrics does not tell of a pause")
 	}
 	if code, _ = get(t, s, "/"); code != 404 {
 		t.Errorf("/ answered %d", code)
