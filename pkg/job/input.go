@@ -73,6 +73,10 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
+	start := Start{Table: plan.Table, Attempt: 1, Key: plan.Key.String(), Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+		Staging: dir, Splits: splits}
+	start.reads(k.in.Files())
+	w.Events.start(start)
 	plan.warnKey(w.Events)
 	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 }

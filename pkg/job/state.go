@@ -52,6 +52,14 @@ type state struct {
 	stop stopAfter
 }
 
+// stateDir is the directory of a job's state; empty: nothing is kept.
+func stateDir(s Spec, o StateOptions) string {
+	if o.Dir == "" {
+		return ""
+	}
+	return filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, o.JobID)[:stateDigits])
+}
+
 // openState takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [KindBusy].
 func openState(s Spec, o StateOptions) (_ *state, err error) {
@@ -59,7 +67,7 @@ func openState(s Spec, o StateOptions) (_ *state, err error) {
 	if o.Dir == "" {
 		return st, nil
 	}
-	st.dir = filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+st.id[:stateDigits])
+	st.dir = stateDir(s, o)
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
