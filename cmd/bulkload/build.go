@@ -88,7 +88,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if reject == "" {
-		reject = "bulkload-rejects.jsonl"
+		reject = defaultRejectFile
 	}
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs

@@ -18,8 +18,8 @@ func (w *watchFlags) add(f *pflag.FlagSet) {
 
 // observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done.
 func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
-	if err := w.result.observe(s); err != nil {
+	if err := w.report.observe(cmd, s); err != nil {
 		return err
 	}
-	return w.report.observe(cmd, s)
+	return w.result.observe(s) // behind the report, whose place it tells
 }
