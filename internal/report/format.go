@@ -55,9 +55,10 @@ func scaled(v, by float64, units ...string) string {
 		i++
 	}
 	text := strconv.FormatFloat(v, 'f', 1, 64)
-	if i == 0 || v >= 100 {
+	if i == 0 {
 		text = strconv.FormatFloat(v, 'f', 0, 64)
 	}
+	text = strings.TrimSuffix(text, ".0")
 	return strings.TrimSpace(text + " " + units[i])
 }
 

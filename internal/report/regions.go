@@ -81,7 +81,7 @@ func newSpread(regions []Region) *spread {
 		return nil
 	}
 	for i, r := range regions {
-		s.Regions = append(s.Regions, numbered{r, i + 1, cmp.Or(r.Start, "(first)"), float64(r.Bytes) / float64(s.Total)})
+		s.Regions = append(s.Regions, numbered{r, i + 1, cmp.Or(r.Start, "the start"), float64(r.Bytes) / float64(s.Total)})
 	}
 	s.Mean = float64(s.Total) / float64(len(regions))
 	byBytes := slices.Clone(s.Regions)
@@ -131,7 +131,7 @@ func (s *spread) bars() {
 // columns draws more regions than can have a line each.
 func (s *spread) columns() *dense {
 	each := (len(s.Regions) + mostDense - 1) / mostDense
-	top := niceTop(float64(s.Largest.Bytes))
+	top := niceTop(float64(s.Largest.Bytes), 1024)
 	d := &dense{Each: each, Top: bytesText(int64(top)), Mean: "mean " + bytesText(int64(s.Mean)), MeanY: percent(100 - 100*s.Mean/top)}
 	n := (len(s.Regions) + each - 1) / each
 	var all, high strings.Builder

@@ -132,14 +132,14 @@ type Attempt struct {
 }
 
 //go:embed report.html.tmpl
-var page string
+var pageText string
 
 //go:embed report.css
 var style string
 
 // Write makes the file.
 func (r *Report) Write(w io.Writer) error {
-	t, err := template.New("report").Funcs(functions).Parse(page)
+	t, err := template.New("report").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (r *Report) Write(w io.Writer) error {
 	if err := t.Execute(&b, v); err != nil {
 		return err
 	}
-	_, err = b.WriteTo(w)
+	_, err = w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))) // html/template lets other bytes pass
 	return err
 }
 

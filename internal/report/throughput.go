@@ -42,21 +42,21 @@ func newCharts(r *Report) []chart {
 		return nil
 	}
 	var charts []chart
-	add := func(id, title string, text func(float64) string, all ...series) {
-		if c, ok := newChart(r, id, title, text, all); ok {
+	add := func(id, title string, text func(float64) string, unit float64, all ...series) {
+		if c, ok := newChart(r, id, title, text, unit, all); ok {
 			charts = append(charts, c)
 		}
 	}
-	add("rows", "Rows per second", rate,
+	add("rows", "Rows per second", rate, 1000,
 		series{"read", func(s Sample) int64 { return s.Read }}, series{"written", func(s Sample) int64 { return s.Merged }},
 		series{"verified", func(s Sample) int64 { return s.Verified }})
-	add("bytes", "Bytes per second", func(v float64) string { return bytesText(int64(v)) },
+	add("bytes", "Bytes per second", func(v float64) string { return bytesText(int64(v)) }, 1024,
 		series{"input read", func(s Sample) int64 { return s.Input }}, series{"HFiles written", func(s Sample) int64 { return s.Output }})
 	return charts
 }
 
 // newChart draws what grew at all; false if nothing did.
-func newChart(r *Report, id, title string, text func(float64) string, all []series) (chart, bool) {
+func newChart(r *Report, id, title string, text func(float64) string, unit float64, all []series) (chart, bool) {
 	c := chart{ID: id, Title: title, Ticks: timeTicks(r.Ended.Sub(r.Began))}
 	last := r.Samples[len(r.Samples)-1]
 	top := 0.0
@@ -78,7 +78,7 @@ func newChart(r *Report, id, title string, text func(float64) string, all []seri
 	if top == 0 {
 		return c, false
 	}
-	top = niceTop(top)
+	top = niceTop(top, unit)
 	c.Top, c.Half = text(top)+"/s", text(top/2)+"/s"
 	c.Desc = strings.Join(peaks, ", ")
 	for i, s := range used {
@@ -100,29 +100,43 @@ func (s series) rates(samples []Sample) []float64 {
 	return v
 }
 
-// stepPath draws a rate as steps, since it is a mean of the time between two samples.
+// stepPath draws a rate as steps, since it is a mean of the time between two samples. Nothing is drawn where it is 0.
 func stepPath(r *Report, rates []float64, top float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "M%.1f 100", 10*place(r.Samples[0].At, r))
+	drawing := false
 	for i, v := range rates {
-		fmt.Fprintf(&b, "V%.1fH%.1f", 100-100*v/top, 10*place(r.Samples[i+1].At, r))
+		if v > 0 {
+			if !drawing {
+				fmt.Fprintf(&b, "M%.1f 100", 10*place(r.Samples[i].At, r))
+			}
+			fmt.Fprintf(&b, "V%.1fH%.1f", 100-100*v/top, 10*place(r.Samples[i+1].At, r))
+		} else if drawing {
+			b.WriteString("V100")
+		}
+		drawing = v > 0
 	}
-	b.WriteString("V100")
+	if drawing {
+		b.WriteString("V100")
+	}
 	return b.String()
 }
 
-// niceTop is the least of 1, 2 or 5 times a power of ten, or of 1024 for the units of bytes to come out even enough, that is not below v.
-func niceTop(v float64) float64 {
+// niceTop is a round number that is not below v; units are 1000 or 1024 times each other.
+func niceTop(v, unit float64) float64 {
+	scale := 1.0
+	for v/scale >= unit {
+		scale *= unit
+	}
 	step := 1.0
-	for step*10 < v {
+	for step*10 < v/scale {
 		step *= 10
 	}
 	for _, m := range []float64{1, 2, 3, 4, 5, 6, 8} {
-		if step*m >= v {
-			return step * m
+		if step*m >= v/scale {
+			return scale * step * m
 		}
 	}
-	return step * 10
+	return scale * step * 10
 }
 
 // chartRows are the figures of the chart, put together to few lines.
