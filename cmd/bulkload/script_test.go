@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/loader"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitcode,
+			"exitcode":    exitcode,
+			"validresult": validresult,
 		},
 	})
 }
@@ -74,8 +76,10 @@ func TestClusterScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitcode,
-			"nextpage": nextpage,
+			"exitcode":    exitcode,
+			"nextpage":    nextpage,
+			"validresult": validresult,
+			"lockedby":    lockedby,
 		},
 	})
 }
@@ -123,4 +127,16 @@ func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code is %d, want %s", code, args[0])
 	}
+}
+
+// lockedby DIR COMMAND… runs a command while the lock of a job's directory is held.
+func lockedby(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lockedby DIR COMMAND…")
+	}
+	f, err := os.OpenFile(filepath.Join(ts.MkAbs(args[0]), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	exitcode(ts, false, args[1:])
 }

@@ -134,6 +134,10 @@ func (s *spread) columns() *dense {
 	top := niceTop(float64(s.Largest.Bytes), 1024)
 	d := &dense{Each: each, Top: bytesText(int64(top)), Mean: "mean " + bytesText(int64(s.Mean)), MeanY: percent(100 - 100*s.Mean/top)}
 	n := (len(s.Regions) + each - 1) / each
+	gap := 0.85 // between columns, where there is room for one
+	if n > 200 {
+		gap = 1
+	}
 	var all, high strings.Builder
 	for i := range n {
 		bytes := int64(0)
@@ -146,7 +150,7 @@ func (s *spread) columns() *dense {
 		}
 		x, wide := 1000*float64(i)/float64(n), 1000/float64(n)
 		if bytes > 0 {
-			fmt.Fprintf(b, "M%.2f 100v%.2fh%.2fV100z", x, -100*float64(bytes)/top, wide*0.85)
+			fmt.Fprintf(b, "M%.2f 100v%.2fh%.2fV100z", x, -100*float64(bytes)/top, wide*gap)
 		}
 	}
 	d.Path, d.Heavy = all.String(), high.String()
