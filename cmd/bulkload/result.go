@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"path/filepath"
 	"time"
 
 	"bulkload/pkg/job"
@@ -109,6 +110,9 @@ func (s *session) result() *resultObject {
 		r.Elapsed = o.ended.Sub(o.began)
 	}
 	r.Table, r.Job, r.Attempt = cmp.Or(r.Result.Table, r.Table), cmp.Or(r.Result.Job, r.Job), cmp.Or(r.Result.Attempt, r.Attempt)
+	if abs, err := filepath.Abs(r.Job); err == nil && r.Job != "" {
+		r.Job = abs // the reader may be elsewhere
+	}
 	m := r.Result.Manifest
 	if m == nil {
 		return r

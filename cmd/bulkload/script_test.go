@@ -80,6 +80,7 @@ func TestClusterScripts(t *testing.T) {
 			"nextpage":    nextpage,
 			"validresult": validresult,
 			"lockedby":    lockedby,
+			"droptable":   func(ts *testscript.TestScript, _ bool, _ []string) { dropTable(t, conf, ts.Getenv("NAME")) },
 		},
 	})
 }
@@ -129,12 +130,16 @@ func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lockedby DIR COMMAND… runs a command while the lock of a job's directory is held.
+// lockedby DIR CODE COMMAND… runs a command while the lock of a job's directory is held.
 func lockedby(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: lockedby DIR COMMAND…")
+		ts.Fatalf("usage: lockedby DIR CODE COMMAND…")
 	}
-	f, err := os.OpenFile(filepath.Join(ts.MkAbs(args[0]), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	dirs, err := filepath.Glob(ts.MkAbs(args[0]))
+	if err != nil || len(dirs) != 1 {
+		ts.Fatalf("%s is %q, %v", args[0], dirs, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dirs[0], "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	ts.Check(err)
 	defer f.Close()
 	ts.Check(unix.Flock(int(f.Fd()), unix.LOCK_EX))

@@ -132,6 +132,9 @@ func ReadJobs(dir string) ([]*JobState, error) {
 			return nil, fail(KindConfig, err)
 		}
 	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // who reads of it may be elsewhere
+	}
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fail(KindConfig, err)
