@@ -84,6 +84,9 @@ func (r *resultObject) end(cmd *cobra.Command, err error, code int) {
 	r.Host, _ = os.Hostname()
 	r.Status, r.ExitCode = statusOf(code, r.Result), code
 	r.Error = errorText(err)
+	if code > exitSignal {
+		r.Error = "stopped by a signal: " + r.Error
+	}
 	if r.Error != "" {
 		r.ErrorKind = kindOfCode(code)
 	}
