@@ -85,10 +85,13 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.summarize(cmd.OutOrStdout(), r)
 }
 
+// defaultRejects is where bad records go when nothing else is said.
+const defaultRejects = "bulkload-rejects.jsonl"
+
 func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if reject == "" {
-		reject = defaultRejectFile
+		reject = defaultRejects
 	}
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs
@@ -98,7 +101,7 @@ func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 
 func printFiles(w io.Writer, m *job.Manifest, out string) {
 	for _, f := range m.Files {
-		fmt.Fprintf(w, "%s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
+		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
 			partition.FormatKey(f.FirstRow), partition.FormatKey(f.LastRow))
 	}
 }

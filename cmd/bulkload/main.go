@@ -92,5 +92,6 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	return root.ExecuteContextC(ctx)
+	cmd, err = root.ExecuteContextC(ctx)
+	return cmd, withOrigins(cmd, err)
 }

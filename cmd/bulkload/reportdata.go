@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"bulkload/pkg/partition"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // report puts together what is known.
@@ -180,7 +178,7 @@ func servers(taken []job.Taken) []report.Server {
 func (w *reporter) addRejects(r *report.Report, o outcome) {
 	name := r.RejectFile
 	if name == "" && o.code == exitBadRows {
-		name = cmp.Or(flagText(w.cmd, "reject-file"), defaultRejectFile)
+		name = cmp.Or(valueOf(w.cmd, "reject-file"), defaultRejects)
 		info, err := os.Stat(name)
 		if err != nil || info.ModTime().Before(o.began) {
 			return
@@ -215,20 +213,10 @@ func verifyText(v *job.Verification) string {
 // reportSettings are the settings with their origins.
 func reportSettings(cmd *cobra.Command) []report.Setting {
 	var list []report.Setting
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		list = append(list, report.Setting{Name: f.Name, Value: withoutPassword(f.Value.String()), Origin: "flag"})
-	})
-	return list
-}
-
-// withoutPassword leaves out who an address is to be asked as.
-func withoutPassword(value string) string {
-	u, err := url.Parse(value)
-	if err != nil || u.User == nil {
-		return value
+	for _, s := range settingsOf(cmd) {
+		list = append(list, report.Setting(s))
 	}
-	u.User = url.User("…")
-	return u.String()
+	return list
 }
 
 // advice says what to do about a failure. A job with state goes on where it was.

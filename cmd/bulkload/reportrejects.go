@@ -14,9 +14,6 @@ import (
 	"bulkload/pkg/partition"
 )
 
-// defaultRejectFile is where bad records go that may be set aside.
-const defaultRejectFile = "bulkload-rejects.jsonl"
-
 // Bounds of the examples in a report.
 const (
 	mostRejects      = 20

@@ -62,7 +62,7 @@ func (g *globals) result(cmd *cobra.Command, err error, code int) *resultObject 
 	if g.session == nil {
 		now := time.Now().UTC()
 		r := &resultObject{Began: now, Ended: now, Phases: []resultPhase{}}
-		r.Table, r.JobID = flagText(cmd, "table"), flagText(cmd, "job-id")
+		r.Table, r.JobID = valueOf(cmd, "table"), valueOf(cmd, "job-id")
 		r.end(cmd, err, code)
 		return r
 	}
@@ -71,8 +71,8 @@ func (g *globals) result(cmd *cobra.Command, err error, code int) *resultObject 
 	return r
 }
 
-// flagText is the value of a flag, empty if the command has none of that name.
-func flagText(cmd *cobra.Command, name string) string {
+// valueOf is the value of a flag, empty if the command has none of that name.
+func valueOf(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
 	}
@@ -100,7 +100,7 @@ func (s *session) result() *resultObject {
 	}
 	p := o.progress
 	r := &resultObject{Began: o.began.UTC(), Ended: o.ended.UTC(), Seconds: seconds(o.ended.Sub(o.began)), Phases: []resultPhase{}, Warnings: p.Warnings,
-		Table: cmp.Or(p.Start.Table, s.spec.Table), Job: p.Start.Job, JobID: cmp.Or(p.Start.JobID, flagText(s.cmd, "job-id")), Attempt: p.Start.Attempt,
+		Table: cmp.Or(p.Start.Table, s.spec.Table), Job: p.Start.Job, JobID: cmp.Or(p.Start.JobID, valueOf(s.cmd, "job-id")), Attempt: p.Start.Attempt,
 		Report: s.report}
 	for _, phase := range p.Phases {
 		r.Phases = append(r.Phases, resultPhase{phase.Name, seconds(phase.Ended.Sub(phase.Began)), phase.Done.Rows, phase.Done.Bytes, phase.Done.Files})

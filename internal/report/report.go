@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -178,6 +179,16 @@ func (v view) MoreInputs() int { return v.InputFiles - len(v.Inputs) }
 
 // MoreRejects is how many rejected records are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
+
+// Given are the settings that somebody has set.
+func (v view) Given() []Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin == "default" })
+}
+
+// Defaults are the others.
+func (v view) Defaults() []Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin != "default" })
+}
 
 // CellTime is the cells' timestamp as a time.
 func (v view) CellTime() time.Time { return time.UnixMilli(v.Timestamp) }

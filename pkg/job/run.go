@@ -68,7 +68,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return nil, err
 	}
 	known := &Result{Schema: 1, Table: s.Table, Job: stateDir(s, o.State)}
-	st, err := openState(s, o.State)
+	st, err := openState(ctx, s, o.State, o.Events)
 	if err != nil {
 		return known, err
 	}
