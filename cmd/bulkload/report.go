@@ -173,12 +173,10 @@ func (w *reporter) end(o outcome) error {
 		dir = o.result.Job
 	}
 	names := []string{w.flags.file}
-	if dir != "" {
-		if _, err := os.Stat(dir); err == nil {
-			names = append(names, filepath.Join(dir, "report.html"))
-			if n := o.result.Attempt; n > 0 {
-				names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))
-			}
+	if dir != "" && job.IsOurs(dir) {
+		names = append(names, filepath.Join(dir, "report.html"))
+		if n := o.result.Attempt; n > 0 {
+			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))
 		}
 	}
 	var b bytes.Buffer

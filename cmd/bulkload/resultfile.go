@@ -107,14 +107,13 @@ func (w *stateWriter) end(o outcome) error {
 	if stop != nil {
 		close(stop)
 		w.done.Wait()
-		w.tell()
+		if job.IsOurs(w.dir) { // the next run may have begun
+			w.tell()
+		}
 	}
 	r := o.result
-	if r == nil || r.Job == "" || r.Already || o.code == exitBusy {
+	if r == nil || r.Job == "" || r.Already || !job.IsOurs(r.Job) {
 		return nil
-	}
-	if _, err := os.Stat(r.Job); err != nil {
-		return nil // there is no directory: that is what went wrong, or somebody has cleaned
 	}
 	result := w.session.result()
 	result.end(w.session.cmd, o.err, o.code)

@@ -177,6 +177,9 @@ func (v view) PerSecond(n int64) float64 {
 // MoreInputs is how many files are not listed.
 func (v view) MoreInputs() int { return v.InputFiles - len(v.Inputs) }
 
+// Warned is how many warnings there were.
+func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
+
 // MoreRejects is how many rejected records are not listed.
 func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
 

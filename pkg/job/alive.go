@@ -16,6 +16,14 @@ import (
 // to count as running. It is written every two seconds; clocks may differ.
 const freshLive = time.Minute
 
+// IsOurs says whether this process was the last to take the lock of a job's directory, so that what the directory tells
+// of the newest run is for this process to write.
+func IsOurs(dir string) bool {
+	o, err := journal.LastOwner(dir)
+	host, e := os.Hostname()
+	return err == nil && e == nil && o.PID == os.Getpid() && o.Host == host
+}
+
 // holds says whether the one who signed a job's lock last still works on it.
 // The lock is not touched. On this machine the process is looked for; on
 // others only what the job says of itself tells.

@@ -170,12 +170,15 @@ func TestFindJob(t *testing.T) {
 // TestStatusTakesNoLock reads a job again and again while others take and release its lock: none finds it taken.
 func TestStatusTakesNoLock(t *testing.T) {
 	dir := stateFiles{journal: planLine}.write(t, time.Now())
+	if IsOurs(dir) {
+		t.Error("a lock that nobody took is ours")
+	}
 	for range 200 {
 		l, err := journal.TryLock(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := ReadJob(dir); err != nil || s.State != JobRunning || s.PID != os.Getpid() {
+		if s, err := ReadJob(dir); err != nil || s.State != JobRunning || s.PID != os.Getpid() || !IsOurs(dir) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		if err := l.Release(); err != nil {
