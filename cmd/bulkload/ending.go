@@ -88,8 +88,9 @@ func (g *globals) tellFailure(w io.Writer, cmd *cobra.Command, err error, code i
 	}
 	var has map[string]json.RawMessage
 	if json.Unmarshal(g.held, &has) != nil {
+		before := g.release()
 		_, e := w.Write(append(line, '\n'))
-		return errors.Join(g.release(), e)
+		return errors.Join(before, e)
 	}
 	var adds map[string]json.RawMessage
 	if e := json.Unmarshal(line, &adds); e != nil {

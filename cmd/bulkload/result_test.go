@@ -150,3 +150,24 @@ func TestErrorText(t *testing.T) {
 		t.Error("no error has a text")
 	}
 }
+
+// TestTellFailure puts a failure into an object that was printed, and behind what is none.
+func TestTellFailure(t *testing.T) {
+	for held, want := range map[string]string{
+		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+		`{}`:                          `{"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+		`{"schema":2,"error":"mine"}`: `{"schema":2,"error":"mine","command":"","status":"failed","exit_code":3,"error_kind":"check"}` + "\n",
+		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+	} {
+		var out bytes.Buffer
+		g := &globals{output: "json"}
+		if held != "" {
+			if err := g.hold(&out, []byte(held)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.tell(&out, nil, nil, errors.New("no"), exitCheck); err != nil || out.String() != want {
+			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func goodReport() *Report {
 		Rejects: []Reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
 			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is no date`}},
 		Warnings: []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
-		Settings: []Setting{{"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
+		Settings: []Setting{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
 		Attempts: []Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
