@@ -73,7 +73,7 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
-	start := Start{Table: plan.Table, Attempt: 1, Key: plan.Key.String(), Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+	start := Start{Table: plan.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
 		Staging: dir, Splits: splits}
 	start.reads(k.in.Files())
 	w.Events.start(start)
