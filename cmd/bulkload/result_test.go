@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"bulkload/pkg/job"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -169,5 +172,48 @@ func TestTellFailure(t *testing.T) {
 		if err := g.tell(&out, nil, nil, errors.New("no"), exitCheck); err != nil || out.String() != want {
 			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
 		}
+	}
+}
+
+// TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
+func TestResultOfEveryKind(t *testing.T) {
+	for kind := job.KindUnexpected; kind <= job.KindBusy; kind++ {
+		g := &globals{}
+		cmd, _, err := newRootCmd(g).Find([]string{"run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.SetContext(t.Context())
+		s := g.begin(cmd, slog.New(slog.DiscardHandler), job.Spec{Table: "test:t"})
+		e := s.events()
+		e.OnStart(job.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
+		e.OnPhase("load")
+		e.OnWarn("look at this")
+		failure := &job.Error{Kind: kind, Err: errors.New("it failed")}
+		_ = s.end(&job.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
+		r := g.result(cmd, failure, exitCode(failure))
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields, err := checkResult(line); err != nil || fields["attempt"] != 3.0 || fields["warnings"] != 1.0 || fields["error"] != "it failed" {
+			t.Errorf("kind %d: %v in %s", kind, err, line)
+		}
+	}
+}
+
+// TestStateWriterWarnsOnce tells once that a state directory takes no file, and lets the job go on.
+func TestStateWriterWarnsOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := &stateWriter{session: s, log: s.log, dir: filepath.Join(t.TempDir(), "none")}
+	for range 3 {
+		w.tell()
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings: %s", n, log.String())
+	}
+	if err := w.end(outcome{result: &job.Result{Job: w.dir}}); err != nil {
+		t.Error(err)
 	}
 }
