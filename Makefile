@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-metrics soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: ## every test, those on a real HDFS and HBase included
 
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/conformance
+
+test-report: ## open reports in Chromium, if there is one: wide and narrow, light and dark; PICTURES=DIR keeps what it saw
+	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/report
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader

@@ -15,6 +15,7 @@ type globals struct {
 	quiet    bool
 	output   string
 	profile  profileFlags
+	ending   // what the command's result is made of
 	settings settingFlags
 }
 
@@ -61,10 +62,10 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
+	f.BoolVar(&g.quiet, "quiet", false, "log errors only, and print no summary")
 	g.profile.add(f)
 	g.settings.add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
 	refuseUnknown(root)
 	addCompletions(root)
 	return root

@@ -74,13 +74,11 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
-	plan.warnKey(w.Events)
-	start := Start{Table: s.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp}
-	for _, f := range k.in.Files() {
-		start.Files++
-		start.Bytes += f.Size
-	}
+	start := Start{Table: plan.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+		Staging: dir, Splits: splits}
+	start.reads(k.in.Files())
 	w.Events.start(start)
+	plan.warnKey(w.Events)
 	m, err := k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 	if err != nil {
 		ctx, cancel := parting(ctx)
