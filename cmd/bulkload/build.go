@@ -17,6 +17,7 @@ type buildOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	limitFlags
 	out    string
 	splits string
 }
@@ -36,6 +37,7 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.limitFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
 	return cmd
@@ -47,7 +49,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.workFlags.check(); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -69,7 +71,14 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(env))
+	work := o.workOptions(env)
+	gate, stop, err := o.gate(ctx, env, work.Events)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	work.Gate, work.Uploads = gate, o.upload
+	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, work)
 	if err != nil {
 		return err
 	}
@@ -84,7 +93,7 @@ func (w *workFlags) workOptions(env *job.Env) job.WorkOptions {
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs
 	}
-	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: logEvents(env.Log)}
+	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: logEvents(env.Log)}
 }
 
 func printBuild(w io.Writer, m *job.Manifest, out string) {

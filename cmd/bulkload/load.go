@@ -12,7 +12,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c := &clusterFlags{}
+	c, limits := &clusterFlags{}, &limitFlags{}
 	var table, verify, staging, way string
 	var maxFiles int
 	cmd := &cobra.Command{
@@ -43,8 +43,14 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 				return err
 			}
 			defer env.Close()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
-				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Events: logEvents(env.Log)})
+			events := logEvents(env.Log)
+			gate, stop, err := limits.gate(cmd.Context(), env, events)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles,
+				LoadConcurrency: limits.calls, Uploads: limits.upload, Gate: gate, Events: events})
 			if err != nil {
 				return err
 			}
@@ -52,6 +58,8 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 		},
 	}
 	c.add(cmd.Flags())
+	limits.add(cmd.Flags())
+	limits.addLoad(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)

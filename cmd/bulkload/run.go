@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -15,6 +16,8 @@ type runOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	limitFlags
+	splitFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -49,6 +52,9 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.limitFlags.add(cmd.Flags())
+	o.limitFlags.addLoad(cmd.Flags())
+	o.splitFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
@@ -66,7 +72,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.workFlags.check(); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -84,16 +90,27 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
 	}
+	runJob, err := o.runner()
+	if err != nil {
+		return err
+	}
+	work := o.workOptions(env)
+	gate, stop, err := o.gate(cmd.Context(), env, work.Events)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	work.Gate, work.Uploads = gate, o.upload
 	if o.state.Dir == "" {
 		if o.state.Dir, err = job.DefaultState(); err != nil {
 			return err
 		}
 	}
 	o.state.Version = version
-	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
-		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
+	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
 	if err != nil {
-		return err
+		return errors.Join(err, partsSoFar(cmd, g, r))
 	}
 	if err := g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) }); err != nil {
 		return err
@@ -105,6 +122,9 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 func printResult(w io.Writer, r *job.Result) {
+	if len(r.Parts) > 0 {
+		printParts(w, r.Parts)
+	}
 	if r.Already {
 		fmt.Fprintln(w, "this job was done already, nothing was done now (--restart loads it again); then it was:")
 	}

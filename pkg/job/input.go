@@ -16,6 +16,9 @@ type WorkOptions struct {
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some
 	Events     Events
+	Gate       Gate          // where work waits between its steps, default nowhere
+	Uploads    UploadOptions // of HFiles to HDFS
+	SpillLimit Size          // most bytes of sorted runs on local disk, default as many as there is room for
 
 	splitSize int64 // of text, bytes; default [source.Options]'s
 }
@@ -55,11 +58,19 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
 func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
-	fsys, p, err := env.Resolve(dir)
+	l, err := env.Conf.Resolve(dir)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	fsys, err := env.FS(l)
 	if err != nil {
 		return nil, err
 	}
-	switch entries, err := fsys.ReadDir(ctx, p); {
+	out := Output{FS: fsys, Dir: l.Path}
+	if !l.Local() {
+		out.uploads = newUploads(w.Uploads)
+	}
+	switch entries, err := fsys.ReadDir(ctx, l.Path); {
 	case err == nil && len(entries) > 0:
 		return nil, failf(KindConfig, "%s is not empty: name a directory that is missing or empty", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -69,19 +80,22 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
+	if err := pass(ctx, w.Gate); err != nil {
+		return nil, err
+	}
 	plan, err := NewPlan(s, k.in.Columns(), family, splits, time.Now().UnixMilli())
 	if err != nil {
 		return nil, err
 	}
 	plan.warnKey(w.Events)
-	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
+	return k.build(ctx, plan, out, w, 0, nil)
 }
 
 // build is Build with the file of bad records around it. The file is written
 // for a job that failed too: it tells why.
 func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.budget, Sample: sample, Events: w.Events, resume: resume})
+		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, resume: resume})
 	if k.budget.File == nil {
 		return m, err
 	}

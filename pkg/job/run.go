@@ -24,6 +24,8 @@ type RunOptions struct {
 	Stage    loader.Stage // the way into HBase, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
 	State    StateOptions
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	LoadConcurrency int
 }
 
 // Result is what a run or a load came to.
@@ -39,6 +41,7 @@ type Result struct {
 	Regions  int           `json:"regions"` // that took files
 	LoadTime time.Duration `json:"load_ns"`
 	Verify   *Verification `json:"verify,omitempty"`
+	Parts    []Part        `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
 	Elapsed  time.Duration `json:"elapsed_ns"`
 }
 
@@ -70,6 +73,9 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
+	if err := pass(ctx, o.Gate); err != nil {
+		return nil, err
+	}
 	if o.State.Restart {
 		if err := st.restart(ctx, env); err != nil {
 			return nil, err

@@ -41,6 +41,11 @@ func jobID(s Spec, id string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// stateDir is the directory of a job's state.
+func stateDir(s Spec, o StateOptions) string {
+	return filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, o.JobID)[:stateDigits])
+}
+
 // state is the journal of a job with what it told when it was opened. All
 // methods do nothing without a directory.
 type state struct {
@@ -59,7 +64,7 @@ func openState(s Spec, o StateOptions) (_ *state, err error) {
 	if o.Dir == "" {
 		return st, nil
 	}
-	st.dir = filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+st.id[:stateDigits])
+	st.dir = stateDir(s, o)
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
