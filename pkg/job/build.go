@@ -151,7 +151,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
 	if err != nil {
-		return nil, explainLimits(err, o)
+		return nil, explainLimits((&readers{in: in}).explainSpill(err), o)
 	}
 	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
 	var totals sortTotals

@@ -41,18 +41,16 @@ func (r *readers) explainSpill(err error) error {
 		return err
 	}
 	const advice = "allow more with --spill-limit, give more --memory, or load the input in parts"
+	found := "how much is needed cannot be told yet"
 	if e.Need > 0 {
-		return &Error{Kind: KindConfig, Err: fmt.Errorf("%w: all of the input was read, and to merge its sorted rows takes %s for a while, more than the limit of %s (--spill-limit) (%s)",
-			err, roundSize(e.Need), roundSize(e.Limit), advice)}
+		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", roundSize(e.Need))
+	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {
+		// Rows that are still in memory will come to disk too.
+		rows := float64(r.got.rows.Load()) / share
+		raw := rows * float64(e.Raw) / float64(e.Rows)
+		need := float64(r.sort.Forecast(int64(rows), int64(raw)).Most) * float64(e.Bytes) / float64(e.Raw)
+		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, roundSize(int64(need)))
 	}
-	share := r.got.share(r.in)
-	if share == 0 || e.Rows == 0 {
-		return &Error{Kind: KindConfig, Err: fmt.Errorf("%w: the limit of %s (--spill-limit) was reached, and how much is needed cannot be told yet (%s)",
-			err, roundSize(e.Limit), advice)}
-	}
-	// Rows that are still in memory will come to disk too.
-	all := float64(r.got.rows.Load()) / share
-	need := Size(all * float64(e.Bytes) / float64(e.Rows))
-	return &Error{Kind: KindConfig, Err: fmt.Errorf("%w: the limit of %s (--spill-limit) was reached when %.0f %% of the input was read; all of it needs about %s (%s)",
-		err, roundSize(e.Limit), 100*share, roundSize(int64(need)), advice)}
+	// Whatever record was at hand has nothing to do with it.
+	return &Error{Kind: KindConfig, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", roundSize(e.Limit), found, advice, e)}
 }

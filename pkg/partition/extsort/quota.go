@@ -12,30 +12,33 @@ type LimitError struct {
 	Limit int64
 	Bytes int64 // on disk when no more was allowed
 	Rows  int64 // that those bytes hold, so that a caller can tell what all rows would take
+	Raw   int64 // bytes of those rows before they were packed
 	Need  int64 // what a merge of runs to longer ones would have taken; 0: this was none
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("sorted rows take more than the %d bytes of disk that are allowed", e.Limit)
+	return fmt.Sprintf("sorted rows may take %d bytes of disk, and take more", e.Limit)
 }
 
 // quota counts what lies on disk. Safe for concurrent use.
 type quota struct {
 	limit int64 // 0: none
 
-	mu          sync.Mutex
-	bytes, rows int64
+	mu               sync.Mutex
+	bytes, rows, raw int64
 }
 
-// take counts bytes that are about to be written and hold so many rows.
-func (q *quota) take(bytes, rows int64) error {
+// take counts bytes that are about to be written, and the rows that they
+// hold with their bytes before packing.
+func (q *quota) take(bytes, rows, raw int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.limit > 0 && q.bytes+bytes > q.limit {
-		return &LimitError{Limit: q.limit, Bytes: q.bytes, Rows: q.rows}
+		return &LimitError{Limit: q.limit, Bytes: q.bytes, Rows: q.rows, Raw: q.raw}
 	}
 	q.bytes += bytes
 	q.rows += rows
+	q.raw += raw
 	return nil
 }
 

@@ -115,7 +115,7 @@ func (w *runWriter) flush() error {
 	binary.LittleEndian.PutUint32(w.out, uint32(len(stored)))
 	binary.LittleEndian.PutUint32(w.out[4:], uint32(len(w.block)))
 	binary.LittleEndian.PutUint32(w.out[8:], crc32.Checksum(stored, w.table))
-	if err := w.disk.take(int64(blockHeader+len(stored)), w.rows); err != nil {
+	if err := w.disk.take(int64(blockHeader+len(stored)), w.rows, int64(len(w.block))); err != nil {
 		return err
 	}
 	w.rows = 0
