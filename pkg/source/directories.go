@@ -89,7 +89,7 @@ func (d *Directory) holds(ctx context.Context, resolve func(path string) (FS, st
 	}
 	for _, f := range files {
 		if path.Dir(f.name) != d.Name {
-			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files (%s) into one of their own",
+			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files, such as %s, into one of their own",
 				d.Path, path.Dir(f.path), path.Base(d.Files[0].Name))
 		}
 	}
