@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -18,6 +19,7 @@ type buildOptions struct {
 	workFlags
 	clusterFlags
 	limitFlags
+	watchFlags
 	out    string
 	splits string
 }
@@ -38,6 +40,7 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())
+	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
 	return cmd
@@ -49,7 +52,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.workFlags.check(); err != nil {
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check()); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -71,21 +74,20 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(env)
-	gate, stop, err := o.gate(ctx, env, work.Events)
-	if err != nil {
+	s := begin(ctx, env.Log)
+	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
-	defer stop()
-	work.Gate, work.Uploads = gate, o.upload
+	work := o.workOptions(s.events())
+	defer o.hold(ctx, env, &work)()
 	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, work)
-	if err != nil {
+	if err := s.end(&job.Result{Schema: 1, Table: spec.Table, Manifest: m}, err); err != nil {
 		return err
 	}
 	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) { printBuild(w, m, o.out) })
 }
 
-func (w *workFlags) workOptions(env *job.Env) job.WorkOptions {
+func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if reject == "" {
 		reject = "bulkload-rejects.jsonl"
@@ -93,7 +95,7 @@ func (w *workFlags) workOptions(env *job.Env) job.WorkOptions {
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs
 	}
-	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: logEvents(env.Log)}
+	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
 }
 
 func printBuild(w io.Writer, m *job.Manifest, out string) {

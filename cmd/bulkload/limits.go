@@ -19,7 +19,8 @@ type limitFlags struct {
 	calls       int
 	onlyBetween string
 
-	zone *time.Location // of onlyBetween, default the machine's
+	zone   *time.Location // of onlyBetween, default the machine's
+	window *job.Window    // nil: always
 }
 
 // add registers the flags.
@@ -34,31 +35,31 @@ func (l *limitFlags) addLoad(f *pflag.FlagSet) {
 	f.IntVar(&l.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server)")
 }
 
-func (l *limitFlags) check() error {
+// check reads the window too, so that what is wrong is said before anything is done.
+func (l *limitFlags) check() (err error) {
 	switch {
 	case l.upload.Streams < 0:
 		return usageError{fmt.Errorf("--upload-streams %d is below 0", l.upload.Streams)}
 	case l.calls < 0:
 		return usageError{fmt.Errorf("--load-concurrency %d is below 0", l.calls)}
+	case l.onlyBetween == "":
+		return nil
+	}
+	if l.window, err = job.ParseWindow(l.onlyBetween, l.zone); err != nil {
+		return usageError{fmt.Errorf("--only-between: %w", err)}
 	}
 	return nil
 }
 
-// gate is where the job waits: outside of the window, and when SIGUSR1 asked
-// for it until SIGUSR2 comes. stop ends the listening to those signals.
-func (l *limitFlags) gate(ctx context.Context, env *job.Env, e job.Events) (gate job.Gate, stop func(), err error) {
-	if err := l.check(); err != nil {
-		return nil, nil, err
-	}
-	h := &job.Hold{Tell: e.OnNote, Rest: env.Rest}
-	if l.onlyBetween != "" {
-		if h.Window, err = job.ParseWindow(l.onlyBetween, l.zone); err != nil {
-			return nil, nil, usageError{fmt.Errorf("--only-between: %w", err)}
-		}
-	}
+// hold puts the limits into the options, and a gate at which the job waits:
+// outside of the window, and when SIGUSR1 asked for it until SIGUSR2 comes.
+// stop ends the listening to those signals.
+func (l *limitFlags) hold(ctx context.Context, env *job.Env, w *job.WorkOptions) (stop func()) {
+	h := &job.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
+	// They stay caught: one that comes while the command ends must not kill it.
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGUSR1, syscall.SIGUSR2)
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		for {
 			select {
@@ -73,6 +74,6 @@ func (l *limitFlags) gate(ctx context.Context, env *job.Env, e job.Events) (gate
 			}
 		}
 	}()
-	// The signals stay caught: one that comes while the command ends must not kill it.
-	return h, cancel, nil
+	w.Gate, w.Uploads = h, l.upload
+	return stop
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c, limits := &clusterFlags{}, &limitFlags{}
+	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
 	var table, verify, staging, way string
 	var maxFiles int
 	cmd := &cobra.Command{
@@ -38,20 +38,23 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if maxFiles < 0 {
 				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
 			}
+			if err := limits.check(); err != nil {
+				return err
+			}
 			env, err := c.open(g)
 			if err != nil {
 				return err
 			}
 			defer env.Close()
-			events := logEvents(env.Log)
-			gate, stop, err := limits.gate(cmd.Context(), env, events)
-			if err != nil {
+			s := begin(cmd.Context(), env.Log)
+			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}
-			defer stop()
+			work := job.WorkOptions{Events: s.events()}
+			defer limits.hold(cmd.Context(), env, &work)()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles,
-				LoadConcurrency: limits.calls, Uploads: limits.upload, Gate: gate, Events: events})
-			if err != nil {
+				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
+			if err := s.end(r, err); err != nil {
 				return err
 			}
 			return g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) })
@@ -60,6 +63,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 	c.add(cmd.Flags())
 	limits.add(cmd.Flags())
 	limits.addLoad(cmd.Flags())
+	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)

@@ -18,6 +18,7 @@ type runOptions struct {
 	clusterFlags
 	limitFlags
 	splitFlags
+	watchFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -55,6 +56,7 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.limitFlags.add(cmd.Flags())
 	o.limitFlags.addLoad(cmd.Flags())
 	o.splitFlags.add(cmd.Flags())
+	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
@@ -72,7 +74,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.workFlags.check(); err != nil {
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check()); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -94,22 +96,21 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	work := o.workOptions(env)
-	gate, stop, err := o.gate(cmd.Context(), env, work.Events)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	work.Gate, work.Uploads = gate, o.upload
 	if o.state.Dir == "" {
 		if o.state.Dir, err = job.DefaultState(); err != nil {
 			return err
 		}
 	}
 	o.state.Version = version
+	s := begin(cmd.Context(), env.Log)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	work := o.workOptions(s.events())
+	defer o.hold(cmd.Context(), env, &work)()
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
 		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
-	if err != nil {
+	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}
 	if err := g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) }); err != nil {

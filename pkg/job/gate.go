@@ -26,8 +26,8 @@ func pass(ctx context.Context, g Gate) error {
 type Hold struct {
 	// Window is when work may go on. Default: always.
 	Window *Window
-	// Tell is told once when work begins to wait, with the reason and, if it is known, until when; and once when it goes on.
-	Tell func(msg string, kv ...any)
+	// Events are told once when work begins to wait, and once when it goes on.
+	Events Events
 	// Rest is called now and then while work waits: to give back what nobody needs meanwhile, such as idle connections.
 	Rest func()
 
@@ -63,9 +63,7 @@ func (h *Hold) set(paused bool, msg string) {
 		close(h.changed)
 		h.changed = nil
 	}
-	if h.Tell != nil {
-		h.Tell(msg)
-	}
+	h.Events.note(msg)
 }
 
 // Wait implements [Gate].
@@ -97,14 +95,14 @@ func (h *Hold) Wait(ctx context.Context) error {
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	reason, wait := "", time.Duration(0)
-	var until []any
+	wait, why, until := time.Duration(0), Pause{}, "SIGUSR2"
 	if h.paused {
-		reason, wait, until = "a person asked for it", holdPoll, []any{"until", "SIGUSR2"}
+		wait, why.Reason = holdPoll, "a person asked for it"
 	} else if h.Window != nil {
 		now := time.Now()
 		if next := h.Window.Next(now); next.After(now) {
-			reason, wait, until = "outside of the window "+h.Window.String(), next.Sub(now), []any{"until", next.Format(time.RFC3339)}
+			wait, why = next.Sub(now), Pause{"outside of the window " + h.Window.String(), next}
+			until = next.Format(time.RFC3339)
 		}
 	}
 	if wait == 0 {
@@ -119,10 +117,11 @@ func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 			h.since = time.Now()
 		}
 	}
-	if reason != h.reason && h.Tell != nil {
-		h.Tell("paused", append([]any{"reason", reason}, until...)...)
+	if why.Reason != h.reason {
+		h.Events.note("paused", "reason", why.Reason, "until", until)
+		h.Events.pause(why)
 	}
-	h.reason = reason
+	h.reason = why.Reason
 	if h.changed == nil {
 		h.changed = make(chan struct{})
 	}
@@ -141,7 +140,8 @@ func (h *Hold) left(open bool) {
 		return
 	}
 	h.reason = ""
-	if open && h.Tell != nil {
-		h.Tell("going on", "paused", time.Since(h.since).Round(time.Second))
+	if open {
+		h.Events.note("going on", "paused", time.Since(h.since).Round(time.Second))
+		h.Events.pause(Pause{})
 	}
 }

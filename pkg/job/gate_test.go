@@ -29,7 +29,7 @@ func (n *told) tell(msg string, kv ...any) {
 func TestHoldPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, rests := &told{}, 0
-		h := &Hold{Tell: log.tell, Rest: func() { rests++ }}
+		h := &Hold{Events: Events{OnNote: log.tell}, Rest: func() { rests++ }}
 		if err := h.Wait(t.Context()); err != nil || len(log.lines) > 0 {
 			t.Fatalf("an open gate: %v, %q", err, log.lines)
 		}
@@ -69,7 +69,7 @@ func TestHoldWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := &told{}
-		h := &Hold{Window: w, Tell: log.tell}
+		h := &Hold{Window: w, Events: Events{OnNote: log.tell}}
 		var at []time.Duration
 		start := time.Now()
 		for len(at) < 6 {
@@ -93,7 +93,7 @@ func TestHoldWindow(t *testing.T) {
 func TestHoldStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &told{}
-		h := &Hold{Tell: log.tell}
+		h := &Hold{Events: Events{OnNote: log.tell}}
 		h.Pause()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("stopped")

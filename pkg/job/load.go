@@ -77,6 +77,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	}
 	st.out.uploads = newUploads(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
+	o.Events.start(Start{Table: r.Table, Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Staging: r.Staging})
 	all := m
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
@@ -235,4 +236,11 @@ func (m *Manifest) sameFiles(files []File) error {
 		return fmt.Errorf("%s is in no line of the manifest", name)
 	}
 	return nil
+}
+
+func totalBytes(files []File) (n int64) {
+	for _, f := range files {
+		n += f.Bytes
+	}
+	return n
 }
