@@ -45,7 +45,11 @@ func printParts(w io.Writer, parts []job.Part) {
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}
 	}
-	fmt.Fprintf(w, "%d directories: %d done", len(parts), count[job.PartDone])
+	noun := "directories"
+	if len(parts) == 1 {
+		noun = "directory"
+	}
+	fmt.Fprintf(w, "%d %s: %d done", len(parts), noun, count[job.PartDone])
 	for _, s := range []job.PartStatus{job.PartAlready, job.PartFailed, job.PartBusy, job.PartStopped, job.PartLeft} {
 		if count[s] > 0 {
 			fmt.Fprintf(w, ", %d %s", count[s], map[job.PartStatus]string{job.PartAlready: "done before", job.PartFailed: "failed",

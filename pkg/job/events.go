@@ -34,6 +34,8 @@ type Start struct {
 	Regions   int      `json:"regions"`   // of the plan
 	Timestamp int64    `json:"timestamp"` // milliseconds
 	Staging   string   `json:"staging,omitempty"`
+	Part      int      `json:"part,omitempty"`  // from 1, of a job that was split
+	Parts     int      `json:"parts,omitempty"` // how many there are
 }
 
 // Pause is why work waits at a [Gate]. A zero one says that it goes on.

@@ -59,7 +59,7 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
-	lock, err := lockParts(s, o.State)
+	state, lock, err := lockParts(s, o.State)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if len(dirs) == 0 {
 		return nil, failf(KindInput, "split by directory: the inputs hold no files")
 	}
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}}
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
 	for i, d := range dirs {
 		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
 	}
@@ -86,21 +86,22 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	return p.result, err
 }
 
-// lockParts keeps other runs over the same tree out, if there is a state.
-func lockParts(s Spec, o StateOptions) (*journal.Lock, error) {
+// lockParts keeps other runs over the same tree out, if there is a state. The
+// lock lies in a directory of its own.
+func lockParts(s Spec, o StateOptions) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
-		return nil, nil
+		return "", nil, nil
 	}
 	// The name has not the form of a job's state: nobody takes it for one.
-	dir := filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
+	dir = filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
-	lock, err := journal.TryLock(dir)
+	lock, err = journal.TryLock(dir)
 	if _, busy := errors.AsType[*journal.BusyError](err); busy {
-		return nil, fail(KindBusy, err)
+		return "", nil, fail(KindBusy, err)
 	}
-	return lock, fail(KindConfig, err)
+	return dir, lock, fail(KindConfig, err)
 }
 
 // parts is one RunParts.
@@ -165,12 +166,14 @@ func (p *parts) partSpec(i int) Spec {
 
 func (p *parts) partOptions(i int) RunOptions {
 	o := p.o
+	o.part, o.parts = i+1, len(p.dirs)
 	if i > 0 {
 		o.Snapshot = "" // one before all of it
 	}
 	if o.RejectFile != "" {
-		ext := filepath.Ext(o.RejectFile)
-		o.RejectFile = strings.TrimSuffix(o.RejectFile, ext) + "." + strings.ReplaceAll(strings.Trim(p.dirs[i].Name, "/"), "/", "_") + ext
+		const longest = 120 // names of files have a bound
+		ext, label := filepath.Ext(o.RejectFile), strings.ReplaceAll(strings.Trim(p.dirs[i].Name, "/"), "/", "_")
+		o.RejectFile = strings.TrimSuffix(o.RejectFile, ext) + "." + label[max(0, len(label)-longest):] + ext
 	}
 	return o
 }

@@ -179,7 +179,8 @@ func (j *run) finish(ctx context.Context) error {
 // start is what is known when an attempt begins.
 func (j *run) start() Start {
 	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
-		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging}
+		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
+		Part: j.o.part, Parts: j.o.parts}
 	for _, f := range j.input.in.Files() {
 		s.Files++
 		s.Bytes += f.Size
