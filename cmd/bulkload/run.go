@@ -44,7 +44,11 @@ while it read or built.
 What a run does is written into a journal in a state directory first. The same
 command after a crash, a kill or a failure goes on where that one was: finished
 HFiles are not written again, loaded regions are not loaded again. After a success
-it says so and does nothing.` + "\n" + exitHelp,
+it says so and does nothing.
+
+SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 lets it go on.
+Years of history are loaded with --split-by directory and the limits of uploads,
+loading calls and hours below.` + "\n" + exitHelp,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full`,
 		Args: noArgs,

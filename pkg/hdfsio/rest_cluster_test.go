@@ -3,6 +3,7 @@ package hdfsio
 import (
 	"bytes"
 	"io"
+	"sync"
 	"testing"
 )
 
@@ -48,6 +49,34 @@ func TestHDFSRest(t *testing.T) {
 	}
 	if !bytes.Equal(got, content) {
 		t.Error("the file reads otherwise than it was written")
+	}
+	// Meanwhile, and by several, it does not disturb.
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		readers.Go(func() {
+			piece := make([]byte, 100_000)
+			for off := 0; off+len(piece) <= len(content); off += len(piece) {
+				if _, err := at.ReadAt(piece, int64(off)); err != nil || !bytes.Equal(piece, content[off:off+len(piece)]) {
+					t.Errorf("at byte %d: %v, or other bytes", off, err)
+					return
+				}
+			}
+		})
+	}
+	go func() {
+		readers.Wait()
+		close(done)
+	}()
+	for rests := 0; ; rests++ {
+		select {
+		case <-done:
+			t.Logf("gave back %d times", rests)
+		default:
+			h.Rest()
+			continue
+		}
+		break
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

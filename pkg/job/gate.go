@@ -28,7 +28,8 @@ type Hold struct {
 	Window *Window
 	// Events are told once when work begins to wait, and once when it goes on.
 	Events Events
-	// Rest is called now and then while work waits: to give back what nobody needs meanwhile, such as idle connections.
+	// Rest is called now and then while work waits, by all that wait: to give back what nobody needs meanwhile, such as
+	// idle connections.
 	Rest func()
 
 	mu      sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,8 +29,9 @@ func (n *told) tell(msg string, kv ...any) {
 // clock of the bubble.
 func TestHoldPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, rests := &told{}, 0
-		h := &Hold{Events: Events{OnNote: log.tell}, Rest: func() { rests++ }}
+		log := &told{}
+		var rests atomic.Int64
+		h := &Hold{Events: Events{OnNote: log.tell}, Rest: func() { rests.Add(1) }}
 		if err := h.Wait(t.Context()); err != nil || len(log.lines) > 0 {
 			t.Fatalf("an open gate: %v, %q", err, log.lines)
 		}
@@ -49,7 +51,7 @@ func TestHoldPause(t *testing.T) {
 		if len(log.lines) != 2 || !strings.HasPrefix(log.lines[1], "paused reason a person asked for it") {
 			t.Errorf("told was %q", log.lines)
 		}
-		if rests == 0 {
+		if rests.Load() == 0 {
 			t.Error("nothing was given back")
 		}
 		h.Resume()
