@@ -6,10 +6,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"bulkload/pkg/job"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -19,15 +19,14 @@ type limitFlags struct {
 	calls       int
 	onlyBetween string
 
-	zone   *time.Location // of onlyBetween, default the machine's
-	window *job.Window    // nil: always
+	window *job.Window // nil: always
 }
 
 // add registers the flags.
 func (l *limitFlags) add(f *pflag.FlagSet) {
 	f.Var(&l.upload.Rate, "upload-limit", "most bytes a second that HFiles are written to HDFS with, all together, such as 50MiB (default no limit)")
 	f.IntVar(&l.upload.Streams, "upload-streams", 0, "regions whose HFiles are written to HDFS at a time (default: the number of workers)")
-	f.StringVar(&l.onlyBetween, "only-between", "", "work only between these times of the day, such as 22:00-06:00, and wait otherwise")
+	f.StringVar(&l.onlyBetween, "only-between", "", "work only between these times of the day, such as 22:00-06:00 (in --time-zone), and wait otherwise")
 }
 
 // addLoad registers that of commands that load.
@@ -36,7 +35,7 @@ func (l *limitFlags) addLoad(f *pflag.FlagSet) {
 }
 
 // check reads the window too, so that what is wrong is said before anything is done.
-func (l *limitFlags) check() (err error) {
+func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	switch {
 	case l.upload.Streams < 0:
 		return usageError{fmt.Errorf("--upload-streams %d is below 0", l.upload.Streams)}
@@ -45,7 +44,7 @@ func (l *limitFlags) check() (err error) {
 	case l.onlyBetween == "":
 		return nil
 	}
-	if l.window, err = job.ParseWindow(l.onlyBetween, l.zone); err != nil {
+	if l.window, err = job.ParseWindow(l.onlyBetween, settledOf(cmd).zone); err != nil {
 		return usageError{fmt.Errorf("--only-between: %w", err)}
 	}
 	return nil

@@ -38,7 +38,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if maxFiles < 0 {
 				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
 			}
-			if err := limits.check(); err != nil {
+			if err := limits.check(cmd); err != nil {
 				return err
 			}
 			env, err := c.open(g)

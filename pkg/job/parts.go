@@ -59,7 +59,7 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
-	state, lock, err := lockParts(s, o.State)
+	state, lock, err := lockParts(ctx, s, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(s Spec, o StateOptions) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, s Spec, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}
@@ -97,11 +97,8 @@ func lockParts(s Spec, o StateOptions) (dir string, lock *journal.Lock, err erro
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
-	lock, err = journal.TryLock(dir)
-	if _, busy := errors.AsType[*journal.BusyError](err); busy {
-		return "", nil, fail(KindBusy, err)
-	}
-	return dir, lock, fail(KindConfig, err)
+	lock, err = waitLock(ctx, dir, o.LockWait, e)
+	return dir, lock, err
 }
 
 // parts is one RunParts.
