@@ -27,6 +27,7 @@ import (
 type migration struct {
 	conf, table, name, state string
 	cluster                  *testcluster.Cluster
+	hdfs                     *hdfsio.HDFS // as the user of the job
 }
 
 func newMigration(t *testing.T) *migration {
@@ -46,6 +47,17 @@ func newMigration(t *testing.T) *migration {
 	name := fmt.Sprintf("migration%x", rand.Uint64())
 	m := &migration{conf: conf, name: name, table: "test:" + name, state: t.TempDir(), cluster: cluster}
 	t.Cleanup(func() { dropTable(t, conf, name) })
+	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(cluster.HDFS(), "hdfs://")}, User: "tina"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.hdfs = h
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(h.RemoveAll(ctx, "/tmp/"+name), h.RemoveAll(ctx, "/tmp/"+name+"-exports"), h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	p := m.start(t, "table", "create", m.table, "--salts", "10")
 	if code := p.wait(); code != 0 {
 		t.Fatalf("table create ended with %d\n%s", code, p.log())
@@ -121,16 +133,7 @@ func plantLocal(t *testing.T, files map[string][]byte) string {
 
 func (m *migration) plantHDFS(t *testing.T, files map[string][]byte) string {
 	t.Helper()
-	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(m.cluster.HDFS(), "hdfs://")}, User: "tina"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := "/tmp/" + m.name + "-exports"
-	t.Cleanup(func() {
-		if err := errors.Join(h.RemoveAll(context.WithoutCancel(t.Context()), root), h.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	h, root := m.hdfs, "/tmp/"+m.name+"-exports"
 	for name, b := range files {
 		name = path.Join(root, name)
 		if err := h.MkdirAll(t.Context(), path.Dir(name), 0o755); err != nil {
@@ -365,12 +368,22 @@ func TestOnlyBetween(t *testing.T) {
 	if code := p.wait(); code != 128+15 {
 		t.Errorf("terminated outside of the window, it ended with %d\n%s", code, p.log())
 	}
+	p = m.run(t, input, "--time-zone", "Asia/Kolkata", "--only-between", hour(-1)+"-"+hour(2))
+	p.says("msg=paused", "Asia/Kolkata", "+05:30")
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 128+15 {
+		t.Errorf("terminated outside of the window, it ended with %d\n%s", code, p.log())
+	}
 	p = m.run(t, input, "--only-between", hour(-1)+"-"+hour(2), "--upload-limit", "20MiB/s", "--upload-streams", "1", "--load-concurrency", "1", "--verify", "full")
 	if code := p.wait(); code != 0 || strings.Contains(p.log(), "paused") {
 		t.Fatalf("within the window it ended with %d\n%s", code, p.log())
 	}
 	if got := m.digest(t); got != wantDigest(t) {
 		t.Errorf("the table has %s, want %s", got, wantDigest(t))
+	}
+	p = m.run(t, input, "--only-between", hour(2)+"-"+hour(3), "--skip-exit-code")
+	if code := p.wait(); code != 99 {
+		t.Errorf("that it is done is said with %d outside of the window\n%s", code, p.log())
 	}
 }
 

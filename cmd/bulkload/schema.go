@@ -128,8 +128,10 @@ func flagSchema(f *pflag.Flag) *schema {
 	switch kind := f.Value.Type(); kind {
 	case "bool":
 		s.Type = "boolean"
-	case "size", "rate":
+	case "size":
 		s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
+	case "rate":
+		s.Type, s.Pattern = []string{"string", "integer"}, strings.TrimSuffix(sizePattern, `$`)+`(/s)?\s*$`
 	case "float64", "float32":
 		s.Type = "number"
 	case "stringArray", "stringSlice":

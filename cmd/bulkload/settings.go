@@ -38,7 +38,7 @@ type settled struct {
 	configFile string            // that was read; empty: none
 	day        day
 	zone       *time.Location // whose day it is
-	dated      bool // the inputs have the day in them, or something else of a template
+	dated      bool           // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}

@@ -66,9 +66,6 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	if err := pass(ctx, o.Gate); err != nil {
-		return nil, err
-	}
 	dirs, err := source.Directories(ctx, env.source, s.Inputs)
 	if err != nil {
 		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
@@ -131,11 +128,11 @@ func (p *parts) run(ctx context.Context) error {
 		if known[i] != nil && i != newest {
 			continue
 		}
-		if err := pass(ctx, p.o.Gate); err != nil {
-			return err
-		}
 		begun := time.Now()
 		if known[i] == nil {
+			if err := pass(ctx, p.o.Gate); err != nil {
+				return err
+			}
 			p.o.Events.note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
 		}
 		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))

@@ -77,8 +77,10 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
-	if err := pass(ctx, o.Gate); err != nil {
-		return nil, err
+	if !st.done || o.State.Restart { // that there is nothing to do can be said at any time
+		if err := pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
 	}
 	if o.State.Restart {
 		if err := st.restart(ctx, env); err != nil {
