@@ -29,7 +29,7 @@ type Estimate struct {
 	HFileBytes int64         `json:"hfile_bytes"`
 	Spills     bool          `json:"spills"`
 	SpillBytes int64         `json:"spill_bytes"`
-	spillMost  int64         // of those bytes, on disk at a time
+	SpillMost  int64         `json:"spill_most_bytes"` // of those bytes, on disk at a time
 	Runs       int64         `json:"runs"`
 	MoreMemory int64         `json:"more_memory"`  // that would be needed so that nothing spills
 	Memory     int64         `json:"memory_bytes"` // peak, resident
@@ -198,7 +198,7 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	e.Spills, e.Runs = s.forecast.Spills, s.forecast.Runs
 	if s.bytes > 0 {
 		packed := float64(s.spilled) / float64(s.bytes)
-		e.SpillBytes, e.spillMost = int64(packed*float64(s.forecast.Written)), int64(packed*float64(s.forecast.Most))
+		e.SpillBytes, e.SpillMost = int64(packed*float64(s.forecast.Written)), int64(packed*float64(s.forecast.Most))
 	}
 	if e.Spills {
 		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory

@@ -11,11 +11,11 @@ import (
 
 // warnSpill compares a bound of the disk with what sorting is going to take.
 func (e *Estimate) warnSpill(limit Size) Check {
-	if limit == 0 || !e.Spills || e.spillMost <= int64(limit) {
+	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
 		return Check{}
 	}
 	return doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
-		roundSize(e.spillMost), roundSize(int64(limit)))
+		roundSize(e.SpillMost), roundSize(int64(limit)))
 }
 
 // readCount is what pass 1 has read so far. Safe for concurrent use.
