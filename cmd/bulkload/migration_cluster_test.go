@@ -66,7 +66,7 @@ func newMigration(t *testing.T) *migration {
 }
 
 // run starts the job over an input.
-func (m *migration) run(t *testing.T, input string, args ...string) *program {
+func (m *migration) run(t *testing.T, input string, args ...string) *process {
 	t.Helper()
 	return m.start(t, append([]string{"run", "--job", "../../examples/check.yaml", "--table", m.table, "--format", "dump", "--state", m.state,
 		"--staging", "hdfs:///tmp/" + m.name, "--input", input, "--log-level", "info"}, args...)...)
@@ -153,8 +153,8 @@ func (m *migration) plantHDFS(t *testing.T, files map[string][]byte) string {
 	return "hdfs://" + root
 }
 
-// program is bulkload as a process of its own.
-type program struct {
+// process is bulkload as a process of its own.
+type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
@@ -165,9 +165,9 @@ type program struct {
 	more  chan struct{} // closed when a line comes
 }
 
-func (m *migration) start(t *testing.T, args ...string) *program {
+func (m *migration) start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command("bulkload", args...), ended: make(chan struct{}), more: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command("bulkload", args...), ended: make(chan struct{}), more: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+m.conf, "HBASE_CONF_DIR="+m.conf, "HADOOP_USER_NAME=tina", "TZ=UTC")
 	p.cmd.Stdout = &p.stdout
 	stderr, err := p.cmd.StderrPipe()
@@ -196,14 +196,14 @@ func (m *migration) start(t *testing.T, args ...string) *program {
 	return p
 }
 
-func (p *program) log() string {
+func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.lines, "\n")
 }
 
 // says waits until a line has all of the words.
-func (p *program) says(words ...string) {
+func (p *process) says(words ...string) {
 	p.t.Helper()
 	deadline := time.After(time.Minute)
 	for seen := 0; ; {
@@ -230,7 +230,7 @@ func (p *program) says(words ...string) {
 	}
 }
 
-func (p *program) signal(s syscall.Signal) {
+func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
@@ -238,7 +238,7 @@ func (p *program) signal(s syscall.Signal) {
 }
 
 // wait gives the exit code: 128 and the signal's number if one killed it.
-func (p *program) wait() int {
+func (p *process) wait() int {
 	p.t.Helper()
 	select {
 	case <-p.ended:
@@ -251,7 +251,7 @@ func (p *program) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func (p *program) result() *job.Result {
+func (p *process) result() *job.Result {
 	p.t.Helper()
 	r := new(job.Result)
 	if err := json.Unmarshal(bytes.TrimSpace(p.stdout.Bytes()), r); err != nil {

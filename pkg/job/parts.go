@@ -197,7 +197,7 @@ func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 			continue
 		}
 		known[i] = h.result
-		known[i].Job = dir
+		known[i].Job, known[i].DoneAt = dir, h.doneAt
 		if h.doneAt.After(last) {
 			newest, last = i, h.doneAt
 		}
@@ -281,6 +281,9 @@ func (p *parts) total() {
 			continue
 		}
 		t.Table = r.Table
+		if r.DoneAt.After(t.DoneAt) {
+			t.DoneAt = r.DoneAt
+		}
 		t.Regions = max(t.Regions, r.Regions)
 		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
 		t.LoadTime += r.LoadTime
@@ -290,6 +293,9 @@ func (p *parts) total() {
 		if r.Verify != nil {
 			v = v.add(r.Verify)
 		}
+	}
+	if !t.Already {
+		t.DoneAt = time.Time{}
 	}
 	if sum.Schema != 0 {
 		t.Manifest = &sum
