@@ -20,6 +20,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
+	version = thisBuild().Version
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -62,12 +62,17 @@ func TestClusterScripts(t *testing.T) {
 		})
 		conf = c.ConfDir()
 	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",
 		Setup: func(e *testscript.Env) error {
 			name := fmt.Sprintf("script%x", rand.Uint64())
 			e.Setenv("HADOOP_CONF_DIR", conf)
 			e.Setenv("HBASE_CONF_DIR", conf)
+			e.Setenv("ROOT", root)
 			e.Setenv("NAME", name)
 			e.Setenv("TABLE", "test:"+name)
 			e.Defer(func() { dropTable(t, conf, name) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"time"
 
 	"bulkload/pkg/source"
@@ -94,7 +95,15 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 		start.Bytes += f.Size
 	}
 	w.Events.start(start)
-	return k.build(ctx, plan, out, w, 0, nil)
+	m, err := k.build(ctx, plan, out, w, 0, nil)
+	if err != nil {
+		ctx, cancel := parting(ctx)
+		defer cancel()
+		for _, name := range s.Families() {
+			_ = fsys.Remove(ctx, path.Join(l.Path, name)) // empty now: so the same command can be given again
+		}
+	}
+	return m, err
 }
 
 // build is Build with the file of bad records around it. The file is written
