@@ -71,7 +71,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s := begin(cmd.Context(), env.Log)
+	s := g.begin(cmd.Context(), env.Log, spec.Table)
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 				return err
 			}
 			defer env.Close()
-			s := begin(cmd.Context(), env.Log)
+			s := g.begin(cmd.Context(), env.Log, table)
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -27,17 +28,18 @@ func main() {
 func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go stopOnSignal(cancel)
-	err := execute(ctx, args)
+	standard := &console{file: os.Stderr}
+	go stopOnSignal(cancel, standard)
+	err := execute(ctx, args, standard)
 	if err == nil {
 		return exitDone
 	}
 	code := endCode(ctx, err)
 	switch {
 	case code > exitSignal:
-		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", context.Cause(ctx))
+		standard.say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case code != exitAlready:
-		fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
+		standard.say(slog.LevelError, "the command ended with an error", err.Error())
 	}
 	return code
 }
@@ -60,18 +62,18 @@ func (s signalled) Is(target error) bool { return target == context.Canceled }
 
 // stopOnSignal cancels at the first SIGINT or SIGTERM; the second ends the
 // process at once.
-func stopOnSignal(cancel context.CancelCauseFunc) {
+func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	sig, _ := (<-c).(syscall.Signal)
 	signal.Reset()
-	fmt.Fprintf(os.Stderr, "bulkload: %v: stopping; a second one ends at once\n", sig)
+	standard.say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
 	cancel(signalled{sig})
 }
 
 // execute runs the command that the arguments name, under the profiles that they ask for.
-func execute(ctx context.Context, args []string) (err error) {
-	g := &globals{}
+func execute(ctx context.Context, args []string, standard *console) (err error) {
+	g := &globals{console: standard}
 	root := newRootCmd(g)
 	root.SetArgs(args)
 	stop := func() error { return nil }

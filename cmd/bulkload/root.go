@@ -15,22 +15,19 @@ var version = "dev"
 
 // globals are the flags of every command.
 type globals struct {
-	logLevel string
-	quiet    bool
-	output   string
-	profile  profileFlags
+	console *console // never nil
+	logs    logFlags
+	output  string
+	profile profileFlags
 }
 
 // logger writes to standard error; standard output is for results.
 func (g *globals) logger() *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-		level = slog.LevelInfo
+	log := g.logs.newLogger(g.console, inJournal(g.console.file, os.Getenv("JOURNAL_STREAM")))
+	if g.logs.format == "json" {
+		g.console.speakBy(log)
 	}
-	if g.quiet {
-		level = slog.LevelError
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return log
 }
 
 func (g *globals) json() bool { return g.output == "json" }
@@ -48,18 +45,13 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
 			}
-			var level slog.Level
-			if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-				return usageError{fmt.Errorf("--log-level %q is none of debug, info, warn, error", g.logLevel)}
-			}
-			return nil
+			return g.logs.check()
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
-	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
+	g.logs.add(f)
 	g.profile.add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g))
 	return root

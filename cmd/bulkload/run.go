@@ -92,7 +92,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 	}
 	o.state.Version = version
-	s := begin(cmd.Context(), env.Log)
+	s := g.begin(cmd.Context(), env.Log, spec.Table)
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

@@ -32,23 +32,28 @@ type outcome struct {
 type session struct {
 	ctx       context.Context // the command's: it tells a stop by a signal from other ends
 	log       *slog.Logger
+	console   *console
+	quiet     bool
 	tracker   job.Tracker
 	observers []observer
 	began     time.Time
 }
 
-// begin starts a session.
-func begin(ctx context.Context, log *slog.Logger) *session {
-	return &session{ctx: ctx, log: log, began: time.Now()}
+// begin starts a session of work on a table; the name may be empty.
+func (g *globals) begin(ctx context.Context, log *slog.Logger, table string) *session {
+	jobAttrsOf(log).events().OnStart(job.Start{Table: table})
+	s := &session{ctx: ctx, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
+	s.observers = append(s.observers, &phaseLog{log: log, tracker: &s.tracker})
+	return s
 }
 
 // events go to the log, the tracker and all observers.
 func (s *session) events() job.Events {
-	all := []job.Events{s.tracker.Events(), logEvents(s.log)}
+	all := []job.Events{jobAttrsOf(s.log).events(), s.tracker.Events()}
 	for _, o := range s.observers {
 		all = append(all, o.events())
 	}
-	return job.Tee(all...)
+	return job.Tee(append(all, logEvents(s.log))...)
 }
 
 // end tells all how the job ended, and gives the error back.

@@ -6,9 +6,19 @@ import (
 )
 
 // watchFlags say who is told of a job, beside the log. They are those of run, build and load.
-type watchFlags struct{}
+type watchFlags struct {
+	progress progressFlags
+}
 
-func (w *watchFlags) add(*pflag.FlagSet) {}
+func (w *watchFlags) add(f *pflag.FlagSet) {
+	w.progress.add(f)
+}
 
 // observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done.
-func (w *watchFlags) observe(*cobra.Command, *session) error { return nil }
+func (w *watchFlags) observe(_ *cobra.Command, s *session) error {
+	p, err := w.progress.observer(s)
+	if p != nil {
+		s.observers = append(s.observers, p)
+	}
+	return err
+}

@@ -31,6 +31,9 @@ type Start struct {
 	Regions   int      `json:"regions"`   // of the plan
 	Timestamp int64    `json:"timestamp"` // milliseconds
 	Staging   string   `json:"staging,omitempty"`
+	Phases    []string `json:"phases,omitempty"`  // that the attempt is to go through
+	Columns   int      `json:"columns,omitempty"` // of the input
+	Verify    string   `json:"verify,omitempty"`  // full or sample, if that is one of them
 }
 
 // Amount is work of a phase: done, or to do. Zero fields do not say anything.

@@ -62,14 +62,24 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		return nil, err
 	}
 	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
+	begun := Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
+	if l.Local() {
+		begun.Phases = []string{"upload", "load"}
+	} else {
+		begun.Staging = st.location.String()
+	}
+	if m != nil && o.Verify == "full" {
+		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
+	}
+	o.Events.start(begun)
 	if l.Local() {
 		o.Events.phase("upload")
-		if st, err = upload(ctx, env, o.Staging, facts.Name.String(), st.out, files); err != nil {
+		o.Events.total("upload", Amount{Bytes: begun.Bytes})
+		if st, err = upload(ctx, env, o.Staging, facts.Name.String(), st.out, files, o.Events); err != nil {
 			return nil, err
 		}
 	}
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
-	o.Events.start(Start{Table: r.Table, Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Staging: r.Staging})
 	all := m
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
@@ -93,7 +103,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 
 // upload copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them.
-func upload(ctx context.Context, env *Env, dir, table string, from Output, files []File) (st *staging, err error) {
+func upload(ctx context.Context, env *Env, dir, table string, from Output, files []File, e Events) (st *staging, err error) {
 	if st, err = openStaging(ctx, env, dir, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
@@ -108,7 +118,7 @@ func upload(ctx context.Context, env *Env, dir, table string, from Output, files
 				return nil, err
 			}
 		}
-		if err := st.out.copyFile(ctx, from, f); err != nil {
+		if err := st.out.copyFile(ctx, from, f, e); err != nil {
 			return nil, fail(KindHDFS, fmt.Errorf("upload %s: %w", f.Name, err))
 		}
 	}
@@ -116,7 +126,7 @@ func upload(ctx context.Context, env *Env, dir, table string, from Output, files
 }
 
 // copyFile copies one file of another output into this one.
-func (o Output) copyFile(ctx context.Context, from Output, f File) error {
+func (o Output) copyFile(ctx context.Context, from Output, f File, e Events) error {
 	src, err := from.FS.Open(ctx, path.Join(from.Dir, f.Name))
 	if err != nil {
 		return err
@@ -127,7 +137,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+	if _, err := io.CopyBuffer(&toldWriter{dst, e.written}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
 		return errors.Join(err, dst.Abort())
 	}
 	if err := dst.Finish(); err != nil {
@@ -137,6 +147,18 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 		return err
 	}
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
+}
+
+// toldWriter tells of what was written.
+type toldWriter struct {
+	to   io.Writer
+	told func(bytes int64)
+}
+
+func (w *toldWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.told(int64(n))
+	return n, err
 }
 
 // loadFacts checks the table for every family that the files have.

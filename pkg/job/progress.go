@@ -10,7 +10,7 @@ import (
 type Progress struct {
 	Schema   int             `json:"schema"` // version of this form: 1
 	Start    Start           `json:"start"`
-	Began    time.Time       `json:"began"`
+	Began    time.Time       `json:"began"` // zero before the start is known
 	At       time.Time       `json:"at"`
 	Phases   []PhaseProgress `json:"phases"` // begun, in their order
 	Spilled  Amount          `json:"spilled"`
@@ -124,12 +124,15 @@ func (t *Tracker) Events() Events {
 				}
 			})
 		},
-		OnRows:    func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
-		OnMerged:  func(rows int64) { done("write", Amount{Rows: rows}) },
-		OnLoad:    func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
-		OnRead:    func(rows int64) { done("verify", Amount{Rows: rows}) },
-		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
-		OnWritten: func(bytes int64) { locked(func() { t.p.Written += bytes }) },
+		OnRows:   func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
+		OnMerged: func(rows int64) { done("write", Amount{Rows: rows}) },
+		OnLoad:   func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
+		OnRead:   func(rows int64) { done("verify", Amount{Rows: rows}) },
+		OnSpill:  func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
+		OnWritten: func(bytes int64) {
+			done("upload", Amount{Bytes: bytes}) // a phase of its own where finished files are copied
+			locked(func() { t.p.Written += bytes })
+		},
 		OnHFile: func(f File) {
 			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
 		},

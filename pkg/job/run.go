@@ -111,7 +111,10 @@ func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m
 		r.Verify, err = verifyFull(ctx, c, facts, m, e)
 	case "sample":
 		e.phase("verify")
-		r.Verify, err = verifySample(ctx, c, facts, m)
+		e.total("verify", Amount{Rows: int64(len(m.samples))})
+		if r.Verify, err = verifySample(ctx, c, facts, m); err == nil {
+			e.read(int64(r.Verify.Sampled))
+		}
 	default:
 		r.Verify = &Verification{Mode: "off", Want: m.Digest}
 	}

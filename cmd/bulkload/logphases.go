@@ -1,0 +1,46 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"bulkload/pkg/job"
+)
+
+// phaseLog tells in the log what each phase came to, when it has ended.
+type phaseLog struct {
+	log     *slog.Logger
+	tracker *job.Tracker
+	told    int // phases
+}
+
+// events are to come behind those of the tracker. Phases begin one after another, so there is no lock.
+func (p *phaseLog) events() job.Events {
+	return job.Events{OnPhase: func(string) { p.tell() }}
+}
+
+// end tells of the last phase, which ended with the job.
+func (p *phaseLog) end(outcome) error {
+	p.tell()
+	return nil
+}
+
+func (p *phaseLog) tell() {
+	now := p.tracker.Progress()
+	for ; p.told < len(now.Phases) && !now.Phases[p.told].Ended.IsZero(); p.told++ {
+		phase := now.Phases[p.told]
+		args := []any{"phase", phase.Name, "took", phase.Ended.Sub(phase.Began).Round(time.Millisecond).String()}
+		for _, n := range []struct {
+			key   string
+			value int64
+		}{{"rows", phase.Done.Rows}, {"bytes", phase.Done.Bytes}, {"files", phase.Done.Files}} {
+			if n.value > 0 {
+				args = append(args, n.key, n.value)
+			}
+		}
+		if phase.Name == "write" {
+			args = append(args, "hfiles", now.HFiles.Files, "hfile_bytes", now.HFiles.Bytes)
+		}
+		p.log.Info("phase ended", args...)
+	}
+}
