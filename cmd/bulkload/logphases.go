@@ -29,7 +29,7 @@ func (p *phaseLog) tell() {
 	now := p.tracker.Progress()
 	for ; p.told < len(now.Phases) && !now.Phases[p.told].Ended.IsZero(); p.told++ {
 		phase := now.Phases[p.told]
-		args := []any{"phase", phase.Name, "took", phase.Ended.Sub(phase.Began).Round(time.Millisecond).String()}
+		args := []any{"phase", phase.Name, "took", phase.Ended.Sub(phase.Began).Round(time.Millisecond)}
 		for _, n := range []struct {
 			key   string
 			value int64
@@ -39,7 +39,7 @@ func (p *phaseLog) tell() {
 			}
 		}
 		if phase.Name == "write" {
-			args = append(args, "hfiles", now.HFiles.Files, "hfile_bytes", now.HFiles.Bytes)
+			args = append(args, "files", now.HFiles.Files)
 		}
 		p.log.Info("phase ended", args...)
 	}

@@ -57,29 +57,28 @@ func (p *progressLines) tell() {
 		if done, ok := phase.Fraction(); ok {
 			args = append(args, "percent", math.Floor(1000*done)/10)
 		}
-		took := now.At.Sub(phase.Began).Seconds()
-		for _, n := range []struct {
-			key   string
-			value int64
-			rate  bool
-		}{{"rows", phase.Done.Rows, true}, {"bytes", phase.Done.Bytes, true}, {"files", phase.Done.Files, false}} {
-			if n.value > 0 {
-				args = append(args, n.key, n.value)
-			}
-			if n.value > 0 && n.rate && took > 0 {
-				args = append(args, n.key+"_per_second", int64(float64(n.value)/took))
-			}
+		span := job.Span{Took: now.At.Sub(phase.Began), Done: phase.Done}
+		if phase.Recent.Took > 0 {
+			span = phase.Recent
 		}
-		if phase.Name == "write" {
-			args = append(args, "hfile_bytes", now.Written)
+		for _, n := range []struct {
+			key          string
+			done, recent int64
+		}{{"rows", phase.Done.Rows, span.Done.Rows}, {"bytes", phase.Done.Bytes, span.Done.Bytes}, {"files", phase.Done.Files, 0}} {
+			if n.done > 0 {
+				args = append(args, n.key, n.done)
+			}
+			if n.recent > 0 && span.Took > 0 {
+				args = append(args, n.key+"_per_second", int64(float64(n.recent)/span.Took.Seconds()))
+			}
 		}
 	}
-	left := now.Left()
+	left := now.Left
 	if left.PhaseKnown {
-		args = append(args, "phase_left", roundTime(left.Phase).String())
+		args = append(args, "phase_left", roundTime(left.Phase))
 	}
 	if left.JobKnown {
-		args = append(args, "job_left", roundTime(left.Job).String())
+		args = append(args, "job_left", roundTime(left.Job))
 	}
 	p.session.log.Info("progress", args...)
 }

@@ -18,7 +18,6 @@ const (
 // frame is what a live view shows at one moment: a row for each phase, and one for the job.
 type frame struct {
 	progress job.Progress
-	left     job.Left
 	width    int // of rows, at most
 	height   int // rows, at most
 	colours  bool
@@ -40,7 +39,7 @@ func (f *frame) rows() []string {
 	for i := range phases {
 		p := &phases[i]
 		all = append(all, f.phase(p))
-		if p.Name == "write" && f.progress.Start.Staging != "" {
+		if p.Name == "write" && f.uploads() {
 			all = append(all, f.upload(p))
 		}
 	}
@@ -69,6 +68,9 @@ func (f *frame) rows() []string {
 	return append(rows, f.job())
 }
 
+// uploads says whether files go to HDFS while they are written.
+func (f *frame) uploads() bool { return f.progress.Start.Staging != "" }
+
 // phase is the row of a phase that has begun.
 func (f *frame) phase(p *job.PhaseProgress) phaseRow {
 	r := phaseRow{name: p.Name, fraction: -1, current: p.Ended.IsZero() && !f.ended}
@@ -92,20 +94,21 @@ func (f *frame) phase(p *job.PhaseProgress) phaseRow {
 	case p.Done.Files > 0:
 		r.done = countText(p.Done.Files) + " files"
 	}
-	if p.Done.Bytes > 0 {
+	if p.Done.Bytes > 0 && !(p.Name == "write" && f.uploads()) {
 		r.bytes = bytesText(p.Done.Bytes)
 	}
-	if p.Name == "write" && f.progress.Start.Staging == "" && f.progress.Written > 0 {
-		r.bytes = bytesText(f.progress.Written)
+	span := job.Span{Took: took, Done: p.Done}
+	if p.Recent.Took > 0 {
+		span = p.Recent
 	}
-	if s := took.Seconds(); s > 0.05 && p.Done.Rows > 0 {
-		r.rate = countText(int64(float64(p.Done.Rows)/s)) + "/s"
+	if s := span.Took.Seconds(); s > 0.05 && p.Done.Rows > 0 {
+		r.rate = countText(int64(float64(span.Done.Rows)/s)) + "/s"
 	} else if s > 0.05 && p.Done.Bytes > 0 {
-		r.rate = bytesText(int64(float64(p.Done.Bytes)/s)) + "/s"
+		r.rate = bytesText(int64(float64(span.Done.Bytes)/s)) + "/s"
 	}
 	r.time = tookText(took)
-	if r.current && f.left.PhaseKnown {
-		r.time = clockText(f.left.Phase) + " left"
+	if r.current && f.progress.Left.PhaseKnown {
+		r.time = clockText(f.progress.Left.Phase) + " left"
 	}
 	return r
 }
@@ -117,7 +120,8 @@ func (f *frame) last(p *job.PhaseProgress) bool {
 
 // upload is the row of what the writing of HFiles has handed to HDFS meanwhile.
 func (f *frame) upload(write *job.PhaseProgress) phaseRow {
-	r := f.phase(&job.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: job.Amount{Bytes: f.progress.Written}})
+	r := f.phase(&job.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: job.Amount{Bytes: write.Done.Bytes},
+		Recent: job.Span{Took: write.Recent.Took, Done: job.Amount{Bytes: write.Recent.Done.Bytes}}})
 	if r.current = write.Ended.IsZero() && !f.ended; r.current {
 		r.time = ""
 	}
@@ -143,8 +147,8 @@ func (f *frame) job() string {
 		text += " preparing"
 	default:
 		text += " " + clockText(elapsed) + " so far"
-		if f.left.JobKnown {
-			text += ", about " + clockText(f.left.Job) + " left"
+		if f.progress.Left.JobKnown {
+			text += ", about " + clockText(f.progress.Left.Job) + " left"
 		}
 	}
 	switch n := f.progress.Warnings; {
