@@ -125,6 +125,9 @@ func (f *frame) upload(write *job.PhaseProgress) phaseRow {
 	if r.current = write.Ended.IsZero() && !f.ended; r.current {
 		r.time = ""
 	}
+	if f.ended && f.failed && f.last(write) {
+		r.state = "ended"
+	}
 	if n := f.progress.HFiles.Files; n > 0 {
 		r.done = countText(n) + " files"
 	}

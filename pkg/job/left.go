@@ -20,7 +20,9 @@ type Left struct {
 const (
 	sortShare   = 0.2
 	writeShare  = 1.9
-	verifyShare = 6.5 // in full: a scan of the table
+	verifyShare = 5.5 // in full: a scan of the table
+
+	scanCell = 0.5e-6 // seconds for each column of a row, with the scans that are under way at a time
 
 	loadSeconds     = 0.1
 	loadRegion      = 0.012
@@ -31,8 +33,11 @@ const (
 )
 
 const (
-	foretoldWeight = 0.06 // of a phase: what was foretold counts for so much of it, beside what was seen
+	foretoldWeight = 0.12 // of a phase: what was foretold counts for so much of it, beside what was seen
 	leastSeen      = 0.02 // of a phase, before it tells anything
+	recentWeight   = 0.5  // of the last third of a phase, beside all of it
+	recentFrom     = 0.1  // of a phase, when it has half that weight
+	mostChange     = 4.0  // that is believed: nothing at all may be a pause
 )
 
 // left tells how long the job is still going to take, by how far the phase under way has come and by what those before
@@ -75,8 +80,8 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 	whole := (took + weight*foretold) / (done + weight)
 	if r := current.Recent; r.Took > 0 {
 		before, _ := p.fraction(current, Amount{current.Done.Rows - r.Done.Rows, current.Done.Bytes - r.Done.Bytes, current.Done.Files - r.Done.Files})
-		recent := max(done-before, 0.1*r.Took.Seconds()/whole) // nothing at all may be a pause
-		whole = math.Sqrt(whole * r.Took.Seconds() / recent)
+		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/mostChange), mostChange)
+		whole *= math.Pow(slower, recentWeight*done/(done+recentFrom))
 	}
 	return seconds(whole * (1 - done)), true
 }
@@ -138,7 +143,23 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		if p.Start.Verify == "sample" {
 			return sampleSeconds + sampleRegion*regions, true
 		}
-		return verifyShare * unit, unit > 0
+		// What a scan takes depends less on this machine than on the servers, so it is between two guesses.
+		scan := scanCell * float64(p.rows()) * float64(p.Start.Columns)
+		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
 	}
 	return 0, false
+}
+
+// rows is how many the job has, as far as that shows.
+func (p Progress) rows() int64 {
+	for i := range p.Phases {
+		phase := &p.Phases[i]
+		if phase.Total.Rows > 0 {
+			return phase.Total.Rows
+		}
+		if done, ok := phase.Fraction(); ok && done > leastSeen {
+			return int64(float64(phase.Done.Rows) / done)
+		}
+	}
+	return 0
 }
