@@ -33,6 +33,7 @@ type Start struct {
 	Staging   string   `json:"staging,omitempty"`
 	Phases    []string `json:"phases,omitempty"`  // that the attempt is to go through
 	Columns   int      `json:"columns,omitempty"` // of the input
+	Earlier   *Pace    `json:"earlier,omitempty"` // of the table's newest job before this one
 	Verify    string   `json:"verify,omitempty"`  // full or sample, if that is one of them
 }
 

@@ -33,7 +33,8 @@ const (
 )
 
 const (
-	foretoldWeight = 0.12 // of a phase: what was foretold counts for so much of it, beside what was seen
+	foretoldWeight = 0.2  // of a phase: what was foretold counts for so much of it at its beginning, beside what was seen,
+	foretoldUntil  = 0.4  // and from here on for nothing
 	leastSeen      = 0.02 // of a phase, before it tells anything
 	recentWeight   = 0.5  // of the last third of a phase, beside all of it
 	recentFrom     = 0.1  // of a phase, when it has half that weight
@@ -70,14 +71,15 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 	if !ok {
 		return seconds(max(foretold-took, 0)), known
 	}
-	weight := 0.0
+	known = known && foretold > 0
+	if done < leastSeen {
+		return seconds(max(foretold-took, foretold/2)), known
+	}
+	whole := took / done
 	if known {
-		weight = foretoldWeight
+		weight := foretoldWeight * max(0, 1-done/foretoldUntil)
+		whole *= math.Pow(foretold/whole, weight/(done+weight))
 	}
-	if done+weight < leastSeen {
-		return 0, false
-	}
-	whole := (took + weight*foretold) / (done + weight)
 	if r := current.Recent; r.Took > 0 {
 		before, _ := p.fraction(current, Amount{current.Done.Rows - r.Done.Rows, current.Done.Bytes - r.Done.Bytes, current.Done.Files - r.Done.Files})
 		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/mostChange), mostChange)
@@ -115,7 +117,7 @@ func (p Progress) readUnit() (unit float64) {
 		case "read":
 			unit = whole(phase)
 		case "write":
-			if w := whole(phase); unit > 0 && w > 0 {
+			if w := whole(phase); unit > 0 && w > 0 && p.Start.Earlier == nil {
 				unit = min(max((unit+w)/(1+writeShare), unit/2), 1.5*unit)
 			}
 		}
@@ -125,6 +127,9 @@ func (p Progress) readUnit() (unit float64) {
 
 // foretold is what a phase takes that has not begun, in seconds; unit is what reading takes.
 func (p Progress) foretold(name string, unit float64) (float64, bool) {
+	if s, ok := p.asEarlier(name, unit); ok {
+		return s, true
+	}
 	regions := float64(max(p.Start.Regions, 1))
 	switch name {
 	case "read":
@@ -146,6 +151,36 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		// What a scan takes depends less on this machine than on the servers, so it is between two guesses.
 		scan := scanCell * float64(p.rows()) * float64(p.Start.Columns)
 		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
+	}
+	return 0, false
+}
+
+// asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not tell. What this
+// one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
+// HDFS and HBase.
+func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
+	e, rows := p.Start.Earlier, float64(p.rows())
+	if e == nil || e.Records <= 0 || rows <= 0 {
+		return 0, false
+	}
+	scale := rows / float64(e.Records)
+	read := e.Read.Seconds() * scale / (1 + sortShare)
+	slower := 1.0
+	if unit > 0 && read > 0 {
+		slower = math.Sqrt(unit / read)
+	}
+	regions := float64(max(p.Start.Regions, 1)) / float64(max(e.Regions, 1))
+	switch {
+	case name == "read" && read > 0:
+		return read, true
+	case name == "write" && e.Write > 0:
+		return e.Write.Seconds() * scale * slower, true
+	case name == "load" && e.Load > 0:
+		return e.Load.Seconds() * regions, true
+	case name == "verify" && e.Verify > 0 && e.Mode == p.Start.Verify && e.Mode == "full":
+		return e.Verify.Seconds() * scale * slower, true
+	case name == "verify" && e.Verify > 0 && e.Mode == p.Start.Verify:
+		return e.Verify.Seconds() * regions, true
 	}
 	return 0, false
 }

@@ -41,6 +41,8 @@ type Result struct {
 	LoadTime time.Duration `json:"load_ns"`
 	Verify   *Verification `json:"verify,omitempty"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
+
+	VerifyTime time.Duration `json:"verify_ns,omitempty"`
 }
 
 // Summary is the result without the list of files.
@@ -105,6 +107,8 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 
 // verify runs the verification that a spec asks for.
 func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *Manifest, e Events, r *Result) (err error) {
+	start := time.Now()
+	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
 	case "full":
 		e.phase("verify")

@@ -179,7 +179,7 @@ func (j *run) start() Start {
 		s.Files++
 		s.Bytes += f.Size
 	}
-	s.Columns, s.Phases = len(j.work.Columns), j.phasesLeft()
+	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)
 	if slices.Contains(s.Phases, "verify") {
 		s.Verify = j.spec.Verify
 	}
