@@ -82,10 +82,13 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) { printBuild(w, m, o.out) })
 }
 
+// defaultRejects is where bad records go when nothing else is said.
+const defaultRejects = "bulkload-rejects.jsonl"
+
 func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if reject == "" {
-		reject = "bulkload-rejects.jsonl"
+		reject = defaultRejects
 	}
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs

@@ -87,5 +87,6 @@ func execute(ctx context.Context, args []string, standard *console) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	return withOrigins(cmd, err)
 }

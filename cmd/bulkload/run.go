@@ -57,6 +57,7 @@ it says so and does nothing.` + "\n" + exitHelp,
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
 	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
 	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "tells jobs of the same table, inputs and key apart: a date, an orchestrator's run id")
+	cmd.Flags().DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
 	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "throw away what there is of this job, and begin anew")
 	cmd.Flags().BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
 	cmd.Flags().BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
@@ -85,6 +86,9 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
+	}
+	if o.state.LockWait < 0 {
+		return usageError{fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait)}
 	}
 	if o.state.Dir == "" {
 		if o.state.Dir, err = job.DefaultState(); err != nil {

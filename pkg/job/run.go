@@ -69,7 +69,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	if err != nil {
 		return nil, err
 	}
-	st, err := openState(s, o.State)
+	st, err := openState(ctx, s, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
