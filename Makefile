@@ -11,7 +11,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-metrics soak check fmt fuzz bench bench-go cluster-up cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
 
+test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
+	@scripts/test-metrics
+
 ROUNDS ?= 200
 SEED ?= 1
 soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1
@@ -58,7 +61,7 @@ fmt: ## format the Go files
 
 FUZZTIME ?= 30s
 fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
-	@grep -rlE '^func Fuzz' --include='*_test.go' pkg | while read -r f; do \
+	@grep -rlE '^func Fuzz' --include='*_test.go' pkg internal | while read -r f; do \
 	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | cut -c6-); do \
 	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$f")"; \
 	  done; done

@@ -19,12 +19,7 @@ func (p *phaseLog) events() job.Events {
 	return job.Events{OnPhase: func(string) { p.tell() }}
 }
 
-// end tells of the last phase, which ended with the job.
-func (p *phaseLog) end(outcome) error {
-	p.tell()
-	return nil
-}
-
+// tell tells of those that have ended since it was last called.
 func (p *phaseLog) tell() {
 	now := p.tracker.Progress()
 	for ; p.told < len(now.Phases) && !now.Phases[p.told].Ended.IsZero(); p.told++ {

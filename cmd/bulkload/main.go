@@ -30,7 +30,7 @@ func run(args []string) int {
 	defer cancel(nil)
 	standard := &console{file: os.Stderr}
 	go stopOnSignal(cancel, standard)
-	err := execute(ctx, args, standard)
+	err := executeOn(ctx, standard, args)
 	if err == nil {
 		return exitDone
 	}
@@ -72,7 +72,12 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
 }
 
 // execute runs the command that the arguments name, under the profiles that they ask for.
-func execute(ctx context.Context, args []string, standard *console) (err error) {
+func execute(ctx context.Context, args []string) error {
+	return executeOn(ctx, &console{file: os.Stderr}, args)
+}
+
+// executeOn is execute with what stands for standard error.
+func executeOn(ctx context.Context, standard *console, args []string) (err error) {
 	g := &globals{console: standard}
 	root := newRootCmd(g)
 	root.SetArgs(args)

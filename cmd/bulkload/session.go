@@ -35,6 +35,7 @@ type session struct {
 	console   *console
 	quiet     bool
 	tracker   job.Tracker
+	phases    phaseLog
 	observers []observer
 	began     time.Time
 }
@@ -43,13 +44,13 @@ type session struct {
 func (g *globals) begin(ctx context.Context, log *slog.Logger, table string) *session {
 	jobAttrsOf(log).events().OnStart(job.Start{Table: table})
 	s := &session{ctx: ctx, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
-	s.observers = append(s.observers, &phaseLog{log: log, tracker: &s.tracker})
+	s.phases = phaseLog{log: log, tracker: &s.tracker}
 	return s
 }
 
 // events go to the log, the tracker and all observers.
 func (s *session) events() job.Events {
-	all := []job.Events{jobAttrsOf(s.log).events(), s.tracker.Events()}
+	all := []job.Events{jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.events())
 	}
@@ -63,6 +64,7 @@ func (s *session) end(r *job.Result, err error) error {
 	if err != nil {
 		o.code = endCode(s.ctx, err)
 	}
+	s.phases.tell() // of the last
 	var failed []error
 	for _, w := range s.observers {
 		failed = append(failed, w.end(o))

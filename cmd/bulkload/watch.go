@@ -7,15 +7,21 @@ import (
 
 // watchFlags say who is told of a job, beside the log. They are those of run, build and load.
 type watchFlags struct {
+	telemetryFlags
 	progress progressFlags
 }
 
 func (w *watchFlags) add(f *pflag.FlagSet) {
+	w.telemetryFlags.add(f)
 	w.progress.add(f)
 }
 
-// observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done.
-func (w *watchFlags) observe(_ *cobra.Command, s *session) error {
+// observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done. A live view
+// comes last: it ends when the others have said all.
+func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
+	if err := w.telemetryFlags.observe(cmd, s); err != nil {
+		return err
+	}
 	p, err := w.progress.observer(s)
 	if p != nil {
 		s.observers = append(s.observers, p)

@@ -74,13 +74,13 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 		return nil, err
 	}
 	plan.warnKey(w.Events)
-	w.Events.start(k.start(plan, s.Inputs))
+	w.Events.start(k.start(plan, s))
 	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 }
 
 // start is what is known when a build alone begins.
-func (k *intake) start(p *Plan, inputs []string) Start {
-	s := Start{Table: p.Table, Attempt: 1, Key: p.Key.String(), Inputs: inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+func (k *intake) start(p *Plan, spec Spec) Start {
+	s := Start{Table: spec.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
 	for _, f := range k.in.Files() {
 		s.Files++
