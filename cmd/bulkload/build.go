@@ -85,7 +85,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if !g.quiet && !g.json() {
+	if !g.logs.quiet && !g.json() {
 		printFiles(cmd.OutOrStdout(), m, o.out)
 	}
 	return g.summarize(cmd.OutOrStdout(), r)

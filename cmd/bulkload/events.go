@@ -9,10 +9,9 @@ import (
 // logEvents tells of a job's progress in the log.
 func logEvents(log *slog.Logger) job.Events {
 	return job.Events{
-		OnPhase: func(name string) { log.Info("phase", "name", name) },
+		OnPhase: func(name string) { log.Info("phase begins", "phase", name) },
 		OnSpill: func(rows, bytes int64) { log.Info("run spilled", "rows", rows, "bytes", bytes) },
 		OnHFile: func(f job.File) { log.Debug("hfile complete", "file", f.Name, "rows", f.Rows, "bytes", f.Bytes) },
-		OnLoad:  func(region string, files int) { log.Debug("region loaded", "region", region, "files", files) },
 		OnNote:  func(msg string, kv ...any) { log.Info(msg, kv...) },
 		OnWarn:  func(msg string, kv ...any) { log.Warn(msg, kv...) },
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -28,8 +29,9 @@ func main() {
 func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go stopOnSignal(cancel)
-	g := &globals{}
+	standard := &console{file: os.Stderr}
+	go stopOnSignal(cancel, standard)
+	g := &globals{console: standard}
 	cmd, err := execute(ctx, g, args)
 	code := exitDone
 	if err != nil {
@@ -38,12 +40,12 @@ func run(args []string) int {
 	switch {
 	case err == nil:
 	case code > exitSignal:
-		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", context.Cause(ctx))
+		standard.say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case code != exitAlready:
-		fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
+		standard.say(slog.LevelError, "the command ended with an error", err.Error())
 	}
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
-		fmt.Fprintf(os.Stderr, "bulkload: %v\n", told)
+		standard.say(slog.LevelError, "the result could not be told", told.Error())
 		if code == exitDone {
 			code = exitUnexpected
 		}
@@ -69,17 +71,20 @@ func (s signalled) Is(target error) bool { return target == context.Canceled }
 
 // stopOnSignal cancels at the first SIGINT or SIGTERM; the second ends the
 // process at once.
-func stopOnSignal(cancel context.CancelCauseFunc) {
+func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	sig, _ := (<-c).(syscall.Signal)
 	signal.Reset()
-	fmt.Fprintf(os.Stderr, "bulkload: %v: stopping; a second one ends at once\n", sig)
+	standard.say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
 	cancel(signalled{sig})
 }
 
 // execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.
 func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command, err error) {
+	if g.console == nil {
+		g.console = &console{file: os.Stderr}
+	}
 	root := newRootCmd(g)
 	root.SetArgs(args)
 	stop := func() error { return nil }

@@ -61,7 +61,7 @@ func printParts(w io.Writer, parts []job.Part) {
 
 // partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.
 func partsSoFar(cmd *cobra.Command, g *globals, r *job.Result) error {
-	if r == nil || len(r.Parts) == 0 || g.json() || g.quiet {
+	if r == nil || len(r.Parts) == 0 || g.json() || g.logs.quiet {
 		return nil
 	}
 	printParts(cmd.OutOrStdout(), r.Parts)

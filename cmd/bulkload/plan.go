@@ -102,7 +102,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		out := cmd.OutOrStdout()
 		return g.print(out, e, func(w io.Writer) { printEstimate(w, e, textWidth(out)) })
 	}
-	if !g.quiet {
+	if !g.logs.quiet {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
 	}
 	for _, s := range e.Splits {

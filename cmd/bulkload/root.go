@@ -11,8 +11,9 @@ import (
 
 // globals are the flags of every command.
 type globals struct {
-	logLevel string
-	quiet    bool
+	console  *console // never nil
+	logs     logFlags
+	log      *slog.Logger // see logger
 	output   string
 	profile  profileFlags
 	ending   // what the command's result is made of
@@ -21,14 +22,13 @@ type globals struct {
 
 // logger writes to standard error; standard output is for results.
 func (g *globals) logger() *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-		level = slog.LevelInfo
+	if g.log == nil {
+		g.log = g.logs.newLogger(g.console, inJournal(g.console.file, os.Getenv("JOURNAL_STREAM")))
+		if g.logs.format == "json" {
+			g.console.speakBy(g.log)
+		}
 	}
-	if g.quiet {
-		level = slog.LevelError
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return g.log
 }
 
 func (g *globals) json() bool { return g.output == "json" }
@@ -50,19 +50,14 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
 			}
-			var level slog.Level
-			if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-				return usageError{fmt.Errorf("--log-level %q is none of debug, info, warn, error", g.logLevel)}
-			}
-			return nil
+			return g.logs.check()
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
-	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&g.quiet, "quiet", false, "log errors only, and print no summary")
+	g.logs.add(f)
 	g.profile.add(f)
 	g.settings.add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())

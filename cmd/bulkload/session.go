@@ -36,7 +36,10 @@ type session struct {
 	cmd       *cobra.Command
 	spec      job.Spec // as far as the command has one
 	log       *slog.Logger
+	console   *console
+	quiet     bool
 	tracker   job.Tracker
+	phases    phaseLog
 	observers []observer
 	began     time.Time
 	outcome   *outcome // nil until the end
@@ -45,17 +48,20 @@ type session struct {
 
 // begin starts a session, of which the command's result will tell.
 func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec job.Spec) *session {
-	g.session = &session{ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, began: time.Now()}
+	jobAttrsOf(log).events().OnStart(job.Start{Table: spec.Table})
+	g.session = &session{ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
+	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}
 	return g.session
 }
 
 // events go to the log, the tracker and all observers.
 func (s *session) events() job.Events {
-	all := []job.Events{s.tracker.Events(), logEvents(s.log)}
+	before := job.Events{OnStart: func(job.Start) { s.tracker.End(); s.phases.tell() }} // of a part
+	all := []job.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.events())
 	}
-	return job.Tee(all...)
+	return job.Tee(append(all, logEvents(s.log))...)
 }
 
 // end tells all how the job ended, and gives the error back.
@@ -66,6 +72,7 @@ func (s *session) end(r *job.Result, err error) error {
 		o.code = endCode(s.ctx, err)
 	}
 	s.outcome = &o
+	s.phases.tell() // of the last
 	var failed []error
 	for _, w := range s.observers {
 		failed = append(failed, w.end(o))

@@ -102,11 +102,11 @@ func printJobs(out io.Writer, jobs []*job.JobState, now time.Time) {
 	defer w.Flush()
 	fmt.Fprintln(w, "STATE\tTABLE\tATTEMPT\tPHASE\tROWS\tSTARTED\tENDED\tJOB\tJOB ID")
 	for _, s := range jobs {
-		ended := clockText(s.Ended, now)
+		ended := hourText(s.Ended, now)
 		if s.State == job.JobRunning {
 			ended = fmt.Sprintf("pid %d on %s", s.PID, s.Host)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", stateText(s), orDash(s.Table), s.Attempt, phaseText(s), s.Rows, clockText(s.Began, now), ended, s.Job, orDash(s.JobID))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", stateText(s), orDash(s.Table), s.Attempt, phaseText(s), s.Rows, hourText(s.Began, now), ended, s.Job, orDash(s.JobID))
 	}
 }
 
@@ -134,8 +134,8 @@ func orDash(s string) string {
 	return s
 }
 
-// clockText prints a time in the local zone, without the date if it is today.
-func clockText(t, now time.Time) string {
+// hourText prints a time in the local zone, without the date if it is today.
+func hourText(t, now time.Time) string {
 	switch t, now := t.Local(), now.Local(); {
 	case t.IsZero():
 		return "-"
@@ -164,6 +164,9 @@ func liveLine(s *job.JobState) string {
 	if l.SecondsLeft != nil {
 		fmt.Fprintf(&b, ", about %s left in this phase", (time.Duration(*l.SecondsLeft) * time.Second).String())
 	}
+	if l.JobLeft != nil {
+		fmt.Fprintf(&b, ", %s in all", (time.Duration(*l.JobLeft) * time.Second).String())
+	}
 	return b.String()
 }
 
@@ -178,7 +181,7 @@ func printJob(w io.Writer, s *job.JobState, now time.Time) {
 	}
 	line("state", "%s", stateText(s))
 	if s.State == job.JobRunning {
-		line("process", "%d on %s since %s", s.PID, s.Host, clockText(s.Began, now))
+		line("process", "%d on %s since %s", s.PID, s.Host, hourText(s.Began, now))
 		line("progress", "%s", strings.TrimPrefix(liveLine(s), s.Job+": "))
 	}
 	if s.Error != "" {
@@ -208,6 +211,6 @@ func printJob(w io.Writer, s *job.JobState, now time.Time) {
 		if a.Error != "" {
 			end += ": " + a.Error
 		}
-		line("attempt "+strconv.Itoa(a.Attempt), "%s to %s, process %d on %s, %s", clockText(a.Began, now), clockText(a.Ended, now), a.PID, a.Host, end)
+		line("attempt "+strconv.Itoa(a.Attempt), "%s to %s, process %d on %s, %s", hourText(a.Began, now), hourText(a.Ended, now), a.PID, a.Host, end)
 	}
 }

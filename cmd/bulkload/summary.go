@@ -11,7 +11,7 @@ import (
 
 // summarize prints the line by which people learn what a job came to. With --output json the result is told at the end.
 func (g *globals) summarize(w io.Writer, r *job.Result) error {
-	if g.json() || g.quiet {
+	if g.json() || g.logs.quiet {
 		return nil
 	}
 	if len(r.Parts) > 0 {

@@ -10,15 +10,18 @@ type watchFlags struct {
 	result resultFlags
 	report reportFlags
 	telemetryFlags
+	progress progressFlags
 }
 
 func (w *watchFlags) add(f *pflag.FlagSet) {
 	w.result.add(f)
 	w.report.add(f)
 	w.telemetryFlags.add(f)
+	w.progress.add(f)
 }
 
-// observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done.
+// observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done. A live view
+// comes last: it ends when the others have said all.
 func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
 	if err := w.report.observe(cmd, s); err != nil {
 		return err
@@ -26,5 +29,12 @@ func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
 	if err := w.result.observe(s); err != nil { // behind the report, whose place it tells
 		return err
 	}
-	return w.telemetryFlags.observe(cmd, s)
+	if err := w.telemetryFlags.observe(cmd, s); err != nil {
+		return err
+	}
+	p, err := w.progress.observer(s)
+	if p != nil {
+		s.observers = append(s.observers, p)
+	}
+	return err
 }

@@ -113,7 +113,7 @@ func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error)
 			h.avoid = map[string]avoidedNode{}
 		}
 		h.avoid[n.uuid] = avoidedNode{n, given.id, time.Now()}
-		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "err", answers[i])
+		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "error", answers[i])
 	}
 	return err
 }

@@ -141,7 +141,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 		if answered(err) || errors.Is(err, errReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
-		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "attempt", attempt, "err", err)
+		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
 		if err := sleep(r.ctx, wait); err != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
 		}

@@ -174,7 +174,7 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
 	}
-	h.o.Log.Warn("hdfs call is repeated", "op", op, "path", name, "attempt", attempt+1, "wait", wait, "err", err)
+	h.o.Log.Warn("hdfs call is repeated", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {

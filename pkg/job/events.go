@@ -38,8 +38,12 @@ type Start struct {
 	Regions   int      `json:"regions"`   // of the plan
 	Timestamp int64    `json:"timestamp"` // milliseconds
 	Staging   string   `json:"staging,omitempty"`
-	Part      int      `json:"part,omitempty"`  // from 1, of a job that was split
-	Parts     int      `json:"parts,omitempty"` // how many there are
+	Part      int      `json:"part,omitempty"`    // from 1, of a job that was split
+	Parts     int      `json:"parts,omitempty"`   // how many there are
+	Phases    []string `json:"phases,omitempty"`  // that the attempt is to go through
+	Columns   int      `json:"columns,omitempty"` // of the input
+	Earlier   *Pace    `json:"earlier,omitempty"` // of the table's newest job before this one
+	Verify    string   `json:"verify,omitempty"`  // full or sample, if that is one of them
 
 	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
 	Sources []InputFile `json:"-"` // the files that the inputs led to

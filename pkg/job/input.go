@@ -88,9 +88,8 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
-	start := Start{Table: plan.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
-		Staging: dir, Splits: splits}
-	start.reads(k.in.Files())
+	start := k.start(plan, s)
+	start.Staging, start.Splits = dir, splits
 	w.Events.start(start)
 	plan.warnKey(w.Events)
 	m, err := k.build(ctx, plan, out, w, 0, nil)
@@ -102,6 +101,14 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 		}
 	}
 	return m, err
+}
+
+// start is what is known when a build alone begins.
+func (k *intake) start(p *Plan, spec Spec) Start {
+	s := Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
+	s.reads(k.in.Files())
+	return s
 }
 
 // build is Build with the file of bad records around it. The file is written

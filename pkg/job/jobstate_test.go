@@ -190,8 +190,9 @@ func TestStatusTakesNoLock(t *testing.T) {
 // TestNewLive tells the rate and the time left of a phase.
 func TestNewLive(t *testing.T) {
 	at := time.Date(2017, 10, 12, 0, 0, 0, 0, time.UTC)
-	l := NewLive(Progress{At: at.Add(10 * time.Second), Phases: []PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: Amount{Rows: 250}, Total: Amount{Rows: 1000}}}}, "v1")
-	if l.Phase != "write" || *l.Percent != 25 || l.RowsRate != 25 || *l.SecondsLeft != 30 {
+	l := NewLive(Progress{At: at.Add(10 * time.Second), Phases: []PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: Amount{Rows: 250}, Total: Amount{Rows: 1000}}},
+		Left: Left{Phase: 30 * time.Second, PhaseKnown: true}}, "v1")
+	if l.Phase != "write" || *l.Percent != 25 || l.RowsRate != 25 || *l.SecondsLeft != 30 || l.JobLeft != nil {
 		t.Errorf("%+v", l)
 	}
 	if l := NewLive(Progress{At: at}, "v1"); l.Phase != "" || l.Percent != nil || l.SecondsLeft != nil {

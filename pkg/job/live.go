@@ -29,6 +29,7 @@ type Live struct {
 	RowsRate    float64   `json:"rows_per_second,omitempty"`  // of the phase, from its beginning
 	BytesRate   float64   `json:"bytes_per_second,omitempty"` // likewise
 	SecondsLeft *float64  `json:"seconds_left,omitempty"`     // of the phase; absent: not known
+	JobLeft     *float64  `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
 	Progress    Progress  `json:"progress"`
 }
 
@@ -48,14 +49,15 @@ func NewLive(p Progress, version string) Live {
 	if took > 0 {
 		l.RowsRate, l.BytesRate = float64(phase.Done.Rows)/took, float64(phase.Done.Bytes)/took
 	}
+	if p.Left.PhaseKnown {
+		l.SecondsLeft = new(p.Left.Phase.Seconds())
+	}
+	if p.Left.JobKnown {
+		l.JobLeft = new(p.Left.Job.Seconds())
+	}
 	if f, ok := phase.Fraction(); ok {
 		percent := 100 * f
 		l.Percent = &percent
-		// The first moments of a phase tell nothing about the rest.
-		if f > 0 && took >= 1 && phase.Ended.IsZero() {
-			left := took * (1 - f) / f
-			l.SecondsLeft = &left
-		}
 	}
 	return l
 }

@@ -69,15 +69,25 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		return nil, err
 	}
 	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
+	begun := Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
+	if l.Local() {
+		begun.Phases = []string{"upload", "load"}
+	} else {
+		begun.Staging = st.location.String()
+	}
+	if m != nil && o.Verify == "full" {
+		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
+	}
+	o.Events.start(begun)
 	if l.Local() {
 		o.Events.phase("upload")
+		o.Events.total("upload", Amount{Bytes: begun.Bytes})
 		if st, err = upload(ctx, env, facts.Name.String(), st.out, files, o); err != nil {
 			return nil, err
 		}
 	}
 	st.out.uploads = newUploads(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
-	o.Events.start(Start{Table: r.Table, Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Staging: r.Staging})
 	all := m
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
@@ -120,7 +130,7 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 				return nil, err
 			}
 		}
-		if err := st.out.copyFile(ctx, from, f); err != nil {
+		if err := st.out.copyFile(ctx, from, f, o.Events); err != nil {
 			return nil, fail(KindHDFS, fmt.Errorf("upload %s: %w", f.Name, err))
 		}
 	}
@@ -128,7 +138,7 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 }
 
 // copyFile copies one file of another output into this one.
-func (o Output) copyFile(ctx context.Context, from Output, f File) error {
+func (o Output) copyFile(ctx context.Context, from Output, f File, e Events) error {
 	src, err := from.FS.Open(ctx, path.Join(from.Dir, f.Name))
 	if err != nil {
 		return err
@@ -139,7 +149,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+	if _, err := io.CopyBuffer(&toldWriter{dst, e.written}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
 		return errors.Join(err, dst.Abort())
 	}
 	if err := dst.Finish(); err != nil {
@@ -149,6 +159,18 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 		return err
 	}
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
+}
+
+// toldWriter tells of what was written.
+type toldWriter struct {
+	to   io.Writer
+	told func(bytes int64)
+}
+
+func (w *toldWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.told(int64(n))
+	return n, err
 }
 
 // loadFacts checks the table for every family that the files have.

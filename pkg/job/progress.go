@@ -10,22 +10,30 @@ import (
 type Progress struct {
 	Schema   int             `json:"schema"` // version of this form: 1
 	Start    Start           `json:"start"`
-	Began    time.Time       `json:"began"`
+	Began    time.Time       `json:"began"` // zero before the start is known
 	At       time.Time       `json:"at"`
-	Phases   []PhaseProgress `json:"phases"` // begun, in their order
+	Phases   []PhaseProgress `json:"phases"` // begun, in their order; of a run of several parts, those of the earlier parts are one for each name
 	Spilled  Amount          `json:"spilled"`
 	Written  int64           `json:"written_bytes"` // of HFiles, handed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete
 	Warnings int             `json:"warnings"`
+	Left     Left            `json:"left"` // as it looks now
 }
 
 // PhaseProgress is one phase of a job.
 type PhaseProgress struct {
-	Name  string    `json:"name"`
-	Began time.Time `json:"began"`
-	Ended time.Time `json:"ended,omitzero"` // zero while it is under way
-	Done  Amount    `json:"done"`
-	Total Amount    `json:"total"` // zero fields are not known
+	Name   string    `json:"name"`
+	Began  time.Time `json:"began"`
+	Ended  time.Time `json:"ended,omitzero"`  // zero while it is under way
+	Done   Amount    `json:"done"`            // bytes: of the input; of writing and uploading, handed to the file system
+	Total  Amount    `json:"total"`           // zero fields are not known
+	Recent Span      `json:"recent,omitzero"` // the last third of a phase that is under way, or the last second
+}
+
+// Span is what was done in a time.
+type Span struct {
+	Took time.Duration `json:"took_ns"`
+	Done Amount        `json:"done"`
 }
 
 // Fraction is how much of a phase is done, 0 to 1; false when nothing tells.
@@ -46,6 +54,7 @@ type Tracker struct {
 	mu     sync.Mutex
 	p      Progress
 	totals map[string]Amount // of phases that have not begun
+	marks  marks             // of the phase that is under way
 }
 
 // Progress is a copy of what is known now.
@@ -55,6 +64,10 @@ func (t *Tracker) Progress() Progress {
 	p := t.p
 	p.Schema, p.At = 1, t.now()
 	p.Phases = slices.Clone(p.Phases)
+	if n := len(p.Phases); n > 0 && p.Phases[n-1].Ended.IsZero() {
+		p.Phases[n-1].Recent = t.marks.recent(p.Phases[n-1], p.At)
+	}
+	p.Left = p.left()
 	return p
 }
 
@@ -97,17 +110,30 @@ func (t *Tracker) Events() Events {
 		locked(func() {
 			for i := range slices.Backward(t.p.Phases) {
 				if p := &t.p.Phases[i]; p.Name == phase {
-					p.Done = Amount{p.Done.Rows + a.Rows, p.Done.Bytes + a.Bytes, p.Done.Files + a.Files}
+					p.Done = p.Done.plus(a)
+					if i == len(t.p.Phases)-1 {
+						t.marks.add(t.now(), p.Done)
+					}
 					return
 				}
 			}
 		})
 	}
 	return Events{
-		OnStart: func(s Start) { locked(func() { t.p.Start, t.p.Began = s, t.now() }) },
+		OnStart: func(s Start) {
+			locked(func() {
+				t.endPhase()
+				if s.Part > 1 {
+					t.p.foldParts()
+					t.totals = nil
+				}
+				t.p.Start, t.p.Began = s, t.now()
+			})
+		},
 		OnPhase: func(name string) {
 			locked(func() {
 				t.endPhase()
+				t.marks = marks{}
 				t.p.Phases = append(t.p.Phases, PhaseProgress{Name: name, Began: t.now(), Total: t.totals[name]})
 			})
 		},
@@ -118,18 +144,22 @@ func (t *Tracker) Events() Events {
 				}
 				t.totals[phase] = total
 				for i := range t.p.Phases {
-					if t.p.Phases[i].Name == phase {
-						t.p.Phases[i].Total = total
+					if p := &t.p.Phases[i]; p.Name == phase && p.Ended.IsZero() {
+						p.Total = total
 					}
 				}
 			})
 		},
-		OnRows:    func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
-		OnMerged:  func(rows int64) { done("write", Amount{Rows: rows}) },
-		OnLoad:    func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
-		OnRead:    func(rows int64) { done("verify", Amount{Rows: rows}) },
-		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
-		OnWritten: func(bytes int64) { locked(func() { t.p.Written += bytes }) },
+		OnRows:   func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
+		OnMerged: func(rows int64) { done("write", Amount{Rows: rows}) },
+		OnLoad:   func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
+		OnRead:   func(rows int64) { done("verify", Amount{Rows: rows}) },
+		OnSpill:  func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
+		OnWritten: func(bytes int64) {
+			done("write", Amount{Bytes: bytes})
+			done("upload", Amount{Bytes: bytes}) // a phase where finished files are copied
+			locked(func() { t.p.Written += bytes })
+		},
 		OnHFile: func(f File) {
 			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
 		},

@@ -47,6 +47,8 @@ type Result struct {
 	Verify   *Verification `json:"verify,omitempty"`
 	Parts    []Part        `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
 	Elapsed  time.Duration `json:"elapsed_ns"`
+
+	VerifyTime time.Duration `json:"verify_ns,omitempty"`
 }
 
 // Summary is the result without the list of files.
@@ -117,13 +119,18 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 
 // verify runs the verification that a spec asks for.
 func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *Manifest, e Events, r *Result) (err error) {
+	start := time.Now()
+	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
 	case "full":
 		e.phase("verify")
 		r.Verify, err = verifyFull(ctx, c, facts, m, e)
 	case "sample":
 		e.phase("verify")
-		r.Verify, err = verifySample(ctx, c, facts, m)
+		e.total("verify", Amount{Rows: int64(len(m.samples))})
+		if r.Verify, err = verifySample(ctx, c, facts, m); err == nil {
+			e.read(int64(r.Verify.Sampled))
+		}
 	default:
 		r.Verify = &Verification{Mode: "off", Want: m.Digest}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"bulkload/pkg/loader"
@@ -138,8 +139,8 @@ func (j *run) finish(ctx context.Context) error {
 	}
 	j.o.Events.start(j.start())
 	p := j.work
-	j.o.Events.note("plan made", "table", p.Table, "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
-		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom, "attempt", j.result.Attempt)
+	j.o.Events.note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
 	if err := j.build(ctx); err != nil {
 		return err
 	}
@@ -185,7 +186,32 @@ func (j *run) start() Start {
 		Part: j.o.part, Parts: j.o.parts}
 	s.reads(j.input.in.Files())
 	s.Splits = j.work.Ranges.Splits()
+	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)
+	if slices.Contains(s.Phases, "verify") {
+		s.Verify = j.spec.Verify
+	}
 	return s
+}
+
+// phasesLeft are those that the attempt is to go through, as far as the journal tells.
+func (j *run) phasesLeft() (phases []string) {
+	if j.st.done {
+		return nil
+	}
+	if j.st.built == nil {
+		if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 {
+			phases = append(phases, "read", "sort")
+		}
+		phases = append(phases, "write")
+	}
+	if j.o.Snapshot != "" && j.st.history.snapshot == "" && !j.st.loading {
+		phases = append(phases, "snapshot")
+	}
+	phases = append(phases, "load")
+	if v := j.spec.Verify; v == "full" || v == "sample" {
+		phases = append(phases, "verify")
+	}
+	return phases
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
@@ -216,7 +242,7 @@ func (j *run) check(ctx context.Context) error {
 	}
 	for _, c := range r.Checks {
 		if c.Severity == SeverityWarning {
-			j.o.Events.warn("check: "+c.Message, "check", c.Name, "hint", c.Hint)
+			j.o.Events.warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
 		}
 	}
 	return r.Err()

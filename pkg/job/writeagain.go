@@ -54,7 +54,7 @@ func (r WriteRetry) persist(ctx context.Context, e Events, what string, err erro
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
 			return fail(KindHDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
 		}
-		e.note("a file could not be written and is written again", "file", what, "attempt", failed+1, "pause", pause, "error", err)
+		e.note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
 		if err := wait(ctx, pause+rand.N(pause/2+1)); err != nil {
 			return err
 		}

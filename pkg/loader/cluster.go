@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/sirupsen/logrus"
 )
 
 // ErrClosed is given by calls on a closed Cluster.
@@ -29,7 +26,7 @@ type Cluster struct {
 
 // Dial checks that the cluster can be found in ZooKeeper. A nil log is silent. Close the Cluster after use.
 //
-// The output of logrus' standard logger, through which gohbase logs, is discarded from here on.
+// logrus' standard logger, through which gohbase logs, writes nothing from here on: its lines go to log, at level debug.
 func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dial HBase: %w", err)
@@ -37,7 +34,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	logrus.SetOutput(io.Discard)
+	takeLogrus(log)
 	c := &Cluster{
 		cfg:     cfg.withDefaults(),
 		log:     log,
@@ -95,7 +92,7 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if time.Since(started)+wait > c.cfg.RetryTimeout {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
-	c.log.Warn("hbase call is repeated", "call", what, "attempt", attempt+1, "wait", wait, "err", err)
+	c.log.Warn("hbase call is repeated", "call", what, "try", attempt+1, "wait", wait, "error", err)
 	if err := sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

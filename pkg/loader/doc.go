@@ -35,6 +35,6 @@
 // messages. Its table client retries without end and resends calls whose answer was lost. All calls have deadlines: the
 // context's and the ones in [Config]. A Cluster may be used by any number of goroutines.
 //
-// gohbase logs through logrus' standard logger, to standard error by default. [Dial] sends that logger's output nowhere,
+// gohbase logs through logrus' standard logger, to standard error by default. [Dial] has its lines go to the caller's log at level debug,
 // for the whole process: what it would say is in the errors returned here.
 package loader

@@ -221,7 +221,7 @@ func (l *load) clean(failed bool) error {
 	}
 	families, err := l.stagedFamilies(ctx)
 	if err != nil {
-		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.token, "err", err)
+		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.token, "error", err)
 		return nil
 	}
 	for family := range families {
@@ -231,12 +231,12 @@ func (l *load) clean(failed bool) error {
 			continue
 		}
 		if err != nil || len(infos) > 0 {
-			l.c.log.Warn("the staging directory is kept, it is not empty or cannot be read", "dir", dir, "files", len(infos), "err", err)
+			l.c.log.Warn("the staging directory is kept, it is not empty or cannot be read", "dir", dir, "files", len(infos), "error", err)
 			return nil
 		}
 	}
 	if err := l.c.cleanup(ctx, l.req.Table, l.token); err != nil {
-		l.c.log.Warn("the staging directory could not be deleted", "dir", l.token, "err", err)
+		l.c.log.Warn("the staging directory could not be deleted", "dir", l.token, "error", err)
 		return nil
 	}
 	l.report.Cleaned = true

@@ -58,7 +58,7 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 		if _, hole := errors.AsType[*HoleError](err); !hole || attempt == len(healPauses) {
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}
-		c.log.Info("region map has a gap, reading it again", "table", table.String(), "err", err)
+		c.log.Info("region map has a gap, reading it again", "table", table.String(), "error", err)
 		if err := sleep(ctx, healPauses[attempt]); err != nil {
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}

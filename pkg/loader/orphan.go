@@ -53,7 +53,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 		}
 		files, err := l.c.StoreFiles(ctx, r, f.Family)
 		if err != nil {
-			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "err", err)
+			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "error", err)
 			o.err = err
 			continue
 		}
@@ -91,7 +91,7 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	l.c.log.Warn("a file lies in the directory of a region that does not have it in service; the region is moved to be opened again",
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
 	if o.err = l.c.MoveRegion(ctx, o.region); o.err != nil {
-		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "err", o.err)
+		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
 		return nil // explain tells
 	}
 	l.moved[o.region.Encoded] = o.region.Server

@@ -148,7 +148,7 @@ func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 	}
 	req := &pb.ScanRequest{ScannerId: proto.Uint64(id), CloseScanner: proto.Bool(true), NumberOfRows: proto.Uint32(0)}
 	if err := l.invoke(ctx, "Scan", req, &pb.ScanResponse{}); err != nil && !expired(err) {
-		s.c.log.Debug("scanner not closed", "err", err)
+		s.c.log.Debug("scanner not closed", "error", err)
 	}
 }
 

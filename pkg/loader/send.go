@@ -78,7 +78,7 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 		g.failure, g.same = kind, 1
 	}
 	err := returnedError{&RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Err: reason}}
-	l.c.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "attempt", g.attempts, "err", reason)
+	l.c.log.Info("region not loaded, nothing was done", "region", g.region.Encoded, "server", g.region.Server, "try", g.attempts, "error", reason)
 	if on := l.req.Events.OnReturned; on != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -45,7 +45,7 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 // settleGroup finds out what became of a region's files. After an exception the server is done with them; after a lost
 // answer it may not be.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
-	l.c.log.Warn("answer lost, finding out what became of the files", "region", g.region.Encoded, "server", g.region.Server, "err", cause)
+	l.c.log.Debug("answer lost, finding out what became of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.token, Files: g.files, Err: cause}
 	if err := tell(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
@@ -190,7 +190,7 @@ func (l *load) settled(was, f HFile, place Place) error {
 		}
 	}
 	l.place[f.Path] = place
-	l.c.log.Info("found out", "file", f.Path, "place", place.String())
+	l.c.log.Debug("found out", "file", f.Path, "place", place.String())
 	if on := l.req.Events.OnResolved; on != nil {
 		return on(f, place)
 	}

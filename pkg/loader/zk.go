@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path"
 	"strconv"
@@ -59,7 +60,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.LookupTimeout, errors.New("no answer within "+c.cfg.LookupTimeout.String()))
 	defer cancel()
-	p, err := readPlaces(ctx, c.cfg)
+	p, err := readPlaces(ctx, c.cfg, c.log)
 	if err != nil {
 		return p, fmt.Errorf("ask ZooKeeper %s: %w", c.cfg.Quorum, err)
 	}
@@ -69,11 +70,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	return p, nil
 }
 
-type quietLogger struct{}
-
-func (quietLogger) Printf(string, ...any) {}
-
-func readPlaces(ctx context.Context, cfg Config) (places, error) {
+func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, error) {
 	var servers []string
 	for s := range strings.SplitSeq(cfg.Quorum, ",") {
 		if s = strings.TrimSpace(s); s != "" {
@@ -84,7 +81,7 @@ func readPlaces(ctx context.Context, cfg Config) (places, error) {
 		d := net.Dialer{Timeout: min(timeout, cfg.DialTimeout)}
 		return d.DialContext(ctx, network, addr)
 	}
-	conn, _, err := zk.Connect(servers, cfg.LookupTimeout, zk.WithLogger(quietLogger{}), zk.WithDialer(dialer))
+	conn, _, err := zk.Connect(servers, cfg.LookupTimeout, zk.WithLogger(zkLogger{log}), zk.WithDialer(dialer))
 	if err != nil {
 		return places{}, err
 	}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/job"
+)
+
+// TestJobAttrs sees on lines what is known of the job, once each.
+func TestJobAttrs(t *testing.T) {
+	var b strings.Builder
+	log := (&logFlags{level: "debug", format: "auto"}).newLogger(&b, true)
+	about := jobAttrsOf(log).events()
+	log.Info("none")
+	about.OnStart(job.Start{Job: "/state/check-0123", JobID: "night", Table: "ns:check", Attempt: 2})
+	log.Info("begun")
+	about.OnPhase("write")
+	log.With("component", "gohbase").Debug("other", "phase", "own", "n", 1)
+	about.OnStart(job.Start{JobID: "night"})
+	log.Warn("id only")
+	const want = `level=INFO msg=none
+level=INFO msg=begun job=check-0123 table=ns:check attempt=2
+level=DEBUG msg=other component=gohbase job=check-0123 table=ns:check attempt=2 phase=own n=1
+level=WARN msg="id only" job=night phase=write
+`
+	if b.String() != want {
+		t.Errorf("\n%swant\n%s", b.String(), want)
+	}
+	if jobAttrsOf(slog.New(slog.DiscardHandler)) == nil {
+		t.Error("another's logger has no attributes to forget")
+	}
+}
+
+// TestJournal leaves the time out where systemd's journal reads the log, and there only.
+func TestJournal(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := info.Sys().(*syscall.Stat_t)
+	this := fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
+	other := fmt.Sprintf("%d:%d", stat.Dev, stat.Ino+1)
+	for stream, want := range map[string]bool{this: true, other: false, "": false, "x": false, "1": false} {
+		if got := inJournal(f, stream); got != want {
+			t.Errorf("JOURNAL_STREAM=%q: %v", stream, got)
+		}
+	}
+	for _, c := range []struct {
+		format  string
+		untimed bool
+		time    bool
+	}{{"auto", true, false}, {"auto", false, true}, {"text", true, true}, {"json", true, true}} {
+		var b strings.Builder
+		(&logFlags{level: "info", format: c.format}).newLogger(&b, c.untimed).Info("x")
+		if got := strings.Contains(b.String(), "time"); got != c.time {
+			t.Errorf("%+v: %s", c, b.String())
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"bulkload/pkg/job"
+)
+
+// phaseLog tells in the log what each phase came to, when it has ended.
+type phaseLog struct {
+	log     *slog.Logger
+	tracker *job.Tracker
+	told    int // phases
+	part    int // to which they belong
+}
+
+// events are to come behind those of the tracker. Phases begin one after another, so there is no lock.
+func (p *phaseLog) events() job.Events {
+	return job.Events{OnPhase: func(string) { p.tell() }}
+}
+
+// tell tells of those that have ended since it was last called.
+func (p *phaseLog) tell() {
+	now := p.tracker.Progress()
+	if now.Start.Part != p.part { // the earlier parts' phases are one for each name
+		p.part, p.told = now.Start.Part, 0
+		for p.told < len(now.Phases) && now.Start.Part > 1 && !now.Phases[p.told].Ended.IsZero() {
+			p.told++
+		}
+	}
+	for ; p.told < len(now.Phases) && !now.Phases[p.told].Ended.IsZero(); p.told++ {
+		phase := now.Phases[p.told]
+		args := []any{"phase", phase.Name, "took", phase.Ended.Sub(phase.Began).Round(time.Millisecond)}
+		for _, n := range []struct {
+			key   string
+			value int64
+		}{{"rows", phase.Done.Rows}, {"bytes", phase.Done.Bytes}, {"files", phase.Done.Files}} {
+			if n.value > 0 {
+				args = append(args, n.key, n.value)
+			}
+		}
+		if phase.Name == "write" {
+			args = append(args, "files", now.HFiles.Files)
+		}
+		p.log.Info("phase ended", args...)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"bulkload/pkg/job"
+)
+
+// progressLines tells of a job's progress in the log, once in a while.
+type progressLines struct {
+	session *session
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+// lineEvery is how often; what takes less has only the lines of its phases.
+const lineEvery = 30 * time.Second
+
+func newProgressLines(s *session) *progressLines {
+	t := time.NewTicker(lineEvery)
+	p := &progressLines{session: s, stop: make(chan struct{}), stopped: make(chan struct{})}
+	go func() {
+		defer t.Stop()
+		p.run(t.C)
+	}()
+	return p
+}
+
+func (p *progressLines) run(ticks <-chan time.Time) {
+	defer close(p.stopped)
+	for {
+		select {
+		case <-ticks:
+			p.tell()
+		case <-p.stop:
+			return
+		}
+	}
+}
+
+// events are none: the lines tell what the session's tracker has.
+func (p *progressLines) events() job.Events { return job.Events{} }
+
+func (p *progressLines) end(outcome) error {
+	close(p.stop)
+	<-p.stopped
+	return nil
+}
+
+// tell logs one line; the phase is on it as on every line.
+func (p *progressLines) tell() {
+	now := p.session.tracker.Progress()
+	var args []any
+	if n := len(now.Phases); n > 0 && now.Phases[n-1].Ended.IsZero() {
+		phase := now.Phases[n-1]
+		if done, ok := phase.Fraction(); ok {
+			args = append(args, "percent", math.Floor(1000*done)/10)
+		}
+		span := job.Span{Took: now.At.Sub(phase.Began), Done: phase.Done}
+		if phase.Recent.Took > 0 {
+			span = phase.Recent
+		}
+		for _, n := range []struct {
+			key          string
+			done, recent int64
+		}{{"rows", phase.Done.Rows, span.Done.Rows}, {"bytes", phase.Done.Bytes, span.Done.Bytes}, {"files", phase.Done.Files, 0}} {
+			if n.done > 0 {
+				args = append(args, n.key, n.done)
+			}
+			if n.recent > 0 && span.Took > 0 {
+				args = append(args, n.key+"_per_second", int64(float64(n.recent)/span.Took.Seconds()))
+			}
+		}
+	}
+	left := now.Left
+	if left.PhaseKnown {
+		args = append(args, "phase_left", roundTime(left.Phase))
+	}
+	if left.JobKnown {
+		args = append(args, "job_left", roundTime(left.Job))
+	}
+	p.session.log.Info("progress", args...)
+}

@@ -1,0 +1,203 @@
+package job
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Left is how long a job is still going to take, as far as that can be told.
+type Left struct {
+	Phase      time.Duration `json:"phase_ns"` // the one that is under way
+	Job        time.Duration `json:"job_ns"`   // all that is to come, that phase included
+	PhaseKnown bool          `json:"phase_known"`
+	JobKnown   bool          `json:"job_known"`
+}
+
+// What phases take that have not begun: in times of what reading the input takes, and the rest in seconds, since it
+// depends on the number of regions and not on rows. Measured with all daemons on the same cores as the job; a phase that
+// is under way tells better by itself.
+const (
+	sortShare   = 0.2
+	writeShare  = 1.9
+	verifyShare = 5.5 // in full: a scan of the table
+
+	scanCell = 0.5e-6 // seconds for each column of a row, with the scans that are under way at a time
+
+	loadSeconds     = 0.1
+	loadRegion      = 0.012
+	sampleSeconds   = 0.05
+	sampleRegion    = 0.006
+	snapshotSeconds = 1.0
+	uploadRate      = 100 << 20 // bytes a second
+)
+
+const (
+	foretoldWeight = 0.2  // of a phase: what was foretold counts for so much of it at its beginning, beside what was seen,
+	foretoldUntil  = 0.4  // and from here on for nothing
+	leastSeen      = 0.02 // of a phase, before it tells anything
+	recentWeight   = 0.5  // of the last third of a phase, beside all of it
+	recentFrom     = 0.1  // of a phase, when it has half that weight
+	mostChange     = 4.0  // that is believed: nothing at all may be a pause
+)
+
+// left tells how long the job is still going to take, by how far the phase under way has come and by what those before
+// it took.
+func (p Progress) left() (l Left) {
+	if len(p.Phases) == 0 {
+		return l
+	}
+	current := &p.Phases[len(p.Phases)-1]
+	if !current.Ended.IsZero() {
+		return l
+	}
+	unit := p.readUnit()
+	l.Phase, l.PhaseKnown = p.phaseLeft(current, unit)
+	l.Job, l.JobKnown = l.Phase, l.PhaseKnown
+	for _, name := range p.Start.Phases[slices.Index(p.Start.Phases, current.Name)+1:] {
+		more, known := p.foretold(name, unit)
+		l.Job += seconds(more)
+		l.JobKnown = l.JobKnown && known
+	}
+	if p.Start.Part < p.Start.Parts {
+		l.JobKnown = false // what the other parts hold is not known here
+	}
+	return l
+}
+
+// phaseLeft is what is left of the phase under way. The speed of its last third counts as much as that of all of it, so
+// that a change shows soon and a hiccup does not show much.
+func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration, bool) {
+	took := p.At.Sub(current.Began).Seconds()
+	foretold, known := p.foretold(current.Name, unit)
+	done, ok := p.fraction(current, current.Done)
+	if !ok {
+		return seconds(max(foretold-took, 0)), known
+	}
+	known = known && foretold > 0
+	if done < leastSeen {
+		return seconds(max(foretold-took, foretold/2)), known
+	}
+	whole := took / done
+	if known {
+		weight := foretoldWeight * max(0, 1-done/foretoldUntil)
+		whole *= math.Pow(foretold/whole, weight/(done+weight))
+	}
+	if r := current.Recent; r.Took > 0 {
+		before, _ := p.fraction(current, Amount{current.Done.Rows - r.Done.Rows, current.Done.Bytes - r.Done.Bytes, current.Done.Files - r.Done.Files})
+		slower := min(max(r.Took.Seconds()/whole/max(done-before, 1e-9), 1.0/mostChange), mostChange)
+		whole *= math.Pow(slower, recentWeight*done/(done+recentFrom))
+	}
+	return seconds(whole * (1 - done)), true
+}
+
+// fraction is how much of a phase is done. Of writing, rows say it of what was encoded, and bytes of what the file system
+// has taken; files that are complete tell how many bytes there will be.
+func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
+	q := *phase
+	q.Done = done
+	f, ok := q.Fraction()
+	if phase.Name == "write" && ok && p.HFiles.Rows > 0 && p.HFiles.Bytes > 0 {
+		f = min(f, float64(done.Bytes)/float64(p.HFiles.Bytes)*float64(p.HFiles.Rows)/float64(phase.Total.Rows))
+	}
+	return f, ok
+}
+
+// readUnit is what reading all of the input takes, or takes as it looks; 0 when nothing tells. Writing says how fast the
+// machine is too, within bounds: it may have waited for a slow link.
+func (p Progress) readUnit() (unit float64) {
+	whole := func(phase *PhaseProgress) float64 {
+		if !phase.Ended.IsZero() {
+			return phase.Ended.Sub(phase.Began).Seconds()
+		}
+		if done, ok := p.fraction(phase, phase.Done); ok && done > leastSeen {
+			return p.At.Sub(phase.Began).Seconds() / done
+		}
+		return 0
+	}
+	for i := range p.Phases {
+		switch phase := &p.Phases[i]; phase.Name {
+		case "read":
+			unit = whole(phase)
+		case "write":
+			if w := whole(phase); unit > 0 && w > 0 && p.Start.Earlier == nil {
+				unit = min(max((unit+w)/(1+writeShare), unit/2), 1.5*unit)
+			}
+		}
+	}
+	return unit
+}
+
+// foretold is what a phase takes that has not begun, in seconds; unit is what reading takes.
+func (p Progress) foretold(name string, unit float64) (float64, bool) {
+	if s, ok := p.asEarlier(name, unit); ok {
+		return s, true
+	}
+	regions := float64(max(p.Start.Regions, 1))
+	switch name {
+	case "read":
+		return unit, unit > 0
+	case "sort":
+		return sortShare * unit, unit > 0
+	case "write":
+		return writeShare * unit, unit > 0
+	case "load":
+		return loadSeconds + loadRegion*regions, true
+	case "snapshot":
+		return snapshotSeconds, true
+	case "upload":
+		return float64(p.Start.Bytes) / uploadRate, p.Start.Bytes > 0
+	case "verify":
+		if p.Start.Verify == "sample" {
+			return sampleSeconds + sampleRegion*regions, true
+		}
+		// What a scan takes depends less on this machine than on the servers, so it is between two guesses.
+		scan := scanCell * float64(p.rows()) * float64(p.Start.Columns)
+		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
+	}
+	return 0, false
+}
+
+// asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not tell. What this
+// one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
+// HDFS and HBase.
+func (p Progress) asEarlier(name string, unit float64) (float64, bool) {
+	e, rows := p.Start.Earlier, float64(p.rows())
+	if e == nil || e.Records <= 0 || rows <= 0 {
+		return 0, false
+	}
+	scale := rows / float64(e.Records)
+	read := e.Read.Seconds() * scale / (1 + sortShare)
+	slower := 1.0
+	if unit > 0 && read > 0 {
+		slower = math.Sqrt(unit / read)
+	}
+	regions := float64(max(p.Start.Regions, 1)) / float64(max(e.Regions, 1))
+	switch {
+	case name == "read" && read > 0:
+		return read, true
+	case name == "write" && e.Write > 0:
+		return e.Write.Seconds() * scale * slower, true
+	case name == "load" && e.Load > 0:
+		return e.Load.Seconds() * regions, true
+	case name == "verify" && e.Verify > 0 && e.Mode == p.Start.Verify && e.Mode == "full":
+		return e.Verify.Seconds() * scale * slower, true
+	case name == "verify" && e.Verify > 0 && e.Mode == p.Start.Verify:
+		return e.Verify.Seconds() * regions, true
+	}
+	return 0, false
+}
+
+// rows is how many the job has, as far as that shows.
+func (p Progress) rows() int64 {
+	for i := range p.Phases {
+		phase := &p.Phases[i]
+		if phase.Total.Rows > 0 {
+			return phase.Total.Rows
+		}
+		if done, ok := phase.Fraction(); ok && done > leastSeen {
+			return int64(float64(phase.Done.Rows) / done)
+		}
+	}
+	return 0
+}

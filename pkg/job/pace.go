@@ -1,0 +1,104 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/pkg/journal"
+)
+
+// Pace is what an earlier job of the same table took, from which one that is under way is foretold.
+type Pace struct {
+	Records int64         `json:"records"`
+	Regions int           `json:"regions"` // that took files
+	Read    time.Duration `json:"read_ns"` // and sort
+	Write   time.Duration `json:"write_ns"`
+	Load    time.Duration `json:"load_ns"`
+	Verify  time.Duration `json:"verify_ns"`
+	Mode    string        `json:"verify"` // of the verification
+}
+
+// pace is that of a job that was done in one go; nil if a part of it was done before, or if it had nothing to do.
+func (r *Result) pace() *Pace {
+	m := r.Manifest
+	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
+		return nil
+	}
+	p := &Pace{Records: m.Records, Regions: r.Regions, Read: m.ReadTime, Write: m.WriteTime, Load: r.LoadTime, Verify: r.VerifyTime}
+	if r.Verify != nil {
+		p.Mode = r.Verify.Mode
+	}
+	return p
+}
+
+// mostJournals is how many jobs are looked at for one that was done.
+const mostJournals = 8
+
+// earlierPace finds the newest job of the same table that was done in one go, among those whose state lies beside this
+// one's. It is for a person to look at, so what cannot be read is passed over.
+func earlierPace(dir string) *Pace {
+	if dir == "" {
+		return nil
+	}
+	name := filepath.Base(dir)
+	prefix := name[:strings.LastIndexByte(name, '-')+1]
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return nil
+	}
+	type found struct {
+		path string
+		time time.Time
+	}
+	var jobs []found
+	for _, e := range entries {
+		if e.Name() == name || !strings.HasPrefix(e.Name(), prefix) || len(e.Name()) != len(prefix)+stateDigits {
+			continue
+		}
+		j := filepath.Join(filepath.Dir(dir), e.Name(), journal.FileName)
+		if info, err := os.Stat(j); err == nil {
+			jobs = append(jobs, found{j, info.ModTime()})
+		}
+	}
+	slices.SortFunc(jobs, func(a, b found) int { return b.time.Compare(a.time) })
+	for _, j := range jobs[:min(len(jobs), mostJournals)] {
+		if r := lastResult(j.path); r != nil && r.pace() != nil {
+			return r.pace()
+		}
+	}
+	return nil
+}
+
+// lastResult is the result at the end of a journal, nil if that is none.
+func lastResult(name string) *Result {
+	const tail = 64 << 10 // the last record is a few hundred bytes
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	b := make([]byte, min(info.Size(), tail))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	b = bytes.TrimRight(b, "\n")
+	var done struct {
+		Event  string  `json:"event"`
+		Result *Result `json:"result"`
+	}
+	if json.Unmarshal(b[bytes.LastIndexByte(b, '\n')+1:], &done) != nil || done.Event != "done" {
+		return nil
+	}
+	return done.Result
+}

@@ -1,0 +1,46 @@
+package job
+
+import "time"
+
+// marks are moments of a phase with what was done by then: a few, over all of it.
+type marks struct {
+	all   []mark
+	every time.Duration // between two
+}
+
+type mark struct {
+	at   time.Time
+	done Amount
+}
+
+const (
+	mostMarks  = 64
+	firstMarks = 100 * time.Millisecond
+	leastSpan  = time.Second
+)
+
+// add remembers a moment, if the last one is long enough ago. When there are too many, every second one goes.
+func (m *marks) add(now time.Time, done Amount) {
+	if n := len(m.all); n > 0 && now.Sub(m.all[n-1].at) < max(m.every, firstMarks) {
+		return
+	}
+	if len(m.all) == mostMarks {
+		for i := range mostMarks / 2 {
+			m.all[i] = m.all[2*i]
+		}
+		m.all = m.all[:mostMarks/2]
+		m.every = 2 * max(m.every, firstMarks)
+	}
+	m.all = append(m.all, mark{now, done})
+}
+
+// recent is what was done in about the last third of a phase: zero before there is a second to tell of.
+func (m *marks) recent(p PhaseProgress, now time.Time) Span {
+	since := now.Add(-max(leastSpan, now.Sub(p.Began)/3))
+	for i := len(m.all) - 1; i >= 0; i-- {
+		if k := m.all[i]; !k.at.After(since) {
+			return Span{now.Sub(k.at), Amount{p.Done.Rows - k.done.Rows, p.Done.Bytes - k.done.Bytes, p.Done.Files - k.done.Files}}
+		}
+	}
+	return Span{}
+}

@@ -1,0 +1,26 @@
+package job
+
+import "slices"
+
+// foldParts makes one phase of all phases of a name, when the next part of a
+// run of several begins: a run of thousands of parts stays a few lines. Such
+// a phase has the time that its phases took together, from when the first began.
+func (p *Progress) foldParts() {
+	var folded []PhaseProgress
+	for _, phase := range p.Phases {
+		phase.Recent = Span{}
+		i := slices.IndexFunc(folded, func(f PhaseProgress) bool { return f.Name == phase.Name })
+		if i < 0 {
+			folded = append(folded, phase)
+			continue
+		}
+		f := &folded[i]
+		f.Ended = f.Ended.Add(phase.Ended.Sub(phase.Began))
+		f.Done, f.Total = f.Done.plus(phase.Done), f.Total.plus(phase.Total)
+	}
+	p.Phases = folded
+}
+
+func (a Amount) plus(b Amount) Amount {
+	return Amount{a.Rows + b.Rows, a.Bytes + b.Bytes, a.Files + b.Files}
+}

@@ -1,0 +1,49 @@
+package job
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTrackerFoldsParts keeps the sums of all parts of a run, and only the
+// phases of the part under way by themselves.
+func TestTrackerFoldsParts(t *testing.T) {
+	now := time.Unix(0, 0)
+	tracker := &Tracker{Now: func() time.Time { return now }}
+	e := tracker.Events()
+	const parts = 1000
+	for part := range parts {
+		e.OnStart(Start{Part: part + 1, Parts: parts})
+		e.OnTotal("read", Amount{Bytes: 10})
+		e.OnPhase("read")
+		now = now.Add(2 * time.Second)
+		e.OnRows(5, 10)
+		e.OnPhase("write")
+		now = now.Add(3 * time.Second)
+		e.OnMerged(5)
+	}
+	if p := tracker.Progress(); p.Left.JobKnown && p.Start.Part < parts {
+		t.Errorf("what is left of the run is said to be known: %+v", p.Left)
+	}
+	tracker.End()
+	p := tracker.Progress()
+	if len(p.Phases) != 4 {
+		t.Fatalf("%d phases", len(p.Phases))
+	}
+	for i, want := range []struct {
+		name  string
+		took  time.Duration
+		done  Amount
+		total int64
+	}{
+		{"read", (parts - 1) * 2 * time.Second, Amount{Rows: (parts - 1) * 5, Bytes: (parts - 1) * 10}, (parts - 1) * 10},
+		{"write", (parts - 1) * 3 * time.Second, Amount{Rows: (parts - 1) * 5}, 0},
+		{"read", 2 * time.Second, Amount{Rows: 5, Bytes: 10}, 10},
+		{"write", 3 * time.Second, Amount{Rows: 5}, 0},
+	} {
+		got := p.Phases[i]
+		if got.Name != want.name || got.Ended.Sub(got.Began) != want.took || got.Done != want.done || got.Total.Bytes != want.total {
+			t.Errorf("phase %d: %+v, want %+v", i, got, want)
+		}
+	}
+}

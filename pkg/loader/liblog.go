@@ -1,0 +1,67 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+)
+
+// takeLogrus has the lines of logrus' standard logger go to another log, in place of where they went before. All have
+// the level debug: gohbase's name row keys, and what becomes of a call is told by an error, or by a warning of ours.
+func takeLogrus(log *slog.Logger) {
+	logrus.SetOutput(io.Discard)
+	hooks := logrus.LevelHooks{}
+	if log.Enabled(context.Background(), slog.LevelDebug) {
+		logrus.SetLevel(logrus.DebugLevel)
+		hooks.Add(logrusHook{log.With("component", "gohbase")})
+	}
+	logrus.StandardLogger().ReplaceHooks(hooks)
+}
+
+// logrusHook gives the lines of a logrus logger to a log.
+type logrusHook struct{ log *slog.Logger }
+
+func (logrusHook) Levels() []logrus.Level { return logrus.AllLevels }
+
+func (h logrusHook) Fire(e *logrus.Entry) error {
+	attrs := make([]slog.Attr, 0, len(e.Data)+1)
+	if e.Level <= logrus.WarnLevel {
+		attrs = append(attrs, slog.String("severity", e.Level.String()))
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Data)) {
+		name := key
+		if key == "err" {
+			name = "error"
+		}
+		attrs = append(attrs, slog.String(name, logText(e.Data[key])))
+	}
+	h.log.LogAttrs(context.Background(), slog.LevelDebug, e.Message, attrs...)
+	return nil
+}
+
+// logText prints what a line has. A value that cannot print itself may be in use by others and is not looked into.
+func logText(v any) string {
+	switch v := v.(type) {
+	case error:
+		return v.Error()
+	case fmt.Stringer:
+		return v.String()
+	case string, []byte, bool, int, int32, int64, uint32, uint64, float64:
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// zkLogger gives the lines of the ZooKeeper client to a log.
+type zkLogger struct{ log *slog.Logger }
+
+func (z zkLogger) Printf(format string, args ...any) {
+	if z.log.Enabled(context.Background(), slog.LevelDebug) {
+		z.log.Debug("zookeeper client", "component", "zookeeper", "text", fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,44 @@
+package loader
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+)
+
+// TestTakeLogrus sees gohbase's lines at debug, once each, and nowhere when they are not wanted.
+func TestTakeLogrus(t *testing.T) {
+	t.Cleanup(func() { takeLogrus(slog.New(slog.DiscardHandler)) })
+	var b strings.Builder
+	plain := func(level slog.Level) *slog.Logger {
+		return slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+	}
+	say := func() {
+		logrus.WithFields(logrus.Fields{"key": "row", "err": errors.New("lost"), "client": &struct{ n int }{1}}).Error("failed looking up region")
+		logrus.Debug("looking up region")
+	}
+	takeLogrus(plain(slog.LevelDebug))
+	takeLogrus(plain(slog.LevelDebug)) // by another cluster of the process
+	say()
+	const want = `level=DEBUG msg="failed looking up region" component=gohbase severity=error client="*struct { n int }" error=lost key=row
+level=DEBUG msg="looking up region" component=gohbase
+`
+	if b.String() != want {
+		t.Errorf("\n%swant\n%s", b.String(), want)
+	}
+	b.Reset()
+	takeLogrus(plain(slog.LevelInfo))
+	say()
+	zkLogger{plain(slog.LevelInfo)}.Printf("connected")
+	if b.Len() > 0 {
+		t.Error(b.String())
+	}
+}
