@@ -33,3 +33,11 @@ func bytesText(n int64) string {
 	}
 	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[i])
 }
+
+// unlessQuiet leaves the text of a result away with --quiet, so that cron has nothing to mail after a success.
+func (g *globals) unlessQuiet(text func(io.Writer)) func(io.Writer) {
+	if g.quiet {
+		return func(io.Writer) {}
+	}
+	return text
+}

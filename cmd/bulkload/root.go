@@ -59,7 +59,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&g.quiet, "quiet", false, "log errors only")
+	f.BoolVar(&g.quiet, "quiet", false, "log errors only; a run prints no result then but one of --output json")
 	g.profile.add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g))
 	return root

@@ -95,7 +95,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) }); err != nil {
+	if err := g.print(cmd.OutOrStdout(), r.Summary(), g.unlessQuiet(func(w io.Writer) { printResult(w, r) })); err != nil {
 		return err
 	}
 	if r.Already && o.skipCode {
