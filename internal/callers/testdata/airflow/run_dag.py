@@ -1,0 +1,47 @@
+"""Runs a DAG once by dag.test() and prints what came of it: one JSON object, behind "ran: " on a line of standard output.
+
+    run_dag.py FILE DATE [CONF]
+
+FILE is the DAG's file, DATE the logical date, CONF the configuration of the run as JSON.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+
+import pendulum
+from airflow import settings
+from airflow.models.xcom import XCom
+
+try:  # Airflow 3
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.models.xcom import XComModel as XCom  # noqa: F811
+except ImportError:
+    from airflow.models.dataset import DatasetEvent as AssetEvent
+    from airflow.models.dataset import DatasetModel as AssetModel
+
+
+def main(file, date, conf="{}"):
+    spec = importlib.util.spec_from_file_location(os.path.basename(file)[:-3], file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    run = module.dag.test(logical_date=pendulum.parse(date), run_conf=json.loads(conf))
+    session = settings.Session()
+    run = session.merge(run)
+    tasks = {}
+    for ti in run.get_task_instances(session=session):
+        row = session.query(XCom).filter_by(
+            dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id, key="return_value").first()
+        value = row.value if row else None
+        if isinstance(value, (str, bytes)):
+            value = json.loads(value)
+        tasks[ti.task_id] = {"state": str(ti.state.value if hasattr(ti.state, "value") else ti.state), "try": ti.try_number,
+                             "xcom": value}
+    names = {m.id: m.uri for m in session.query(AssetModel)}
+    ids = [getattr(e, "asset_id", None) or getattr(e, "dataset_id", None) for e in session.query(AssetEvent).filter_by(source_run_id=run.run_id)]
+    print("\nran: " + json.dumps({"state": str(run.state.value if hasattr(run.state, "value") else run.state), "tasks": tasks,
+                      "assets": sorted(names[i] for i in ids)}))
+
+
+main(*sys.argv[1:])
