@@ -61,7 +61,7 @@ class BulkloadOperator(BaseOperator):
     def __init__(self, *, job, inputs=(), date=None, job_id=None, table=None, cluster="hbase", state=None, args=(),
                  env=None, program="bulkload", **kwargs):
         if table:
-            kwargs["outlets"] = [*kwargs.get("outlets") or (), Asset(f"hbase://{cluster}/{table}")]
+            kwargs["outlets"] = [*(kwargs.get("outlets") or ()), Asset(f"hbase://{cluster}/{table}")]
         super().__init__(**kwargs)
         self.job, self.inputs, self.date, self.job_id, self.table = job, inputs, date, job_id, table
         self.state, self.args, self.env, self.program = state, args, env, program
@@ -85,7 +85,7 @@ class BulkloadOperator(BaseOperator):
         results, errors = deque(maxlen=1), deque(maxlen=1)
         # Only threads wait, so that on_kill, which a signal handler calls in the middle of this, can wait too.
         self._threads = [Thread(target=target, args=args, daemon=True) for target, args in (
-            (results.extend, (process.stdout,)), (self._log, (process.stderr, errors)), (process.wait, ()))]
+            (results.extend, (process.stdout,)), (self._relay, (process.stderr, errors)), (process.wait, ()))]
         for thread in self._threads:
             thread.start()
         try:
@@ -110,7 +110,7 @@ class BulkloadOperator(BaseOperator):
         message = f"bulkload {ended}: {result.get('error') or last or 'it gave no reason'}"
         raise (AirflowFailException if code in FATAL else AirflowException)(message)
 
-    def _log(self, lines, errors):
+    def _relay(self, lines, errors):
         """Gives each line of standard error to the task's log: JSON by its level, other lines as they are."""
         for line in map(str.rstrip, lines):
             try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import timedelta
 
 import pendulum
+from bulkload_operator import BulkloadOperator
 
 try:  # Airflow 3
     from airflow.sdk import DAG, Param
@@ -14,9 +14,6 @@ except ImportError:  # Airflow 2
     from airflow import DAG
     from airflow.models.param import Param
 
-# Airflow 3 does not look for modules beside a DAG by itself, when the DAG comes from a bundle.
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from bulkload_operator import BulkloadOperator  # noqa: E402
 
 # Where things are. A worker may have them elsewhere: its environment says so.
 JOBS = os.environ.get("NIGHTLY_JOBS", "/etc/bulkload")

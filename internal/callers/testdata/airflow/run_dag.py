@@ -10,23 +10,27 @@ import json
 import os
 import sys
 
+import airflow
 import pendulum
 from airflow import settings
-from airflow.models.xcom import XCom
 
-try:  # Airflow 3
+THREE = airflow.__version__.startswith("3")
+if THREE:
     from airflow.models.asset import AssetEvent, AssetModel
-    from airflow.models.xcom import XComModel as XCom  # noqa: F811
-except ImportError:
+    from airflow.models.xcom import XComModel as XCom
+else:
     from airflow.models.dataset import DatasetEvent as AssetEvent
     from airflow.models.dataset import DatasetModel as AssetModel
-
+    from airflow.models.xcom import XCom
+    
 
 def main(file, date, conf="{}"):
+    sys.path.insert(0, os.path.dirname(file))  # as Airflow does for the folder of DAGs
     spec = importlib.util.spec_from_file_location(os.path.basename(file)[:-3], file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    run = module.dag.test(logical_date=pendulum.parse(date), run_conf=json.loads(conf))
+    when = {"logical_date" if THREE else "execution_date": pendulum.parse(date)}
+    run = module.dag.test(**when, run_conf=json.loads(conf))
     session = settings.Session()
     run = session.merge(run)
     tasks = {}
