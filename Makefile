@@ -11,7 +11,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-airflow test-cron test-examples soak check fmt fuzz bench bench-go cluster-up cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,16 @@ test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
+
+test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
+	BULKLOAD_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
+
+test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, three minutes
+	BULKLOAD_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
+
+test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
+	go test -count=1 -run TestSystemd ./internal/callers
+	cd internal/manifests && go vet . && go test -count=1 .
 
 ROUNDS ?= 200
 SEED ?= 1

@@ -19,16 +19,23 @@ if THREE:
     from airflow.models.asset import AssetEvent, AssetModel
     from airflow.models.xcom import XComModel as XCom
 else:
+    import airflow.providers.fab.auth_manager.models  # noqa: F401  tables that those of runs refer to
     from airflow.models.dataset import DatasetEvent as AssetEvent
     from airflow.models.dataset import DatasetModel as AssetModel
     from airflow.models.xcom import XCom
-    
+
+
+def word(state):
+    return getattr(state, "value", state)
+
 
 def main(file, date, conf="{}"):
     sys.path.insert(0, os.path.dirname(file))  # as Airflow does for the folder of DAGs
     spec = importlib.util.spec_from_file_location(os.path.basename(file)[:-3], file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if not THREE:
+        module.dag.sync_to_db()  # as the scheduler does: events are of datasets that the database knows
     when = {"logical_date" if THREE else "execution_date": pendulum.parse(date)}
     run = module.dag.test(**when, run_conf=json.loads(conf))
     session = settings.Session()
@@ -40,12 +47,11 @@ def main(file, date, conf="{}"):
         value = row.value if row else None
         if isinstance(value, (str, bytes)):
             value = json.loads(value)
-        tasks[ti.task_id] = {"state": str(ti.state.value if hasattr(ti.state, "value") else ti.state), "try": ti.try_number,
-                             "xcom": value}
-    names = {m.id: m.uri for m in session.query(AssetModel)}
-    ids = [getattr(e, "asset_id", None) or getattr(e, "dataset_id", None) for e in session.query(AssetEvent).filter_by(source_run_id=run.run_id)]
-    print("\nran: " + json.dumps({"state": str(run.state.value if hasattr(run.state, "value") else run.state), "tasks": tasks,
-                      "assets": sorted(names[i] for i in ids)}))
+        tasks[ti.task_id] = {"state": word(ti.state), "try": ti.try_number, "xcom": value}
+    uris = {asset.id: asset.uri for asset in session.query(AssetModel)}
+    events = session.query(AssetEvent).filter_by(source_run_id=run.run_id)
+    assets = sorted(uris[e.asset_id if THREE else e.dataset_id] for e in events)
+    print("\nran: " + json.dumps({"state": word(run.state), "tasks": tasks, "assets": assets}))
 
 
 main(*sys.argv[1:])
