@@ -16,7 +16,6 @@ import (
 )
 
 type adviseOptions struct {
-	jobFile    string
 	key        string
 	table      string
 	plan       string
@@ -45,7 +44,8 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.jobFile, "job", "", "job file (YAML), for table, family and key")
+	f.String("job", "", "job file (YAML), for table, family and key")
+	markJobFile(f)
 	f.StringVar(&o.key, "key", "", "row key, for the form of the split points")
 	f.StringVar(&o.table, "table", "", "table, for the statement")
 	f.StringVar(&o.plan, "plan", "", "what bulkload plan --output json has printed: rows, and bytes per row")
@@ -61,16 +61,7 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 }
 
 func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
-	spec := &job.Spec{}
-	if o.jobFile != "" {
-		text, err := os.ReadFile(o.jobFile)
-		if err != nil {
-			return usageError{err}
-		}
-		if spec, err = job.ParseSpec(o.jobFile, text); err != nil {
-			return err
-		}
-	}
+	spec := settledOf(cmd).jobSpec()
 	if o.key != "" {
 		spec.Key = o.key
 	}
@@ -91,7 +82,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{err}
 	}
-	statement, err := o.statement(spec, a)
+	statement, err := o.statement(&spec, a)
 	if err != nil {
 		return usageError{err}
 	}
@@ -99,7 +90,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		*job.Advice
 		Statement string `json:"statement"`
 	}{a, statement}
-	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, spec, a, statement) })
+	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &spec, a, statement) })
 }
 
 // sizes finds how large the table is, and how it grows.

@@ -17,6 +17,7 @@ type buildOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	watchFlags
 	out    string
 	splits string
 }
@@ -36,6 +37,7 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
 	return cmd
@@ -69,22 +71,29 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(env))
-	if err != nil {
+	s := begin(cmd.Context(), env.Log)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(s.events()))
+	if err := s.end(&job.Result{Schema: 1, Table: spec.Table, Manifest: m}, err); err != nil {
 		return err
 	}
 	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) { printBuild(w, m, o.out) })
 }
 
-func (w *workFlags) workOptions(env *job.Env) job.WorkOptions {
+// defaultRejects is where bad records go when nothing else is said.
+const defaultRejects = "bulkload-rejects.jsonl"
+
+func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if reject == "" {
-		reject = "bulkload-rejects.jsonl"
+		reject = defaultRejects
 	}
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs
 	}
-	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: logEvents(env.Log)}
+	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: e}
 }
 
 func printBuild(w io.Writer, m *job.Manifest, out string) {

@@ -66,7 +66,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	r, err := job.Preflight(cmd.Context(), env, spec, job.CheckOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	r, err := job.Preflight(cmd.Context(), env, spec, job.CheckOptions{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"bulkload/pkg/job"
@@ -17,7 +16,6 @@ import (
 )
 
 type keyOptions struct {
-	jobFile string
 	spec    string
 	recipe  string
 	recipes bool
@@ -54,7 +52,8 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.jobFile, "job", "", "job file (YAML) with key, columns and regions")
+	f.String("job", "", "job file (YAML) with key, columns and regions")
+	markJobFile(f)
 	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
 	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
 	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
@@ -108,16 +107,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 
 // load is the spec of the job file with the flags over it.
 func (o *keyOptions) load(cmd *cobra.Command) (job.Spec, error) {
-	spec := &job.Spec{}
-	if o.jobFile != "" {
-		b, err := os.ReadFile(o.jobFile)
-		if err != nil {
-			return job.Spec{}, usageError{fmt.Errorf("job file: %w", err)}
-		}
-		if spec, err = job.ParseSpec(o.jobFile, b); err != nil {
-			return job.Spec{}, err
-		}
-	}
+	spec := settledOf(cmd).jobSpec()
 	switch {
 	case o.spec != "" && o.recipe != "":
 		return job.Spec{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
@@ -136,7 +126,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (job.Spec, error) {
 	if cmd.Flags().Changed("regions") {
 		spec.Regions = o.regions
 	}
-	return *spec, spec.Validate()
+	return spec, spec.Validate()
 }
 
 // keyWriter prints keys.

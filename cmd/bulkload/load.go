@@ -12,7 +12,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c := &clusterFlags{}
+	c, watch := &clusterFlags{}, &watchFlags{}
 	var table, verify, staging, way string
 	var maxFiles int
 	cmd := &cobra.Command{
@@ -43,15 +43,20 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 				return err
 			}
 			defer env.Close()
+			s := begin(cmd.Context(), env.Log)
+			if err := watch.observe(cmd, s); err != nil {
+				return err
+			}
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
-				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Events: logEvents(env.Log)})
-			if err != nil {
+				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Events: s.events()})
+			if err := s.end(r, err); err != nil {
 				return err
 			}
 			return g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) })
 		},
 	}
 	c.add(cmd.Flags())
+	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)

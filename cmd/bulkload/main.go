@@ -32,15 +32,22 @@ func run(args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if s, ok := errors.AsType[signalled](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", s)
-		return exitSignal + int(s.sig)
-	}
-	code := exitCode(err)
-	if code != exitAlready {
+	code := endCode(ctx, err)
+	switch {
+	case code > exitSignal:
+		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", context.Cause(ctx))
+	case code != exitAlready:
 		fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
 	}
 	return code
+}
+
+// endCode is the exit code of a command that ended with an error: that of the signal by which it was stopped, if it was.
+func endCode(ctx context.Context, err error) int {
+	if s, ok := errors.AsType[signalled](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+		return exitSignal + int(s.sig)
+	}
+	return exitCode(err)
 }
 
 // signalled is why a command was stopped.
@@ -78,5 +85,6 @@ func execute(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	return withOrigins(cmd, err)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +20,7 @@ type globals struct {
 	quiet    bool
 	output   string
 	profile  profileFlags
+	settings settingFlags
 }
 
 // logger writes to standard error; standard output is for results.
@@ -44,7 +46,10 @@ rows by the table's regions in fixed memory, writes one HFile for each region as
 HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.settle(cmd); err != nil {
+				return err
+			}
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
 			}
@@ -61,7 +66,9 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.BoolVar(&g.quiet, "quiet", false, "log errors only; a run prints no result then but one of --output json")
 	g.profile.add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g))
+	g.settings.add(f)
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g))
+	refuseUnknown(root)
 	return root
 }
 
@@ -101,5 +108,30 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 			return usageError{fmt.Errorf("%s takes %d arguments %q, not %d", cmd.Name(), len(names), names, len(args))}
 		}
 		return nil
+	}
+}
+
+// refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra
+// would print its help and call that a success.
+func refuseUnknown(group *cobra.Command) {
+	for _, c := range group.Commands() {
+		if !c.HasSubCommands() {
+			continue
+		}
+		refuseUnknown(c)
+		if c.Runnable() {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			err := fmt.Errorf("unknown command %q for %s", args[0], cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				err = fmt.Errorf("%w (did you mean %s?)", err, strings.Join(near, " or "))
+			}
+			return usageError{err}
+		}
 	}
 }

@@ -15,6 +15,7 @@ type runOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	watchFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -49,12 +50,14 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
 	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
 	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "tells jobs of the same table, inputs and key apart: a date, an orchestrator's run id")
+	cmd.Flags().DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
 	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "throw away what there is of this job, and begin anew")
 	cmd.Flags().BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
 	cmd.Flags().BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
@@ -84,15 +87,22 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
 	}
+	if o.state.LockWait < 0 {
+		return usageError{fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait)}
+	}
 	if o.state.Dir == "" {
 		if o.state.Dir, err = job.DefaultState(); err != nil {
 			return err
 		}
 	}
 	o.state.Version = version
-	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(env), Staging: o.staging, Keep: o.keep,
+	s := begin(cmd.Context(), env.Log)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(s.events()), Staging: o.staging, Keep: o.keep,
 		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
-	if err != nil {
+	if err := s.end(r, err); err != nil {
 		return err
 	}
 	if err := g.print(cmd.OutOrStdout(), r.Summary(), g.unlessQuiet(func(w io.Writer) { printResult(w, r) })); err != nil {

@@ -59,10 +59,7 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 }
 
 func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
-	spec, err := o.merge(cmd)
-	if err != nil {
-		return err
-	}
+	spec := o.merge(cmd)
 	q, err := o.query(cmd)
 	if err != nil {
 		return usageError{err}

@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ROOT", root)
+			e.Setenv("NL", "\n")
 			e.Setenv("HADOOP_CONF_DIR", "")
 			e.Setenv("HBASE_CONF_DIR", "")
 			return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"bulkload/pkg/job"
@@ -44,6 +43,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 // addTable registers the flags that say what rows of a table look like: all that a reader needs.
 func (s *specFlags) addTable(f *pflag.FlagSet) {
 	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
+	markJobFile(f)
 	f.StringVar(&s.spec.Table, "table", "", "table, namespace:name or name")
 	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
 	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
@@ -53,25 +53,13 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 
 // load reads the job file and puts what flags gave over it.
 func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
-	spec, err := s.merge(cmd)
-	if err != nil {
-		return spec, err
-	}
+	spec := s.merge(cmd)
 	return spec, spec.Validate()
 }
 
 // merge is load without the check that a job is complete.
-func (s *specFlags) merge(cmd *cobra.Command) (job.Spec, error) {
-	spec := &job.Spec{}
-	if s.jobFile != "" {
-		b, err := os.ReadFile(s.jobFile)
-		if err != nil {
-			return job.Spec{}, usageError{fmt.Errorf("job file: %w", err)}
-		}
-		if spec, err = job.ParseSpec(s.jobFile, b); err != nil {
-			return job.Spec{}, err
-		}
-	}
+func (s *specFlags) merge(cmd *cobra.Command) job.Spec {
+	spec := settledOf(cmd).jobSpec()
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	text := map[string]struct{ dst, src *string }{
 		"table": {&spec.Table, &s.spec.Table}, "family": {&spec.Family, &s.spec.Family}, "format": {&spec.Format, &s.spec.Format},
@@ -104,7 +92,7 @@ func (s *specFlags) merge(cmd *cobra.Command) (job.Spec, error) {
 	if given("block-size") {
 		spec.BlockSize = s.spec.BlockSize
 	}
-	return *spec, nil
+	return spec
 }
 
 // needInputs says that a job has something to read.

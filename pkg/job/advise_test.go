@@ -59,14 +59,14 @@ func TestShellStatement(t *testing.T) {
 		Name:       loader.TableName{Namespace: "ns", Qualifier: "t"},
 		Families:   []loader.Family{{Name: "f", Compression: "SNAPPY", TTL: loader.Forever}, {Name: "g", Versions: 3, BloomParam: "4"}},
 		Attributes: map[string]string{"MAX_FILESIZE": "100"}, Configuration: map[string]string{"k": "it's"},
-		SplitKeys: [][]byte{[]byte("a"), {'b', 0, 0xff}, []byte(`c"#{x}\`)},
+		SplitKeys: [][]byte{[]byte("a"), {'b', 0, 0xff}, []byte(`c"#{x}\'`)},
 	}
 	const want = `create 'ns:t',
   {NAME => 'f', COMPRESSION => 'SNAPPY', TTL => 'FOREVER'},
   {NAME => 'g', VERSIONS => '3', CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '4'}},
   {MAX_FILESIZE => '100'},
   {CONFIGURATION => {'k' => "it's"}},
-  SPLITS => ['a', "b\x00\xff", "c\"\#{x}\\"]`
+  SPLITS => ['a', 'b\x00\xFF', 'c"#{x}\x5C\x27']`
 	if got := ShellStatement(spec); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

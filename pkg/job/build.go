@@ -179,6 +179,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *extsort.Sorter, o BuildOptions) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.phase("read")
+	tellExtent(ctx, in, o.Events)
 	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, skip: o.resume.skip()}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
@@ -203,6 +204,19 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 		}
 	}
 	return t, o.resume.afterSort(sorter, t)
+}
+
+// tellExtent says how much there is to read: by rows where the input is Parquet.
+// It is for a person to look at, so an error is not this one's to tell.
+func tellExtent(ctx context.Context, in *source.Input, e Events) {
+	if e.OnTotal == nil {
+		return
+	}
+	if extent, err := in.RoughExtent(ctx); err == nil && extent.Text > 0 {
+		e.total("read", Amount{Bytes: extent.Text})
+	} else if err == nil {
+		e.total("read", Amount{Rows: extent.Rows})
+	}
 }
 
 // manifest tells of the files that were written.

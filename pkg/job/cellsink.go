@@ -86,6 +86,31 @@ type regionPart struct {
 	dups   int64      // cells left out of rows of several records
 	times  *CellTimes // nil where the job's time is every cell's
 	sampler
+
+	merged func(rows int64) // told of rows now and then
+	taken  int64            // of which it was told
+}
+
+// tellEvery is how many rows pass between two looks at what else there is: a power of two.
+const tellEvery = 1 << 12
+
+// tell is called with the count of rows before each is merged.
+func (p *regionPart) tell(ctx context.Context, n int) error {
+	if n%tellEvery != 0 {
+		return nil
+	}
+	p.tellAll(n)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (p *regionPart) tellAll(n int) {
+	if p.merged != nil {
+		p.merged(int64(n) - p.taken)
+	}
+	p.taken = int64(n)
 }
 
 // encode appends the merged rows to the HFiles of their families.
@@ -97,9 +122,10 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 	slots := values[:len(plan.slots)]
 	var at rowTime
 	var form rowForm
-	for n := 0; m.Next(); n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+	n := 0
+	for ; m.Next(); n++ {
+		if err := p.tell(ctx, n); err != nil {
+			return err
 		}
 		if err := extsort.Values(m.Payload(), values); err != nil {
 			return err
@@ -129,6 +155,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 			}
 		}
 	}
+	p.tellAll(n)
 	return m.Err()
 }
 

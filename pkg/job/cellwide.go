@@ -46,9 +46,10 @@ type wideCell struct {
 func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
 	w := &wideRow{values: make([][]byte, plan.values())}
 	var form []byte
-	for n, more := 0, true; more; n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+	n := 0
+	for more := true; more; n++ {
+		if err := p.tell(ctx, n); err != nil {
+			return err
 		}
 		more = m.Next()
 		if more && len(w.records) > 0 && bytes.Equal(w.key, m.Key()) {
@@ -70,6 +71,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 			}
 		}
 	}
+	p.tellAll(n - 1)
 	return m.Err()
 }
 

@@ -3,19 +3,83 @@ package job
 // Events tell of a job's progress. They are called synchronously, some by
 // many goroutines at a time, and must not block; a nil one is not called.
 type Events struct {
-	OnPhase func(name string)              // read, sort, write, load, verify
-	OnRows  func(rows, bytes int64)        // read and added to the sort
-	OnSplit func()                         // read to its end
-	OnSpill func(rows, bytes int64)        // bytes on disk
-	OnHFile func(f File)                   // complete under its final name
-	OnLoad  func(region string, files int) // taken by HBase; the region's encoded name
-	OnNote  func(msg string, kv ...any)    // something that a person may want to know
-	OnWarn  func(msg string, kv ...any)    // something that a person should look at
+	OnStart   func(s Start)                    // an attempt begins, or the job was done before
+	OnPhase   func(name string)                // read, sort, write, snapshot, upload, load, verify
+	OnTotal   func(phase string, total Amount) // what a phase has to do, as far as it is known; a later word replaces an earlier one
+	OnRows    func(rows, bytes int64)          // read and added to the sort
+	OnSplit   func()                           // read to its end
+	OnSpill   func(rows, bytes int64)          // bytes on disk
+	OnMerged  func(rows int64)                 // rows that pass 2 took out of the sort; below zero when a region is written again
+	OnWritten func(bytes int64)                // of HFiles handed to the file system
+	OnHFile   func(f File)                     // complete under its final name
+	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
+	OnRead    func(rows int64)                 // rows of the table that verification has read
+	OnNote    func(msg string, kv ...any)      // something that a person may want to know
+	OnWarn    func(msg string, kv ...any)      // something that a person should look at
+}
+
+// Start is what is known of an attempt when it begins.
+type Start struct {
+	Job       string   `json:"job,omitempty"`    // directory of its state; empty: none is kept
+	JobID     string   `json:"job_id,omitempty"` // the caller's own word
+	Table     string   `json:"table"`
+	Attempt   int      `json:"attempt"` // from 1; 0: the job was done before
+	Key       string   `json:"key"`
+	Inputs    []string `json:"inputs"` // as they were given
+	Files     int      `json:"input_files"`
+	Bytes     int64    `json:"input_bytes"`
+	Regions   int      `json:"regions"`   // of the plan
+	Timestamp int64    `json:"timestamp"` // milliseconds
+	Staging   string   `json:"staging,omitempty"`
+}
+
+// Amount is work of a phase: done, or to do. Zero fields do not say anything.
+type Amount struct {
+	Rows  int64 `json:"rows,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	Files int64 `json:"files,omitempty"`
+}
+
+// Tee gives every event to all, in their order.
+func Tee(all ...Events) Events {
+	return Events{
+		OnStart:   func(s Start) { each(all, func(e Events) { e.start(s) }) },
+		OnPhase:   func(name string) { each(all, func(e Events) { e.phase(name) }) },
+		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.total(phase, a) }) },
+		OnRows:    func(rows, bytes int64) { each(all, func(e Events) { e.rows(rows, bytes) }) },
+		OnSplit:   func() { each(all, Events.split) },
+		OnSpill:   func(rows, bytes int64) { each(all, func(e Events) { e.spill(rows, bytes) }) },
+		OnMerged:  func(rows int64) { each(all, func(e Events) { e.merged(rows) }) },
+		OnWritten: func(bytes int64) { each(all, func(e Events) { e.written(bytes) }) },
+		OnHFile:   func(f File) { each(all, func(e Events) { e.hfile(f) }) },
+		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.load(region, files) }) },
+		OnRead:    func(rows int64) { each(all, func(e Events) { e.read(rows) }) },
+		OnNote:    func(msg string, kv ...any) { each(all, func(e Events) { e.note(msg, kv...) }) },
+		OnWarn:    func(msg string, kv ...any) { each(all, func(e Events) { e.warn(msg, kv...) }) },
+	}
+}
+
+func each(all []Events, tell func(Events)) {
+	for _, e := range all {
+		tell(e)
+	}
+}
+
+func (e Events) start(s Start) {
+	if e.OnStart != nil {
+		e.OnStart(s)
+	}
 }
 
 func (e Events) phase(name string) {
 	if e.OnPhase != nil {
 		e.OnPhase(name)
+	}
+}
+
+func (e Events) total(phase string, a Amount) {
+	if e.OnTotal != nil {
+		e.OnTotal(phase, a)
 	}
 }
 
@@ -31,9 +95,39 @@ func (e Events) split() {
 	}
 }
 
+func (e Events) spill(rows, bytes int64) {
+	if e.OnSpill != nil {
+		e.OnSpill(rows, bytes)
+	}
+}
+
+func (e Events) merged(rows int64) {
+	if e.OnMerged != nil && rows != 0 {
+		e.OnMerged(rows)
+	}
+}
+
+func (e Events) written(bytes int64) {
+	if e.OnWritten != nil {
+		e.OnWritten(bytes)
+	}
+}
+
 func (e Events) hfile(f File) {
 	if e.OnHFile != nil {
 		e.OnHFile(f)
+	}
+}
+
+func (e Events) load(region string, files int) {
+	if e.OnLoad != nil {
+		e.OnLoad(region, files)
+	}
+}
+
+func (e Events) read(rows int64) {
+	if e.OnRead != nil {
+		e.OnRead(rows)
 	}
 }
 
@@ -46,11 +140,5 @@ func (e Events) note(msg string, kv ...any) {
 func (e Events) warn(msg string, kv ...any) {
 	if e.OnWarn != nil {
 		e.OnWarn(msg, kv...)
-	}
-}
-
-func (e Events) load(region string, files int) {
-	if e.OnLoad != nil {
-		e.OnLoad(region, files)
 	}
 }

@@ -69,6 +69,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		}
 	}
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
+	o.Events.start(Start{Table: r.Table, Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Staging: r.Staging})
 	all := m
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
@@ -223,4 +224,11 @@ func (m *Manifest) sameFiles(files []File) error {
 		return fmt.Errorf("%s is in no line of the manifest", name)
 	}
 	return nil
+}
+
+func totalBytes(files []File) (n int64) {
+	for _, f := range files {
+		n += f.Bytes
+	}
+	return n
 }

@@ -72,6 +72,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		}
 	}
 	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
+	e.total("load", Amount{Files: int64(len(req.Files))})
 	_, err := c.Load(ctx, req)
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)

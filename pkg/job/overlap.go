@@ -15,15 +15,16 @@ type overlapped struct {
 	done chan struct{}
 	err  error // of the sink; read after done is closed
 	open bool
-	sum  uint32 // CRC-32C of what was written; read after done is closed
+	sum  uint32            // CRC-32C of what was written; read after done is closed
+	told func(bytes int64) // of each piece that was written; may be nil
 }
 
 // overlapBuffers is how many pieces may wait or be written at a time; each is
 // as large as what the HFile writer hands over, about a megabyte.
 const overlapBuffers = 2
 
-func newOverlapped(sink hdfsio.Writer) *overlapped {
-	o := &overlapped{sink: sink, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
+func newOverlapped(sink hdfsio.Writer, told func(bytes int64)) *overlapped {
+	o := &overlapped{sink: sink, told: told, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
 	for range overlapBuffers {
 		o.free <- nil
 	}
@@ -38,6 +39,9 @@ func (o *overlapped) run() {
 	for b := range o.full {
 		if _, o.err = o.sink.Write(b); o.err != nil {
 			return
+		}
+		if o.told != nil {
+			o.told(int64(len(b)))
 		}
 		o.sum = crc32.Update(o.sum, castagnoli, b)
 		o.free <- b

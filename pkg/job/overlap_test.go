@@ -14,7 +14,7 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOverlapped(sink)
+	o := newOverlapped(sink, nil)
 	var want []byte
 	for i := range 100 {
 		p := bytes.Repeat([]byte{byte(i)}, i)
@@ -47,7 +47,7 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 	if sink, err = faulty.Create(t.Context(), "/y", hdfsio.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	o = newOverlapped(sink)
+	o = newOverlapped(sink, nil)
 	for range 10 {
 		if _, err = o.Write([]byte("x")); err != nil {
 			break

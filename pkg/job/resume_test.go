@@ -34,7 +34,7 @@ func newResumedBuild(t *testing.T, spec Spec) *resumedBuild {
 func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
 	t := b.t
 	t.Helper()
-	st, err := openState(b.spec.withDefaults(), StateOptions{Dir: b.state})
+	st, err := openState(t.Context(), b.spec.withDefaults(), StateOptions{Dir: b.state}, Events{})
 	if err != nil {
 		t.Fatal(err)
 	}

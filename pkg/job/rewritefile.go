@@ -77,7 +77,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 		return nil, err
 	}
 	a.open = r
-	r.out = newOverlapped(r.sink)
+	r.out = newOverlapped(r.sink, nil)
 	r.hw, err = hfile.NewWriter(r.out, o)
 	return r, err
 }

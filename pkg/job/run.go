@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -56,6 +57,7 @@ const samplesPerRegion = 20
 
 // Run does the whole job: table facts, build into staging, load, verify.
 // Nothing is loaded unless the whole input was read and every file verified.
+// With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash goes on where it was,
 // and after a success does nothing.
 func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err error) {
@@ -65,7 +67,7 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	if err != nil {
 		return nil, err
 	}
-	st, err := openState(s, o.State)
+	st, err := openState(ctx, s, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -86,19 +88,17 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	}
 	s.Table = facts.Name.String()
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &Result{Schema: 1, Table: s.Table, Job: st.dir}}
+	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.plan(ctx); err != nil {
-		return nil, err
+		return j.result, err
 	}
 	if st.done {
 		return j.already(ctx)
 	}
 	if err := j.check(ctx); err != nil {
-		return nil, err
+		return j.result, err
 	}
 	err = j.finish(ctx)
-	if err != nil && j.result.Manifest == nil {
-		return nil, err
-	}
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
 }
@@ -108,7 +108,7 @@ func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m
 	switch mode {
 	case "full":
 		e.phase("verify")
-		r.Verify, err = verifyFull(ctx, c, facts, m)
+		r.Verify, err = verifyFull(ctx, c, facts, m, e)
 	case "sample":
 		e.phase("verify")
 		r.Verify, err = verifySample(ctx, c, facts, m)

@@ -339,12 +339,12 @@ func TestVerifyFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verifyFull(t.Context(), c, facts, r.Manifest); err != nil {
+	if _, err := verifyFull(t.Context(), c, facts, r.Manifest, Events{}); err != nil {
 		t.Errorf("nothing was changed: %v", err)
 	}
 	wrong := *r.Manifest
 	wrong.Digest.Sum++
-	if _, err := verifyFull(t.Context(), c, facts, &wrong); KindOf(err) != KindVerify {
+	if _, err := verifyFull(t.Context(), c, facts, &wrong, Events{}); KindOf(err) != KindVerify {
 		t.Errorf("another digest: %v", err)
 	}
 	wrong = *r.Manifest

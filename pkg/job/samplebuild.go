@@ -264,7 +264,7 @@ func (s *sampleBuild) encodePart(ctx context.Context, sorter *extsort.Sorter, fr
 			return stats, err
 		}
 		defer func() { err = errors.Join(err, sink.Finish()) }()
-		o := newOverlapped(sink)
+		o := newOverlapped(sink, nil)
 		defer func() { err = errors.Join(err, o.drain()) }()
 		outs = append(outs, o)
 	}

@@ -44,6 +44,8 @@ type Spec struct {
 	Encoding    string `yaml:"encoding"`
 	Bloom       string `yaml:"bloom"`
 	BlockSize   Size   `yaml:"block_size"`
+
+	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
 }
 
 // ParseSpec reads a job file strictly: a field that is not known is an error
@@ -51,7 +53,7 @@ type Spec struct {
 func ParseSpec(name string, data []byte) (*Spec, error) {
 	s := new(Spec)
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, failf(KindConfig, "job file %s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
+		return nil, failf(KindConfig, "job file %s: %s", name, yamlText(err))
 	}
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -25,6 +26,8 @@ type StateOptions struct {
 	JobID   string // tells jobs apart that are equal otherwise: a date, a run's id
 	Restart bool   // throw away what there is of the job
 	Version string // of the program, for the journal
+
+	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
 // DefaultState is $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else
@@ -54,7 +57,7 @@ type state struct {
 
 // openState takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [KindBusy].
-func openState(s Spec, o StateOptions) (_ *state, err error) {
+func openState(ctx context.Context, s Spec, o StateOptions, e Events) (_ *state, err error) {
 	st := &state{id: jobID(s, o.JobID), history: newHistory()}
 	if o.Dir == "" {
 		return st, nil
@@ -63,11 +66,8 @@ func openState(s Spec, o StateOptions) (_ *state, err error) {
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
-	if st.lock, err = journal.TryLock(st.dir); err != nil {
-		if _, busy := errors.AsType[*journal.BusyError](err); busy {
-			return nil, fail(KindBusy, err)
-		}
-		return nil, fail(KindConfig, err)
+	if st.lock, err = waitLock(ctx, st.dir, o.LockWait, e); err != nil {
+		return nil, err
 	}
 	if err := st.open(); err != nil {
 		return nil, errors.Join(err, st.close())

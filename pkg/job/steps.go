@@ -92,13 +92,14 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 		*r = *j.st.result
 	}
 	r.Already, r.Job = true, j.st.dir
+	j.o.Events.start(j.start())
 	j.sweep(ctx)
 	m := (&resumable{j.st}).manifest(j.work, Output{})
 	if len(m.samples) == 0 {
 		return r, nil
 	}
 	if _, err := verifySample(ctx, j.c, j.facts, m); err != nil {
-		return nil, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+		return r, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
 	}
 	return r, nil
 }
@@ -133,6 +134,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.st.record("attempt", attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}, false); err != nil {
 		return err
 	}
+	j.o.Events.start(j.start())
 	p := j.work
 	j.o.Events.note("plan made", "table", p.Table, "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
 		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom, "attempt", j.result.Attempt)
@@ -166,6 +168,17 @@ func (j *run) finish(ctx context.Context) error {
 		j.o.Events.warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
+}
+
+// start is what is known when an attempt begins.
+func (j *run) start() Start {
+	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
+		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging}
+	for _, f := range j.input.in.Files() {
+		s.Files++
+		s.Bytes += f.Size
+	}
+	return s
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.

@@ -102,7 +102,7 @@ func differences(have *TableTemplate, want loader.TableSpec) (all []string) {
 }
 
 // ShellStatement is the statement for HBase's shell (JRuby) that makes a
-// table. Bytes that are not printable ASCII are written "\xNN".
+// table.
 func ShellStatement(t loader.TableSpec) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
@@ -134,7 +134,7 @@ func ShellStatement(t loader.TableSpec) string {
 	if len(t.SplitKeys) > 0 {
 		points := make([]string, len(t.SplitKeys))
 		for i, s := range t.SplitKeys {
-			points[i] = rubyString(s)
+			points[i] = binaryString(s)
 		}
 		fmt.Fprintf(&b, ",\n  SPLITS => [%s]", strings.Join(points, ", "))
 	}
@@ -153,6 +153,24 @@ func ttl(seconds int64) string {
 		return "FOREVER"
 	}
 	return number(seconds)
+}
+
+// binaryString writes a split point as the shell reads it: it gives the string
+// to Bytes.toBytesBinary, which knows \xNN with capital digits. In single quotes
+// Ruby leaves that alone; its own "\xNN" would be a character to Java, and bytes
+// from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
+func binaryString(key []byte) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, c := range key {
+		if c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' {
+			fmt.Fprintf(&b, `\x%02X`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
 }
 
 // rubyString quotes bytes for Ruby: plain text in single quotes, anything

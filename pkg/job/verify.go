@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"bulkload/pkg/loader"
 
@@ -27,9 +28,11 @@ const scanWorkers = 4
 
 // verifyFull scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest, e Events) (*Verification, error) {
 	v := &Verification{Mode: "full", Want: m.Digest}
+	e.total("verify", Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
+	var scanned atomic.Int64
 	parts := make(map[int]*rowReader)
 	from, to := m.Timestamp, m.Timestamp
 	if m.Times != nil {
@@ -44,8 +47,12 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 			parts[part] = r
 		}
 		mu.Unlock()
+		if scanned.Add(1)%tellEvery == 0 {
+			e.read(tellEvery)
+		}
 		return r.add(row)
 	})
+	e.read(scanned.Load() % tellEvery)
 	if err != nil {
 		return nil, fail(KindVerify, fmt.Errorf("verify table %s: %w", facts.Name, err))
 	}

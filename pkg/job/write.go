@@ -105,6 +105,11 @@ func (w *writers) run(ctx context.Context, workers int) error {
 		}
 	}
 	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
+	total := Amount{}
+	for _, r := range regions {
+		total.Rows += r.rows
+	}
+	w.events.total("write", total)
 	var next atomic.Int64
 	err := together(ctx, min(workers, len(regions)), func(ctx context.Context, _ int) error {
 		// Completing a file is waiting for answers, so the next one is encoded
@@ -158,9 +163,10 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		return nil, err
 	}
 	defer m.Close()
-	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}}}
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.merged}}
 	defer func() {
 		if err != nil {
+			w.events.merged(-p.part.taken) // the region is written again
 			p.abort()
 		}
 	}()
@@ -203,7 +209,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	if err != nil {
 		return nil, fail(KindHDFS, err)
 	}
-	p.out = newOverlapped(p.sink)
+	p.out = newOverlapped(p.sink, w.events.written)
 	return p, nil
 }
 
@@ -222,7 +228,12 @@ func (p *pendingFile) abort() {
 
 // complete finishes the files, verifies them and gives them their names: the
 // region is done when all have them.
-func (w *writers) complete(ctx context.Context, p *pendingRegion) error {
+func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
+	defer func() {
+		if err != nil {
+			w.events.merged(-p.part.taken)
+		}
+	}()
 	var files []*pendingFile
 	for i, f := range p.files {
 		ok, err := w.finish(ctx, f)

@@ -88,7 +88,7 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 		}
 		return nil, &ConnectionError{Addr: addr, Err: err}
 	}
-	t := &tap{Conn: nc, writeTimeout: c.cfg.CallTimeout}
+	t := newTap(nc, c.cfg.CallTimeout)
 	// A queue of one and no flush interval: nothing of ours is batched.
 	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,
 		func(context.Context, string, string) (net.Conn, error) { return t, nil })
@@ -112,12 +112,26 @@ func (l *link) invoke(ctx context.Context, method string, req, resp proto.Messag
 	return l.wait(call)
 }
 
-// wait waits for the answer to a call that was queued on this connection.
+// answerGrace is how long an answer may take that was on its way through gohbase when the connection broke.
+const answerGrace = 2 * time.Second
+
+// wait waits for the answer to a call that was queued on this connection. When the connection breaks gohbase gives
+// all its calls an error, but one that it has taken out of its table at that moment can be forgotten: this one fails too.
 func (l *link) wait(call hrpc.Call) error {
 	select {
 	case r := <-call.ResultChan():
 		return l.explain(r.Error)
 	case <-call.Context().Done():
+	case <-l.tap.broken:
+		grace := time.NewTimer(answerGrace)
+		defer grace.Stop()
+		select {
+		case r := <-call.ResultChan():
+			return l.explain(r.Error)
+		case <-grace.C:
+			return l.explain(l.tap.failure())
+		case <-call.Context().Done():
+		}
 	}
 	select {
 	case r := <-call.ResultChan():
@@ -151,9 +165,23 @@ type tap struct {
 	net.Conn
 	writeTimeout time.Duration
 	written      atomic.Int64
+	broken       chan struct{} // closed at the first failure
 
 	mu  sync.Mutex
 	err error
+}
+
+func newTap(nc net.Conn, writeTimeout time.Duration) *tap {
+	return &tap{Conn: nc, writeTimeout: writeTimeout, broken: make(chan struct{})}
+}
+
+// SetReadDeadline hides an error from gohbase, which sets the deadline anew between having an answer and giving it on,
+// and would forget the call. The next read meets the same error.
+func (t *tap) SetReadDeadline(at time.Time) error {
+	if err := t.Conn.SetReadDeadline(at); err != nil {
+		t.note(err)
+	}
+	return nil
 }
 
 func (t *tap) Read(p []byte) (int, error) {
@@ -181,6 +209,7 @@ func (t *tap) note(err error) error {
 		t.mu.Lock()
 		if t.err == nil {
 			t.err = err
+			close(t.broken)
 		}
 		t.mu.Unlock()
 	}

@@ -32,7 +32,7 @@ func (in *Input) Extent(ctx context.Context) (Extent, error) {
 		case f.compression == "":
 			e.Text += max(0, f.info.Size()-f.dataStart)
 		default:
-			n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize)
+			n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize, extentText)
 			if err != nil {
 				return Extent{}, err
 			}
@@ -43,18 +43,61 @@ func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// unpackedSize is the length of a packed file's text; not exact if the file goes on behind its first [extentText] bytes.
-func (f *inputFile) unpackedSize(ctx context.Context, chunk int) (n int64, exact bool, err error) {
+// Bounds of what RoughExtent unpacks.
+const (
+	roughFiles = 3
+	roughText  = 4 << 20 // of each
+)
+
+// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings of a few stand for all.
+func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
+	e := Extent{Exact: true}
+	var packed []*inputFile
+	var size int64
+	for _, f := range in.files {
+		switch {
+		case f.format == FormatParquet:
+			for _, rows := range f.meta.groups {
+				e.Rows += rows
+			}
+		case f.compression == "":
+			e.Text += max(0, f.info.Size()-f.dataStart)
+		default:
+			packed = append(packed, f)
+			size += f.info.Size()
+		}
+	}
+	if len(packed) == 0 {
+		return e, nil
+	}
+	e.Exact = false
+	var from, to int64
+	for i := range min(roughFiles, len(packed)) {
+		f := packed[i*len(packed)/min(roughFiles, len(packed))]
+		n, _, err := f.unpackedSize(ctx, in.opts.ChunkSize, roughText)
+		if err != nil {
+			return e, err
+		}
+		from, to = from+f.info.Size(), to+n
+	}
+	if from > 0 {
+		e.Text += int64(float64(size) * float64(to) / float64(from))
+	}
+	return e, nil
+}
+
+// unpackedSize is the length of a packed file's text; not exact if the file goes on behind its first most bytes.
+func (f *inputFile) unpackedSize(ctx context.Context, chunk int, most int64) (n int64, exact bool, err error) {
 	s, err := f.openText(ctx, 0, chunk)
 	if err != nil {
 		return 0, false, err
 	}
-	n, err = io.CopyN(io.Discard, s.text, extentText)
+	n, err = io.CopyN(io.Discard, s.text, most)
 	err = errors.Join(ignoreEOF(err), s.Close()) // and now nobody moves s.at
 	if err != nil {
 		return 0, false, err
 	}
-	if n < extentText || s.at == 0 {
+	if n < most || s.at == 0 {
 		return n, true, nil
 	}
 	return int64(float64(n) * float64(f.info.Size()) / float64(s.at)), false, nil

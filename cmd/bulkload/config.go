@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"bulkload/pkg/hdfsio"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfigCmd(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Where settings come from, and the schema of files for editors",
+		Long: `A setting is a flag, else an environment variable (BULKLOAD_ and the flag's name
+in capitals, with underscores), else what the job file says, else what the
+configuration file says, else its default.` + "\n" + exitHelp,
+	}
+	cmd.AddCommand(newConfigShowCmd(g), newConfigSchemaCmd(g))
+	return cmd
+}
+
+func newConfigShowCmd(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show [--job FILE] [any flag of run]",
+		Short: "Print every setting of run with its value and where it is from",
+		Long: `Show prints what a run with the same flags, environment, job file and
+configuration file would work with. Dates in paths are filled in. Passwords and
+tokens are not shown. No cluster is asked, and inputs are not opened.` + "\n" + exitHelp,
+		Example: `  bulkload config show --job examples/check.yaml --date 2017-10-12
+  bulkload config show --job examples/check.yaml --output json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := hdfsio.LoadConf(os.LookupEnv); err != nil {
+				return usageError{err}
+			}
+			list := settingsOf(cmd)
+			v := struct {
+				Schema   int       `json:"schema"`
+				Settings []setting `json:"settings"`
+			}{1, list}
+			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printSettings(w, list) })
+		},
+	}
+	cmd.Flags().AddFlagSet(newRunCmd(g).Flags())
+	return cmd
+}
+
+func printSettings(w io.Writer, list []setting) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "setting\torigin\tvalue")
+	for _, s := range list {
+		value := s.Value
+		if strings.ContainsAny(value, "\n\t\v\f") || value == "" {
+			value = fmt.Sprintf("%q", value)
+		}
+		if value == `""` && s.Origin == "default" {
+			value = "-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Name, s.Origin, value)
+	}
+	t.Flush()
+}
+
+func newConfigSchemaCmd(*globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [job|config]",
+		Short: "Print the JSON schema of the job file, or of the configuration file",
+		Long: `Schema prints a JSON schema (draft 2020-12) with which editors complete and check
+job files: put it into a file, and as the first line into a job file
+
+  # yaml-language-server: $schema=bulkload.schema.json` + "\n" + exitHelp,
+		Example: `  bulkload config schema > bulkload.schema.json
+  bulkload config schema config > bulkload-config.schema.json`,
+		ValidArgs: []string{"job", "config"},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] != "job" && args[0] != "config" {
+				return usageError{fmt.Errorf("schema takes job or config, not %q", args)}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := jobSchema(cmd.Root())
+			if len(args) == 1 && args[0] == "config" {
+				s = configSchema(cmd.Root())
+			}
+			b, err := json.MarshalIndent(s, "", "  ")
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)
+			return err
+		},
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A schema is a JSON schema, as far as ours go.
+type schema struct {
+	Draft       string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Type        any                `json:"type,omitempty"` // a name or a list of them
+	Enum        []string           `json:"enum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"` // of texts only
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	Additional  *bool              `json:"additionalProperties,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+}
+
+const (
+	schemaDraft = "https://json-schema.org/draft/2020-12/schema"
+	sizePattern = `^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$`
+)
+
+// object is a schema of an object that has no other members than these.
+func object(members map[string]*schema) *schema {
+	closed := false
+	return &schema{Type: "object", Properties: members, Additional: &closed}
+}
+
+// jobSchema is the schema of a job file.
+func jobSchema(root *cobra.Command) *schema {
+	s := fieldsSchema(job.SpecFields(), settingsSchema(root, true))
+	s.Draft, s.Title = schemaDraft, "bulkload job file"
+	s.Description = "What to load into a table, and how. Flags and environment variables override it."
+	return s
+}
+
+// configSchema is the schema of a configuration file.
+func configSchema(root *cobra.Command) *schema {
+	s := settingsSchema(root, false)
+	s.Draft, s.Title = schemaDraft, "bulkload configuration file"
+	s.Description = "Settings of a site. Job files, environment variables and flags override them."
+	return s
+}
+
+// fieldsSchema is the schema of an object with these fields; settings is that
+// of a section of settings.
+func fieldsSchema(fields []job.SpecField, settings *schema) *schema {
+	members := map[string]*schema{}
+	for _, f := range fields {
+		s := &schema{}
+		switch f.Type {
+		case job.FieldScalar:
+			s.Type = []string{"string", "number"}
+		case job.FieldNumber:
+			s.Type = "integer"
+		case job.FieldSize:
+			s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
+		case job.FieldBool:
+			s.Type = "boolean"
+		case job.FieldTexts:
+			s.Type, s.Items = "array", &schema{Type: "string"}
+		case job.FieldObject:
+			s = fieldsSchema(f.Fields, nil)
+		case job.FieldObjects:
+			s.Type, s.Items = "array", fieldsSchema(f.Fields, nil)
+		case job.FieldSettings:
+			s = settings
+		default:
+			s.Type = "string"
+		}
+		s.Enum, s.Description = f.Enum, f.Doc
+		if f.Default != "" {
+			s.Description += " Default: " + f.Default + "."
+		}
+		members[f.Name] = s
+	}
+	return object(members)
+}
+
+// settingsSchema is the schema of settings, of a file or of the section of a
+// job file, which leaves out what are fields of the job itself.
+func settingsSchema(root *cobra.Command, section bool) *schema {
+	members := map[string]*schema{}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if bare(c) {
+			return
+		}
+		add := func(f *pflag.Flag) {
+			name := snake(settingName(c, f))
+			if forFiles(name, section) && !f.Hidden {
+				s := flagSchema(f)
+				if old, ok := members[name]; ok && old.Description != "" {
+					s.Description = old.Description
+				}
+				members[name] = s
+			}
+		}
+		c.Flags().VisitAll(add)
+		c.PersistentFlags().VisitAll(add)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	// What run says of a setting goes before what others say of one of that name.
+	if run, _, err := root.Find([]string{"run"}); err == nil {
+		walk(run)
+	}
+	walk(root)
+	return object(members)
+}
+
+// flagSchema is what a file may give a flag.
+func flagSchema(f *pflag.Flag) *schema {
+	text, _, _ := strings.Cut(f.Usage, "\n")
+	if def := f.DefValue; def != "" && def != "false" && def != "0" && def != "[]" && def != "0s" {
+		text += " (default " + def + ")"
+	}
+	s := &schema{Description: cmp.Or(text, f.Name)}
+	switch kind := f.Value.Type(); kind {
+	case "bool":
+		s.Type = "boolean"
+	case "size":
+		s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
+	case "float64", "float32":
+		s.Type = "number"
+	case "stringArray", "stringSlice":
+		s.Type, s.Items = []string{"string", "array"}, &schema{Type: []string{"string", "number"}}
+	default:
+		s.Type = []string{"string", "number"}
+		if strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint") || kind == "count" {
+			s.Type = "integer"
+		}
+	}
+	return s
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/job"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// compileSchema gives a schema to a validator that others have written.
+func compileSchema(t *testing.T, s *schema) *jsonschema.Schema {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("bulkload.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("bulkload.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
+// TestJobSchema holds the schema to the program: what one takes, the other does.
+func TestJobSchema(t *testing.T) {
+	root := newRootCmd(&globals{})
+	s := compileSchema(t, jobSchema(root))
+	examples, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(examples) < 2 {
+		t.Fatalf("%d examples, %v", len(examples), err)
+	}
+	for _, name := range examples {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, s, string(b)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	known := knownSettings(root)
+	own := slices.DeleteFunc(slices.Clone(known), isField)
+	program := func(text string) error {
+		spec, err := job.ParseSpec("job.yaml", []byte(text))
+		if err == nil {
+			err = spec.Validate()
+		}
+		if err == nil {
+			err = checkNames("job.yaml", spec.Options, own, true)
+		}
+		return err
+	}
+	for _, c := range []struct {
+		text string
+		good bool
+	}{
+		{"key: id\n", true},
+		{"key: id\ninputs: [a, b]\ntimestamp: 5\nbad_records: 10\nblock_size: 65536\nregions: 4\n", true},
+		{"key: id\nbad_records: 1%\nblock_size: 64KiB\nheader: no\n", true},
+		{"key: id\ncells:\n- {column: a, type: decimal, encoding: phoenix}\n- {value: 2, qualifier: v}\n- {json: true, qualifier: 1, columns: [a]}\n- rest: true\nskip: [x]\n", true},
+		{"key: id\ncell_timestamp: {column: a, layout: unix}\ncell_ttl: {column: b, unit: ms}\n", true},
+		{"key: id\noptions:\n  memory: 2GiB\n  workers: 4\n  spill_dir: /x\n  keep_staging: true\n  max_files: 3\n  log_level: debug\n  time_zone: Asia/Shanghai\n", true},
+		{"keyy: id\n", false},
+		{"key: id\nverify: ful\n", false},
+		{"key: id\ninputs: [[a]]\n", false},
+		{"key: id\ntimestamp: soon\n", false},
+		{"key: id\nblock_size: big\n", false},
+		{"key: id\ncells:\n- {colum: a}\n", false},
+		{"key: id\ncells:\n- {column: a, type: integer}\n", false},
+		{"key: id\ncell_ttl: {column: b, unit: h}\n", false},
+		{"key: id\noptions: {memry: 2GiB}\n", false},
+		{"key: id\noptions: {verify: full}\n", false},
+		{"key: id\noptions: {restart: true}\n", false},
+		{"key: id\noptions: {memory: {a: b}}\n", false},
+		{"key: id\noptions: [memory]\n", false},
+	} {
+		if err := validate(t, s, c.text); (err == nil) != c.good {
+			t.Errorf("the schema says of %q: %v", c.text, err)
+		}
+		if err := program(c.text); (err == nil) != c.good {
+			t.Errorf("the program says of %q: %v", c.text, err)
+		}
+	}
+}
+
+func TestConfigSchema(t *testing.T) {
+	s := compileSchema(t, configSchema(newRootCmd(&globals{})))
+	for text, good := range map[string]bool{
+		"memory: 2GiB\nverify: full\nzookeeper: a:2181\ninput: [a, b]\nget_format: csv\nquiet: true\nskew: 1.5\n": true,
+		"memry: 1\n": false, "workers: many\n": false, "quiet: 3\n": false, "yes: true\n": false, "cells: []\n": false,
+	} {
+		if err := validate(t, s, text); (err == nil) != good {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"bulkload/pkg/job"
+)
+
+// observer learns what a command does, beside the one who waits for its result.
+type observer interface {
+	// events are called while the job works; see [job.Events].
+	events() job.Events
+	// end is called once, when the job has ended. What goes wrong with telling of a job does not change how it
+	// ended: the error is logged as a warning.
+	end(o outcome) error
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	result   *job.Result // nil if nothing is known
+	err      error
+	code     int // the exit code
+	began    time.Time
+	ended    time.Time
+	progress job.Progress
+}
+
+// session is one command's work on a job, with those who watch it.
+type session struct {
+	ctx       context.Context // the command's: it tells a stop by a signal from other ends
+	log       *slog.Logger
+	tracker   job.Tracker
+	observers []observer
+	began     time.Time
+}
+
+// begin starts a session.
+func begin(ctx context.Context, log *slog.Logger) *session {
+	return &session{ctx: ctx, log: log, began: time.Now()}
+}
+
+// events go to the log, the tracker and all observers.
+func (s *session) events() job.Events {
+	all := []job.Events{s.tracker.Events(), logEvents(s.log)}
+	for _, o := range s.observers {
+		all = append(all, o.events())
+	}
+	return job.Tee(all...)
+}
+
+// end tells all how the job ended, and gives the error back.
+func (s *session) end(r *job.Result, err error) error {
+	s.tracker.End()
+	o := outcome{result: r, err: err, began: s.began, ended: time.Now(), progress: s.tracker.Progress()}
+	if err != nil {
+		o.code = endCode(s.ctx, err)
+	}
+	var failed []error
+	for _, w := range s.observers {
+		failed = append(failed, w.end(o))
+	}
+	if told := errors.Join(failed...); told != nil {
+		s.log.Warn("the job's end could not be told everywhere", "error", told)
+	}
+	return err
+}

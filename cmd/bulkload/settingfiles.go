@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// readConfig reads the configuration file that a command is given, else the
+// first one that exists of those where people keep theirs.
+func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (job.Options, error) {
+	name, from := "", ""
+	f := cmd.Flags().Lookup("config")
+	switch {
+	case f != nil && f.Changed:
+		name, from = f.Value.String(), "flag --config"
+		if name == "" {
+			return nil, nil // none at all
+		}
+	case env["BULKLOAD_CONFIG"] != "":
+		name, from = env["BULKLOAD_CONFIG"], "environment variable BULKLOAD_CONFIG"
+	}
+	places := []string{name}
+	if name == "" {
+		places = configPlaces(env)
+	}
+	for _, place := range places {
+		// Where nobody asked for a file, a home that is none or another's has none.
+		if _, err := os.Stat(place); err != nil && name == "" {
+			continue
+		}
+		b, err := os.ReadFile(place)
+		if err != nil {
+			if from != "" {
+				return nil, fmt.Errorf("configuration file of %s: %w", from, err)
+			}
+			return nil, fmt.Errorf("configuration file: %w (--config '' does without)", err)
+		}
+		s.configFile = place
+		options, err := job.ParseOptions(place, b)
+		if err != nil {
+			return nil, err
+		}
+		return options, checkNames("config file "+place, options, known, false)
+	}
+	return nil, nil
+}
+
+// configPlaces are where a configuration file is looked for.
+func configPlaces(env map[string]string) []string {
+	var places []string
+	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
+		places = append(places, filepath.Join(dir, "bulkload", "config.yaml"))
+	} else if home := env["HOME"]; home != "" {
+		places = append(places, filepath.Join(home, ".config", "bulkload", "config.yaml"))
+	}
+	return append(places, "/etc/bulkload.yaml")
+}
+
+// markJobFile says of --job that it names a job file, which settle reads.
+func markJobFile(f *pflag.FlagSet) {
+	f.Lookup("job").Annotations = map[string][]string{jobFileFlag: {"true"}}
+}
+
+// jobSpec is the job file, empty if there is none; the caller may change it.
+func (s *settled) jobSpec() job.Spec {
+	if s.spec == nil {
+		return job.Spec{}
+	}
+	return *s.spec
+}
+
+// readJob reads the job file, if the command has one.
+func (s *settled) readJob(cmd *cobra.Command, env map[string]string, known []string) error {
+	f := cmd.Flags().Lookup("job")
+	if f == nil || f.Annotations[jobFileFlag] == nil {
+		return nil
+	}
+	s.jobFile = f.Value.String()
+	from := ""
+	if !f.Changed {
+		s.jobFile, from = env[variable("job")], " of environment variable "+variable("job")
+	}
+	if s.jobFile == "" {
+		return nil
+	}
+	b, err := os.ReadFile(s.jobFile)
+	if err != nil {
+		return fmt.Errorf("job file%s: %w", from, err)
+	}
+	if s.spec, err = job.ParseSpec(s.jobFile, b); err != nil {
+		return err
+	}
+	s.lines = job.FieldLines(b)
+	own := slices.DeleteFunc(slices.Clone(known), isField)
+	return checkNames("job file "+s.jobFile, s.spec.Options, own, true)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// jobFileFlag marks the flag --job that names a job file.
+const jobFileFlag = "bulkload_job_file"
+
+// settingName is what a flag is called in files and, in capitals, in the
+// environment. It is the flag's name, but where a command's flag has another
+// meaning than the one of that name elsewhere: then the command goes before it.
+func settingName(cmd *cobra.Command, f *pflag.Flag) string {
+	own := false
+	path := strings.Fields(cmd.CommandPath())[1:]
+	switch f.Name {
+	case "job":
+		own = f.Annotations[jobFileFlag] == nil
+	case "format", "columns", "memory":
+		own = slices.Contains(path, "get") || slices.Contains(path, "scan") // of what is printed, not of the input
+	case "verify":
+		own = slices.Contains(path, "load") // knows fewer ways
+	case "family":
+		own = slices.Contains(path, "create") // several, with settings
+	}
+	if own {
+		return strings.Join(append(path, f.Name), "-")
+	}
+	return f.Name
+}
+
+// variable is the environment variable of a setting.
+func variable(name string) string { return "BULKLOAD_" + strings.ToUpper(snake(name)) }
+
+// snake is a setting's name in files.
+func snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+// fieldName is the field of a job file that a setting would override.
+func fieldName(name string) string {
+	if name == "input" {
+		return "inputs"
+	}
+	return snake(name)
+}
+
+// isField says whether a job file has such a field, the settings aside.
+func isField(name string) bool {
+	return slices.ContainsFunc(job.SpecFields(), func(f job.SpecField) bool { return f.Name == name && f.Type != job.FieldSettings })
+}
+
+// oneCommand are settings that are for one command, not for a file.
+var oneCommand = []string{"help", "config", "job", "restart", "force", "yes"}
+
+// knownSettings are those of any command, with underscores, sorted.
+func knownSettings(root *cobra.Command) []string {
+	var names []string
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if bare(c) {
+			return
+		}
+		add := func(f *pflag.Flag) {
+			if f.Name != "help" {
+				names = append(names, snake(settingName(c, f)))
+			}
+		}
+		c.Flags().VisitAll(add)
+		c.PersistentFlags().VisitAll(add)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// forFiles says whether a file may give a setting: any, or the section of a
+// job file, whose own fields stand beside it.
+func forFiles(name string, section bool) bool {
+	return !slices.Contains(oneCommand, name) && !(section && isField(fieldName(name)))
+}
+
+// checkNames refuses settings of a file that no command has.
+func checkNames(file string, options job.Options, known []string, section bool) error {
+	for _, o := range options {
+		at := fmt.Sprintf("%s:%d", file, o.Line)
+		switch {
+		case slices.Contains(oneCommand, o.Name):
+			return fmt.Errorf("%s: %s is for one command, not for a file: give it as --%[2]s", at, o.Name)
+		case section && isField(fieldName(o.Name)):
+			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, fieldName(o.Name))
+		case slices.Contains(known, o.Name):
+		case isField(o.Name) && !section:
+			return fmt.Errorf("%s: %s is a field of job files%s", at, o.Name, suggest(o.Name, known))
+		default:
+			return fmt.Errorf("%s: no setting is called %q%s", at, o.Name, suggest(o.Name, known))
+		}
+	}
+	return nil
+}
+
+// warnUnknown tells of variables that look like settings and are none.
+func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
+	known := knownSettings(root)
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		rest, ours := strings.CutPrefix(name, "BULKLOAD_")
+		if !ours || slices.Contains(known, strings.ToLower(rest)) && rest == strings.ToUpper(rest) {
+			continue
+		}
+		// Those of the program's own tests, and those that Kubernetes makes for a service named bulkload.
+		if slices.ContainsFunc([]string{"TEST_", "CLUSTER_", "COMPAT", "FAULTS", "CONFORMANCE_", "SERVICE_", "PORT"}, func(p string) bool { return strings.HasPrefix(rest, p) }) {
+			continue
+		}
+		hint := ""
+		if near := nearest(strings.ToLower(rest), known); near != "" {
+			hint = variable(near)
+		}
+		log.Warn("environment variable names no setting", "variable", name, "did_you_mean", hint)
+	}
+}
+
+// suggest is the end of a message about a name that is not known.
+func suggest(name string, known []string) string {
+	if near := nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return " (bulkload config show lists the settings)"
+}
+
+// nearest is the known name that takes the fewest changes, at most a third of
+// its letters, else "".
+func nearest(name string, known []string) string {
+	best, least := "", max(1, len(name)/3)+1
+	for _, k := range known {
+		if d := distance(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be put in, left out or changed (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// settingFlags say where settings come from, and which day a command is for.
+type settingFlags struct {
+	config   string
+	date     string
+	timeZone string
+}
+
+func (s *settingFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&s.config, "config", "", "settings of this site, YAML (default ~/.config/bulkload/config.yaml, else /etc/bulkload.yaml, where there is one)")
+	f.StringVar(&s.date, "date", "yesterday", `day for {{ .Date "20060102" }} in paths: 2026-11-20, today, yesterday, or a time such as 2026-11-20T00:00:00+00:00`)
+	f.StringVar(&s.timeZone, "time-zone", "", "whose day that is, such as Asia/Shanghai (default: the machine's)")
+}
+
+// settled is what the sources of settings came to for one command.
+type settled struct {
+	origins    map[string]string // by flag; a flag without one has its default
+	jobFile    string            // as it was given; empty: none
+	spec       *job.Spec         // of the job file, dates filled in; nil: none
+	lines      map[string]int    // of its fields
+	configFile string            // that was read; empty: none
+	day        day
+	dated      bool // the inputs have the day in them, or something else of a template
+}
+
+type settledKey struct{}
+
+// settledOf is what settle found, empty for a command that it has not seen.
+func settledOf(cmd *cobra.Command) *settled {
+	if ctx := cmd.Context(); ctx != nil {
+		if s, ok := ctx.Value(settledKey{}).(*settled); ok {
+			return s
+		}
+	}
+	return &settled{}
+}
+
+// settle gives the flags of a command what the environment, the job file and
+// the configuration file say, and fills dates in. A flag that was given stays.
+func (g *globals) settle(cmd *cobra.Command) error {
+	if bare(cmd) {
+		return nil
+	}
+	s, err := settle(cmd, os.Environ(), time.Now())
+	if err != nil {
+		return usageError{err}
+	}
+	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
+	warnUnknown(g.logger(), cmd.Root(), os.Environ())
+	if s.dated {
+		g.logger().Info("inputs are those of a day", "date", s.day.whole(), "from", s.originOf("date"))
+	}
+	return nil
+}
+
+// bare says that a command needs no settings, so that it works with a broken
+// configuration too.
+func bare(cmd *cobra.Command) bool {
+	for c := cmd; c.HasParent(); c = c.Parent() {
+		if slices.Contains([]string{"version", "help", "completion", "schema", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, c.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle is the method without the process around it.
+func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, error) {
+	s := &settled{origins: map[string]string{}}
+	env := environment(environ)
+	known := knownSettings(cmd.Root())
+	config, err := s.readConfig(cmd, env, known)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.readJob(cmd, env, known); err != nil {
+		return nil, err
+	}
+	var errs []error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if err := s.settleFlag(cmd, f, env, config); err != nil {
+			errs = append(errs, err)
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return s, s.fillDates(cmd, env, now)
+}
+
+// settleFlag gives one flag its value: flag over environment over job file
+// over configuration file.
+func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config job.Options) error {
+	if f.Changed {
+		s.origins[f.Name] = "flag --" + f.Name
+		return nil
+	}
+	name := settingName(cmd, f)
+	if name == "help" {
+		return nil
+	}
+	if v := env[variable(name)]; v != "" {
+		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+variable(name))
+	}
+	field := fieldName(name)
+	if line, ok := s.lines[field]; ok && s.spec != nil && isField(field) {
+		s.origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
+		return nil // what specFlags.merge takes from there
+	}
+	if s.spec != nil {
+		if o, ok := option(s.spec.Options, name); ok {
+			return s.set(cmd, f, o.Values, fmt.Sprintf("job file %s:%d", s.jobFile, o.Line))
+		}
+	}
+	if o, ok := option(config, name); ok {
+		return s.set(cmd, f, o.Values, fmt.Sprintf("config file %s:%d", s.configFile, o.Line))
+	}
+	return nil
+}
+
+// set gives a flag values that were not on the command line.
+func (s *settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin string) error {
+	if _, list := f.Value.(pflag.SliceValue); !list && len(values) != 1 {
+		if len(values) == 0 || !slices.Contains([]string{"columns", "query", "splits"}, f.Name) {
+			return fmt.Errorf("%s: %s takes one value, not a list of %d", origin, snake(settingName(cmd, f)), len(values))
+		}
+		values = []string{strings.Join(values, ",")}
+	}
+	for _, v := range values {
+		if err := cmd.Flags().Set(f.Name, v); err != nil {
+			if secret(f) {
+				return fmt.Errorf("%s: not a value that --%s takes", origin, f.Name)
+			}
+			return fmt.Errorf("%s: %q: %w", origin, maskURLs(v), cause(err))
+		}
+	}
+	s.origins[f.Name] = origin
+	return nil
+}
+
+// cause is what is wrong with a value, without the flag that was not given.
+func cause(err error) error {
+	if n, ok := errors.AsType[*strconv.NumError](err); ok {
+		switch n.Func {
+		case "ParseBool":
+			return errors.New("not true or false")
+		case "ParseInt", "ParseUint", "Atoi":
+			if errors.Is(n.Err, strconv.ErrRange) {
+				return errors.New("out of range")
+			}
+			return errors.New("not a whole number")
+		}
+		return n
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if e := errors.Unwrap(invalid); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+// environment is the variables by name.
+func environment(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// fromEnvironment takes a variable apart: a flag that may be repeated has one
+// value on each line.
+func fromEnvironment(f *pflag.Flag, v string) []string {
+	if _, list := f.Value.(pflag.SliceValue); !list {
+		return []string{v}
+	}
+	var values []string
+	for line := range strings.Lines(v) {
+		if line = strings.TrimSpace(line); line != "" {
+			values = append(values, line)
+		}
+	}
+	return values
+}
+
+func option(list job.Options, name string) (job.Option, bool) {
+	for _, o := range list {
+		if o.Name == snake(name) {
+			return o, true
+		}
+	}
+	return job.Option{}, false
+}
+
+// originError adds to an error where the settings that it names come from.
+type originError struct {
+	err  error
+	from []string
+}
+
+func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
+func (e originError) Unwrap() error { return e.err }
+
+// withOrigins tells of settings in an error's text which file or variable they
+// come from: the flag that is named was perhaps never given.
+func withOrigins(cmd *cobra.Command, err error) error {
+	if err == nil || cmd == nil {
+		return err
+	}
+	s, text := settledOf(cmd), err.Error()
+	e := originError{err: err}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		origin := s.origins[f.Name]
+		if origin == "" || strings.HasPrefix(origin, "flag ") || strings.Contains(text, origin) {
+			return
+		}
+		switch field := fieldName(settingName(cmd, f)); {
+		case mentions(text, "--"+f.Name):
+			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
+		case strings.HasPrefix(text, field+": ") || strings.Contains(text, "\n"+field+": "):
+			e.from = append(e.from, fmt.Sprintf("%s is from %s", field, origin))
+		}
+	})
+	if len(e.from) == 0 {
+		return err
+	}
+	return e
+}
+
+// mentions says whether a text has a flag's name, and not just the beginning of one.
+func mentions(text, flag string) bool {
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, flag)
+		if !ok {
+			return false
+		}
+		if after == "" || !strings.ContainsAny(after[:1], "abcdefghijklmnopqrstuvwxyz-") {
+			return true
+		}
+		rest = after
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A setting is what one setting of a command came to, and why.
+type setting struct {
+	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
+	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
+	Origin string `json:"origin"` // default, or the file with its line, the variable or the flag
+}
+
+// settingsOf lists the settings of a command that runs: the fields of a job in
+// their order, then the other flags by name.
+func settingsOf(cmd *cobra.Command) []setting {
+	s := settledOf(cmd)
+	var fields, flags []setting
+	done := map[string]bool{}
+	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[jobFileFlag] != nil {
+		fields = s.fields(cmd, done)
+	}
+	conf, user := hadoop(cmd), ""
+	if f := cmd.Flags().Lookup("user"); f != nil {
+		user = f.Value.String()
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || done[f.Name] {
+			return
+		}
+		v := setting{Name: snake(settingName(cmd, f)), Value: flagText(f), Origin: s.originOf(f.Name)}
+		switch {
+		case secret(f):
+			if v.Value != "" {
+				v.Value = masked
+			}
+		case f.Name == "date":
+			v.Value = s.day.whole()
+		case v.Origin == "default":
+			v = s.fromDefault(v, f, conf, user)
+		}
+		v.Value = maskURLs(v.Value)
+		flags = append(flags, v)
+	})
+	slices.SortFunc(flags, func(a, b setting) int { return cmp.Compare(a.Name, b.Name) })
+	return append(fields, flags...)
+}
+
+// fields are the settings that are fields of a job file.
+func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
+	var list []setting
+	spec := s.jobSpec()
+	mapping := map[string]json.RawMessage{}
+	if b, err := json.Marshal(spec.Mapping); err == nil {
+		_ = json.Unmarshal(b, &mapping)
+	}
+	texts := specTexts(spec)
+	for _, field := range job.SpecFields() {
+		if field.Type == job.FieldSettings {
+			continue
+		}
+		v := setting{Name: field.Name, Value: field.Default, Origin: "default"}
+		if strings.Contains(v.Value, " ") {
+			v.Value = "(" + v.Value + ")" // words, no value
+		}
+		f := cmd.Flags().Lookup(field.Flag)
+		if f != nil && fieldName(settingName(cmd, f)) != field.Name {
+			f = nil // a flag of the same name that means something else
+		}
+		if f != nil {
+			done[f.Name] = true
+		}
+		line, inFile := s.lines[field.Name]
+		switch {
+		case f != nil && f.Changed:
+			v.Value, v.Origin = flagText(f), s.originOf(f.Name)
+		case inFile && s.spec != nil:
+			v.Value, v.Origin = texts[field.Name], "job file "+s.jobFile+":"+strconv.Itoa(line)
+			if raw, ok := mapping[field.Name]; ok {
+				v.Value = string(raw)
+			}
+		}
+		v.Value = maskURLs(v.Value)
+		list = append(list, v)
+	}
+	return list
+}
+
+// specTexts are the fields of a job file that have flags, as texts.
+func specTexts(s job.Spec) map[string]string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	return map[string]string{
+		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),
+		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
+		"regions": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
+		"timestamp": number(s.Timestamp), "compression": s.Compression, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
+	}
+}
+
+// flagText is a flag's value in one line.
+func flagText(f *pflag.Flag) string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return strings.Join(list.GetSlice(), ", ")
+	}
+	return f.Value.String()
+}
+
+// hadoop is the configuration of the clusters that a command works with, nil
+// if it cannot be read or the command works with none.
+func hadoop(cmd *cobra.Command) *hdfsio.Conf {
+	if cmd.Flags().Lookup("zookeeper") == nil {
+		return nil
+	}
+	conf, err := hdfsio.LoadConf(os.LookupEnv)
+	if err != nil {
+		return nil
+	}
+	return conf
+}
+
+// fromDefault is what a setting that nobody gave means; user is what --user
+// says.
+func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user string) setting {
+	hadoopValue := func(key, value string) {
+		if p, ok := conf.Lookup(key); ok {
+			v.Value, v.Origin = value, p.File+" ("+key+")"
+		}
+	}
+	switch f.Name {
+	case "config":
+		v.Value = s.configFile
+	case "time-zone":
+		name, _ := time.Now().Zone()
+		v.Value = "(the machine's, now " + name + ")"
+	case "workers":
+		v.Value = strconv.Itoa(runtime.GOMAXPROCS(0))
+	case "spill-dir":
+		v.Value = os.TempDir()
+	case "reject-file":
+		v.Value = defaultRejects
+	case "state":
+		v.Value, _ = job.DefaultState()
+	}
+	if conf == nil {
+		return v
+	}
+	switch f.Name {
+	case "hdfs":
+		hadoopValue("fs.defaultFS", conf.Value("fs.defaultFS"))
+	case "zookeeper":
+		hadoopValue("hbase.zookeeper.quorum", conf.Quorum())
+	case "znode":
+		v.Value = conf.Znode()
+		hadoopValue("zookeeper.znode.parent", v.Value)
+	case "max-files":
+		v.Value = "32"
+		const key = "hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily"
+		hadoopValue(key, conf.Value(key))
+	case "user", "staging":
+		name, err := conf.User()
+		if err != nil {
+			return v
+		}
+		switch {
+		case f.Name == "staging":
+			v.Value = "/tmp/bulkload-" + cmp.Or(user, name)
+		case os.Getenv("HADOOP_USER_NAME") != "":
+			v.Value, v.Origin = name, "environment variable HADOOP_USER_NAME"
+		default:
+			v.Value = name
+		}
+	}
+	return v
+}

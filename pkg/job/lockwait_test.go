@@ -1,0 +1,46 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/pkg/journal"
+)
+
+// TestWaitLock waits for a lock until it is free, for as long as it may, or
+// until it is stopped.
+func TestWaitLock(t *testing.T) {
+	dir := t.TempDir()
+	held, err := journal.TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := waitLock(t.Context(), dir, 0, Events{}); KindOf(err) != KindBusy || strings.Contains(err.Error(), "waited") {
+		t.Errorf("without waiting: %v", err)
+	}
+	if _, err := waitLock(t.Context(), dir, time.Millisecond, Events{}); KindOf(err) != KindBusy || !strings.Contains(err.Error(), "waited 1ms") {
+		t.Errorf("after a short wait: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stop := Events{OnNote: func(string, ...any) { cancel() }}
+	if _, err := waitLock(ctx, dir, time.Hour, stop); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	notes := 0
+	free := Events{OnNote: func(_ string, kv ...any) {
+		notes++
+		if err := held.Release(); err != nil {
+			t.Error(err)
+		}
+	}}
+	lock, err := waitLock(t.Context(), dir, time.Hour, free)
+	if err != nil || notes != 1 {
+		t.Fatalf("%d notes, %v", notes, err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}

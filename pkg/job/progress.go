@@ -1,0 +1,138 @@
+package job
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Progress is how far a job is at one moment. Times are UTC.
+type Progress struct {
+	Schema   int             `json:"schema"` // version of this form: 1
+	Start    Start           `json:"start"`
+	Began    time.Time       `json:"began"`
+	At       time.Time       `json:"at"`
+	Phases   []PhaseProgress `json:"phases"` // begun, in their order
+	Spilled  Amount          `json:"spilled"`
+	Written  int64           `json:"written_bytes"` // of HFiles, handed to the file system
+	HFiles   Amount          `json:"hfiles"`        // complete
+	Warnings int             `json:"warnings"`
+}
+
+// PhaseProgress is one phase of a job.
+type PhaseProgress struct {
+	Name  string    `json:"name"`
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended,omitzero"` // zero while it is under way
+	Done  Amount    `json:"done"`
+	Total Amount    `json:"total"` // zero fields are not known
+}
+
+// Fraction is how much of a phase is done, 0 to 1; false when nothing tells.
+func (p PhaseProgress) Fraction() (float64, bool) {
+	for _, f := range [][2]int64{{p.Done.Bytes, p.Total.Bytes}, {p.Done.Rows, p.Total.Rows}, {p.Done.Files, p.Total.Files}} {
+		if f[1] > 0 {
+			return min(float64(f[0])/float64(f[1]), 1), true
+		}
+	}
+	return 0, false
+}
+
+// Tracker gathers events into [Progress]. The zero value is ready; it may be
+// used by many goroutines.
+type Tracker struct {
+	Now func() time.Time // default time.Now
+
+	mu     sync.Mutex
+	p      Progress
+	totals map[string]Amount // of phases that have not begun
+}
+
+// Progress is a copy of what is known now.
+func (t *Tracker) Progress() Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.p
+	p.Schema, p.At = 1, t.now()
+	p.Phases = slices.Clone(p.Phases)
+	return p
+}
+
+// End closes the phase that is under way: the job has ended.
+func (t *Tracker) End() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endPhase()
+}
+
+func (t *Tracker) now() time.Time {
+	if t.Now != nil {
+		return t.Now().UTC()
+	}
+	return time.Now().UTC()
+}
+
+// endPhase and current are called with the lock held.
+func (t *Tracker) endPhase() {
+	if p := t.current(); p != nil && p.Ended.IsZero() {
+		p.Ended = t.now()
+	}
+}
+
+func (t *Tracker) current() *PhaseProgress {
+	if len(t.p.Phases) == 0 {
+		return nil
+	}
+	return &t.p.Phases[len(t.p.Phases)-1]
+}
+
+// Events are those by which the tracker learns.
+func (t *Tracker) Events() Events {
+	locked := func(do func()) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		do()
+	}
+	done := func(phase string, a Amount) {
+		locked(func() {
+			for i := range slices.Backward(t.p.Phases) {
+				if p := &t.p.Phases[i]; p.Name == phase {
+					p.Done = Amount{p.Done.Rows + a.Rows, p.Done.Bytes + a.Bytes, p.Done.Files + a.Files}
+					return
+				}
+			}
+		})
+	}
+	return Events{
+		OnStart: func(s Start) { locked(func() { t.p.Start, t.p.Began = s, t.now() }) },
+		OnPhase: func(name string) {
+			locked(func() {
+				t.endPhase()
+				t.p.Phases = append(t.p.Phases, PhaseProgress{Name: name, Began: t.now(), Total: t.totals[name]})
+			})
+		},
+		OnTotal: func(phase string, total Amount) {
+			locked(func() {
+				if t.totals == nil {
+					t.totals = map[string]Amount{}
+				}
+				t.totals[phase] = total
+				for i := range t.p.Phases {
+					if t.p.Phases[i].Name == phase {
+						t.p.Phases[i].Total = total
+					}
+				}
+			})
+		},
+		OnRows:    func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
+		OnMerged:  func(rows int64) { done("write", Amount{Rows: rows}) },
+		OnLoad:    func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
+		OnRead:    func(rows int64) { done("verify", Amount{Rows: rows}) },
+		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
+		OnWritten: func(bytes int64) { locked(func() { t.p.Written += bytes }) },
+		OnHFile: func(f File) {
+			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
+		},
+		OnWarn: func(string, ...any) { locked(func() { t.p.Warnings++ }) },
+	}
+}

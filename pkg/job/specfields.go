@@ -1,0 +1,92 @@
+package job
+
+import "strings"
+
+// FieldType is what a field of a job file takes.
+type FieldType string
+
+// The types of fields, named as people read them.
+const (
+	FieldText     FieldType = "text"
+	FieldScalar   FieldType = "text or number" // numbers are taken as they are written
+	FieldNumber   FieldType = "number"         // whole
+	FieldSize     FieldType = "size"           // see [ParseSize]
+	FieldBool     FieldType = "true or false"
+	FieldTexts    FieldType = "list of texts"
+	FieldObject   FieldType = "object"
+	FieldObjects  FieldType = "list of objects"
+	FieldSettings FieldType = "settings" // flags of the program, see [Options]
+)
+
+// A SpecField is one field of a job file, for its reference, its schema and
+// lists of settings.
+type SpecField struct {
+	Name    string      // as in the file
+	Type    FieldType   // of its value
+	Flag    string      // that overrides it, without dashes; empty: none
+	Default string      // what a file without it means, in words where it is no value
+	Doc     string      // one or two sentences, without the default
+	Enum    []string    // the only texts that are taken; empty: any
+	Fields  []SpecField // of an object, or of each object of a list
+}
+
+// SpecFields are the fields of a job file in the order of [Spec].
+func SpecFields() []SpecField {
+	times := func(column, layout string) []SpecField {
+		return []SpecField{
+			{Name: "column", Type: FieldText, Doc: column},
+			{Name: "layout", Type: FieldText, Default: layout, Doc: "How the dates are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of the texts, such as Asia/Shanghai."},
+		}
+	}
+	return []SpecField{
+		{Name: "table", Type: FieldText, Flag: "table", Doc: "Table: namespace:name, or name in the default namespace."},
+		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
+
+		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs; local paths or hdfs://. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs.", Enum: []string{"csv", "dump", "parquet"}},
+		{Name: "columns", Type: FieldTexts, Flag: "columns", Default: "those of the CSV header or the Parquet schema", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
+		{Name: "header", Type: FieldText, Flag: "header", Default: "yes", Doc: "CSV: whether the first record holds the column names.", Enum: []string{"yes", "no"}},
+		{Name: "field_sep", Type: FieldText, Flag: "field-sep", Default: `\x01 (dump), a comma (csv)`, Doc: `The byte between columns, such as , or \t or \x01.`},
+		{Name: "record_sep", Type: FieldText, Flag: "record-sep", Default: `\x10`, Doc: "Dump: the byte after each record."},
+
+		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
+		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
+		{Name: "regions", Type: FieldNumber, Flag: "regions", Default: "what the table's split points tell", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
+
+		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
+		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
+		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
+		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
+
+		{Name: "cells", Type: FieldObjects, Default: "a text cell of each column", Doc: "Which cells a record becomes. What is not in the list is left out.", Fields: []SpecField{
+			{Name: "column", Type: FieldText, Doc: "One cell of this column."},
+			{Name: "columns", Type: FieldTexts, Doc: "A cell of each of these columns; with json: the members of the object."},
+			{Name: "value", Type: FieldScalar, Doc: "The same cell in every row. It needs a qualifier."},
+			{Name: "json", Type: FieldBool, Default: "false", Doc: "The record as one JSON object of texts. It needs a qualifier."},
+			{Name: "rest", Type: FieldBool, Default: "false", Doc: "A text cell of each column that no other cell and no skip names."},
+			{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of these cells."},
+			{Name: "qualifier", Type: FieldScalar, Default: "the column's name", Doc: "Qualifier of the cell."},
+			{Name: "qualifier_from", Type: FieldText, Doc: "A column whose values are the qualifiers: the records of one key are one row then."},
+			{Name: "type", Type: FieldText, Default: "text", Doc: "How the value is stored.", Enum: strings.Split(cellTypes, ", ")},
+			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Whose bytes the type has: those of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
+			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss (timestamp)", Doc: "How a date or timestamp is written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of a date or timestamp, such as Asia/Shanghai."},
+		}},
+		{Name: "skip", Type: FieldTexts, Doc: "Columns that neither the rest nor a JSON object has."},
+		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column that is the timestamp of the record's cells.",
+			Fields: times("The column that holds the timestamp.", "yyyy-MM-dd HH:mm:ss")},
+		{Name: "cell_ttl", Type: FieldObject, Default: "as the family says", Doc: "A column that is the time to live of the record's cells.", Fields: []SpecField{
+			{Name: "column", Type: FieldText, Doc: "The column that holds the time to live."},
+			{Name: "unit", Type: FieldText, Default: "s", Doc: "Unit of the time to live.", Enum: []string{"s", "ms"}},
+		}},
+
+		{Name: "compression", Type: FieldText, Flag: "compression", Default: "the table's", Doc: "Overrides the family's compression.", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}},
+		{Name: "encoding", Type: FieldText, Flag: "encoding", Default: "the table's", Doc: "Overrides the family's data block encoding.", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}},
+		{Name: "bloom", Type: FieldText, Flag: "bloom", Default: "the table's", Doc: "Overrides the family's Bloom filter.", Enum: []string{"NONE", "ROW", "ROWCOL"}},
+		{Name: "block_size", Type: FieldSize, Flag: "block-size", Default: "the table's", Doc: "Overrides the family's size of a data block, such as 64KiB."},
+
+		{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
+	}
+}

@@ -1,0 +1,110 @@
+package job
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestSpecFields holds the table of fields to the struct that is read.
+func TestSpecFields(t *testing.T) {
+	compareFields(t, "", reflect.TypeFor[Spec](), SpecFields())
+}
+
+func compareFields(t *testing.T, at string, typ reflect.Type, fields []SpecField) {
+	t.Helper()
+	have := structFields(typ)
+	if len(have) != len(fields) {
+		t.Errorf("%s has %d fields, the table %d", typ, len(have), len(fields))
+	}
+	for i, f := range fields {
+		if i >= len(have) {
+			break
+		}
+		name, _, _ := strings.Cut(have[i].Tag.Get("yaml"), ",")
+		if f.Name != name {
+			t.Errorf("field %d of %s is %s, in the table %s", i, typ, name, f.Name)
+			continue
+		}
+		if f.Doc == "" || !strings.HasSuffix(f.Doc, ".") {
+			t.Errorf("%s%s has no text: %q", at, f.Name, f.Doc)
+		}
+		want := fieldTypes(have[i].Type)
+		if !strings.Contains(want, "|"+string(f.Type)+"|") {
+			t.Errorf("%s%s is a %s, of type %q in the table", at, f.Name, have[i].Type, f.Type)
+		}
+		if (f.Type == FieldObject || f.Type == FieldObjects) != (len(f.Fields) > 0) {
+			t.Errorf("%s%s has %d fields", at, f.Name, len(f.Fields))
+		}
+		if len(f.Fields) > 0 {
+			compareFields(t, f.Name+".", have[i].Type.Elem(), f.Fields)
+		}
+	}
+}
+
+// structFields are the fields of a struct with those of inlined ones.
+func structFields(typ reflect.Type) []reflect.StructField {
+	var fields []reflect.StructField
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		if strings.HasSuffix(f.Tag.Get("yaml"), ",inline") {
+			fields = append(fields, structFields(f.Type)...)
+			continue
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+func fieldTypes(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[Size]():
+		return "|size|"
+	case reflect.TypeFor[Options]():
+		return "|settings|"
+	case reflect.TypeFor[*string]():
+		return "|text or number|"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "|text|text or number|"
+	case reflect.Int, reflect.Int64:
+		return "|number|"
+	case reflect.Bool:
+		return "|true or false|"
+	case reflect.Pointer:
+		return "|object|"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "|list of objects|"
+		}
+		return "|list of texts|"
+	}
+	return ""
+}
+
+// TestEnums holds the lists of texts that are taken to what Validate and
+// ApplyTo take.
+func TestEnums(t *testing.T) {
+	for _, f := range SpecFields() {
+		if len(f.Enum) == 0 {
+			continue
+		}
+		for _, v := range append(f.Enum, "nonsense") {
+			s := Spec{Key: "id"}
+			fields := structFields(reflect.TypeFor[Spec]())
+			for _, sf := range fields {
+				if sf.Tag.Get("yaml") == f.Name {
+					reflect.ValueOf(&s).Elem().FieldByName(sf.Name).SetString(v)
+				}
+			}
+			err := s.Validate()
+			if err == nil {
+				_, err = s.ApplyTo(DefaultFamily("f"))
+			}
+			if (err != nil) != (v == "nonsense") {
+				t.Errorf("%s: %s: %v", f.Name, v, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
+)
+
+// forgetful is a client of gohbase that never answers.
+type forgetful struct{ hrpc.RegionClient }
+
+func (forgetful) QueueRPC(hrpc.Call) {}
+func (forgetful) Addr() string       { return "rs:1" }
+
+// TestWaitBroken ends a call that nobody answers when its connection breaks.
+func TestWaitBroken(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	l := &link{client: forgetful{}, tap: newTap(here, time.Second)}
+	l.tap.written.Store(1)
+	ended := make(chan error, 1)
+	go func() { ended <- l.invoke(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{}) }()
+	l.tap.note(syscall.ECONNRESET)
+	l.tap.note(syscall.EPIPE) // the first counts
+	select {
+	case err := <-ended:
+		if ce, ok := errors.AsType[*ConnectionError](err); !ok || !ce.Sent || !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("error %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the call still waits")
+	}
+}
+
+// TestBreakAfterAnswer breaks connections in the moment when an answer has been read and gohbase is about to give it on:
+// it gets to its caller, and the next call uses a new connection.
+func TestBreakAfterAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster")
+	}
+	var left atomic.Int32 // breaks to come
+	b := newBench(t, func(c *Config) {
+		c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			var d net.Dialer
+			nc, err := d.DialContext(ctx, network, addr)
+			return &brokenAfterAnswer{nc, &left}, err
+		}
+	})
+	table, all := b.loaded(t, 300)
+	left.Store(3)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	n := 0
+	must(t, b.Scan(ctx, ScanRequest{Table: table, ChunkBytes: 700}, func(row Row) error {
+		if string(row.Key) != all[n] {
+			t.Fatalf("row %d is %q, want %q", n, row.Key, all[n])
+		}
+		n++
+		return nil
+	}))
+	if n != len(all) {
+		t.Errorf("%d rows, want %d", n, len(all))
+	}
+	if left.Load() >= 0 {
+		t.Error("no connection was broken")
+	}
+	left.Store(1)
+	_, err := b.Status(ctx)
+	must(t, err)
+}
+
+// brokenAfterAnswer closes when gohbase takes the read deadline back, which it does when no answer is due.
+type brokenAfterAnswer struct {
+	net.Conn
+	left *atomic.Int32
+}
+
+func (c *brokenAfterAnswer) SetReadDeadline(at time.Time) error {
+	if at.IsZero() && c.left.Add(-1) >= 0 {
+		c.Conn.Close()
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+var _ hrpc.RegionClient = forgetful{}
