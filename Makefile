@@ -39,10 +39,10 @@ test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
 
 test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
-	BULKLOAD_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
+	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
 
 test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, three minutes
-	BULKLOAD_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
+	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
 
 test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
 	go test -count=1 -run TestSystemd ./internal/callers

@@ -42,9 +42,9 @@ class BulkloadOperator(BaseOperator):
 
     :param job: the job file.
     :param inputs: files, directories or globs, local or hdfs://; none: those of the job file.
-    :param date: the value of --date, for dates in the job file's paths.
-    :param job_id: tells jobs of the same table, inputs and key apart. It must not change between the tries of a
-        task, so `{{ ds }}` but never `{{ ts_nodash }}` of now or a try's number.
+    :param date: the value of --date, for `{{ .Date }}` in the job file.
+    :param job_id: tells jobs of the same table, inputs and key apart. Like `inputs` and `date` it must not change
+        between the tries of a task: it may depend on the run, never on the try or the time of day.
     :param table: instead of the job file's; with `cluster` it names the asset that a success updates.
     :param cluster: the name of the HBase cluster in the asset hbase://CLUSTER/TABLE.
     :param state: directory of all jobs' state. With several workers it must be on a file system that all of them

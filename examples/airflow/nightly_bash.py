@@ -45,7 +45,7 @@ with DAG(
             # exec: the program is the task's process, and gets its signals. The space at the end keeps Airflow from
             # taking a line that ends in .sh or .bash for the name of a file.
             bash_command=f"exec bulkload run --output json --skip-exit-code --job {JOBS}/{table}.yaml --state {STATE} "
-            f"--table {TABLES}{table} --input {EXPORTS}/{table}/{DAY} --job-id {DAY} ",
+            f"--table {TABLES}{table} --input {EXPORTS}/{table}/{DAY} --date {DAY} ",
             env={"BULKLOAD_LOG_FORMAT": "text"},
             append_env=True,  # HADOOP_CONF_DIR, HBASE_CONF_DIR and PATH are the worker's
             skip_on_exit_code=99,  # done by an earlier run

@@ -45,7 +45,8 @@ with DAG(
             task_id=f"load_{table}",
             job=f"{JOBS}/{table}.yaml",
             inputs=[f"{EXPORTS}/{table}/{DAY}"],
-            job_id=DAY + "{{ params.delivery }}",
+            date=DAY,  # for {{ .Date }} in the job file, which is not Airflow's to fill in
+            job_id="{{ params.delivery }}",
             table=f"{TABLES}{table}",
             state=STATE,
             args=["--verify=sample"],

@@ -53,7 +53,7 @@ func openAirflow(t *testing.T, version string) *airflow {
 	}
 	if _, err := os.Stat(complete); err != nil {
 		start := time.Now()
-		python := os.Getenv("BULKLOAD_PYTHON")
+		python := os.Getenv("BULKLOAD_TEST_PYTHON")
 		if python == "" {
 			python = "python3"
 		}
@@ -133,7 +133,7 @@ func parseRun(t *testing.T, out string) dagRun {
 
 // eachAirflow runs a test with every version.
 func eachAirflow(t *testing.T, test func(*testing.T, *airflow)) {
-	if testing.Short() || os.Getenv("BULKLOAD_AIRFLOW") == "" {
+	if testing.Short() || os.Getenv("BULKLOAD_TEST_AIRFLOW") == "" {
 		t.Skip("installs Airflow: make test-airflow")
 	}
 	for _, version := range airflowVersions {

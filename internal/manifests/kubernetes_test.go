@@ -143,7 +143,7 @@ func TestCronJob(t *testing.T) {
 	nightly := cron.JobTemplate.Spec
 	for _, c := range []*core.Container{&job.Template.Spec.Containers[0], &nightly.Template.Spec.Containers[0]} {
 		c.Args = slices.DeleteFunc(c.Args, func(a string) bool {
-			return strings.HasPrefix(a, "--input=") || strings.HasPrefix(a, "--job-id=") || strings.HasPrefix(a, "--reject-file=")
+			return strings.HasPrefix(a, "--date=") || strings.HasPrefix(a, "--time-zone=")
 		})
 	}
 	if !reflect.DeepEqual(job, nightly) {
