@@ -37,6 +37,7 @@ def main(file, date, conf="{}"):
     if not THREE:
         module.dag.sync_to_db()  # as the scheduler does: events are of datasets that the database knows
     when = {"logical_date" if THREE else "execution_date": pendulum.parse(date)}
+    start = pendulum.now("UTC")
     run = module.dag.test(**when, run_conf=json.loads(conf))
     session = settings.Session()
     run = session.merge(run)
@@ -49,7 +50,7 @@ def main(file, date, conf="{}"):
             value = json.loads(value)
         tasks[ti.task_id] = {"state": word(ti.state), "try": ti.try_number, "xcom": value}
     uris = {asset.id: asset.uri for asset in session.query(AssetModel)}
-    events = session.query(AssetEvent).filter_by(source_run_id=run.run_id)
+    events = session.query(AssetEvent).filter(AssetEvent.timestamp >= start)  # an earlier run may have the same id
     assets = sorted(uris[e.asset_id if THREE else e.dataset_id] for e in events)
     print("\nran: " + json.dumps({"state": word(run.state), "tasks": tasks, "assets": assets}))
 
