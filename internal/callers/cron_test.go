@@ -133,8 +133,8 @@ func TestCron(t *testing.T) {
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-ended
-		if said.Len() > 0 {
-			t.Log(said.String())
+		if b, _ := os.ReadFile(codes); t.Failed() {
+			t.Logf("%s\nexit codes %q\nmails %q", said.String(), b, readMails(t, mails))
 		}
 	})
 	alive := func() bool {

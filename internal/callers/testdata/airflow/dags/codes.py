@@ -19,8 +19,6 @@ with DAG("codes", schedule=None, start_date=pendulum.datetime(2026, 11, 1),
     # An earlier try has done it, and Airflow has not heard of it.
     BulkloadOperator(task_id="ends_75_then_99", job="none.yaml", program=os.environ["ENDS_PROGRAM"],
                      env={"ENDS": "{{ 75 if ti.try_number == 1 else 99 }}"})
-    BulkloadOperator(task_id="takes_too_long", job="none.yaml", program=os.environ["ENDS_PROGRAM"], env={"ENDS": "term"},
-                     execution_timeout=timedelta(seconds=2), retries=0)
     BulkloadOperator(task_id="no_program", job="none.yaml", program="/nowhere/bulkload", retries=0)
     # The real program, of which another try cannot mend what is wrong.
     BulkloadOperator(task_id="no_job_file", job="/nowhere/check.yaml")
