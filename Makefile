@@ -11,7 +11,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-airflow test-cron test-examples soak check fmt fuzz bench bench-go cluster-up cluster-down clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-airflow test-cron test-examples test-metrics soak check fmt fuzz bench bench-go cluster-up cluster-down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
 	go test -count=1 -run TestSystemd ./internal/callers
 	cd internal/manifests && go vet . && go test -count=1 .
 
+test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
+	@scripts/test-metrics
+
 ROUNDS ?= 200
 SEED ?= 1
 soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1
@@ -68,7 +71,7 @@ fmt: ## format the Go files
 
 FUZZTIME ?= 30s
 fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
-	@grep -rlE '^func Fuzz' --include='*_test.go' pkg | while read -r f; do \
+	@grep -rlE '^func Fuzz' --include='*_test.go' pkg internal | while read -r f; do \
 	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | cut -c6-); do \
 	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$f")"; \
 	  done; done

@@ -67,6 +67,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	o.subject = subject{command: "build", spec: spec, out: o.out, env: env}
 	family, err := spec.ApplyTo(job.DefaultFamily(spec.FamilyName()))
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if err != nil {
 				return err
 			}
+			watch.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
 			defer env.Close()
 			s := begin(cmd.Context(), env.Log)
 			if err := watch.observe(cmd, s); err != nil {

@@ -80,6 +80,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	o.subject = subject{command: "run", spec: spec, env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
 		return usageError{fmt.Errorf("--stage: %w", err)}

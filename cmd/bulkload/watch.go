@@ -6,9 +6,15 @@ import (
 )
 
 // watchFlags say who is told of a job, beside the log. They are those of run, build and load.
-type watchFlags struct{}
+type watchFlags struct {
+	telemetryFlags
+}
 
-func (w *watchFlags) add(*pflag.FlagSet) {}
+func (w *watchFlags) add(f *pflag.FlagSet) {
+	w.telemetryFlags.add(f)
+}
 
 // observe adds the observers that the flags ask for. An error is about a flag, and nothing has been done.
-func (w *watchFlags) observe(*cobra.Command, *session) error { return nil }
+func (w *watchFlags) observe(cmd *cobra.Command, s *session) error {
+	return w.telemetryFlags.observe(cmd, s)
+}

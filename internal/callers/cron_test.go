@@ -97,13 +97,17 @@ func TestCron(t *testing.T) {
 		write(table+".yaml", strings.Replace(string(b), "\ntable: "+table+"\n", "\ntable: "+s.tables+table+"\n", 1))
 	}
 	write("sendmail", fmt.Sprintf("#!/bin/sh\ncat >%[1]s/.$$ && mv %[1]s/.$$ %[1]s/mail.$$\n", mails))
+	conf := filepath.Join(dir, "conf") // the cluster's own may be its user's only
+	if err := os.CopyFS(conf, os.DirFS(s.cluster.ConfDir())); err != nil {
+		t.Fatal(err)
+	}
 	crontab, err := os.ReadFile(root + "/examples/cron/bulkload")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := []string{}
-	for line := range strings.Lines(strings.NewReplacer("/usr/local/bin:", program(t)+":", "=/etc/hadoop/conf", "="+s.cluster.ConfDir(),
-		"=/etc/hbase/conf", "="+s.cluster.ConfDir(), "/var/lib/bulkload", s.state, "/etc/bulkload", dir, "hdfs:///user/tina", s.exports,
+	for line := range strings.Lines(strings.NewReplacer("/usr/local/bin:", program(t)+":", "=/etc/hadoop/conf", "="+conf,
+		"=/etc/hbase/conf", "="+conf, "/var/lib/bulkload", s.state, "/etc/bulkload", dir, "hdfs:///user/tina", s.exports,
 		"30 2 * * *", "* * * * *", "45 2 * * *", "* * * * *").Replace(string(crontab))) {
 		if strings.HasPrefix(line, "* * * * * tina bulkload run") {
 			name := "check"

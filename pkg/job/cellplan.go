@@ -186,8 +186,8 @@ func (p *Plan) cellNames() []CellName {
 	return names
 }
 
-// cellNames are the cells that rows of a manifest can have, in order.
-func (m *Manifest) cellNames() []CellName {
+// CellNames are the cells that rows of a manifest can have, in order.
+func (m *Manifest) CellNames() []CellName {
 	if m.Cells != nil {
 		return m.Cells
 	}
@@ -201,7 +201,7 @@ func (m *Manifest) cellNames() []CellName {
 // families are those of the manifest's cells.
 func (m *Manifest) families() []string {
 	names := []string{}
-	for _, c := range m.cellNames() {
+	for _, c := range m.CellNames() {
 		if len(names) == 0 || names[len(names)-1] != c.Family {
 			names = append(names, c.Family)
 		}

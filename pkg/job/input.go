@@ -74,6 +74,12 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 		return nil, err
 	}
 	plan.warnKey(w.Events)
+	start := Start{Table: s.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp}
+	for _, f := range k.in.Files() {
+		start.Files++
+		start.Bytes += f.Size
+	}
+	w.Events.start(start)
 	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
 }
 

@@ -34,6 +34,7 @@ type Result struct {
 	Job      string        `json:"job,omitempty"` // the directory of its state
 	Attempt  int           `json:"attempt,omitempty"`
 	Already  bool          `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	DoneAt   time.Time     `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
 	Staging  string        `json:"staging"`
 	Snapshot string        `json:"snapshot,omitempty"` // that was taken before the load
 	Manifest *Manifest     `json:"manifest"`

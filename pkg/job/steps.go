@@ -91,8 +91,10 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	if j.st.result != nil {
 		*r = *j.st.result
 	}
-	r.Already, r.Job = true, j.st.dir
-	j.o.Events.start(j.start())
+	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
+	start := j.start()
+	start.Attempt = 0
+	j.o.Events.start(start)
 	j.sweep(ctx)
 	m := (&resumable{j.st}).manifest(j.work, Output{})
 	if len(m.samples) == 0 {

@@ -133,7 +133,7 @@ type rowReader struct {
 }
 
 func newRowReader(m *Manifest) *rowReader {
-	cells := m.cellNames()
+	cells := m.CellNames()
 	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
 	if r.wide = m.Wide; m.Stamped {
 		r.values, r.stamp = append(r.values, nil), make([]byte, 8)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bulkload/internal/lineage"
+	"bulkload/pkg/job"
+)
+
+// lineageObserver emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job
+// done, or another process at work on it, did nothing with the data and has none.
+type lineageObserver struct {
+	emitter *lineage.Emitter
+	sink    lineage.Sink
+	command string
+	input   *inputs
+	base    lineage.Event // what all events of the run have
+	start   sync.Once
+}
+
+// newLineageObserver starts a goroutine that tell ends.
+func newLineageObserver(sink lineage.Sink, command string, input *inputs, base lineage.Event) *lineageObserver {
+	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, command: command, input: input, base: base}
+}
+
+func (l *lineageObserver) events() job.Events {
+	return job.Events{
+		OnStart: func(s job.Start) {
+			if s.Attempt > 0 {
+				l.begin(time.Now())
+			}
+		},
+		OnPhase: func(string) { l.begin(time.Now()) },
+	}
+}
+
+func (l *lineageObserver) begin(at time.Time) {
+	l.start.Do(func() {
+		e := l.base
+		e.Type, e.Time = lineage.Start, lineage.Stamp(at)
+		l.emitter.Emit(e)
+	})
+}
+
+func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
+	if already := o.result != nil && o.result.Already; !(already && o.err == nil) && o.code != exitBusy {
+		l.begin(o.began) // a run that failed before its work began
+		l.emitter.Emit(endEvent(l.base, l.command, l.input.amount(), o))
+	}
+	if err := l.emitter.Close(ctx); err != nil {
+		return fmt.Errorf("OpenLineage to %s: %w", l.sink, err)
+	}
+	return nil
+}
+
+// endEvent tells how a run ended, and of a successful one what it read and wrote.
+func endEvent(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
+	e.Time = lineage.Stamp(o.ended)
+	switch {
+	case o.err == nil:
+		e.Type = lineage.Complete
+		return withAmounts(e, command, input, o)
+	case o.code > exitSignal || errors.Is(o.err, context.Canceled):
+		e.Type = lineage.Abort
+	default:
+		e.Type = lineage.Fail
+	}
+	message := o.err.Error()
+	if len(message) > maxErrorText {
+		message = message[:maxErrorText] + "…"
+	}
+	e.Run.Facets.Error = &lineage.ErrorFacet{Facet: producer().Facet(lineage.ErrorDef), Message: message, Language: "GO"}
+	return e
+}
+
+// maxErrorText bounds an error's message in an event, in bytes.
+const maxErrorText = 4 << 10
+
+// producer is this program in events.
+func producer() lineage.Producer { return lineage.Producer(version) }

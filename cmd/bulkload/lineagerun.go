@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/internal/lineage"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/spf13/cobra"
+)
+
+// describeRun is what all events of a run have. Begin and end are the time that the run is for; zero: not known.
+func describeRun(log *slog.Logger, w subject, name string, begin, end time.Time, env func(string) string) lineage.Event {
+	p := producer()
+	e := lineage.Event{Producer: p.URI(), Schema: lineage.Schema, Inputs: inputDatasets(w), Outputs: outputDatasets(w)}
+	var err error
+	if e.Run.ID, err = lineage.NewRunID(); err != nil {
+		log.Warn("no run id for OpenLineage", "error", err)
+	}
+	e.Run.Facets.Engine = &lineage.EngineFacet{Facet: p.Facet(lineage.EngineDef), Name: "bulkload", Version: version}
+	if !begin.IsZero() {
+		e.Run.Facets.NominalTime = &lineage.NominalFacet{Facet: p.Facet(lineage.NominalDef), Start: lineage.Stamp(begin)}
+		if !end.IsZero() {
+			e.Run.Facets.NominalTime.End = lineage.Stamp(end)
+		}
+	}
+	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
+		log.Warn("the run that started this one is not told to OpenLineage", "error", err)
+	}
+	e.Job = lineage.Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
+	e.Job.Facets.Type = &lineage.TypeFacet{Facet: p.Facet(lineage.TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
+	e.Job.Facets.Documentation = &lineage.DocumentationFacet{Facet: p.Facet(lineage.DocumentationDef), Description: documentation(w)}
+	return e
+}
+
+// parentRun is the run that OPENLINEAGE_PARENT_ID names, or nil.
+func parentRun(p lineage.Producer, env func(string) string) (*lineage.ParentFacet, error) {
+	id := env("OPENLINEAGE_PARENT_ID")
+	if id == "" {
+		return nil, nil
+	}
+	parent, err := lineage.ParseParent(id)
+	if err != nil {
+		return nil, fmt.Errorf("OPENLINEAGE_PARENT_ID: %w", err)
+	}
+	f := &lineage.ParentFacet{Facet: p.Facet(lineage.ParentDef), Run: parent.Run, Job: parent.Job}
+	if id := env("OPENLINEAGE_ROOT_PARENT_ID"); id != "" {
+		root, err := lineage.ParseParent(id)
+		if err != nil {
+			return f, fmt.Errorf("OPENLINEAGE_ROOT_PARENT_ID: %w", err)
+		}
+		f.Root = &root
+	}
+	return f, nil
+}
+
+// lineageName is the same for all runs of a table and a key: dates and inputs are not in it.
+func lineageName(w subject) string {
+	parts := []string{"bulkload", w.command}
+	if table := w.table(); table != "" {
+		parts = append(parts, table)
+	}
+	if w.spec.Key != "" {
+		key := w.spec.Key
+		if expr, err := keygen.Parse(key); err == nil {
+			key = fmt.Sprint(expr)
+		}
+		parts = append(parts, fmt.Sprintf("%08x", uint32(xxhash.Sum64String(key))))
+	}
+	return strings.Join(parts, ".")
+}
+
+func documentation(w subject) string {
+	switch w.command {
+	case "build":
+		return "Builds HFiles of exports. Row key: " + w.spec.Key
+	case "load":
+		return "Loads HFiles into the HBase table " + w.table() + "."
+	}
+	return "Loads exports into the HBase table " + w.table() + ". Row key: " + w.spec.Key
+}
+
+// inputDatasets are the inputs as they were given; of a pattern, the directory that it is looked for in.
+func inputDatasets(w subject) []lineage.Dataset {
+	list := []lineage.Dataset{}
+	for _, name := range w.spec.Inputs {
+		if i := strings.IndexAny(name, `*?[\`); i >= 0 {
+			name = name[:strings.LastIndexByte(name[:i], '/')+1]
+			name = cmp.Or(name, ".")
+		}
+		if d, ok := pathDataset(w.env.Conf, name); ok && !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// outputDatasets is the table, or a build's directory.
+func outputDatasets(w subject) []lineage.Dataset {
+	if w.command == "build" {
+		if d, ok := pathDataset(w.env.Conf, w.out); ok {
+			return []lineage.Dataset{d}
+		}
+		return []lineage.Dataset{}
+	}
+	name := w.table()
+	if t, err := loader.ParseTableName(name); err == nil {
+		name = t.Namespace + ":" + t.Qualifier
+	}
+	return []lineage.Dataset{{Namespace: hbaseNamespace(w.env.Conf), Name: name}}
+}
+
+// hbaseNamespace is a cluster by its ZooKeeper, whatever the order in which its servers are listed, and by its root there
+// where that is not HBase's own default.
+func hbaseNamespace(conf *hdfsio.Conf) string {
+	servers := strings.Split(conf.Quorum(), ",")
+	slices.Sort(servers)
+	namespace := "hbase://" + strings.Join(servers, ",")
+	if root := conf.Znode(); root != "/hbase" {
+		namespace += root
+	}
+	return namespace
+}
+
+func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
+	l, err := conf.Resolve(name)
+	if err != nil {
+		return lineage.Dataset{}, false // the job says so
+	}
+	d := lineage.Dataset{Namespace: "file", Name: l.Path}
+	if !l.Local() {
+		d.Namespace = l.Scheme + "://" + l.Authority
+	}
+	return d, true
+}
+
+// withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
+func withAmounts(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
+	if o.result == nil || o.result.Manifest == nil {
+		return e
+	}
+	m, p := o.result.Manifest, producer()
+	rows, fields := m.Records, columnFields(m)
+	if command == "load" {
+		rows, fields = m.Digest.Rows, cellFields(m)
+	}
+	e.Inputs, e.Outputs = slices.Clone(e.Inputs), slices.Clone(e.Outputs)
+	if len(e.Inputs) == 1 {
+		e.Inputs[0].InputFacets = &lineage.InputFacets{Statistics: p.Amount(lineage.InputDef, rows, input.Bytes, input.Files)}
+	}
+	for i := range e.Inputs {
+		e.Inputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: fields}
+	}
+	for i := range e.Outputs {
+		e.Outputs[i].Facets.Schema = &lineage.SchemaFacet{Facet: p.Facet(lineage.SchemaDef), Fields: cellFields(m)}
+		e.Outputs[i].OutputFacets = &lineage.OutputFacets{Statistics: p.Amount(lineage.OutputDef, m.Digest.Rows, m.Bytes, int64(m.HFiles))}
+	}
+	return e
+}
+
+func columnFields(m *job.Manifest) []lineage.Field {
+	fields := []lineage.Field{}
+	for _, c := range m.Columns {
+		fields = append(fields, lineage.Field{Name: c})
+	}
+	return fields
+}
+
+// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records tell are not known.
+func cellFields(m *job.Manifest) []lineage.Field {
+	fields := []lineage.Field{}
+	for _, c := range m.CellNames() {
+		fields = append(fields, lineage.Field{Name: c.Family + ":" + c.Qualifier})
+	}
+	return fields
+}
+
+// nominal is the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
+// time of day was given: nobody says for how long it is then.
+func nominal(cmd *cobra.Command) (begin, end time.Time) {
+	s := settledOf(cmd)
+	if !s.dated && s.origins["date"] == "" {
+		return begin, end
+	}
+	zone := time.Local
+	if f := cmd.Flags().Lookup("time-zone"); f != nil && f.Value.String() != "" {
+		if z, err := time.LoadLocation(f.Value.String()); err == nil {
+			zone = z
+		}
+	}
+	at := func(t time.Time) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
+	}
+	if s.day.whole() == s.day.String() {
+		end = at(s.day.t.AddDate(0, 0, 1))
+	}
+	return at(s.day.t), end
+}

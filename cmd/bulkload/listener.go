@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/metrics"
+	"bulkload/pkg/job"
+)
+
+// closingTime is how long requests under way have to end.
+const closingTime = time.Second
+
+// listener serves a run under way, and remembers when something was last done. It tells of no end: the server goes with
+// the process.
+type listener struct {
+	server *metrics.Server
+	moved  atomic.Int64 // nanoseconds of Unix time
+}
+
+func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
+
+// serve opens the server of a run under way.
+func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) {
+	if _, _, err := net.SplitHostPort(t.listen); err != nil {
+		return nil, fmt.Errorf("%q is no host:port", t.listen)
+	}
+	w := &listener{}
+	w.moved.Store(time.Now().UnixNano())
+	var err error
+	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Build: program()}})
+	if err == nil {
+		s.log.Info("listening", "address", w.server.Addr())
+	}
+	return w, err
+}
+
+// events note the time of all that is work; notes and warnings are not, since a retry warns without end.
+func (l *listener) events() job.Events {
+	move := func() { l.moved.Store(time.Now().UnixNano()) }
+	return job.Events{
+		OnStart:   func(job.Start) { move() },
+		OnPhase:   func(string) { move() },
+		OnRows:    func(int64, int64) { move() },
+		OnSplit:   move,
+		OnSpill:   func(int64, int64) { move() },
+		OnMerged:  func(int64) { move() },
+		OnWritten: func(int64) { move() },
+		OnHFile:   func(job.File) { move() },
+		OnLoad:    func(string, int) { move() },
+		OnRead:    func(int64) { move() },
+	}
+}
+
+func (l *listener) tell(ctx context.Context, _ outcome) error {
+	ctx, cancel := context.WithTimeout(ctx, closingTime)
+	defer cancel()
+	return l.server.Close(ctx)
+}

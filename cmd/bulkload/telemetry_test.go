@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkload/internal/lineage"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
+
+	"github.com/google/uuid"
+)
+
+const exports = "../../testdata/exports/check.csv"
+
+// quiet is a build's command in an environment that says nothing, with more flags.
+func quiet(t *testing.T, more ...string) []string {
+	t.Helper()
+	for _, name := range []string{"BULKLOAD_METRICS_PUSH", "OPENLINEAGE_URL", "OPENLINEAGE_PARENT_ID", "OPENLINEAGE_NAMESPACE", "OPENLINEAGE_API_KEY", "HADOOP_CONF_DIR", "HBASE_CONF_DIR"} {
+		t.Setenv(name, "")
+	}
+	return append([]string{"build", "--quiet", "--job", "../../examples/check.yaml", "--out", filepath.Join(t.TempDir(), "hfiles")}, more...)
+}
+
+// received is what a server got.
+type received struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *received) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	b, _ := io.ReadAll(q.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, q.Method+" "+q.URL.Path+"\n"+string(b))
+	w.WriteHeader(http.StatusOK)
+}
+
+func (r *received) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.list
+}
+
+func events(t *testing.T, name string) []lineage.Event {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []lineage.Event
+	for line := range bytes.Lines(b) {
+		var e lineage.Event
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// TestTold has a build tell of itself everywhere.
+func TestTold(t *testing.T) {
+	gateway, marquez := &received{}, &received{}
+	gatewayServer, marquezServer := httptest.NewServer(gateway), httptest.NewServer(marquez)
+	defer gatewayServer.Close()
+	defer marquezServer.Close()
+	file := filepath.Join(t.TempDir(), "check.prom")
+	args := quiet(t, "--input", exports, "--metrics-file", file, "--metrics-label", "team=risk", "--listen", "127.0.0.1:0")
+	t.Setenv("BULKLOAD_METRICS_PUSH", gatewayServer.URL)
+	t.Setenv("OPENLINEAGE_URL", marquezServer.URL)
+	if err := execute(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(b), `bulkload_last_run_rows_written{table="check",team="risk"} 3000`) ||
+		!strings.Contains(string(b), `bulkload_last_run_input_files{table="check",team="risk"} 1`) {
+		t.Errorf("%v: %s", err, b)
+	}
+	if got := gateway.all(); len(got) != 1 || !strings.HasPrefix(got[0], "POST /metrics/job/bulkload/") {
+		t.Errorf("the gateway got %q", got)
+	}
+	got := marquez.all()
+	if len(got) != 2 {
+		t.Fatalf("the lineage server got %q", got)
+	}
+	for i, want := range []string{"START", "COMPLETE"} {
+		if !strings.HasPrefix(got[i], "POST /api/v1/lineage\n{\"eventType\":\""+want+`"`) {
+			t.Errorf("event %d is %s", i+1, got[i])
+		}
+	}
+}
+
+// TestLineageOfBuild looks at a build's events, of one that ends well and one that does not.
+func TestLineageOfBuild(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "events.jsonl")
+	args := quiet(t, "--openlineage", file, "--input", exports, "--date", "2026-03-01", "--time-zone", "Asia/Shanghai")
+	t.Setenv("OPENLINEAGE_PARENT_ID", "prod/load.check/01941f29-7c00-7087-8940-40e508b213bb")
+	t.Setenv("OPENLINEAGE_NAMESPACE", "prod")
+	if err := execute(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	if err := execute(t.Context(), args); err == nil {
+		t.Fatal("the second build went into the first one's directory")
+	}
+	stopped, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGTERM})
+	metrics := filepath.Join(t.TempDir(), "x.prom")
+	if err := execute(stopped, append(quiet(t), "--openlineage", file, "--input", exports, "--metrics-file", metrics)); err == nil {
+		t.Fatal("a build that was stopped ended well")
+	}
+	if b, err := os.ReadFile(metrics); err != nil || !strings.Contains(string(b), `bulkload_last_run_exit_code{table="check"} 143`) {
+		t.Errorf("%v: %s", err, b)
+	}
+	list := events(t, file)
+	var types []string
+	for _, e := range list {
+		types = append(types, e.Type)
+		if e.Job.Name != list[0].Job.Name || !strings.HasPrefix(e.Job.Name, "bulkload.build.check.") {
+			t.Errorf("job %+v", e.Job)
+		}
+		if id, err := uuid.Parse(e.Run.ID); err != nil || id.Version() != 7 {
+			t.Errorf("run id %q", e.Run.ID)
+		}
+	}
+	if got := strings.Join(types, " "); got != "START COMPLETE START FAIL START ABORT" {
+		t.Fatalf("events %s", got)
+	}
+	if list[0].Run.ID != list[1].Run.ID || list[2].Run.ID == list[0].Run.ID {
+		t.Error("the run ids do not tell runs apart")
+	}
+	input, err := filepath.Abs(exports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := list[1]
+	if len(end.Inputs) != 1 || end.Inputs[0].Namespace != "file" || end.Inputs[0].Name != input || len(end.Inputs[0].Facets.Schema.Fields) != 18 {
+		t.Errorf("inputs %+v", end.Inputs)
+	}
+	if s := end.Inputs[0].InputFacets.Statistics; s.Rows != 3000 || s.Files != 1 || s.Bytes < 1000 {
+		t.Errorf("input statistics %+v", s)
+	}
+	if s := end.Outputs[0].OutputFacets.Statistics; s.Rows != 3000 || s.Files != 1 || s.Bytes < 1000 {
+		t.Errorf("output statistics %+v", s)
+	}
+	if f := end.Outputs[0].Facets.Schema.Fields; len(f) != 18 || f[0].Name != "f:artificial_ver_result" {
+		t.Errorf("output schema %+v", f)
+	}
+	if p := end.Run.Facets.Parent; p == nil || p.Job.Name != "load.check" || p.Run.ID != "01941f29-7c00-7087-8940-40e508b213bb" || end.Job.Namespace != "prod" {
+		t.Errorf("parent %+v of %+v", p, end.Job)
+	}
+	if n := end.Run.Facets.NominalTime; n == nil || n.Start != "2026-02-28T16:00:00.000Z" || n.End != "2026-03-01T16:00:00.000Z" {
+		t.Errorf("nominal time %+v", n)
+	}
+	if n := list[5].Run.Facets.NominalTime; n != nil {
+		t.Errorf("nominal time %+v of a run for which no day was named", n)
+	}
+	if e := list[3].Run.Facets.Error; e == nil || !strings.Contains(e.Message, "is not empty") {
+		t.Errorf("error %+v", e)
+	}
+}
+
+// TestLineageOfRun looks at what is told of a table and of HDFS, without any.
+func TestLineageOfRun(t *testing.T) {
+	conf := &hdfsio.Conf{}
+	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
+	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
+	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
+	quiet := slog.New(slog.DiscardHandler)
+	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "check",
+		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	e := describeRun(quiet, w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
+	var got []string
+	for _, d := range append(e.Inputs, e.Outputs...) {
+		got = append(got, d.Namespace+" "+d.Name)
+	}
+	want := "hdfs://nn:8020 /exports/2026-03-01, hdfs://other:9000 /x, hbase://zk1:2181,zk2:2181/hbase-secure default:check"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("datasets %q", got)
+	}
+	if n := e.Run.Facets.NominalTime; n.Start != "2026-03-01T00:00:00.000Z" || n.End != "2026-03-02T00:00:00.000Z" {
+		t.Errorf("nominal time %+v", n)
+	}
+	name := e.Job.Name
+	w.spec.Inputs, w.spec.Key = nil, "salt( id ) + id"
+	if again := describeRun(quiet, w, "", time.Time{}, time.Time{}, func(string) string { return "" }); again.Job.Name != name {
+		t.Errorf("the name %s became %s", name, again.Job.Name)
+	}
+	for _, tc := range []struct {
+		o    outcome
+		want string
+	}{
+		{outcome{err: errors.New("x"), code: exitHDFS}, "START FAIL"},
+		{outcome{err: errors.New("x"), code: exitBusy}, ""},
+		{outcome{result: &job.Result{Already: true}}, ""},
+		{outcome{err: errors.New("rows are gone"), code: exitVerify, result: &job.Result{Already: true}}, "START FAIL"},
+		{outcome{err: context.Canceled, code: exitSignal + 15}, "START ABORT"},
+		{outcome{result: &job.Result{}}, "START COMPLETE"},
+	} {
+		file := filepath.Join(t.TempDir(), "events.jsonl")
+		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)
+		if err := l.tell(t.Context(), tc.o); err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			for _, e := range events(t, file) {
+				types = append(types, e.Type)
+			}
+		}
+		if got := strings.Join(types, " "); got != tc.want {
+			t.Errorf("%+v: events %q, want %q", tc.o, got, tc.want)
+		}
+	}
+}
+
+// TestTelemetryUsage has what is wrong with a flag refused before anything is done.
+func TestTelemetryUsage(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tc := range []struct{ flag, value, want string }{
+		{"listen", taken.Addr().String(), "address already in use"},
+		{"listen", "9400", "no host:port"},
+		{"stalled-after", "-1s", "below 0"},
+		{"metrics-file", t.TempDir(), "is a directory"},
+		{"metrics-label", "job=x", "another meaning"},
+		{"metrics-push", "tina:s3cret@host", "no address"},
+		{"metrics-push", "http://host/?s3cret", "has no query"},
+		{"openlineage", "kafka://host", "not to kafka://"},
+	} {
+		args := quiet(t, "--input", exports, "--"+tc.flag, tc.value)
+		err := execute(t.Context(), args)
+		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("--%s %s: error %v", tc.flag, tc.value, err)
+		}
+		if _, err := os.Stat(args[5]); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("--%s %s: the output directory is there", tc.flag, tc.value)
+		}
+	}
+}
+
+// TestListens has a job that is under way tell of itself, and the port free behind it.
+func TestListens(t *testing.T) {
+	s := begin(t.Context(), slog.New(slog.DiscardHandler))
+	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
+		subject: subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
+	t.Setenv("OPENLINEAGE_URL", "")
+	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
+		t.Fatal(err)
+	}
+	l := s.observers[0].(together).parts[0].(*listener)
+	l.moved.Store(0)
+	e := s.events()
+	status := func() int {
+		r, err := http.Get(fmt.Sprintf("http://%s/healthz", l.server.Addr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		_, _ = io.Copy(io.Discard, r.Body)
+		return r.StatusCode
+	}
+	e.OnWarn("a retry")
+	if got := status(); got != 503 {
+		t.Errorf("a job that only warns is healthy: %d", got)
+	}
+	e.OnRows(1, 1)
+	if got := status(); got != 200 {
+		t.Errorf("a job that reads is not healthy: %d", got)
+	}
+	if err := s.end(nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	again, err := net.Listen("tcp", l.server.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = again.Close()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestStopTells bounds what is told behind a stop, also one that comes while it is told: the whole program has 15 s.
+func TestStopTells(t *testing.T) {
+	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
+		"never":  {-1, tellingTime},
+		"before": {0, stoppedTellingTime},
+		"during": {4 * time.Second, 4*time.Second + stoppedTellingTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.stop == 0 {
+					cancel()
+				} else if tc.stop > 0 {
+					time.AfterFunc(tc.stop, cancel)
+				}
+				begun := time.Now()
+				if err := (together{ctx, []teller{patient{}}, &inputs{}}).end(outcome{}); err == nil {
+					t.Error("nobody was kept from waiting")
+				}
+				if got := time.Since(begun); got != tc.want {
+					t.Errorf("told for %s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// patient waits for an answer that does not come.
+type patient struct{}
+
+func (patient) events() job.Events { return job.Events{} }
+
+func (patient) tell(ctx context.Context, _ outcome) error {
+	<-ctx.Done()
+	return ctx.Err()
+}

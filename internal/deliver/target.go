@@ -1,0 +1,56 @@
+package deliver
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// Target is a server's address, with what it holds of secrets kept apart. It prints without them.
+type Target struct {
+	address  string // without user and query
+	query    string
+	user     string
+	password string
+}
+
+// ParseTarget reads an http or https address, which may have user and password. The error does not repeat the address.
+func ParseTarget(address string) (Target, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return Target{}, errors.New("it is no address of the form http://host:port or https://host:port")
+	}
+	t := Target{query: u.RawQuery, user: u.User.Username()}
+	t.password, _ = u.User.Password()
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+	t.address = u.String()
+	return t, nil
+}
+
+// IsAddress says that a word is meant as a server's address, not as a file's name.
+func IsAddress(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// String is the address without user, password and query.
+func (t Target) String() string { return t.address }
+
+// Query is what stood behind the question mark.
+func (t Target) Query() string { return t.query }
+
+// User is the user and password; ok is false if there are none.
+func (t Target) User() (name, password string, ok bool) {
+	return t.user, t.password, t.user != "" || t.password != ""
+}
+
+// Join is the address with a path behind it.
+func (t Target) Join(path string) Target {
+	t.address = strings.TrimRight(t.address, "/") + "/" + strings.TrimLeft(path, "/")
+	return t
+}
+
+// HasPath says that the address names more than a server.
+func (t Target) HasPath() bool {
+	u, err := url.Parse(t.address)
+	return err == nil && strings.Trim(u.Path, "/") != ""
+}

@@ -1,0 +1,72 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// maxFormer bounds what is read of a former file: one of this package has a few kilobytes.
+const maxFormer = 1 << 20
+
+// WriteFile writes a run's metrics for node_exporter's textfile collector, under another name in the same directory first.
+// It keeps the time of the last success of a former file for the same labels if the run knows of none that is newer. The
+// file is written even if the former cannot be read; the error then says so.
+func WriteFile(name string, r Run, l Labels) error {
+	former, formerErr := lastSuccess(name, l)
+	if former.After(r.Success) {
+		r.Success = former
+	}
+	registry := prometheus.NewPedanticRegistry()
+	if err := prometheus.WrapRegistererWith(prometheus.Labels(l), registry).Register(r.Collector()); err != nil {
+		return fmt.Errorf("metrics file %s: %w", name, err)
+	}
+	if err := prometheus.WriteToTextfile(name, registry); err != nil {
+		return fmt.Errorf("metrics file %s: %w", name, err)
+	}
+	return formerErr
+}
+
+// lastSuccess is the time of the last success that a file tells for these labels; zero if there is none.
+func lastSuccess(name string, l Labels) (time.Time, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the last success is lost: %w", err)
+	}
+	defer f.Close()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(io.LimitReader(f, maxFormer))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the last success is lost: former metrics file %s: %w", name, err)
+	}
+	for _, m := range families[lastRun[0].name].GetMetric() {
+		if maps.Equal(labelsOf(m), l) {
+			return time.UnixMilli(int64(math.Round(m.GetGauge().GetValue() * 1000))), nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+func labelsOf(m *dto.Metric) Labels {
+	l := Labels{}
+	for _, pair := range m.GetLabel() {
+		l[pair.GetName()] = pair.GetValue()
+	}
+	if _, ok := l["table"]; !ok {
+		l["table"] = "" // an empty label and none are the same
+	}
+	return l
+}

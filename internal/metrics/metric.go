@@ -1,0 +1,78 @@
+package metrics
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metric is one of a table of metrics, of which S tells the value.
+type metric[S any] struct {
+	name   string
+	help   string
+	kind   prometheus.ValueType
+	labels []string
+	// tell gives a value for each set of label values; none: the metric is left out.
+	tell func(s S, set func(v float64, labels ...string))
+}
+
+// Doc is a metric as documentation lists it.
+type Doc struct {
+	Name   string
+	Type   string // gauge or counter
+	Labels []string
+	Help   string
+}
+
+func docs[S any](all []metric[S]) []Doc {
+	list := make([]Doc, len(all))
+	for i, m := range all {
+		list[i] = Doc{Name: m.name, Type: "gauge", Labels: slices.Clone(m.labels), Help: m.help}
+		if m.kind == prometheus.CounterValue {
+			list[i].Type = "counter"
+		}
+	}
+	return list
+}
+
+// collector collects a table of metrics from what now returns.
+type collector[S any] struct {
+	all  []metric[S]
+	now  func() S
+	desc []*prometheus.Desc
+}
+
+func newCollector[S any](all []metric[S], now func() S) *collector[S] {
+	c := &collector[S]{all: all, now: now}
+	for _, m := range all {
+		c.desc = append(c.desc, prometheus.NewDesc(m.name, m.help, m.labels, nil))
+	}
+	return c
+}
+
+func (c *collector[S]) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.desc {
+		to <- d
+	}
+}
+
+func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
+	s := c.now()
+	for i, m := range c.all {
+		m.tell(s, func(v float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(c.desc[i], m.kind, v, labels...)
+		})
+	}
+}
+
+// one is the value of a metric without labels.
+func one[S any](f func(S) float64) func(S, func(float64, ...string)) {
+	return func(s S, set func(float64, ...string)) { set(f(s)) }
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,113 @@
+package metrics
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// ServeOptions say what a [Server] tells.
+type ServeOptions struct {
+	Live    Live
+	Labels  Labels
+	Stalled time.Duration    // without progress, after which a run is not healthy; 0: it always is
+	Log     *slog.Logger     // default: nothing is logged
+	Now     func() time.Time // default time.Now
+}
+
+// Server tells of a run under way: /metrics for Prometheus, /healthz, and /status with all that is known as JSON.
+type Server struct {
+	o        ServeOptions
+	listener net.Listener
+	server   *http.Server
+	ended    chan error
+}
+
+// Serve listens on an address, host:port. The caller closes the result.
+func Serve(address string, o ServeOptions) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	for _, err := range []error{
+		registry.Register(collectors.NewGoCollector()),
+		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		prometheus.WrapRegistererWith(prometheus.Labels(o.Labels), registry).Register(o.Live.Collector()),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, listener: listener, ended: make(chan error, 1)}
+	errorLog := slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: errorLog, MaxRequestsInFlight: 8, Timeout: 10 * time.Second}))
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, o.Live.Progress()) })
+	s.server = &http.Server{Handler: mux, ErrorLog: errorLog, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute}
+	go func() { s.ended <- s.server.Serve(listener) }()
+	return s, nil
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Close lets requests under way end until the context does, and then cuts them off.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.server.Shutdown(ctx)
+	if err != nil {
+		err = s.server.Close()
+	}
+	if ended := <-s.ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", s.Addr(), err)
+	}
+	return nil
+}
+
+// Health is what /healthz tells.
+type Health struct {
+	Status string `json:"status"` // ok, paused or stalled
+	Phase  string `json:"phase"`  // empty between phases
+	// Since is the time since something was last done, in seconds.
+	Since float64 `json:"since_progress_seconds"`
+	// After is how much of it is too much; 0: no time is.
+	After float64 `json:"stalled_after_seconds"`
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	since := max(s.o.Now().Sub(s.o.Live.Moved()), 0)
+	h, code := Health{Status: "ok", Phase: Phase(s.o.Live.Progress()), Since: since.Seconds(), After: s.o.Stalled.Seconds()}, http.StatusOK
+	if s.o.Live.paused() {
+		h.Status = "paused"
+	} else if s.o.Stalled > 0 && since > s.o.Stalled {
+		h.Status, code = "stalled", http.StatusServiceUnavailable
+	}
+	answer(w, code, h)
+}
+
+func answer(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // whoever asked has gone
+}
