@@ -41,7 +41,7 @@ test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
 	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
 
-test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, three minutes
+test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
 	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
 
 test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
