@@ -5,20 +5,21 @@ SHELL := /bin/bash
 
 BULKLOAD := build/bulkload
 CLUSTER  := build/cluster-tool
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The tag, or for a commit without one 0.1.0-dev and its hash.
+VERSION  ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null | sed 's/^v//' | grep . || echo 0.1.0-dev$$(git rev-parse --short=12 HEAD 2>/dev/null | sed 's/^/./'))
 
 CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-faults test-airflow test-cron test-examples test-metrics soak check fmt fuzz bench bench-go cluster-up cluster-down clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-airflow test-cron test-examples test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program: build/bulkload
 	@mkdir -p build
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
+	go build -trimpath -buildvcs=auto -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
 	@go build -o $(CLUSTER) ./internal/testcluster/cmd/cluster
 
 demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven)
@@ -34,6 +35,9 @@ test: ## every test, those on a real HDFS and HBase included
 
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 	BULKLOAD_COMPAT=1 go test -count=1 -v -timeout 30m -run TestVersions ./internal/conformance
+
+test-report: ## open reports in Chromium, if there is one: wide and narrow, light and dark; PICTURES=DIR keeps what it saw
+	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/report
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
@@ -64,7 +68,7 @@ check: ## what must pass before a push: format, vet, staticcheck, races in the c
 	go vet ./...
 	go tool staticcheck ./...
 	go mod tidy -diff
-	go test -race -short ./pkg/... ./internal/arch/...
+	go test -race -short ./pkg/... ./internal/arch/... ./internal/reference/...
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
@@ -89,6 +93,22 @@ cluster-up: build ## start the test cluster and say how to use it
 
 cluster-down: build ## stop the test cluster
 	@$(CLUSTER) down
+
+docs: ## write docs/commands.md and the tables of docs/job-file.md anew from the code
+	go test -count=1 ./cmd/bulkload -run '^TestCommandsDoc$$' -update
+	go test -count=1 ./internal/reference -run '^TestJobFile$$' -update
+
+docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and write its outputs anew
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; ln -s $(CURDIR)/examples $(CURDIR)/testdata "$$dir"; \
+	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/reference/cmd/outputs docs/quick-start.md "$$dir"
+
+man: ## write the man pages: build/man/bulkload.1 and one for each command
+	@mkdir -p build/man
+	go test -count=1 ./cmd/bulkload -run '^TestManPages$$' -man $(CURDIR)/build/man -man-version $(VERSION) -man-date $$(date -u +%FT%TZ)
+
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/arm64
+release: ## archives with SHA256SUMS in build/release: PLATFORMS=linux/amd64,… VERSION=…
+	go run ./internal/release/cmd/release --version $(VERSION) --platforms $(PLATFORMS)
 
 clean: ## remove what was built; the cluster's jars stay in the cache
 	rm -rf build

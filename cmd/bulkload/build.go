@@ -5,7 +5,6 @@ import (
 	"io"
 	"path"
 	"path/filepath"
-	"time"
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
@@ -72,15 +71,19 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	s := begin(cmd.Context(), env.Log)
+	s := g.begin(cmd, env.Log, spec)
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
 	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(s.events()))
-	if err := s.end(&job.Result{Schema: 1, Table: spec.Table, Manifest: m}, err); err != nil {
+	r := &job.Result{Schema: 1, Table: spec.Table, Manifest: m}
+	if err := s.end(r, err); err != nil {
 		return err
 	}
-	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) { printBuild(w, m, o.out) })
+	if !g.quiet && !g.json() {
+		printFiles(cmd.OutOrStdout(), m, o.out)
+	}
+	return g.summarize(cmd.OutOrStdout(), r)
 }
 
 // defaultRejects is where bad records go when nothing else is said.
@@ -97,15 +100,7 @@ func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: e}
 }
 
-func printBuild(w io.Writer, m *job.Manifest, out string) {
-	fmt.Fprintf(w, "%d records read in %s, %d rows (%d cells) written to %d HFiles in %s: %s\n", m.Records, m.ReadTime.Round(time.Millisecond),
-		m.Digest.Rows, m.Digest.Cells, len(m.Files), m.WriteTime.Round(time.Millisecond), bytesText(m.Bytes))
-	if m.Duplicates > 0 {
-		fmt.Fprintf(w, "%d rows left out because another row has their key\n", m.Duplicates)
-	}
-	if m.Rejected > 0 {
-		fmt.Fprintf(w, "%d bad records set aside in %s\n", m.Rejected, m.RejectFile)
-	}
+func printFiles(w io.Writer, m *job.Manifest, out string) {
 	for _, f := range m.Files {
 		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
 			partition.FormatKey(f.FirstRow), partition.FormatKey(f.LastRow))

@@ -2,12 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"bulkload/pkg/job"
 )
 
-// Exit codes, the one table of them; any other code is a failure too.
+// Exit codes; exitTable says what they mean. Any other code is a failure too.
 const (
 	exitDone       = 0
 	exitUnexpected = 1
@@ -23,22 +24,46 @@ const (
 	exitSignal     = 128 // plus the signal's number: 130 for SIGINT, 143 for SIGTERM
 )
 
+// exitStatus is one row of the table of exit codes.
+type exitStatus struct {
+	code    int
+	kind    job.Kind // of the failures that end with this code; KindUnexpected for none
+	meaning string
+	next    string // what its caller does then
+}
+
+// exitTable is the one list of exit codes: failures get theirs from it, help
+// texts, man pages and docs/commands.md print it.
+var exitTable = [...]exitStatus{
+	{code: exitDone, meaning: "done", next: "nothing"},
+	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command goes on where it was"},
+	{code: exitUsage, kind: job.KindConfig, meaning: "usage, job file or setting wrong", next: "mend it; trying again is of no use"},
+	{code: exitCheck, kind: job.KindCheck, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names, `bulkload check` shows all of it; a server that did not answer may answer later"},
+	{code: exitBadRows, kind: job.KindBadRows, meaning: "more bad records or duplicates than allowed", next: "mend the export, or allow them; trying again is of no use"},
+	{code: exitInput, kind: job.KindInput, meaning: "input missing or unreadable", next: "wait for the export, or mend its path"},
+	{code: exitHDFS, kind: job.KindHDFS, meaning: "HDFS or the local disk refused a write or a read", next: "try again: the same command goes on where it was"},
+	{code: exitLoad, kind: job.KindLoad, meaning: "HBase did not take the files; they are kept", next: "try again: the same command goes on where it was"},
+	{code: exitVerify, kind: job.KindVerify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
+	{code: exitBusy, kind: job.KindBusy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
+	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
+	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command goes on where it was"},
+	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command goes on where it was"},
+}
+
 // exitHelp is the part of every command's help that lists them.
-const exitHelp = `
-Exit status:
-  0    done
-  1    unexpected failure
-  2    usage, job file or setting wrong
-  3    the table or the cluster is not fit for the job
-  4    more bad records or duplicates than allowed
-  5    input missing or unreadable
-  6    HDFS or the local disk refused a write or a read
-  7    HBase did not take the files; they are kept
-  8    the table does not hold what was written
-  75   another process is running this job: try again later
-  99   nothing to do, the job was done before (with --skip-exit-code)
-  130  stopped by SIGINT
-  143  stopped by SIGTERM`
+var exitHelp = exitText(exitTable[:])
+
+// exitHeading is the line above the list, by which the documentation finds it in a help text.
+const exitHeading = "Exit status:"
+
+func exitText(table []exitStatus) string {
+	var b strings.Builder
+	b.WriteString("\n" + exitHeading)
+	for _, s := range table {
+		fmt.Fprintf(&b, "\n  %-4d %s", s.code, s.meaning)
+	}
+	return b.String()
+}
 
 // usageError marks what the caller of the program got wrong.
 type usageError struct{ err error }
@@ -56,23 +81,11 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
 		return exitUsage
 	}
-	switch job.KindOf(err) {
-	case job.KindConfig:
-		return exitUsage
-	case job.KindCheck:
-		return exitCheck
-	case job.KindBadRows:
-		return exitBadRows
-	case job.KindInput:
-		return exitInput
-	case job.KindHDFS:
-		return exitHDFS
-	case job.KindLoad:
-		return exitLoad
-	case job.KindVerify:
-		return exitVerify
-	case job.KindBusy:
-		return exitBusy
+	kind := job.KindOf(err)
+	for _, s := range exitTable {
+		if s.kind == kind && kind != job.KindUnexpected {
+			return s.code
+		}
 	}
 	return exitUnexpected
 }

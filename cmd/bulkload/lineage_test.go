@@ -34,7 +34,7 @@ func TestOpenLineageClient(t *testing.T) {
 	args := quiet(t, "--openlineage", file, "--input", exports)
 	t.Setenv("OPENLINEAGE_PARENT_ID", "https://airflow/prod/load.check/01941f29-7c00-7087-8940-40e508b213bb")
 	t.Setenv("OPENLINEAGE_ROOT_PARENT_ID", "prod/load/01941f29-7c00-7087-8940-40e508b213bc")
-	if err := execute(t.Context(), args); err != nil {
+	if _, err := execute(t.Context(), &globals{}, args); err != nil {
 		t.Fatal(err)
 	}
 	conf := &hdfsio.Conf{}

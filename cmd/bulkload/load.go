@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
@@ -44,7 +43,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			}
 			watch.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
 			defer env.Close()
-			s := begin(cmd.Context(), env.Log)
+			s := g.begin(cmd, env.Log, job.Spec{Table: table, Inputs: args})
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if err := s.end(r, err); err != nil {
 				return err
 			}
-			return g.print(cmd.OutOrStdout(), r.Summary(), func(w io.Writer) { printResult(w, r) })
+			return g.summarize(cmd.OutOrStdout(), r)
 		},
 	}
 	c.add(cmd.Flags())

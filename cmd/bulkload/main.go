@@ -20,6 +20,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
+	version = thisBuild().Version
 	os.Exit(run(os.Args[1:]))
 }
 
@@ -28,16 +29,24 @@ func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go stopOnSignal(cancel)
-	err := execute(ctx, args)
-	if err == nil {
-		return exitDone
+	g := &globals{}
+	cmd, err := execute(ctx, g, args)
+	code := exitDone
+	if err != nil {
+		code = endCode(ctx, err)
 	}
-	code := endCode(ctx, err)
 	switch {
+	case err == nil:
 	case code > exitSignal:
 		fmt.Fprintf(os.Stderr, "bulkload: stopped by %v\n", context.Cause(ctx))
 	case code != exitAlready:
 		fmt.Fprintf(os.Stderr, "bulkload: %v\n", err)
+	}
+	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
+		fmt.Fprintf(os.Stderr, "bulkload: %v\n", told)
+		if code == exitDone {
+			code = exitUnexpected
+		}
 	}
 	return code
 }
@@ -69,9 +78,8 @@ func stopOnSignal(cancel context.CancelCauseFunc) {
 	cancel(signalled{sig})
 }
 
-// execute runs the command that the arguments name, under the profiles that they ask for.
-func execute(ctx context.Context, args []string) (err error) {
-	g := &globals{}
+// execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.
+func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command, err error) {
 	root := newRootCmd(g)
 	root.SetArgs(args)
 	stop := func() error { return nil }
@@ -85,6 +93,6 @@ func execute(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	cmd, err := root.ExecuteContextC(ctx)
-	return withOrigins(cmd, err)
+	cmd, err = root.ExecuteContextC(ctx)
+	return cmd, withOrigins(cmd, err)
 }

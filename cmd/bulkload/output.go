@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// print writes a result: as one line of JSON, or as people read it.
+// print writes a result: as people read it, or as one line of JSON, which is kept until it is known how the command ended.
 func (g *globals) print(w io.Writer, v any, text func(io.Writer)) error {
 	if !g.json() {
 		text(w)
@@ -16,8 +16,7 @@ func (g *globals) print(w io.Writer, v any, text func(io.Writer)) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n", b)
-	return err
+	return g.hold(w, b)
 }
 
 // bytesText prints a count of bytes for people.
@@ -32,12 +31,4 @@ func bytesText(n int64) string {
 		i++
 	}
 	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[i])
-}
-
-// unlessQuiet leaves the text of a result away with --quiet, so that cron has nothing to mail after a success.
-func (g *globals) unlessQuiet(text func(io.Writer)) func(io.Writer) {
-	if g.quiet {
-		return func(io.Writer) {}
-	}
-	return text
 }

@@ -2,17 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
-
-// version is set by the linker for releases.
-var version = "dev"
 
 // globals are the flags of every command.
 type globals struct {
@@ -20,6 +15,7 @@ type globals struct {
 	quiet    bool
 	output   string
 	profile  profileFlags
+	ending   // what the command's result is made of
 	settings settingFlags
 }
 
@@ -44,6 +40,7 @@ func newRootCmd(g *globals) *cobra.Command {
 		Long: `bulkload reads exports (CSV, 0x01/0x10 dumps, Parquet), makes row keys, sorts the
 rows by the table's regions in fixed memory, writes one HFile for each region as
 HBase itself would, uploads them to HDFS, loads them and verifies what is visible.`,
+		Version:       thisBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,38 +57,18 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 			return nil
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
 	f.StringVar(&g.logLevel, "log-level", "info", "debug, info, warn or error")
-	f.BoolVar(&g.quiet, "quiet", false, "log errors only; a run prints no result then but one of --output json")
+	f.BoolVar(&g.quiet, "quiet", false, "log errors only, and print no summary")
 	g.profile.add(f)
 	g.settings.add(f)
-	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g))
+	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
 	refuseUnknown(root)
+	addCompletions(root)
 	return root
-}
-
-func newVersionCmd(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := map[string]string{"version": version, "go": "", "revision": ""}
-			if info, ok := debug.ReadBuildInfo(); ok {
-				v["go"] = info.GoVersion
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						v["revision"] = s.Value
-					}
-				}
-			}
-			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
-				fmt.Fprintf(w, "bulkload %s %s %s\n", v["version"], v["revision"], v["go"])
-			})
-		},
-	}
 }
 
 func noArgs(_ *cobra.Command, args []string) error {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"time"
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
@@ -97,7 +95,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 	}
 	o.state.Version = version
-	s := begin(cmd.Context(), env.Log)
+	s := g.begin(cmd, env.Log, spec)
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
@@ -106,39 +104,11 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := s.end(r, err); err != nil {
 		return err
 	}
-	if err := g.print(cmd.OutOrStdout(), r.Summary(), g.unlessQuiet(func(w io.Writer) { printResult(w, r) })); err != nil {
+	if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
 		return err
 	}
 	if r.Already && o.skipCode {
 		return errAlready
 	}
 	return nil
-}
-
-func printResult(w io.Writer, r *job.Result) {
-	if r.Already {
-		fmt.Fprintln(w, "this job was done already, nothing was done now (--restart loads it again); then it was:")
-	}
-	if m := r.Manifest; m != nil {
-		fmt.Fprintf(w, "table %s: %d records read, %d rows (%d cells) in %d HFiles, %s\n", r.Table, m.Records, m.Digest.Rows, m.Digest.Cells,
-			m.HFiles, bytesText(m.Bytes))
-		if m.Duplicates > 0 {
-			fmt.Fprintf(w, "%d rows left out because another row has their key\n", m.Duplicates)
-		}
-		if m.Rejected > 0 {
-			fmt.Fprintf(w, "%d bad records set aside in %s\n", m.Rejected, m.RejectFile)
-		}
-		fmt.Fprintf(w, "read %s, write %s, ", m.ReadTime.Round(time.Millisecond), m.WriteTime.Round(time.Millisecond))
-	}
-	fmt.Fprintf(w, "load %s into %d regions, all in %s\n", r.LoadTime.Round(time.Millisecond), r.Regions, r.Elapsed.Round(time.Millisecond))
-	if v := r.Verify; v != nil {
-		switch v.Mode {
-		case "full":
-			fmt.Fprintf(w, "verified: the table has %s with this job's timestamp, as written\n", v.Got)
-		case "sample":
-			fmt.Fprintf(w, "verified: %d sampled rows are as written\n", v.Sampled)
-		default:
-			fmt.Fprintln(w, "not verified (--verify off)")
-		}
-	}
 }

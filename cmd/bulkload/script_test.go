@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/loader"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) {
@@ -39,7 +40,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitcode,
+			"exitcode":    exitcode,
+			"validresult": validresult,
 		},
 	})
 }
@@ -62,12 +64,17 @@ func TestClusterScripts(t *testing.T) {
 		})
 		conf = c.ConfDir()
 	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/cluster",
 		Setup: func(e *testscript.Env) error {
 			name := fmt.Sprintf("script%x", rand.Uint64())
 			e.Setenv("HADOOP_CONF_DIR", conf)
 			e.Setenv("HBASE_CONF_DIR", conf)
+			e.Setenv("ROOT", root)
 			e.Setenv("NAME", name)
 			e.Setenv("TABLE", "test:"+name)
 			e.Defer(func() { dropTable(t, conf, name) })
@@ -75,8 +82,11 @@ func TestClusterScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitcode,
-			"nextpage": nextpage,
+			"exitcode":    exitcode,
+			"nextpage":    nextpage,
+			"validresult": validresult,
+			"lockedby":    lockedby,
+			"droptable":   func(ts *testscript.TestScript, _ bool, _ []string) { dropTable(t, conf, ts.Getenv("NAME")) },
 		},
 	})
 }
@@ -124,4 +134,20 @@ func exitcode(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code is %d, want %s", code, args[0])
 	}
+}
+
+// lockedby DIR CODE COMMAND… runs a command while the lock of a job's directory is held.
+func lockedby(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: lockedby DIR CODE COMMAND…")
+	}
+	dirs, err := filepath.Glob(ts.MkAbs(args[0]))
+	if err != nil || len(dirs) != 1 {
+		ts.Fatalf("%s is %q, %v", args[0], dirs, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dirs[0], "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	exitcode(ts, false, args[1:])
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
 )
 
 // observer learns what a command does, beside the one who waits for its result.
@@ -31,15 +33,20 @@ type outcome struct {
 // session is one command's work on a job, with those who watch it.
 type session struct {
 	ctx       context.Context // the command's: it tells a stop by a signal from other ends
+	cmd       *cobra.Command
+	spec      job.Spec // as far as the command has one
 	log       *slog.Logger
 	tracker   job.Tracker
 	observers []observer
 	began     time.Time
+	outcome   *outcome // nil until the end
+	report    string   // where the report is, once it is written
 }
 
-// begin starts a session.
-func begin(ctx context.Context, log *slog.Logger) *session {
-	return &session{ctx: ctx, log: log, began: time.Now()}
+// begin starts a session, of which the command's result will tell.
+func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec job.Spec) *session {
+	g.session = &session{ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, began: time.Now()}
+	return g.session
 }
 
 // events go to the log, the tracker and all observers.
@@ -58,6 +65,7 @@ func (s *session) end(r *job.Result, err error) error {
 	if err != nil {
 		o.code = endCode(s.ctx, err)
 	}
+	s.outcome = &o
 	var failed []error
 	for _, w := range s.observers {
 		failed = append(failed, w.end(o))

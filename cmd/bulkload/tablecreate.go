@@ -56,7 +56,7 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 	f.StringVar(&o.splits, "splits", "", splitsHelp)
 	f.IntVar(&o.salts, "salts", 0, "the same as --splits salt:N")
 	f.StringVar(&o.like, "like", "", "take families, attributes and, without --splits, split points of this table")
-	f.StringVar(&o.compression, "compression", "SNAPPY", "NONE, SNAPPY, GZ, …")
+	f.StringVar(&o.compression, "compression", "SNAPPY", "NONE, SNAPPY, GZ, LZ4, ZSTD")
 	f.StringVar(&o.encoding, "encoding", "FAST_DIFF", "data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&o.bloom, "bloom", "ROW", "NONE, ROW, ROWCOL")
 	f.Var(&o.blockSize, "block-size", "size of a data block")

@@ -88,7 +88,7 @@ func TestTold(t *testing.T) {
 	args := quiet(t, "--input", exports, "--metrics-file", file, "--metrics-label", "team=risk", "--listen", "127.0.0.1:0")
 	t.Setenv("BULKLOAD_METRICS_PUSH", gatewayServer.URL)
 	t.Setenv("OPENLINEAGE_URL", marquezServer.URL)
-	if err := execute(t.Context(), args); err != nil {
+	if _, err := execute(t.Context(), &globals{}, args); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(file)
@@ -116,16 +116,16 @@ func TestLineageOfBuild(t *testing.T) {
 	args := quiet(t, "--openlineage", file, "--input", exports, "--date", "2026-03-01", "--time-zone", "Asia/Shanghai")
 	t.Setenv("OPENLINEAGE_PARENT_ID", "prod/load.check/01941f29-7c00-7087-8940-40e508b213bb")
 	t.Setenv("OPENLINEAGE_NAMESPACE", "prod")
-	if err := execute(t.Context(), args); err != nil {
+	if _, err := execute(t.Context(), &globals{}, args); err != nil {
 		t.Fatal(err)
 	}
-	if err := execute(t.Context(), args); err == nil {
+	if _, err := execute(t.Context(), &globals{}, args); err == nil {
 		t.Fatal("the second build went into the first one's directory")
 	}
 	stopped, cancel := context.WithCancelCause(t.Context())
 	cancel(signalled{syscall.SIGTERM})
 	metrics := filepath.Join(t.TempDir(), "x.prom")
-	if err := execute(stopped, append(quiet(t), "--openlineage", file, "--input", exports, "--metrics-file", metrics)); err == nil {
+	if _, err := execute(stopped, &globals{}, append(quiet(t), "--openlineage", file, "--input", exports, "--metrics-file", metrics)); err == nil {
 		t.Fatal("a build that was stopped ended well")
 	}
 	if b, err := os.ReadFile(metrics); err != nil || !strings.Contains(string(b), `bulkload_last_run_exit_code{table="check"} 143`) {
@@ -252,7 +252,7 @@ func TestTelemetryUsage(t *testing.T) {
 		{"openlineage", "kafka://host", "not to kafka://"},
 	} {
 		args := quiet(t, "--input", exports, "--"+tc.flag, tc.value)
-		err := execute(t.Context(), args)
+		_, err := execute(t.Context(), &globals{}, args)
 		if err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "--"+tc.flag) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("--%s %s: error %v", tc.flag, tc.value, err)
 		}
@@ -264,7 +264,9 @@ func TestTelemetryUsage(t *testing.T) {
 
 // TestListens has a job that is under way tell of itself, and the port free behind it.
 func TestListens(t *testing.T) {
-	s := begin(t.Context(), slog.New(slog.DiscardHandler))
+	cmd := newRootCmd(&globals{})
+	cmd.SetContext(t.Context())
+	s := (&globals{}).begin(cmd, slog.New(slog.DiscardHandler), job.Spec{})
 	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
 		subject: subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
 	t.Setenv("OPENLINEAGE_URL", "")

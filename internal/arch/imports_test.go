@@ -15,7 +15,7 @@ import (
 // allowed says which packages of this module a package may import beside
 // those below itself. Tests may import more.
 var allowed = map[string][]string{
-	"cmd/bulkload":          {"internal/deliver", "internal/lineage", "internal/metrics", "pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
+	"cmd/bulkload":          {"internal/deliver", "internal/lineage", "internal/metrics", "internal/report", "pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
 	"pkg/job":               {"pkg/hdfsio", "pkg/hfile", "pkg/journal", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/source"},
 	"pkg/loader":            {"pkg/hdfsio", "pkg/hfile"},
 	"pkg/source":            {},

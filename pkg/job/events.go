@@ -1,5 +1,7 @@
 package job
 
+import "bulkload/pkg/source"
+
 // Events tell of a job's progress. They are called synchronously, some by
 // many goroutines at a time, and must not block; a nil one is not called.
 type Events struct {
@@ -31,6 +33,24 @@ type Start struct {
 	Regions   int      `json:"regions"`   // of the plan
 	Timestamp int64    `json:"timestamp"` // milliseconds
 	Staging   string   `json:"staging,omitempty"`
+
+	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
+	Sources []InputFile `json:"-"` // the files that the inputs led to
+}
+
+// InputFile is a file that a job reads.
+type InputFile struct {
+	Path  string
+	Bytes int64
+}
+
+// reads notes what the files of the inputs are.
+func (s *Start) reads(files []source.FileInfo) {
+	for _, f := range files {
+		s.Files++
+		s.Bytes += f.Size
+		s.Sources = append(s.Sources, InputFile{f.Path, f.Size})
+	}
 }
 
 // Amount is work of a phase: done, or to do. Zero fields do not say anything.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"time"
 
 	"bulkload/pkg/source"
@@ -73,14 +74,20 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	if err != nil {
 		return nil, err
 	}
-	plan.warnKey(w.Events)
-	start := Start{Table: s.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp}
-	for _, f := range k.in.Files() {
-		start.Files++
-		start.Bytes += f.Size
-	}
+	start := Start{Table: plan.Table, Attempt: 1, Key: s.Key, Inputs: s.Inputs, Regions: plan.Ranges.Len(), Timestamp: plan.Timestamp,
+		Staging: dir, Splits: splits}
+	start.reads(k.in.Files())
 	w.Events.start(start)
-	return k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
+	plan.warnKey(w.Events)
+	m, err := k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
+	if err != nil {
+		ctx, cancel := parting(ctx)
+		defer cancel()
+		for _, name := range s.Families() {
+			_ = fsys.Remove(ctx, path.Join(p, name)) // empty now: so the same command can be given again
+		}
+	}
+	return m, err
 }
 
 // build is Build with the file of bad records around it. The file is written

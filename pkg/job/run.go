@@ -68,24 +68,25 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	if err != nil {
 		return nil, err
 	}
+	known := &Result{Schema: 1, Table: s.Table, Job: stateDir(s, o.State)}
 	st, err := openState(ctx, s, o.State, o.Events)
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
 	if o.State.Restart {
 		if err := st.restart(ctx, env); err != nil {
-			return nil, err
+			return known, err
 		}
 	}
 	c, err := env.Dial(ctx)
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	defer c.Close()
 	facts, err := tableFacts(ctx, env, c, table, s.Families()...)
 	if err != nil {
-		return nil, err
+		return known, err
 	}
 	s.Table = facts.Name.String()
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &Result{Schema: 1, Table: s.Table, Job: st.dir}}

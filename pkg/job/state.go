@@ -55,6 +55,14 @@ type state struct {
 	stop stopAfter
 }
 
+// stateDir is the directory of a job's state; empty: nothing is kept.
+func stateDir(s Spec, o StateOptions) string {
+	if o.Dir == "" {
+		return ""
+	}
+	return filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, o.JobID)[:stateDigits])
+}
+
 // openState takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [KindBusy].
 func openState(ctx context.Context, s Spec, o StateOptions, e Events) (_ *state, err error) {
@@ -62,7 +70,7 @@ func openState(ctx context.Context, s Spec, o StateOptions, e Events) (_ *state,
 	if o.Dir == "" {
 		return st, nil
 	}
-	st.dir = filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+st.id[:stateDigits])
+	st.dir = stateDir(s, o)
 	if err := os.MkdirAll(st.dir, 0o700); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}

@@ -176,10 +176,8 @@ func (j *run) finish(ctx context.Context) error {
 func (j *run) start() Start {
 	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging}
-	for _, f := range j.input.in.Files() {
-		s.Files++
-		s.Bytes += f.Size
-	}
+	s.reads(j.input.in.Files())
+	s.Splits = j.work.Ranges.Splits()
 	return s
 }
 

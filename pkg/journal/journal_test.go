@@ -178,3 +178,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestLastOwner reads who signed, held or not, and nothing else.
+func TestLastOwner(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := LastOwner(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no lock: %v", err)
+	}
+	l, err := TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		o, err := LastOwner(dir)
+		host, _ := os.Hostname()
+		if err != nil || o.PID != os.Getpid() || o.Host != host || o.Since.IsZero() {
+			t.Errorf("%+v, %v", o, err)
+		}
+		_ = l.Release()
+	}
+	for _, text := range []string{"", "process x on y since z", "process 1 on y since yesterday\n", "process 1"} {
+		if err := os.WriteFile(filepath.Join(dir, LockName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := LastOwner(dir); err == nil {
+			t.Errorf("%q: %+v", text, o)
+		}
+	}
+}

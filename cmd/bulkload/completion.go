@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"bulkload/pkg/job"
+	"bulkload/pkg/keygen"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newCompletionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish",
+		Short: "Print a completion script for a shell",
+		Long: `Completion prints a script by which a shell completes commands, flags and the
+values of flags. Release archives have the scripts in completions/.`,
+		Example: `  . <(bulkload completion bash)                                     # this shell; needs the package bash-completion
+  bulkload completion bash > /etc/bash_completion.d/bulkload        # all shells of this machine
+  bulkload completion zsh > "${fpath[1]}/_bulkload"
+  bulkload completion fish > ~/.config/fish/completions/bulkload.fish`,
+		Args:      exactArgs("SHELL"),
+		ValidArgs: []cobra.Completion{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := cmd.OutOrStdout()
+			switch args[0] {
+			case "bash":
+				return cmd.Root().GenBashCompletionV2(w, true)
+			case "zsh":
+				return cmd.Root().GenZshCompletion(w)
+			case "fish":
+				return cmd.Root().GenFishCompletion(w, true)
+			}
+			return usageError{fmt.Errorf("shell %q is none of bash, zsh, fish", args[0])}
+		},
+	}
+}
+
+// flagValues are the values of flags that have a few, by the flag's name. A
+// command whose flag of that name has others says so as "command --flag".
+func flagValues() map[string][]string {
+	compression := []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}
+	encoding := []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}
+	return map[string][]string{
+		"output":        {"text", "json"},
+		"log-level":     {"debug", "info", "warn", "error"},
+		"log-format":    {"auto", "text", "json"},
+		"progress":      {"auto", "live", "lines", "off"},
+		"format":        {"csv", "dump", "parquet"},
+		"get --format":  {"jsonl", "csv", "table"},
+		"scan --format": {"jsonl", "csv", "table"},
+		"header":        {"yes", "no"},
+		"empty":         {"skip", "store"},
+		"duplicates":    {"fail", "first", "last"},
+		"verify":        {"full", "sample", "off"},
+		"load --verify": {"full", "off"},
+		"stage":         {"auto", "token", "direct"},
+		"compression":   compression,
+		"encoding":      encoding,
+		"bloom":         {"NONE", "ROW", "ROWCOL"},
+		"write --bloom": {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"},
+		"checksum":      {"CRC32C", "CRC32", "NULL"},
+		"access":        {"point", "scan", "throughput"},
+		"split-by":      {"directory"},
+		"memory":        {"256MiB", "512MiB", "1GiB", "2GiB", "4GiB"},
+		"block-size":    {"16KiB", "32KiB", "64KiB", "128KiB"},
+	}
+}
+
+// flagFiles are the endings of the files that a flag names; an empty list is
+// any file.
+func flagFiles() map[string][]string {
+	yaml := []string{"yaml", "yml"}
+	return map[string][]string{
+		"job": yaml, "config": yaml, "plan": {"json"}, "svg": {"svg"}, "report": {"html"}, "metrics-file": {"prom"},
+		"input": {}, "reject-file": {}, "result-file": {}, "openlineage": {},
+		"cpuprofile": {}, "memprofile": {}, "trace": {},
+	}
+}
+
+// flagDirs are the flags that name a local directory.
+func flagDirs() map[string]bool {
+	return map[string]bool{"out": true, "spill-dir": true, "state": true}
+}
+
+// addCompletions tells the shells' completion what may stand behind the flags of a
+// command and of those below it. Where nothing is known of a flag or an
+// argument nothing is offered: a list of files would mislead.
+func addCompletions(cmd *cobra.Command) {
+	values, files, dirs := flagValues(), flagFiles(), flagDirs()
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if _, ok := cmd.GetFlagCompletionFunc(f.Name); ok || f.Value.Type() == "bool" {
+			return
+		}
+		list, fixed := values[cmd.Name()+" --"+f.Name]
+		if !fixed {
+			list, fixed = values[f.Name]
+		}
+		complete := cobra.NoFileCompletions
+		switch ends, file := files[f.Name]; {
+		case f.Name == "recipe":
+			complete = completeRecipes
+		case f.Name == "job" && (cmd.Name() == "clean" || cmd.Name() == "status"):
+			complete = completeJobs
+		case fixed:
+			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+		case file && len(ends) > 0:
+			complete = cobra.FixedCompletions(ends, cobra.ShellCompDirectiveFilterFileExt)
+		case file:
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+		case dirs[f.Name]:
+			complete = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for a flag that is not there, or has one
+	})
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && cmd.Parent() != nil && !cmd.HasSubCommands() {
+		cmd.ValidArgsFunction = completeArgs(cmd)
+	}
+	for _, c := range cmd.Commands() {
+		addCompletions(c)
+	}
+}
+
+// completeArgs offers files to the commands whose arguments are files.
+func completeArgs(cmd *cobra.Command) cobra.CompletionFunc {
+	switch {
+	case cmd.Parent().Name() == "hfile":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	case cmd.Name() == "load":
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	}
+	return cobra.NoFileCompletions
+}
+
+func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	for _, r := range keygen.Recipes() {
+		names = append(names, cobra.CompletionWithDesc(r.Name, r.About))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeJobs offers the jobs of the state directory. One that cannot be read
+// offers nothing: a shell has no place for its error.
+func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	dir, err := cmd.Flags().GetString("state")
+	if err == nil && dir == "" {
+		dir, err = job.DefaultState()
+	}
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestCompletions: what completion offers for a flag is what its help text names.
+func TestCompletions(t *testing.T) {
+	root := newRootCmd(&globals{})
+	for _, cmd := range append(commands(root), root) {
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			values, own := flagValues()[cmd.Name()+" --"+f.Name]
+			if !own {
+				values = flagValues()[f.Name]
+			}
+			if f.Value.Type() == "size" {
+				return // sizes are suggestions
+			}
+			for _, v := range values {
+				if !strings.Contains(f.Usage, v) && f.DefValue != v {
+					t.Errorf("%s --%s: the help text %q lacks %s", cmd.CommandPath(), f.Name, f.Usage, v)
+				}
+			}
+		})
+	}
+}

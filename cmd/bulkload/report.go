@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"bulkload/internal/report"
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// reportFlags say where a job's report goes.
+type reportFlags struct {
+	file    string
+	records bool
+}
+
+func (r *reportFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.file, "report", "", "write the report.html into this local file too; off: write none (default: beside the journal, in the job's state directory)")
+	f.BoolVar(&r.records, "report-records", false, "show the beginnings of bad records in the report; they are data, so it is kept to their places and reasons otherwise")
+}
+
+// observe begins to gather what the report tells.
+func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
+	if r.file == "off" {
+		return nil
+	}
+	if r.file != "" {
+		if info, err := os.Stat(filepath.Dir(r.file)); err != nil {
+			return usageError{fmt.Errorf("--report: %w", err)}
+		} else if !info.IsDir() {
+			return usageError{fmt.Errorf("--report: %s is no directory", filepath.Dir(r.file))}
+		}
+	}
+	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, stop: make(chan struct{})}
+	w.done.Go(w.loop)
+	s.observers = append(s.observers, w)
+	return nil
+}
+
+// Bounds of what a report holds.
+const (
+	mostSamples  = 600
+	mostWarnings = 100
+	mostInputs   = 50
+)
+
+// reporter gathers what a job does, and writes its report at the end.
+type reporter struct {
+	session *session
+	cmd     *cobra.Command
+	flags   reportFlags
+	stop    chan struct{}
+	done    sync.WaitGroup
+
+	mu         sync.Mutex
+	start      job.Start
+	regions    map[int]report.Region // of files written now
+	warnings   []string
+	moreWarned int
+	samples    []report.Sample
+}
+
+// loop takes a sample each second; of a long job, less often.
+func (w *reporter) loop() {
+	every := time.Second
+	for {
+		w.mu.Lock()
+		thinned, by := report.Thin(append(w.samples, w.sample()), mostSamples)
+		w.samples, every = thinned, every*by
+		w.mu.Unlock()
+		t := time.NewTimer(every)
+		select {
+		case <-w.stop:
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// sample is how far the job is now.
+func (w *reporter) sample() report.Sample {
+	p := w.session.tracker.Progress()
+	s := report.Sample{At: p.At, Output: p.Written}
+	for _, phase := range p.Phases {
+		switch phase.Name {
+		case "read":
+			s.Read, s.Input = phase.Done.Rows, phase.Done.Bytes
+		case "write":
+			s.Merged = phase.Done.Rows
+		case "verify":
+			s.Verified = phase.Done.Rows
+		}
+	}
+	return s
+}
+
+// mark takes a sample where the rates change, so that a short job has some.
+func (w *reporter) mark() {
+	const least = 50 * time.Millisecond
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sample()
+	if n := len(w.samples); n == 0 || s.At.Sub(w.samples[n-1].At) > least {
+		w.samples = append(w.samples, s)
+	}
+}
+
+func (w *reporter) events() job.Events {
+	return job.Events{
+		OnStart: func(s job.Start) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.start = s
+		},
+		OnPhase: func(string) { w.mark() },
+		OnHFile: func(f job.File) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			addFile(w.regions, f)
+		},
+		OnWarn: func(msg string, kv ...any) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.warnings) < mostWarnings {
+				w.warnings = append(w.warnings, noteText(msg, kv))
+			} else {
+				w.moreWarned++
+			}
+		},
+	}
+}
+
+// addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.
+func addFile(regions map[int]report.Region, f job.File) {
+	r := regions[f.Region]
+	r.Rows = max(r.Rows, f.Rows)
+	r.Bytes += f.Bytes
+	r.Files++
+	regions[f.Region] = r
+}
+
+// noteText is a message with its values, as the log has it.
+func noteText(msg string, kv []any) string {
+	var b bytes.Buffer
+	b.WriteString(msg)
+	for i := 0; i+1 < len(kv); i += 2 {
+		fmt.Fprintf(&b, " %v=%v", kv[i], kv[i+1])
+	}
+	return b.String()
+}
+
+// end writes the report. One that is busy is another process's to report; the state of one that was done before keeps
+// the report of the run that did it.
+func (w *reporter) end(o outcome) error {
+	close(w.stop)
+	w.done.Wait()
+	if o.code == exitBusy {
+		return nil
+	}
+	w.mark()
+	dir := ""
+	if o.result != nil && !o.result.Already {
+		dir = o.result.Job
+	}
+	names := []string{w.flags.file}
+	if dir != "" && job.IsOurs(dir) {
+		names = append(names, filepath.Join(dir, "report.html"))
+		if n := o.result.Attempt; n > 0 {
+			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))
+		}
+	}
+	var b bytes.Buffer
+	var errs []error
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if b.Len() == 0 {
+			if err := w.report(o).Write(&b); err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+		}
+		if err := job.ReplaceFile(name, b.Bytes()); err != nil {
+			errs = append(errs, fmt.Errorf("report: %w", err))
+			continue
+		}
+		if w.session.report == "" {
+			w.session.report = name
+			if abs, err := filepath.Abs(name); err == nil {
+				w.session.report = abs
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

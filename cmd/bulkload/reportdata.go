@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bulkload/internal/report"
+	"bulkload/pkg/job"
+	"bulkload/pkg/partition"
+
+	"github.com/spf13/cobra"
+)
+
+// report puts together what is known.
+func (w *reporter) report(o outcome) *report.Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	result := w.session.result()
+	result.end(w.cmd, o.err, o.code)
+	r := &report.Report{Command: result.Command, Status: result.Status, ExitCode: result.ExitCode, Error: result.Error, Advice: advice(o.code, result.Job != ""),
+		Table: result.Table, Job: result.Job, JobID: result.JobID, Attempt: result.Attempt, Version: result.Version, Host: result.Host, PID: result.PID,
+		Began: o.began, Ended: o.ended, Key: cmp.Or(w.start.Key, w.session.spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
+		InputFiles: w.start.Files, InputBytes: w.start.Bytes, Samples: w.samples, Rejected: result.Rejected, WithRecords: w.flags.records,
+		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: reportSettings(w.cmd)}
+	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
+		r.Inputs = append(r.Inputs, report.Input{Path: f.Path, Bytes: f.Bytes})
+	}
+	if len(r.Inputs) == 0 && r.InputFiles == 0 {
+		for _, name := range w.session.spec.Inputs { // it did not come as far as to look at them
+			r.Inputs = append(r.Inputs, report.Input{Path: name})
+		}
+		r.InputFiles = len(r.Inputs)
+	}
+	for _, p := range o.progress.Phases {
+		phase := report.Phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
+		r.Phases = append(r.Phases, phase)
+	}
+	// The tracker closes the last phase at the end, whatever the end was.
+	if n := len(r.Phases); n > 0 && o.err != nil {
+		r.Phases[n-1].Ended = time.Time{}
+	}
+	w.addCounts(r, o)
+	w.addState(r, o)
+	w.addRejects(r, o)
+	return r
+}
+
+// addCounts tells what was read and written, of a run that failed as far as it came.
+func (w *reporter) addCounts(r *report.Report, o outcome) {
+	var m *job.Manifest
+	if o.result != nil {
+		m = o.result.Manifest
+		r.Verify = verifyText(o.result.Verify)
+		if o.result.Regions > 0 {
+			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}
+		}
+	}
+	regions := w.regions
+	if m != nil {
+		r.Counts = &report.Counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Duplicates: m.Duplicates,
+			HFiles: m.HFiles, Bytes: m.Bytes, SpillBytes: m.SpillBytes, SpillRuns: m.Runs}
+		r.RejectFile = m.RejectFile
+		r.Key, r.Timestamp = cmp.Or(r.Key, m.Key), cmp.Or(r.Timestamp, m.Timestamp)
+		if len(m.Files) > 0 { // those of earlier attempts too
+			regions = map[int]report.Region{}
+			for _, f := range m.Files {
+				addFile(regions, f)
+			}
+		}
+	} else if p := o.progress; len(p.Phases) > 0 && p.Phases[0].Done.Rows > 0 {
+		r.Counts = &report.Counts{Records: p.Phases[0].Done.Rows, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
+	}
+	var files []job.File
+	if m != nil {
+		files = m.Files
+	}
+	r.Regions = regionList(regions, max(w.start.Regions, len(w.start.Splits)+1), w.start.Splits, files)
+	if r.Load != nil && o.progress.Phases != nil {
+		for _, p := range o.progress.Phases {
+			if p.Name == "load" {
+				r.Load.Files += int(p.Done.Files)
+			}
+		}
+	}
+}
+
+// regionList is all regions in the order of keys. Where split points are not known a region goes by its first row.
+func regionList(regions map[int]report.Region, n int, splits [][]byte, files []job.File) []report.Region {
+	if len(regions) == 0 {
+		return nil
+	}
+	for region := range regions {
+		n = max(n, region+1)
+	}
+	list := make([]report.Region, n)
+	for region, r := range regions {
+		list[region] = r
+	}
+	for i := range list {
+		if i > 0 && i <= len(splits) {
+			list[i].Start = partition.FormatKey(splits[i-1])
+		}
+	}
+	if len(splits) == 0 {
+		for _, f := range files {
+			if r := &list[f.Region]; r.Start == "" && n > 1 {
+				r.Start = partition.FormatKey(f.FirstRow)
+			}
+		}
+	}
+	return list
+}
+
+// addState tells what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
+func (w *reporter) addState(r *report.Report, o outcome) {
+	if r.Job == "" {
+		return
+	}
+	s, err := job.ReadJob(r.Job)
+	if err != nil {
+		return
+	}
+	if len(r.Regions) == 0 && len(s.Files) > 0 {
+		regions := map[int]report.Region{}
+		for _, f := range s.Files {
+			addFile(regions, f)
+		}
+		splits := make([][]byte, len(s.Splits))
+		for i, k := range s.Splits {
+			splits[i] = k
+		}
+		r.Regions = regionList(regions, s.Regions, splits, s.Files)
+	}
+	if r.Load != nil {
+		r.Load.Files = s.Loaded
+		r.Load.Servers = servers(s.Taken)
+	}
+	for _, a := range s.Attempts {
+		if a.Attempt == r.Attempt && (o.result == nil || !o.result.Already) {
+			continue
+		}
+		r.Attempts = append(r.Attempts, report.Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: errorText(textError(a.Error))})
+	}
+}
+
+// textError makes a text an error again, empty none.
+func textError(text string) error {
+	if text == "" {
+		return nil
+	}
+	return fmt.Errorf("%s", text)
+}
+
+// servers counts regions and files by server.
+func servers(taken []job.Taken) []report.Server {
+	var list []report.Server
+	for _, t := range taken {
+		if t.Server == "" || t.Files == 0 {
+			continue
+		}
+		i := slices.IndexFunc(list, func(s report.Server) bool { return s.Name == t.Server })
+		if i < 0 {
+			i = len(list)
+			list = append(list, report.Server{Name: t.Server})
+		}
+		list[i].Regions++
+		list[i].Files += t.Files
+	}
+	slices.SortFunc(list, func(a, b report.Server) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// addRejects reads the first bad records. A run that failed by them has them too, if its file is not an older one.
+func (w *reporter) addRejects(r *report.Report, o outcome) {
+	name := r.RejectFile
+	if name == "" && o.code == exitBadRows {
+		name = cmp.Or(valueOf(w.cmd, "reject-file"), defaultRejects)
+		info, err := os.Stat(name)
+		if err != nil || info.ModTime().Before(o.began) {
+			return
+		}
+		if abs, err := filepath.Abs(name); err == nil {
+			name = abs
+		}
+	}
+	if name == "" {
+		return
+	}
+	list, all, err := readRejects(name, w.flags.records)
+	if err != nil {
+		r.Warnings = append(r.Warnings, err.Error())
+		return
+	}
+	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)
+}
+
+func verifyText(v *job.Verification) string {
+	switch {
+	case v == nil:
+		return ""
+	case v.Mode == "full":
+		return fmt.Sprintf("the table has %s with this job's timestamp; written were %s", v.Got, v.Want)
+	case v.Mode == "sample":
+		return fmt.Sprintf("%d sampled rows were read back", v.Sampled)
+	}
+	return "no (--verify off)"
+}
+
+// reportSettings are the settings with their origins.
+func reportSettings(cmd *cobra.Command) []report.Setting {
+	var list []report.Setting
+	for _, s := range settingsOf(cmd) {
+		list = append(list, report.Setting(s))
+	}
+	return list
+}
+
+// advice says what to do about a failure. A job with state goes on where it was.
+func advice(code int, state bool) string {
+	again := "run the same command again"
+	if state {
+		again += ": it goes on where this attempt was"
+	}
+	switch code {
+	case exitUsage:
+		return "correct the flag, the setting or the job file that the error names, then " + again + "."
+	case exitCheck:
+		return "bulkload check with the same flags lists all that does not fit, with a hint for each. Then " + again + "."
+	case exitBadRows:
+		return "look at the records that the error names, correct the export or the job file, or allow some with --bad-records or --duplicates."
+	case exitInput:
+		return "see that the input is there, complete and readable. If it has changed on purpose, --restart begins anew."
+	case exitHDFS:
+		return "look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then " + again + "."
+	case exitLoad:
+		return "the HFiles are kept. Look at HBase's master and the region servers that the error names, then " + again + "."
+	case exitVerify:
+		return "do not let readers rely on the table before this is understood: keep this report, the journal and the log."
+	case exitUnexpected:
+		return "this should not happen: keep this report and the log, then " + again + "."
+	}
+	if code > exitSignal {
+		return again + "."
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"bulkload/internal/report"
+	"bulkload/pkg/partition"
+)
+
+// Bounds of the examples in a report.
+const (
+	mostRejects      = 20
+	mostReject       = 200 // characters of a record
+	mostRejectReason = 300
+)
+
+// readRejects reads the first lines of a file of bad records, and counts all. Reasons may quote a value; what is quoted is
+// left out with the records.
+func readRejects(name string, records bool) (list []report.Reject, all int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("bad records: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReader(f)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return list, all, nil
+		}
+		if err != nil {
+			return list, all, fmt.Errorf("bad records: %w", err)
+		}
+		if all++; len(list) == mostRejects {
+			continue
+		}
+		r, err := parseReject(line, records)
+		if err != nil {
+			return list, all, fmt.Errorf("bad records %s, line %d: %w", name, all, err)
+		}
+		list = append(list, r)
+	}
+}
+
+func parseReject(line []byte, records bool) (report.Reject, error) {
+	var j struct {
+		Path      string  `json:"path"`
+		Offset    int64   `json:"offset"`
+		Record    int64   `json:"record"`
+		Since     int64   `json:"since"`
+		Column    string  `json:"column"`
+		Reason    string  `json:"reason"`
+		Raw       *string `json:"raw"`
+		RawBase64 string  `json:"raw_base64"`
+	}
+	if err := json.Unmarshal(line, &j); err != nil {
+		return report.Reject{}, err
+	}
+	r := report.Reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(j.Reason, mostRejectReason)}
+	if j.Since > 0 {
+		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
+	}
+	if !records {
+		r.Reason = withoutQuotes(r.Reason)
+		return r, nil
+	}
+	if j.Raw != nil {
+		r.Record = shorten(*j.Raw, mostReject)
+	} else if raw, err := base64.StdEncoding.DecodeString(j.RawBase64); err == nil {
+		r.Record = shorten(partition.FormatKey(raw[:min(len(raw), mostReject)]), mostReject)
+	}
+	return r, nil
+}
+
+// withoutQuotes leaves out what a reason quotes: a value of the record.
+func withoutQuotes(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, `"`)
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		b.WriteString(`"…"`)
+		for i := 0; ; i++ {
+			if i >= len(rest) {
+				return b.String()
+			}
+			if rest[i] == '\\' {
+				i++
+			} else if rest[i] == '"' {
+				s = rest[i+1:]
+				break
+			}
+		}
+	}
+}
+
+// shorten cuts a text to so many bytes, between characters.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

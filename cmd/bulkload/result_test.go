@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/job"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// checkResult holds the last line of an output to the published schema, and gives its fields.
+func checkResult(out []byte) (map[string]any, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	schema, err := c.Compile(filepath.Join("..", "..", "docs", "result.schema.json"))
+	if err != nil {
+		return nil, err
+	}
+	lines := bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n"))
+	last := lines[len(lines)-1]
+	if n := len(last); n > 8<<10 {
+		return nil, fmt.Errorf("the result has %d bytes", n)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(last))
+	if err != nil {
+		return nil, fmt.Errorf("%.100q: %w", last, err)
+	}
+	if err := schema.Validate(v); err != nil {
+		return nil, fmt.Errorf("%w in %s", err, last)
+	}
+	var fields map[string]any
+	return fields, json.Unmarshal(last, &fields)
+}
+
+// validresult FILE STATUS [NAME=VALUE…] checks the last line of a file, or of stdout, by the schema, its status, and fields.
+func validresult(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: validresult FILE STATUS [NAME=VALUE…]")
+	}
+	r, err := checkResult([]byte(ts.ReadFile(args[0])))
+	if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	for _, want := range append([]string{"status=" + args[1]}, args[2:]...) {
+		name, value, _ := strings.Cut(want, "=")
+		if got := fmt.Sprint(r[name]); got != value {
+			ts.Fatalf("%s is %s, want %s: %v", name, got, value, r)
+		}
+	}
+}
+
+// TestResultOfStop stops a build in its middle.
+func TestResultOfStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the built program, which -short leaves out")
+	}
+	dir := t.TempDir()
+	input := bigInput(t, dir)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		result := filepath.Join(dir, "result.json")
+		cmd := exec.Command("bulkload", "build", "--key=id", "--table=t", "--input="+input, "--out="+filepath.Join(dir, "out"), "--workers=1",
+			"--output=json", "--result-file="+result, "--report="+filepath.Join(dir, "report.html"))
+		out := stopInPhase(t, cmd, "read", sig)
+		r, err := checkResult(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r["status"] != "stopped" || r["exit_code"] != float64(128+sig) || r["table"] != "t" {
+			t.Errorf("%s", out)
+		}
+		if file, err := os.ReadFile(result); err != nil || !bytes.Equal(file, out) {
+			t.Errorf("%v: the file has %s", err, file)
+		}
+		if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !bytes.Contains(page, []byte("Why it stopped")) {
+			t.Errorf("%v: the report does not say that it was stopped", err)
+		}
+	}
+}
+
+// bigInput is a CSV file that takes a second to read.
+func bigInput(t *testing.T, dir string) string {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("id,v\n")
+	for i := range 1_500_000 {
+		fmt.Fprintf(&b, "%08d,some value that makes the record longer %d\n", i, i)
+	}
+	name := filepath.Join(dir, "big.csv")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// stopInPhase starts a command, sends it a signal when its log tells of a phase, and gives its standard output.
+func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) []byte {
+	t.Helper()
+	var out, all bytes.Buffer
+	cmd.Stdout = &out
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		fmt.Fprintln(&all, lines.Text())
+		if strings.Contains(lines.Text(), "name="+phase) {
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	err = cmd.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		t.Fatalf("%v: %s", err, all.Bytes())
+	}
+	return out.Bytes()
+}
+
+// TestAsksJSON finds the flag in arguments that were not understood.
+func TestAsksJSON(t *testing.T) {
+	for args, want := range map[string]bool{"run --nope --output json": true, "run --output=json": true, "run --output json --output text": false,
+		"run -- --output json": false, "run --output": false, "": false} {
+		if got := asksJSON(strings.Fields(args)); got != want {
+			t.Errorf("%q: %t", args, got)
+		}
+	}
+}
+
+// TestErrorText keeps a result small, whatever an error says.
+func TestErrorText(t *testing.T) {
+	for _, s := range []string{strings.Repeat("ä", 5000), strings.Repeat("\xffa", 4000), strings.Repeat("x", 3999) + "日本"} {
+		if got := errorText(errors.New(s)); len(got) > mostError+4 || !strings.HasSuffix(got, "…") || strings.ContainsRune(strings.TrimSuffix(got, " …"), '\x00') {
+			t.Errorf("%d bytes: …%q", len(got), got[len(got)-10:])
+		}
+	}
+	if errorText(nil) != "" || errorText(errAlready) != "" {
+		t.Error("no error has a text")
+	}
+}
+
+// TestTellFailure puts a failure into an object that was printed, and behind what is none.
+func TestTellFailure(t *testing.T) {
+	for held, want := range map[string]string{
+		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+		`{}`:                          `{"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+		`{"schema":2,"error":"mine"}`: `{"schema":2,"error":"mine","command":"","status":"failed","exit_code":3,"error_kind":"check"}` + "\n",
+		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
+	} {
+		var out bytes.Buffer
+		g := &globals{output: "json"}
+		if held != "" {
+			if err := g.hold(&out, []byte(held)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.tell(&out, nil, nil, errors.New("no"), exitCheck); err != nil || out.String() != want {
+			t.Errorf("%s: %v\n%swant\n%s", held, err, out.String(), want)
+		}
+	}
+}
+
+// TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
+func TestResultOfEveryKind(t *testing.T) {
+	for kind := job.KindUnexpected; kind <= job.KindBusy; kind++ {
+		g := &globals{}
+		cmd, _, err := newRootCmd(g).Find([]string{"run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.SetContext(t.Context())
+		s := g.begin(cmd, slog.New(slog.DiscardHandler), job.Spec{Table: "test:t"})
+		e := s.events()
+		e.OnStart(job.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
+		e.OnPhase("load")
+		e.OnWarn("look at this")
+		failure := &job.Error{Kind: kind, Err: errors.New("it failed")}
+		_ = s.end(&job.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
+		r := g.result(cmd, failure, exitCode(failure))
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fields, err := checkResult(line); err != nil || fields["attempt"] != 3.0 || fields["warnings"] != 1.0 || fields["error"] != "it failed" {
+			t.Errorf("kind %d: %v in %s", kind, err, line)
+		}
+	}
+}
+
+// TestStateWriterWarnsOnce tells once that a state directory takes no file, and lets the job go on.
+func TestStateWriterWarnsOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}
+	w := &stateWriter{session: s, log: s.log, dir: filepath.Join(t.TempDir(), "none")}
+	for range 3 {
+		w.tell()
+	}
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+		t.Errorf("%d warnings: %s", n, log.String())
+	}
+	if err := w.end(outcome{result: &job.Result{Job: w.dir}}); err != nil {
+		t.Error(err)
+	}
+}

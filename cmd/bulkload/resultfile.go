@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/pflag"
+)
+
+// resultFlags say where a job's result goes beside standard output.
+type resultFlags struct{ file string }
+
+func (r *resultFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.file, "result-file", "", "write the result, the object of --output json, into this local file at the end; one that is there is removed first")
+}
+
+// observe removes the file of an earlier run, which a killed one must not be taken for, and has the state directory told.
+func (r *resultFlags) observe(s *session) error {
+	if r.file != "" {
+		if err := removeOld(r.file); err != nil {
+			return usageError{fmt.Errorf("--result-file: %w", err)}
+		}
+	}
+	s.observers = append(s.observers, &stateWriter{session: s, log: s.log})
+	return nil
+}
+
+// removeOld says early that a file cannot be written, and takes an old one away.
+func removeOld(name string) error {
+	info, err := os.Stat(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory", filepath.Dir(name))
+	}
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// liveEvery is how often a job says in its state directory how far it is.
+const liveEvery = 2 * time.Second
+
+// stateWriter keeps a job's state directory told, for status: how far the job is while it runs, and what it came to. A
+// job without a state directory has nothing to tell.
+type stateWriter struct {
+	session *session
+	log     *slog.Logger
+
+	mu   sync.Mutex
+	dir  string
+	stop chan struct{} // nil before the job has begun
+	done sync.WaitGroup
+	warn sync.Once
+}
+
+func (w *stateWriter) events() job.Events {
+	return job.Events{OnStart: func(s job.Start) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if s.Job == "" || s.Attempt == 0 || w.stop != nil {
+			return
+		}
+		w.dir, w.stop = s.Job, make(chan struct{})
+		w.done.Go(func() { w.loop(w.stop) })
+	}}
+}
+
+func (w *stateWriter) loop(stop <-chan struct{}) {
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	for {
+		w.tell()
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tell writes how far the job is. That it cannot is told once.
+func (w *stateWriter) tell() {
+	if err := job.NewLive(w.session.tracker.Progress(), version).Write(w.dir); err != nil {
+		w.warn.Do(func() { w.log.Warn("status will not see this run: its state directory takes no file", "error", err) })
+	}
+}
+
+// end writes what the job came to, but for one that is another process's, and one that was done before: there the state
+// tells of the run that did it.
+func (w *stateWriter) end(o outcome) error {
+	w.mu.Lock()
+	stop := w.stop
+	w.stop = nil
+	w.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		w.done.Wait()
+		if job.IsOurs(w.dir) { // the next run may have begun
+			w.tell()
+		}
+	}
+	r := o.result
+	if r == nil || r.Job == "" || r.Already || !job.IsOurs(r.Job) {
+		return nil
+	}
+	result := w.session.result()
+	result.end(w.session.cmd, o.err, o.code)
+	b, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return job.ReplaceFile(filepath.Join(r.Job, job.EndingName), append(b, '\n'))
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"bulkload/pkg/job"
+
+	"github.com/spf13/cobra"
+)
+
+type statusOptions struct {
+	state string
+	job   string
+	watch bool
+}
+
+func newStatusCmd(g *globals) *cobra.Command {
+	o := &statusOptions{}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "List the jobs of this machine, or tell of one while it runs",
+		Long: `Status reads the state directory, the newest job first; with --job it tells of one
+job, while it runs too. It asks no cluster and takes no lock, so it may be called as
+often as one likes. A job is running, done, failed, stopped (by a signal) or
+interrupted (killed, or its machine was); the same command that began a failed,
+stopped or interrupted job goes on with it. The exit status is 0 whenever the
+question could be answered: what became of the job is in the field "state" of
+--output json. A job that is not known is exit status 5.` + "\n" + exitHelp,
+		Example: `  bulkload status
+  bulkload status --job check-0123456789ab --output json
+  bulkload status --job scheduled__2017-10-12 --watch`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	f.StringVar(&o.job, "job", "", "only this job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
+	f.BoolVar(&o.watch, "watch", false, "with --job: print a line every two seconds until the job does not run any more")
+	return cmd
+}
+
+func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
+	if o.watch && o.job == "" {
+		return usageError{errors.New("--watch needs --job")}
+	}
+	w := cmd.OutOrStdout()
+	if o.job == "" {
+		jobs, err := job.ReadJobs(o.state)
+		if err != nil {
+			return err
+		}
+		list := struct {
+			Schema int             `json:"schema"`
+			Jobs   []*job.JobState `json:"jobs"`
+		}{1, jobs}
+		for _, s := range jobs { // the details are for --job
+			s.Attempts, s.Result, s.Live = nil, nil, nil
+		}
+		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
+	}
+	s, err := job.FindJob(o.state, o.job)
+	for o.watch && err == nil && s.State == job.JobRunning {
+		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
+			return err
+		}
+		if err := pause(cmd.Context(), liveEvery); err != nil {
+			return err
+		}
+		s, err = job.FindJob(o.state, s.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	return g.print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// printJobs prints a line for each job.
+func printJobs(out io.Writer, jobs []*job.JobState, now time.Time) {
+	if len(jobs) == 0 {
+		fmt.Fprintln(out, "no job has state here (--state names another directory)")
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	defer w.Flush()
+	fmt.Fprintln(w, "STATE\tTABLE\tATTEMPT\tPHASE\tROWS\tSTARTED\tENDED\tJOB\tJOB ID")
+	for _, s := range jobs {
+		ended := clockText(s.Ended, now)
+		if s.State == job.JobRunning {
+			ended = fmt.Sprintf("pid %d on %s", s.PID, s.Host)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", stateText(s), orDash(s.Table), s.Attempt, phaseText(s), s.Rows, clockText(s.Began, now), ended, s.Job, orDash(s.JobID))
+	}
+}
+
+func stateText(s *job.JobState) string {
+	if s.Resumable {
+		return string(s.State) + ", resumable"
+	}
+	return string(s.State)
+}
+
+func phaseText(s *job.JobState) string {
+	switch {
+	case s.State == job.JobDone || s.Phase == "":
+		return "-"
+	case s.Percent != nil:
+		return fmt.Sprintf("%s %.0f%%", s.Phase, *s.Percent)
+	}
+	return s.Phase
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// clockText prints a time in the local zone, without the date if it is today.
+func clockText(t, now time.Time) string {
+	switch t, now := t.Local(), now.Local(); {
+	case t.IsZero():
+		return "-"
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format(time.TimeOnly)
+	default:
+		return t.Format(time.DateTime)
+	}
+}
+
+// liveLine is how far a running job is.
+func liveLine(s *job.JobState) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, phaseText(s))
+	l := s.Live
+	if l == nil {
+		return b.String()
+	}
+	fmt.Fprintf(&b, ", %d rows", s.Rows)
+	if l.RowsRate > 0 {
+		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)
+	}
+	if l.BytesRate > 0 {
+		fmt.Fprintf(&b, ", %s/s", bytesText(int64(l.BytesRate)))
+	}
+	if l.SecondsLeft != nil {
+		fmt.Fprintf(&b, ", about %s left in this phase", (time.Duration(*l.SecondsLeft) * time.Second).String())
+	}
+	return b.String()
+}
+
+// printJob prints all that is known of one job.
+func printJob(w io.Writer, s *job.JobState, now time.Time) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("job", "%s", s.Job)
+	if s.JobID != "" {
+		line("job id", "%s", s.JobID)
+	}
+	line("state", "%s", stateText(s))
+	if s.State == job.JobRunning {
+		line("process", "%d on %s since %s", s.PID, s.Host, clockText(s.Began, now))
+		line("progress", "%s", strings.TrimPrefix(liveLine(s), s.Job+": "))
+	}
+	if s.Error != "" {
+		line("error", "%s", s.Error)
+	}
+	if s.ExitCode != nil {
+		line("exit code", "%d", *s.ExitCode)
+	}
+	line("table", "%s", orDash(s.Table))
+	if s.Key != "" {
+		line("key", "%s", s.Key)
+	}
+	if s.Inputs > 0 {
+		line("inputs", "%d files, %s", s.Inputs, bytesText(s.InBytes))
+	}
+	line("written", "%d HFiles, %s, for %d regions", s.HFiles, bytesText(s.Bytes), s.Regions)
+	line("loaded", "%d files", s.Loaded)
+	if s.State != job.JobDone && s.Staging != "" {
+		line("staging", "%s", s.Staging)
+	}
+	if s.Report != "" {
+		line("report", "%s", s.Report)
+	}
+	line("state in", "%s", s.Dir)
+	for _, a := range s.Attempts {
+		end := string(a.State)
+		if a.Error != "" {
+			end += ": " + a.Error
+		}
+		line("attempt "+strconv.Itoa(a.Attempt), "%s to %s, process %d on %s, %s", clockText(a.Began, now), clockText(a.Ended, now), a.PID, a.Host, end)
+	}
+}

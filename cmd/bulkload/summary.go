@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bulkload/pkg/job"
+)
+
+// summarize prints the line by which people learn what a job came to. With --output json the result is told at the end.
+func (g *globals) summarize(w io.Writer, r *job.Result) error {
+	if g.json() || g.quiet {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, summary(r, g.session))
+	return err
+}
+
+func summary(r *job.Result, s *session) string {
+	var b strings.Builder
+	took := r.Elapsed
+	if r.Already {
+		b.WriteString("done already, nothing was done now (--restart loads it again); it was: ")
+	} else {
+		b.WriteString("done: ")
+		took = s.outcome.ended.Sub(s.outcome.began)
+	}
+	if r.Table != "" {
+		fmt.Fprintf(&b, "table %s, ", r.Table)
+	}
+	m := r.Manifest
+	if m != nil {
+		if m.Records > 0 {
+			fmt.Fprintf(&b, "%d records read, ", m.Records)
+		}
+		fmt.Fprintf(&b, "%d rows (%d cells) in %d HFiles of %s", m.Digest.Rows, m.Digest.Cells, m.HFiles, bytesText(m.Bytes))
+	} else {
+		fmt.Fprintf(&b, "%d files of %s", s.outcome.progress.Start.Files, bytesText(s.outcome.progress.Start.Bytes))
+	}
+	if r.Regions > 0 {
+		fmt.Fprintf(&b, " loaded into %d regions", r.Regions)
+	}
+	fmt.Fprintf(&b, " in %s", took.Round(time.Millisecond))
+	if all := took.Seconds(); m != nil && all > 0 {
+		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(m.Digest.Rows)/all, bytesText(int64(float64(m.Bytes)/all)))
+	}
+	if v := r.Verify; v != nil {
+		switch v.Mode {
+		case "full":
+			fmt.Fprintf(&b, "; verified: the table has %s with this job's timestamp, as written", v.Got)
+		case "sample":
+			fmt.Fprintf(&b, "; verified: %d sampled rows are as written", v.Sampled)
+		default:
+			b.WriteString("; not verified (--verify off)")
+		}
+	}
+	if m != nil && m.Duplicates > 0 {
+		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
+	}
+	if m != nil && m.Rejected > 0 {
+		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, m.RejectFile)
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// version is this program's: the linker sets it in what make builds, and main
+// to what the go command has recorded in what it did not set.
+var version = "dev"
+
+// build says which program this is. Of the time there is only the commit's, so
+// that the same sources make the same program.
+type build struct {
+	Version  string `json:"version"`            // such as 0.3.0, or what go install has recorded; dev if nothing is known
+	Revision string `json:"revision,omitempty"` // the commit's hash
+	Modified bool   `json:"modified"`           // the sources differed from the commit
+	Date     string `json:"date,omitempty"`     // the commit's time, RFC 3339 in UTC
+	Go       string `json:"go"`                 // of the compiler
+	Platform string `json:"platform"`           // operating system/architecture
+}
+
+// thisBuild is that of the running program.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(version, info)
+}
+
+// buildOf prefers the linker's version, unless it is dev, to the module's. A nil
+// info is one of a program that was built without modules.
+func buildOf(linked string, info *debug.BuildInfo) build {
+	b := build{Version: strings.TrimPrefix(linked, "v"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info != nil {
+		if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
+			b.Version = strings.TrimPrefix(v, "v")
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Revision = s.Value
+			case "vcs.time":
+				b.Date = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
+			}
+		}
+	}
+	return b
+}
+
+// String is one line: the version, and the commit if it is known.
+func (b build) String() string {
+	s := "bulkload " + b.Version
+	if b.Revision != "" {
+		s += " (" + b.Revision[:min(12, len(b.Revision))]
+		if b.Modified {
+			s += ", modified"
+		}
+		s += ")"
+	}
+	return s
+}
+
+func (b build) print(w io.Writer) {
+	fmt.Fprintln(w, b)
+	if b.Date != "" {
+		fmt.Fprintf(w, "of %s\n", b.Date)
+	}
+	fmt.Fprintf(w, "%s %s\n", b.Go, b.Platform)
+}
+
+func newVersionCmd(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and compiler",
+		Long: `Version prints which program this is: its version, the commit that it was built
+from, whether the sources were modified since, the commit's time, the Go compiler
+and the platform. The flag --version prints the first line of it.`,
+		Example: `  bulkload version
+  bulkload version --output json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := thisBuild()
+			return g.print(cmd.OutOrStdout(), b, b.print)
+		},
+	}
+}

@@ -1,0 +1,21 @@
+package reference
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Anchor is what a link to a heading has behind the #, as GitHub makes it:
+// lower case, without punctuation, blanks as hyphens.
+func Anchor(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+			b.WriteRune(r)
+		case r == ' ':
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}

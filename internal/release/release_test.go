@@ -1,0 +1,192 @@
+package release
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/reference"
+)
+
+func TestArchive(t *testing.T) {
+	at := time.Unix(1795268735, 999)
+	a, err := Archive("d", []File{{Name: "b", Data: []byte("2")}, {Name: "a", Data: []byte("1"), Executable: true}}, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Archive("d", []File{{Name: "a", Data: []byte("1"), Executable: true}, {Name: "b", Data: []byte("2")}}, at.In(time.FixedZone("x", 3600)))
+	if err != nil || !bytes.Equal(a, b) {
+		t.Errorf("the order of files or the time zone is seen in the archive: %v", err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := tar.NewReader(z).Next()
+	if err != nil || h.Name != "d/a" || h.Mode != 0o755 || h.Uid != 0 || h.Uname != "" || h.ModTime.Unix() != at.Unix() {
+		t.Errorf("%v %+v", err, h)
+	}
+	if _, err := Archive("d", []File{{Name: "a"}, {Name: "a"}}, at); err == nil {
+		t.Error("a file may be in an archive twice")
+	}
+}
+
+func TestModules(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Modules(program, "1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bom struct {
+		Format     string      `json:"bomFormat"`
+		Components []component `json:"components"`
+	}
+	if err := json.Unmarshal(b, &bom); err != nil || bom.Format != "CycloneDX" || len(bom.Components) == 0 || bom.Components[0].Name != "stdlib" {
+		t.Errorf("%v %s", err, b)
+	}
+	if _, err := Modules([]byte("no program"), "1"); err == nil {
+		t.Error("a text file has modules")
+	}
+}
+
+// TestRelease makes the archive of this platform twice, from this checkout and,
+// when it is as committed, from a clone elsewhere, and uses one as its user would.
+func TestRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program, which -short leaves out")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := output(t.Context(), root, nil, "git", "status", "--porcelain")
+	if err != nil {
+		t.Skip("not in a checkout: ", err)
+	}
+	o := Options{Root: root, Out: t.TempDir(), Version: "1.2.3", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
+	names, err := Make(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := o.Out
+	if changed == "" {
+		o.Root = filepath.Join(t.TempDir(), "elsewhere")
+		if _, err := output(t.Context(), root, nil, "git", "clone", "-q", root, o.Root); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Out = t.TempDir()
+	if _, err := Make(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(names, "SHA256SUMS") {
+		if !bytes.Equal(read(t, filepath.Join(first, name)), read(t, filepath.Join(o.Out, name))) {
+			t.Errorf("%s differs from build to build", name)
+		}
+	}
+	archive := filepath.Join(first, names[0])
+	if sums := string(read(t, filepath.Join(first, "SHA256SUMS"))); sums != sumLine(names[0], read(t, archive)) {
+		t.Errorf("SHA256SUMS is %q", sums)
+	}
+	useArchive(t, unpack(t, archive, t.TempDir()))
+}
+
+// useArchive does in an unpacked archive what its user does first.
+func useArchive(t *testing.T, dir string) {
+	program := filepath.Join(dir, "bulkload")
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Dir = dir
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("bulkload %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	if out := run("version"); !strings.HasPrefix(out, "bulkload 1.2.3") {
+		t.Errorf("version: %s", out)
+	}
+	out := run("build", "--quiet", "--job", "examples/check.yaml", "--input", "testdata/exports/check.csv", "--out", "hfiles", "--splits", "1,2,3,4,5,6,7,8,9")
+	if !strings.Contains(out, "written to 10 HFiles") {
+		t.Errorf("build: %s", out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "hfiles", "f", "*"))
+	if err != nil || len(files) != 10 {
+		t.Fatalf("%v %v", err, files)
+	}
+	if out := run("hfile", "meta", files[0]); !strings.Contains(out, "FAST_DIFF") {
+		t.Errorf("meta: %s", out)
+	}
+	for _, name := range []string{"README.md", "docs/commands.md", "completions/bulkload.bash", "completions/_bulkload", "completions/bulkload.fish",
+		"man/man1/bulkload.1", "man/man1/bulkload-run.1", "sbom.cdx.json"} {
+		if len(read(t, filepath.Join(dir, name))) == 0 {
+			t.Errorf("%s is empty", name)
+		}
+	}
+	if bom := string(read(t, filepath.Join(dir, "sbom.cdx.json"))); !strings.Contains(bom, "pkg:golang/github.com/spf13/cobra@v") || strings.Contains(bom, "md2man") {
+		t.Errorf("the list of modules is not the program's: %s", bom)
+	}
+	broken, _, err := reference.BrokenLinks(dir)
+	if err != nil || len(broken) > 0 {
+		t.Errorf("links that lead nowhere in the archive: %v\n%s", err, strings.Join(broken, "\n"))
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// unpack gives the directory that is in the archive.
+func unpack(t *testing.T, archive, to string) string {
+	z, err := gzip.NewReader(bytes.NewReader(read(t, archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tar.NewReader(z)
+	dir := ""
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return filepath.Join(to, dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, _, _ = strings.Cut(h.Name, "/")
+		name := filepath.Join(to, filepath.FromSlash(h.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, b, h.FileInfo().Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of what is drawn of regions.
+const (
+	mostBars   = 40   // each with its key; more become a dense chart
+	mostDense  = 1000 // columns of that; more regions are put together
+	mostListed = 2000 // in the table of all
+	topListed  = 10
+	barStep    = 34 // pixels
+)
+
+// spread is how rows and bytes lie over the regions.
+type spread struct {
+	Regions   []numbered
+	Total     int64 // bytes
+	TotalRows int64
+	Mean      float64
+	MaxMean   float64
+	Gini      float64
+	Empty     int
+	Largest   numbered
+	Verdict   string
+	Uneven    bool
+
+	Height int         // of the bars
+	Bars   []regionBar // nil: there are too many
+	Dense  *dense
+	Top    []numbered
+	Listed bool // all are in the table
+}
+
+// numbered is a region with its number, from 1.
+type numbered struct {
+	Region
+	N     int
+	Name  string
+	Share float64 // of the bytes
+}
+
+type regionBar struct {
+	numbered
+	Y     int
+	Width string
+	Heavy bool
+}
+
+// dense is a chart of columns in a field of 1000 by 100.
+type dense struct {
+	Path, Heavy string
+	MeanY       string // per cent
+	Top, Mean   string
+	Ticks       []tick
+	Each        int // regions in a column
+}
+
+// heavy is how many times the mean makes a region stand out.
+const heavy = 2
+
+func newSpread(regions []Region) *spread {
+	if len(regions) == 0 {
+		return nil
+	}
+	s := &spread{Listed: len(regions) <= mostListed}
+	sizes := make([]int64, len(regions))
+	for i, r := range regions {
+		sizes[i] = r.Bytes
+		s.Total += r.Bytes
+		s.TotalRows += r.Rows
+		if r.Files == 0 {
+			s.Empty++
+		}
+	}
+	if s.Total == 0 {
+		return nil
+	}
+	for i, r := range regions {
+		s.Regions = append(s.Regions, numbered{r, i + 1, cmp.Or(r.Start, "the start"), float64(r.Bytes) / float64(s.Total)})
+	}
+	s.Mean = float64(s.Total) / float64(len(regions))
+	byBytes := slices.Clone(s.Regions)
+	slices.SortStableFunc(byBytes, func(a, b numbered) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	s.Largest, s.MaxMean, s.Gini = byBytes[0], float64(byBytes[0].Bytes)/s.Mean, gini(sizes)
+	s.Uneven = s.MaxMean > heavy && len(regions) > 1
+	s.Verdict = "The load is even: no region has more than twice the mean."
+	if s.Uneven {
+		s.Verdict = fmt.Sprintf("The load is uneven: region %d has %.1f times the mean. Its server does most of the work, and HBase will split it first; bulkload plan proposes split points.", s.Largest.N, s.MaxMean)
+	}
+	if len(regions) == 1 {
+		s.Verdict = "There is one region: nothing to spread."
+	}
+	if len(regions) <= mostBars {
+		s.bars()
+		return s
+	}
+	s.Dense = s.columns()
+	s.Top = byBytes[:topListed]
+	return s
+}
+
+// gini is 0 if all have the same, near 1 if one has all.
+func gini(sizes []int64) float64 {
+	v := slices.Clone(sizes)
+	slices.Sort(v)
+	var sum, weighted float64
+	for i, x := range v {
+		sum += float64(x)
+		weighted += float64(i+1) * float64(x)
+	}
+	n := float64(len(v))
+	if sum == 0 {
+		return 0
+	}
+	return 2*weighted/(n*sum) - (n+1)/n
+}
+
+func (s *spread) bars() {
+	s.Height = len(s.Regions)*barStep + 4
+	for i, r := range s.Regions {
+		width := 100 * float64(r.Bytes) / float64(s.Largest.Bytes)
+		s.Bars = append(s.Bars, regionBar{r, i * barStep, percent(width), s.Uneven && float64(r.Bytes) > heavy*s.Mean})
+	}
+}
+
+// columns draws more regions than can have a line each.
+func (s *spread) columns() *dense {
+	each := (len(s.Regions) + mostDense - 1) / mostDense
+	top := niceTop(float64(s.Largest.Bytes), 1024)
+	d := &dense{Each: each, Top: bytesText(int64(top)), Mean: "mean " + bytesText(int64(s.Mean)), MeanY: percent(100 - 100*s.Mean/top)}
+	n := (len(s.Regions) + each - 1) / each
+	gap := 0.85 // between columns, where there is room for one
+	if n > 200 {
+		gap = 1
+	}
+	var all, high strings.Builder
+	for i := range n {
+		bytes := int64(0)
+		for _, r := range s.Regions[i*each : min((i+1)*each, len(s.Regions))] {
+			bytes = max(bytes, r.Bytes) // a mean would hide what the chart is for
+		}
+		b := &all
+		if float64(bytes) > heavy*s.Mean {
+			b = &high
+		}
+		x, wide := 1000*float64(i)/float64(n), 1000/float64(n)
+		if bytes > 0 {
+			fmt.Fprintf(b, "M%.2f 100v%.2fh%.2fV100z", x, -100*float64(bytes)/top, wide*gap)
+		}
+	}
+	d.Path, d.Heavy = all.String(), high.String()
+	for i, anchor := range []string{"start", "middle", "end"} {
+		r := s.Regions[i*(len(s.Regions)-1)/2]
+		d.Ticks = append(d.Ticks, tick{percent(float64(50 * i)), anchor, fmt.Sprintf("%d: %s", r.N, cut(12, r.Name))})
+	}
+	return d
+}

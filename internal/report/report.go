@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"slices"
+	"time"
+)
+
+// Report is what a job did. Empty parts are left out of the file.
+type Report struct {
+	Command  string // run, build or load
+	Status   string // done, already, failed or stopped
+	ExitCode int
+	Error    string // why it is not done
+	Advice   string // what to do about it
+
+	Table     string
+	Job       string // directory of its state
+	JobID     string
+	Attempt   int
+	Version   string
+	Host      string
+	PID       int
+	Began     time.Time
+	Ended     time.Time
+	Key       string
+	Timestamp int64 // of the cells, milliseconds
+	Target    string
+
+	Inputs      []Input // the first of them
+	InputFiles  int     // all
+	InputBytes  int64
+	Counts      *Counts // nil: not known
+	Regions     []Region
+	Phases      []Phase
+	Samples     []Sample // in the order of time
+	Load        *Load
+	Verify      string // what verification found; empty: there was none
+	Rejects     []Reject
+	Rejected    int64
+	RejectFile  string
+	WithRecords bool // rejects tell what the records hold
+	Warnings    []string
+	MoreWarned  int // warnings beyond those
+	Settings    []Setting
+	Attempts    []Attempt // earlier ones
+}
+
+// Input is a file that was read.
+type Input struct {
+	Path  string
+	Bytes int64
+}
+
+// Counts are the sums of a build.
+type Counts struct {
+	Records    int64 // read
+	Rows       int64
+	Cells      int64
+	Rejected   int64
+	Duplicates int64
+	HFiles     int
+	Bytes      int64 // of the HFiles
+	SpillBytes int64
+	SpillRuns  int64
+}
+
+// Region is a region of the table, in the order of keys.
+type Region struct {
+	Start string // its first key, printable; empty for the first
+	Rows  int64
+	Bytes int64
+	Files int
+}
+
+// Phase is a part of the job, Ended zero if it was not.
+type Phase struct {
+	Name         string
+	Began, Ended time.Time
+	Rows         int64
+	Bytes        int64
+	Files        int64
+}
+
+// Sample is how far the job was at one moment. Numbers only grow.
+type Sample struct {
+	At       time.Time
+	Read     int64 // rows
+	Merged   int64 // rows written to HFiles
+	Verified int64 // rows read back
+	Input    int64 // bytes
+	Output   int64 // bytes
+}
+
+// Load is what HBase took.
+type Load struct {
+	Regions int
+	Files   int
+	Took    time.Duration
+	Servers []Server
+}
+
+// Server is a region server that was asked to take files.
+type Server struct {
+	Name    string
+	Regions int
+	Files   int
+}
+
+// Reject is a record that was set aside.
+type Reject struct {
+	Place  string
+	Column string
+	Reason string
+	Record string // its beginning; empty unless the report is to hold data
+}
+
+// Setting is a setting with where its value is from.
+type Setting struct{ Name, Value, Origin string }
+
+// Attempt is an earlier attempt at the job.
+type Attempt struct {
+	Attempt      int
+	Began, Ended time.Time
+	Process      string
+	State        string
+	Error        string
+}
+
+//go:embed report.html.tmpl
+var pageText string
+
+//go:embed report.css
+var style string
+
+// Write makes the file.
+func (r *Report) Write(w io.Writer) error {
+	t, err := template.New("report").Funcs(functions).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(style))
+	v := view{Report: r, Style: template.CSS(style), StyleHash: base64.StdEncoding.EncodeToString(sum[:]),
+		Took: r.Ended.Sub(r.Began), Timeline: newTimeline(r), Charts: newCharts(r), Spread: newSpread(r.Regions)}
+	var b bytes.Buffer
+	if err := t.Execute(&b, v); err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))) // html/template lets other bytes pass
+	return err
+}
+
+// view is what the template draws.
+type view struct {
+	*Report
+	Style     template.CSS
+	StyleHash string
+	Took      time.Duration
+	Timeline  *timeline
+	Charts    []chart
+	Spread    *spread
+}
+
+// PerSecond is a rate over the whole time.
+func (v view) PerSecond(n int64) float64 {
+	if s := v.Took.Seconds(); s > 0 {
+		return float64(n) / s
+	}
+	return 0
+}
+
+// MoreInputs is how many files are not listed.
+func (v view) MoreInputs() int { return v.InputFiles - len(v.Inputs) }
+
+// Warned is how many warnings there were.
+func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }
+
+// MoreRejects is how many rejected records are not listed.
+func (v view) MoreRejects() int64 { return v.Rejected - int64(len(v.Rejects)) }
+
+// Given are the settings that somebody has set.
+func (v view) Given() []Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin == "default" })
+}
+
+// Defaults are the others.
+func (v view) Defaults() []Setting {
+	return slices.DeleteFunc(slices.Clone(v.Settings), func(s Setting) bool { return s.Origin != "default" })
+}
+
+// CellTime is the cells' timestamp as a time.
+func (v view) CellTime() time.Time { return time.UnixMilli(v.Timestamp) }

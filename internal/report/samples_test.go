@@ -1,0 +1,123 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+var noon = time.Date(2017, 10, 12, 12, 0, 0, 0, time.UTC)
+
+func after(seconds float64) time.Time {
+	return noon.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// goodReport is of a run in which everything went well.
+func goodReport() *Report {
+	r := &Report{
+		Command: "run", Status: "done", Table: "test:check", Job: "/var/lib/bulkload/test_check-0123456789ab", JobID: "scheduled__2017-10-12",
+		Attempt: 2, Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(34.8), Key: "salt(check_id) + md5hex(check_id) + id",
+		Timestamp: noon.UnixMilli(), Target: "hdfs://nn:8020/tmp/bulkload-tina/test_check-1",
+		Inputs:     []Input{{"hdfs://nn:8020/user/tina/check/20171012/part-00000.csv", 104_857_600}, {"hdfs://nn:8020/user/tina/check/20171012/part-00001.csv", 105_082_124}},
+		InputFiles: 2, InputBytes: 209_939_724,
+		Counts: &Counts{Records: 1_000_003, Rows: 1_000_000, Cells: 14_467_246, Rejected: 3, HFiles: 10, Bytes: 169_156_387, SpillBytes: 88_080_384, SpillRuns: 7},
+		Phases: []Phase{{Name: "read", Began: after(0.4), Ended: after(3.3), Rows: 1_000_003, Bytes: 209_939_540}, {Name: "sort", Began: after(3.3), Ended: after(4.2)},
+			{Name: "write", Began: after(4.2), Ended: after(11.1), Rows: 1_000_000}, {Name: "load", Began: after(11.1), Ended: after(11.3), Files: 10},
+			{Name: "verify", Began: after(11.3), Ended: after(34.8), Rows: 1_000_000}},
+		Load:     &Load{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []Server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
+		Verify:   "the table has 1000000 rows, 14467246 cells with this job's timestamp",
+		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",
+		Rejects: []Reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
+			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is no date`}},
+		Warnings: []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
+		Settings: []Setting{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
+		Attempts: []Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
+	}
+	for i := range 10 {
+		start := ""
+		if i > 0 {
+			start = fmt.Sprint(i)
+		}
+		r.Regions = append(r.Regions, Region{start, 100_000 + int64(i*137%700), 16_915_638 + int64(i*77_777%300_000), 1})
+	}
+	for i := range 36 {
+		s := Sample{At: after(min(float64(i), 34.8))}
+		at := float64(i)
+		share := func(from, to float64) float64 { return min(max((at-from)/(to-from), 0), 1) }
+		s.Read, s.Input = int64(1_000_003*share(0.4, 3.3)), int64(209_939_540*share(0.4, 3.3))
+		s.Merged, s.Output = int64(1_000_000*share(4.2, 11.1)), int64(169_156_387*share(4.2, 11.1))
+		s.Verified = int64(1_000_000 * share(11.3, 34.8))
+		r.Samples = append(r.Samples, s)
+	}
+	return r
+}
+
+// skewedReport is of a build of so many regions of which few have most rows.
+func skewedReport(regions int) *Report {
+	r := goodReport()
+	r.Command, r.Load, r.Verify, r.Job, r.JobID, r.Attempts = "build", nil, "", "", "", nil
+	r.Regions = nil
+	for i := range regions {
+		size := 2_000_000 / (1 + float64(i*37%regions)) * 40
+		if i%9 == 4 {
+			size = 0
+		}
+		files := 1
+		if size == 0 {
+			files = 0
+		}
+		r.Regions = append(r.Regions, Region{fmt.Sprintf("%06d", i*1000), int64(size / 200), int64(math.Round(size)), files})
+	}
+	r.Regions[0].Start = ""
+	return r
+}
+
+// failedReport is of a run that HBase has stopped.
+func failedReport() *Report {
+	r := goodReport()
+	r.Status, r.ExitCode, r.Verify, r.Load = "failed", 7, "", nil
+	r.Error = "load table test:check: region 5e0c2d of server rs-2.example:16020: org.apache.hadoop.hbase.NotServingRegionException: test:check,3,1507809600000.5e0c2d. is not online\nthe HFiles are kept in hdfs://nn:8020/tmp/bulkload-tina/test_check-1"
+	r.Advice = "the HFiles are kept. Look at HBase's master, then run the same command again: it goes on where this attempt was."
+	r.Phases = r.Phases[:4]
+	r.Phases[3].Ended = time.Time{}
+	r.Ended = after(14)
+	r.Samples = r.Samples[:14]
+	return r
+}
+
+// refusedReport is of a run that did nothing.
+func refusedReport() *Report {
+	return &Report{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
+		Advice: "bulkload check lists all that does not fit.", Table: "test:none", Version: "v1.2.3", Host: "loader-1", PID: 4711, Began: noon, Ended: after(0.3),
+		Settings: []Setting{{"table", "test:none", "flag"}}}
+}
+
+// alreadyReport is of a run that found its job done.
+func alreadyReport() *Report {
+	r := goodReport()
+	r.Status, r.Phases, r.Samples, r.Ended = "already", nil, nil, after(0.4)
+	r.Attempts = append(r.Attempts, Attempt{Attempt: 2, Began: after(-500), Ended: after(-465), Process: "4243 on loader-1", State: "done"})
+	return r
+}
+
+// hostile is a text of all that must not get through.
+const hostile = "</style></title><script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{.}}&#0;\x00\xff\u202e"
+
+// hostileReport has it everywhere, and long words besides.
+func hostileReport() *Report {
+	r := failedReport()
+	long := hostile + strings.Repeat("W", 300)
+	r.Table, r.Job, r.JobID, r.Version, r.Host, r.Error, r.Advice, r.Key, r.Target = long, long, hostile, hostile, hostile, long, hostile, long, long
+	r.Inputs[0].Path = long
+	r.Regions[0].Start, r.Regions[4].Start = long, hostile
+	r.Phases[1].Name = hostile
+	r.Rejects[0] = Reject{long, hostile, long, long}
+	r.WithRecords = true
+	r.Warnings = append(r.Warnings, long)
+	r.Settings = append(r.Settings, Setting{hostile, long, hostile})
+	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
+	r.RejectFile, r.Verify = long, hostile
+	r.Load = &Load{Regions: 1, Files: 1, Servers: []Server{{long, 1, 1}}}
+	return r
+}

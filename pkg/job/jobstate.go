@@ -1,0 +1,381 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/pkg/journal"
+)
+
+// What became of a job, beside [JobDone], [JobRunning] and [JobUnknown].
+const (
+	JobFailed      JobStatus = "failed"      // the last attempt ended with an error
+	JobStopped     JobStatus = "stopped"     // the last attempt was stopped by a signal
+	JobInterrupted JobStatus = "interrupted" // the last attempt was killed, or its machine was
+)
+
+// JobState is what the state directory of a job tells.
+type JobState struct {
+	Schema    int         `json:"schema"` // version of this form: 1
+	Job       string      `json:"job"`    // name of its directory
+	Dir       string      `json:"dir"`
+	JobID     string      `json:"job_id,omitempty"` // the caller's own word
+	Table     string      `json:"table,omitempty"`
+	State     JobStatus   `json:"state"`
+	Resumable bool        `json:"resumable,omitempty"`  // the same command goes on with it
+	ExitCode  *int        `json:"exit_code,omitempty"`  // of the last attempt, if it is known
+	Error     string      `json:"error,omitempty"`      // likewise
+	ErrorKind string      `json:"error_kind,omitempty"` // likewise
+	Attempt   int         `json:"attempt"`              // the last one; 0: none began
+	PID       int         `json:"pid,omitempty"`        // of the last attempt, or of who works on it now
+	Host      string      `json:"host,omitempty"`
+	Phase     string      `json:"phase,omitempty"`
+	Percent   *float64    `json:"percent,omitempty"` // of the phase; 100 if the job is done
+	Rows      int64       `json:"rows"`              // done in the phase while it runs; else in the files
+	HFiles    int         `json:"hfiles"`            // complete
+	Bytes     int64       `json:"bytes"`             // of them
+	Regions   int         `json:"regions,omitempty"` // of the plan
+	Loaded    int         `json:"loaded_files"`      // that HBase has taken
+	Began     time.Time   `json:"began,omitzero"`    // the last attempt
+	Ended     time.Time   `json:"ended,omitzero"`    // likewise, unless it runs
+	Last      time.Time   `json:"last,omitzero"`     // when something was noted
+	Live      *Live       `json:"live,omitempty"`    // what the running job says of itself
+	Key       string      `json:"key,omitempty"`
+	Inputs    int         `json:"input_files,omitempty"`
+	InBytes   int64       `json:"input_bytes,omitempty"`
+	Staging   string      `json:"staging,omitempty"`
+	Snapshot  string      `json:"snapshot,omitempty"`
+	Attempts  []Attempt   `json:"attempts,omitempty"`
+	Result    *Result     `json:"result,omitempty"` // of a finished job
+	Report    string      `json:"report,omitempty"` // the newest report, if there is one
+	Taken     []Taken     `json:"-"`                // regions that have taken files, by their names
+	Files     []File      `json:"-"`                // complete ones, in no order
+	Splits    []Key       `json:"-"`
+	Source    []InputFile `json:"-"`
+}
+
+// Attempt is one process's work on a job.
+type Attempt struct {
+	Attempt int       `json:"attempt"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Version string    `json:"version,omitempty"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"` // the last that is noted of it
+	State   JobStatus `json:"state"`
+	Error   string    `json:"error,omitempty"`
+	Steps   []Step    `json:"steps"`
+}
+
+// Step is something that an attempt has finished.
+type Step struct {
+	Name string    `json:"name"` // an event of the journal: sorted, built, snapshot, loading, verified, done
+	Time time.Time `json:"time"`
+}
+
+// Taken is a region that has taken files.
+type Taken struct {
+	Region string
+	Server string // that was asked, empty if the journal does not say
+	Files  int
+}
+
+// ErrNoJob says that a state directory has no such job.
+var ErrNoJob = errors.New("no such job")
+
+// ReadJob tells of one job by its directory. The job's lock is not touched, so
+// it may run meanwhile, or begin to. A damaged journal is told in the state's
+// Error, with the status unknown.
+func ReadJob(dir string) (*JobState, error) {
+	name := filepath.Join(dir, journal.FileName)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := &JobState{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
+	records, damage := journal.Read(f)
+	for _, r := range records {
+		if damage == nil {
+			damage = s.add(r)
+		}
+	}
+	s.judge(time.Now(), len(records) > 0)
+	if report := filepath.Join(dir, "report.html"); fileExists(report) {
+		s.Report = report
+	}
+	if damage != nil {
+		s.State, s.Error = JobUnknown, fmt.Sprintf("journal %s: %v", name, damage)
+	}
+	return s, nil
+}
+
+func fileExists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// ReadJobs tells of all jobs below a directory, default [DefaultState], the
+// newest first. One that is missing has no jobs.
+func ReadJobs(dir string) ([]*JobState, error) {
+	if dir == "" {
+		var err error
+		if dir, err = cleanState(); err != nil {
+			return nil, fail(KindConfig, err)
+		}
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // who reads of it may be elsewhere
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fail(KindConfig, err)
+	}
+	jobs := []*JobState{}
+	for _, d := range list {
+		if !d.IsDir() || !stateName.MatchString(d.Name()) {
+			continue
+		}
+		s, err := ReadJob(filepath.Join(dir, d.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // no journal: not a job's, or one that was cleaned just now
+		}
+		if err != nil {
+			s = &JobState{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
+		}
+		jobs = append(jobs, s)
+	}
+	slices.SortStableFunc(jobs, func(a, b *JobState) int { return b.Last.Compare(a.Last) })
+	return jobs, nil
+}
+
+// FindJob tells of the one job that a word names: its directory, the name of
+// that below state (default [DefaultState]), the twelve digits at its end, or
+// the caller's own word for it. None is [ErrNoJob].
+func FindJob(state, word string) (*JobState, error) {
+	if s, err := ReadJob(word); err == nil && strings.ContainsRune(word, filepath.Separator) {
+		return s, nil
+	}
+	jobs, err := ReadJobs(state)
+	if err != nil {
+		return nil, err
+	}
+	var found []*JobState
+	for _, s := range jobs {
+		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == stateDigits || s.JobID != "" && s.JobID == word {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fail(KindInput, fmt.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the --job-id of a job with state here (bulkload status lists them)", ErrNoJob, word))
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, s := range found {
+		names[i] = s.Job
+	}
+	return nil, failf(KindConfig, "%s is the --job-id of several jobs: %s (name one by its directory)", word, few(names))
+}
+
+// add takes a record into account. What is not known is left alone.
+func (s *JobState) add(r journal.Record) error {
+	s.Last = r.Time
+	if n := len(s.Attempts); n > 0 {
+		s.Attempts[n-1].Ended = r.Time
+	}
+	switch r.Event {
+	case "plan":
+		return s.addPlan(r)
+	case "attempt":
+		a, err := decode[attemptRecord](r)
+		s.Attempts = append(s.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version, Began: r.Time, Ended: r.Time, State: JobInterrupted, Steps: []Step{}})
+		s.Attempt, s.PID, s.Host, s.Began, s.Phase = a.Attempt, a.PID, a.Host, r.Time, cmp.Or(s.Phase, "read")
+		return err
+	case "sorted":
+		s.step(r, "write")
+	case "written":
+		w, err := decode[struct {
+			File
+			Others []File `json:"others"`
+		}](r)
+		for _, f := range append(w.Others, w.File) {
+			s.Files = append(s.Files, f)
+			s.HFiles++
+			s.Bytes += f.Bytes
+		}
+		s.Rows += w.Rows
+		return err
+	case "built":
+		b, err := decode[builtRecord](r)
+		if m := b.Manifest; m != nil {
+			s.Rows, s.HFiles, s.Bytes = m.Digest.Rows, m.HFiles, m.Bytes
+		}
+		s.step(r, "load")
+		return err
+	case "snapshot":
+		n, err := decode[snapshotRecord](r)
+		s.Snapshot = n.Snapshot
+		s.step(r, "load")
+		return err
+	case "loading":
+		s.step(r, "load")
+	case "sending":
+		g, err := decode[sendingRecord](r)
+		for _, g := range g.Groups {
+			s.taken(g.Region).Server = g.Server
+		}
+		return err
+	case "loaded":
+		f, err := decode[filesRecord](r)
+		s.Loaded += len(f.Files)
+		s.taken(f.Region).Files += len(f.Files)
+		return err
+	case "verified":
+		s.step(r, "verify")
+	case "failed":
+		f, err := decode[failedRecord](r)
+		if n := len(s.Attempts); n > 0 {
+			s.Attempts[n-1].State, s.Attempts[n-1].Error = JobFailed, f.Error
+		}
+		return err
+	case "done":
+		s.step(r, "")
+		if n := len(s.Attempts); n > 0 {
+			s.Attempts[n-1].State = JobDone
+		}
+		s.State, s.Ended = JobDone, r.Time
+		return s.addResult(r)
+	}
+	return nil
+}
+
+func (s *JobState) addPlan(r journal.Record) error {
+	p, err := decode[planRecord](r)
+	s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
+	for _, f := range p.Inputs {
+		s.Inputs++
+		s.InBytes += f.Size
+		s.Source = append(s.Source, InputFile{f.Input, f.Size})
+	}
+	return err
+}
+
+func (s *JobState) addResult(r journal.Record) error {
+	d := struct {
+		Result *Result `json:"result"`
+	}{}
+	err := json.Unmarshal(r.Data, &d)
+	s.Result = d.Result
+	return err
+}
+
+// step notes what the last attempt has finished, and which phase follows.
+func (s *JobState) step(r journal.Record, next string) {
+	if n := len(s.Attempts); n > 0 {
+		s.Attempts[n-1].Steps = append(s.Attempts[n-1].Steps, Step{r.Event, r.Time})
+	}
+	s.Phase = next
+}
+
+// taken is the entry of a region.
+func (s *JobState) taken(region string) *Taken {
+	if n := len(s.Taken); n > 0 && s.Taken[n-1].Region == region {
+		return &s.Taken[n-1]
+	}
+	for i := range s.Taken {
+		if s.Taken[i].Region == region {
+			return &s.Taken[i]
+		}
+	}
+	s.Taken = append(s.Taken, Taken{Region: region})
+	return &s.Taken[len(s.Taken)-1]
+}
+
+// judge says what became of the job, from its journal, from who signed its
+// lock, from what it says of itself, and from what its last run came to.
+func (s *JobState) judge(now time.Time, begun bool) {
+	live, end := readLive(s.Dir), readEnding(s.Dir)
+	if live != nil {
+		s.JobID, s.Table = live.Progress.Start.JobID, cmp.Or(s.Table, live.Progress.Start.Table)
+	}
+	if end != nil {
+		s.JobID, s.Table = cmp.Or(s.JobID, end.JobID), cmp.Or(s.Table, end.Table)
+	}
+	owner, err := journal.LastOwner(s.Dir)
+	held := err == nil && s.State != JobDone && holds(owner, live, now) && !s.endedBy(owner, end)
+	switch {
+	case s.State == JobDone:
+		code, percent := 0, 100.0
+		s.ExitCode, s.Percent, s.Phase = &code, &percent, ""
+	case held:
+		s.run(owner, live)
+	case end != nil && !end.Ended.Before(s.Last) && end.Status != "done":
+		s.ended(end)
+	case len(s.Attempts) > 0:
+		a := s.Attempts[len(s.Attempts)-1]
+		s.State, s.Error, s.Ended, s.Resumable = a.State, a.Error, a.Ended, true
+	case begun:
+		s.State, s.Resumable, s.Ended = JobInterrupted, true, s.Last
+	}
+}
+
+// endedBy says whether the one who signed the lock last has noted an end: the
+// process may live on for a moment.
+func (s *JobState) endedBy(o journal.Owner, end *ending) bool {
+	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
+		return true
+	}
+	if len(s.Attempts) == 0 {
+		return false
+	}
+	a := s.Attempts[len(s.Attempts)-1]
+	return a.PID == o.PID && a.Host == o.Host && a.State == JobFailed
+}
+
+// run tells of a job that is under way.
+func (s *JobState) run(o journal.Owner, live *Live) {
+	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
+	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
+		if n := len(s.Attempts); n == 0 || s.Attempts[n-1].PID != o.PID || s.Attempts[n-1].Host != o.Host {
+			s.Began, s.Phase = o.Since, "plan"
+		} else {
+			s.Attempts[n-1].State = JobRunning
+		}
+		return
+	}
+	s.Live, s.Percent, s.Phase, s.Last = live, live.Percent, live.Phase, live.Updated
+	s.Attempt, s.Began = max(s.Attempt, live.Progress.Start.Attempt), live.Progress.Began
+	if n := len(live.Progress.Phases); n > 0 {
+		s.Rows = live.Progress.Phases[n-1].Done.Rows
+	}
+	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].PID == o.PID {
+		s.Attempts[n-1].State = JobRunning
+	}
+}
+
+// ended tells of an attempt that has said itself how it ended.
+func (s *JobState) ended(e *ending) {
+	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
+	s.Attempt = max(s.Attempt, e.Attempt)
+	if s.Began.IsZero() || e.Attempt == 0 {
+		s.Began = e.Began
+	}
+	if e.Status == string(JobStopped) {
+		s.State = JobStopped
+	}
+	s.Resumable = true
+	if n := len(s.Attempts); n > 0 && s.Attempts[n-1].Attempt == e.Attempt {
+		a := &s.Attempts[n-1]
+		a.State, a.Error, a.Ended = s.State, e.Error, e.Ended
+	}
+}
