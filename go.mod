@@ -27,6 +27,7 @@ require (
 	github.com/tsuna/gohbase v0.0.0-20240425232423-fa78846cafc9
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.48.0
+	golang.org/x/time v0.16.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 )

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -16,6 +17,7 @@ type buildOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	limitFlags
 	watchFlags
 	out    string
 	splits string
@@ -36,6 +38,7 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.limitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
@@ -48,7 +51,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -75,7 +78,9 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
-	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, o.workOptions(s.events()))
+	work := o.workOptions(s.events())
+	defer o.hold(ctx, env, &work)()
+	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, work)
 	r := &job.Result{Schema: 1, Table: spec.Table, Manifest: m}
 	if err := s.end(r, err); err != nil {
 		return err
@@ -97,7 +102,7 @@ func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	if abs, err := filepath.Abs(reject); err == nil {
 		reject = abs
 	}
-	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, Events: e}
+	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
 }
 
 func printFiles(w io.Writer, m *job.Manifest, out string) {

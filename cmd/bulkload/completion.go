@@ -63,7 +63,7 @@ func flagValues() map[string][]string {
 		"write --bloom": {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"},
 		"checksum":      {"CRC32C", "CRC32", "NULL"},
 		"access":        {"point", "scan", "throughput"},
-		"split-by":      {"directory"},
+		"split-by":      {"none", "directory"},
 		"memory":        {"256MiB", "512MiB", "1GiB", "2GiB", "4GiB"},
 		"block-size":    {"16KiB", "32KiB", "64KiB", "128KiB"},
 	}

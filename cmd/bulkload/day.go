@@ -159,6 +159,7 @@ func (s *settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 			return fmt.Errorf("--time-zone (%s): %q is no time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
 		}
 	}
+	s.zone = zone
 	var err error
 	if s.day, err = parseDay(text("date"), zone, now); err != nil {
 		return fmt.Errorf("--date (%s): %w", s.originOf("date"), err)

@@ -19,6 +19,7 @@ const closingTime = time.Second
 type listener struct {
 	server *metrics.Server
 	moved  atomic.Int64 // nanoseconds of Unix time
+	paused atomic.Bool
 }
 
 func (l *listener) lastMoved() time.Time { return time.Unix(0, l.moved.Load()) }
@@ -32,7 +33,7 @@ func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) 
 	w.moved.Store(time.Now().UnixNano())
 	var err error
 	w.server, err = metrics.Serve(t.listen, metrics.ServeOptions{Labels: l, Stalled: t.stalledAfter, Log: s.log,
-		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Build: program()}})
+		Live: metrics.Live{Progress: s.tracker.Progress, Moved: w.lastMoved, Paused: w.paused.Load, Build: program()}})
 	if err == nil {
 		s.log.Info("listening", "address", w.server.Addr())
 	}
@@ -53,6 +54,7 @@ func (l *listener) events() job.Events {
 		OnHFile:   func(job.File) { move() },
 		OnLoad:    func(string, int) { move() },
 		OnRead:    func(int64) { move() },
+		OnPause:   func(p job.Pause) { l.paused.Store(p.Reason != ""); move() },
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func newLoadCmd(g *globals) *cobra.Command {
-	c, watch := &clusterFlags{}, &watchFlags{}
+	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
 	var table, verify, staging, way string
 	var maxFiles int
 	cmd := &cobra.Command{
@@ -37,6 +37,9 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if maxFiles < 0 {
 				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
 			}
+			if err := limits.check(cmd); err != nil {
+				return err
+			}
 			env, err := c.open(g)
 			if err != nil {
 				return err
@@ -47,8 +50,10 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0],
-				job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, Events: s.events()})
+			work := job.WorkOptions{Events: s.events()}
+			defer limits.hold(cmd.Context(), env, &work)()
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles,
+				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
 			if err := s.end(r, err); err != nil {
 				return err
 			}
@@ -56,6 +61,8 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 		},
 	}
 	c.add(cmd.Flags())
+	limits.add(cmd.Flags())
+	limits.addLoad(cmd.Flags())
 	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"bulkload/pkg/job"
@@ -13,6 +14,8 @@ type runOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	limitFlags
+	splitFlags
 	watchFlags
 	staging  string
 	keep     bool
@@ -39,7 +42,11 @@ while it read or built.
 What a run does is written into a journal in a state directory first. The same
 command after a crash, a kill or a failure goes on where that one was: finished
 HFiles are not written again, loaded regions are not loaded again. After a success
-it says so and does nothing.` + "\n" + exitHelp,
+it says so and does nothing.
+
+SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 lets it go on.
+Years of history are loaded with --split-by directory and the limits of uploads,
+loading calls and hours below.` + "\n" + exitHelp,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
   bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full`,
 		Args: noArgs,
@@ -48,6 +55,9 @@ it says so and does nothing.` + "\n" + exitHelp,
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
+	o.limitFlags.add(cmd.Flags())
+	o.limitFlags.addLoad(cmd.Flags())
+	o.splitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
@@ -67,7 +77,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -86,6 +96,10 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
 	}
+	runJob, err := o.runner()
+	if err != nil {
+		return err
+	}
 	if o.state.LockWait < 0 {
 		return usageError{fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait)}
 	}
@@ -99,10 +113,12 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
-	r, err := job.Run(cmd.Context(), env, spec, job.RunOptions{WorkOptions: o.workOptions(s.events()), Staging: o.staging, Keep: o.keep,
-		Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
+	work := o.workOptions(s.events())
+	defer o.hold(cmd.Context(), env, &work)()
+	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
 	if err := s.end(r, err); err != nil {
-		return err
+		return errors.Join(err, partsSoFar(cmd, g, r))
 	}
 	if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
 		return err

@@ -130,6 +130,8 @@ func flagSchema(f *pflag.Flag) *schema {
 		s.Type = "boolean"
 	case "size":
 		s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
+	case "rate":
+		s.Type, s.Pattern = []string{"string", "integer"}, strings.TrimSuffix(sizePattern, `$`)+`(/s)?\s*$`
 	case "float64", "float32":
 		s.Type = "number"
 	case "stringArray", "stringSlice":

@@ -37,7 +37,8 @@ type settled struct {
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
 	day        day
-	dated      bool // the inputs have the day in them, or something else of a template
+	zone       *time.Location // whose day it is
+	dated      bool           // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}

@@ -116,6 +116,7 @@ type workFlags struct {
 	memory     job.Size
 	workers    int
 	spillDir   string
+	spillLimit job.Size
 	rejectFile string
 }
 
@@ -124,6 +125,7 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	f.Var(&w.memory, "memory", "budget for sort, merge and buffers together")
 	f.IntVar(&w.workers, "workers", 0, "workers of each pass (default: the number of cores)")
 	f.StringVar(&w.spillDir, "spill-dir", "", "directory for sorted runs that do not fit in memory (default: the system's temporary directory)")
+	f.Var(&w.spillLimit, "spill-limit", "most disk that sorted runs may take, such as 200GiB; a job that needs more fails and says how much (default no limit)")
 	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines (default bulkload-rejects.jsonl when --bad-records allows any)")
 }
 

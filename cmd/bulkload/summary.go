@@ -14,6 +14,9 @@ func (g *globals) summarize(w io.Writer, r *job.Result) error {
 	if g.json() || g.quiet {
 		return nil
 	}
+	if len(r.Parts) > 0 {
+		printParts(w, r.Parts)
+	}
 	_, err := fmt.Fprintln(w, summary(r, g.session))
 	return err
 }

@@ -62,6 +62,7 @@ type HDFS struct {
 	first  int // index in Addresses to try first: the last one that answered
 	closed bool
 	avoid  map[string]avoidedNode // DataNodes, by UUID
+	open   map[*hdfsFile]struct{} // for reading
 }
 
 var _ FS = (*HDFS)(nil)

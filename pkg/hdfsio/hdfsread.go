@@ -26,11 +26,18 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &hdfsFile{
+	f := &hdfsFile{
 		name: name, info: info,
 		seq: hdfsStream{h: h, ctx: ctx, name: name, info: info},
 		at:  hdfsStream{h: h, ctx: ctx, name: name, info: info},
-	}, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == nil {
+		h.open = make(map[*hdfsFile]struct{})
+	}
+	h.open[f] = struct{}{}
+	return f, nil
 }
 
 // hdfsFile has one stream for Read and one for ReadAt, each connected when first used.
@@ -67,6 +74,7 @@ func (f *hdfsFile) ReadAt(p []byte, off int64) (int, error) {
 
 // Close closes both streams. It must not be called while a Read or ReadAt is in progress: end the context for that.
 func (f *hdfsFile) Close() error {
+	f.seq.h.forget(f)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seq.close()

@@ -23,6 +23,10 @@ type BuildOptions struct {
 	Budget   *source.Budget // of bad records; default: the first ends the job
 	Sample   int            // rows to remember of each region for a later verification
 	Events   Events
+	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
+	Gate Gate
+	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
+	SpillLimit Size
 
 	resume *resumable // nil: the build is all or nothing
 }
@@ -125,7 +129,7 @@ func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 	if len(p.wide) > 0 {
 		duplicates = extsort.KeepAll // it is about cells
 	}
-	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: duplicates, OnSpill: o.Events.OnSpill}
+	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: duplicates, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 }
 
 // Build reads all of the input and writes an HFile for every region and family
@@ -147,7 +151,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
 	if err != nil {
-		return nil, explainLimits(err, o)
+		return nil, explainLimits((&readers{in: in}).explainSpill(err), o)
 	}
 	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
 	var totals sortTotals
@@ -158,7 +162,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	}
 	read := time.Now()
 	o.Events.phase("write")
-	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume}
+	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
 	o.resume.start(w)
 	if err := out.prepare(ctx, plan.familyNames()...); err != nil {
 		return nil, err
@@ -180,17 +184,17 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	start := time.Now()
 	o.Events.phase("read")
 	tellExtent(ctx, in, o.Events)
-	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, skip: o.resume.skip()}
+	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip()}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
 	}
 	if err != nil {
-		return t, readError(err)
+		return t, readError(r.explainSpill(err))
 	}
 	o.Events.phase("sort")
 	if err := sorter.Finish(); err != nil {
-		return t, err
+		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
 	t = sortTotals{Records: in.Records(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}

@@ -213,6 +213,7 @@ func (f *checkFacts) apart(ctx context.Context) []Check {
 		checkClock(f.staging, f.spec.Timestamp),
 		checkInputs(f.inputs),
 		checkSpill(f.inputs, f.machine, f.o.Memory),
+		checkSpillLimit(f.inputs, f.o.WorkOptions),
 		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
 	})
 }

@@ -253,6 +253,20 @@ func checkSpill(in inputFacts, m machineFacts, memory Size) Check {
 	return good(name, "%s has %s free", m.dir, roundSize(m.free))
 }
 
+// checkSpillLimit compares the bound that was set with what sorting takes.
+func checkSpillLimit(in inputFacts, w WorkOptions) Check {
+	const name = "spill limit"
+	need := spillFor(in.text, w.Memory)
+	switch {
+	case w.SpillLimit == 0 || in.err != nil || in.text == 0:
+		return Check{}
+	case need > int64(w.SpillLimit):
+		return doubtful(name, "give more with --spill-limit, or more --memory, or take the input in parts", "sorting this input may take %s of disk, --spill-limit allows %s",
+			roundSize(need), roundSize(int64(w.SpillLimit)))
+	}
+	return good(name, "%s; sorting this input may take %s", roundSize(int64(w.SpillLimit)), roundSize(need))
+}
+
 // checkOpenFiles compares the limit with what a job opens: each sorted run,
 // each worker's files, connections.
 func checkOpenFiles(in inputFacts, m machineFacts, w WorkOptions) Check {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -75,6 +77,17 @@ func (e *Env) Close() error {
 	}
 	e.hdfs = nil
 	return errors.Join(errs...)
+}
+
+// Rest gives back connections that nobody uses at the moment: for work that
+// is held up for a long time.
+func (e *Env) Rest() {
+	e.mu.Lock()
+	open := slices.Collect(maps.Values(e.hdfs))
+	e.mu.Unlock()
+	for _, h := range open {
+		h.Rest()
+	}
 }
 
 // tableName says that a spec names a table.

@@ -29,6 +29,7 @@ type Estimate struct {
 	HFileBytes int64         `json:"hfile_bytes"`
 	Spills     bool          `json:"spills"`
 	SpillBytes int64         `json:"spill_bytes"`
+	SpillMost  int64         `json:"spill_most_bytes"` // of those bytes, on disk at a time
 	Runs       int64         `json:"runs"`
 	MoreMemory int64         `json:"more_memory"`  // that would be needed so that nothing spills
 	Memory     int64         `json:"memory_bytes"` // peak, resident
@@ -112,6 +113,7 @@ type EstimateOptions struct {
 	MaxRegion int64   // bytes at which a region splits, default 10 GiB
 
 	maxRegionFrom string   // what says so
+	spillLimit    Size     // that the job will have; the sample has none
 	query         []string // columns of the query key
 	sample        int64    // bytes of text to build, default sampleText
 	count         int64    // bytes of text to count, default countText
@@ -195,7 +197,8 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 	}
 	e.Spills, e.Runs = s.forecast.Spills, s.forecast.Runs
 	if s.bytes > 0 {
-		e.SpillBytes = int64(float64(s.spilled) / float64(s.bytes) * float64(s.forecast.Written))
+		packed := float64(s.spilled) / float64(s.bytes)
+		e.SpillBytes, e.SpillMost = int64(packed*float64(s.forecast.Written)), int64(packed*float64(s.forecast.Most))
 	}
 	if e.Spills {
 		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory

@@ -31,7 +31,7 @@ func (e *Estimate) warn(plan *Plan, t *tally, o EstimateOptions) {
 	}
 	for _, c := range []Check{
 		e.warnSkew(o.Skew), e.warnHot(), e.warnSize(), e.warnEmpty(), e.warnKeys(plan, t), e.warnNames(plan, t),
-		e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
+		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
 	} {
 		if c.Severity != SeverityOK {
 			e.Warnings = append(e.Warnings, c)

@@ -1,6 +1,10 @@
 package job
 
-import "bulkload/pkg/source"
+import (
+	"time"
+
+	"bulkload/pkg/source"
+)
 
 // Events tell of a job's progress. They are called synchronously, some by
 // many goroutines at a time, and must not block; a nil one is not called.
@@ -16,6 +20,7 @@ type Events struct {
 	OnHFile   func(f File)                     // complete under its final name
 	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
+	OnPause   func(p Pause)                    // work waits, for a reason, or goes on
 	OnNote    func(msg string, kv ...any)      // something that a person may want to know
 	OnWarn    func(msg string, kv ...any)      // something that a person should look at
 }
@@ -33,6 +38,8 @@ type Start struct {
 	Regions   int      `json:"regions"`   // of the plan
 	Timestamp int64    `json:"timestamp"` // milliseconds
 	Staging   string   `json:"staging,omitempty"`
+	Part      int      `json:"part,omitempty"`  // from 1, of a job that was split
+	Parts     int      `json:"parts,omitempty"` // how many there are
 
 	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
 	Sources []InputFile `json:"-"` // the files that the inputs led to
@@ -51,6 +58,12 @@ func (s *Start) reads(files []source.FileInfo) {
 		s.Bytes += f.Size
 		s.Sources = append(s.Sources, InputFile{f.Path, f.Size})
 	}
+}
+
+// Pause is why work waits at a [Gate]. A zero one says that it goes on.
+type Pause struct {
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until,omitzero"` // zero: until a person says so
 }
 
 // Amount is work of a phase: done, or to do. Zero fields do not say anything.
@@ -74,6 +87,7 @@ func Tee(all ...Events) Events {
 		OnHFile:   func(f File) { each(all, func(e Events) { e.hfile(f) }) },
 		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.load(region, files) }) },
 		OnRead:    func(rows int64) { each(all, func(e Events) { e.read(rows) }) },
+		OnPause:   func(p Pause) { each(all, func(e Events) { e.pause(p) }) },
 		OnNote:    func(msg string, kv ...any) { each(all, func(e Events) { e.note(msg, kv...) }) },
 		OnWarn:    func(msg string, kv ...any) { each(all, func(e Events) { e.warn(msg, kv...) }) },
 	}
@@ -148,6 +162,12 @@ func (e Events) load(region string, files int) {
 func (e Events) read(rows int64) {
 	if e.OnRead != nil {
 		e.OnRead(rows)
+	}
+}
+
+func (e Events) pause(p Pause) {
+	if e.OnPause != nil {
+		e.OnPause(p)
 	}
 }
 

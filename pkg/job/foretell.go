@@ -50,7 +50,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 	}
 	plan.warnKey(w.Events)
 	opened := time.Since(start)
-	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events},
+	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
 	o.MaxRegion, o.maxRegionFrom = maxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
 	if w.MaxRegion > 0 {

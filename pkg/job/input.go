@@ -17,6 +17,9 @@ type WorkOptions struct {
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some
 	Events     Events
+	Gate       Gate          // where work waits between its steps, default nowhere
+	Uploads    UploadOptions // of HFiles to HDFS
+	SpillLimit Size          // most bytes of sorted runs on local disk, default as many as there is room for
 
 	splitSize int64 // of text, bytes; default [source.Options]'s
 }
@@ -56,11 +59,19 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
 func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
-	fsys, p, err := env.Resolve(dir)
+	l, err := env.Conf.Resolve(dir)
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	fsys, err := env.FS(l)
 	if err != nil {
 		return nil, err
 	}
-	switch entries, err := fsys.ReadDir(ctx, p); {
+	out := Output{FS: fsys, Dir: l.Path}
+	if !l.Local() {
+		out.uploads = newUploads(w.Uploads)
+	}
+	switch entries, err := fsys.ReadDir(ctx, l.Path); {
 	case err == nil && len(entries) > 0:
 		return nil, failf(KindConfig, "%s is not empty: name a directory that is missing or empty", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -68,6 +79,9 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	}
 	k, err := openInput(ctx, env, s, w)
 	if err != nil {
+		return nil, err
+	}
+	if err := pass(ctx, w.Gate); err != nil {
 		return nil, err
 	}
 	plan, err := NewPlan(s, k.in.Columns(), family, splits, time.Now().UnixMilli())
@@ -79,12 +93,12 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	start.reads(k.in.Files())
 	w.Events.start(start)
 	plan.warnKey(w.Events)
-	m, err := k.build(ctx, plan, Output{FS: fsys, Dir: p}, w, 0, nil)
+	m, err := k.build(ctx, plan, out, w, 0, nil)
 	if err != nil {
 		ctx, cancel := parting(ctx)
 		defer cancel()
 		for _, name := range s.Families() {
-			_ = fsys.Remove(ctx, path.Join(p, name)) // empty now: so the same command can be given again
+			_ = fsys.Remove(ctx, path.Join(l.Path, name)) // empty now: so the same command can be given again
 		}
 	}
 	return m, err
@@ -94,7 +108,7 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 // for a job that failed too: it tells why.
 func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.budget, Sample: sample, Events: w.Events, resume: resume})
+		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, resume: resume})
 	if k.budget.File == nil {
 		return m, err
 	}

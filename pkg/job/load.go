@@ -22,7 +22,11 @@ type LoadOptions struct {
 	Stage   loader.Stage
 	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
 	MaxFiles int
-	Events   Events
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	LoadConcurrency int
+	Uploads         UploadOptions
+	Gate            Gate // where the load waits between its steps, default nowhere
+	Events          Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -30,6 +34,9 @@ type LoadOptions struct {
 // local ones are uploaded first and stay. With a manifest the table is
 // verified by it.
 func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*Result, error) {
+	if err := pass(ctx, o.Gate); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
@@ -64,17 +71,18 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
 	if l.Local() {
 		o.Events.phase("upload")
-		if st, err = upload(ctx, env, o.Staging, facts.Name.String(), st.out, files); err != nil {
+		if st, err = upload(ctx, env, facts.Name.String(), st.out, files, o); err != nil {
 			return nil, err
 		}
 	}
+	st.out.uploads = newUploads(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
 	o.Events.start(Start{Table: r.Table, Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Staging: r.Staging})
 	all := m
 	if all == nil {
 		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
 	}
-	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles)}, &state{history: newHistory()}, o.Events, r); err != nil {
+	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles), o.LoadConcurrency, o.Gate}, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {
@@ -93,16 +101,20 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 
 // upload copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them.
-func upload(ctx context.Context, env *Env, dir, table string, from Output, files []File) (st *staging, err error) {
-	if st, err = openStaging(ctx, env, dir, table, time.Now().UnixMilli()); err != nil {
+func upload(ctx context.Context, env *Env, table string, from Output, files []File, o LoadOptions) (st *staging, err error) {
+	if st, err = openStaging(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
+	st.out.uploads = newUploads(o.Uploads)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, st.remove(ctx))
 		}
 	}()
 	for i, f := range files {
+		if err := pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
 		if i == 0 || files[i-1].Family != f.Family {
 			if err := st.out.prepare(ctx, f.Family); err != nil {
 				return nil, err
@@ -123,7 +135,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f File) error {
 	}
 	defer src.Close()
 	writing := path.Join(o.Dir, writingDir, path.Base(f.Name))
-	dst, err := o.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
+	dst, err := o.create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
 	if err != nil {
 		return err
 	}

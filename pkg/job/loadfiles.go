@@ -14,6 +14,8 @@ import (
 type loadWay struct {
 	stage    loader.Stage
 	maxFiles int // 0: the loader's default
+	calls    int // to regions at a time; 0: the loader's default
+	gate     Gate
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -48,9 +50,10 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		}
 		return f
 	}
+	rw := newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)
+	rw.out.uploads, rw.gate = st.out.uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Token: log.token, Events: l.hooks(),
-		Rewriter: newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw}
 	if !log.loading {
 		var files []loader.HFile
 		for _, f := range m.Files {

@@ -43,8 +43,10 @@ type readers struct {
 	sort   *extsort.Sorter
 	budget *source.Budget
 	events Events
+	gate   Gate                  // before each batch
 	skip   func(region int) bool // regions whose file is written already; nil: none
 	next   atomic.Int64
+	got    readCount
 }
 
 // run reads all splits with the given number of workers.
@@ -61,6 +63,7 @@ func (r *readers) run(ctx context.Context, workers int) error {
 // readWorker turns records into rows of the sort. It belongs to one goroutine.
 type readWorker struct {
 	*readers
+	ctx     context.Context
 	key     *keygen.Program
 	keyCols []int // columns of the key's fields
 	reader  *source.Reader
@@ -88,6 +91,7 @@ func (r *readers) newWorker() (*readWorker, error) {
 }
 
 func (w *readWorker) run(ctx context.Context) error {
+	w.ctx = ctx
 	splits := len(w.in.Splits())
 	for {
 		split := int(w.next.Add(1)) - 1
@@ -97,12 +101,17 @@ func (w *readWorker) run(ctx context.Context) error {
 		if err := w.reader.Read(ctx, split, w.batch); err != nil {
 			return err
 		}
+		w.got.splits.Add(1)
 		w.events.split()
 	}
 }
 
 // batch adds the rows of one batch.
 func (w *readWorker) batch(b *source.Batch) error {
+	if err := pass(w.ctx, w.gate); err != nil {
+		return err
+	}
+	w.got.add(b)
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
 			return err

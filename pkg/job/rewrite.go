@@ -27,6 +27,7 @@ type rewriter struct {
 	out       Output
 	family    func(name string) Family
 	timestamp int64
+	gate      Gate // before each file
 
 	mu   sync.Mutex
 	busy int // rewritings under way
@@ -36,7 +37,7 @@ var _ loader.Rewriter = (*rewriter)(nil)
 
 // newRewriter rewrites files into dir/FAMILY/, by way of dir/_writing/. The
 // timestamp, in milliseconds, stands for the clock in the new files.
-func newRewriter(fsys hdfsio.FS, dir string, family func(name string) Family, timestamp int64) loader.Rewriter {
+func newRewriter(fsys hdfsio.FS, dir string, family func(name string) Family, timestamp int64) *rewriter {
 	return &rewriter{out: Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
@@ -144,6 +145,13 @@ const rewriteAttempts = 6
 // attempts runs one rewriting, from the start again where the file system
 // asks for it.
 func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
+	if err := w.out.uploads.enter(ctx); err != nil {
+		return err
+	}
+	defer w.out.uploads.leave()
+	if err := pass(ctx, w.gate); err != nil {
+		return err
+	}
 	defer w.leave(ctx)
 	if err := w.enter(ctx, family); err != nil {
 		return err

@@ -72,7 +72,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 		return nil, err
 	}
 	var err error
-	if r.sink, err = out.FS.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
+	if r.sink, err = out.create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
 		a.scratch = append(a.scratch, r.writing) // it may be there all the same
 		return nil, err
 	}

@@ -25,6 +25,10 @@ type RunOptions struct {
 	Stage    loader.Stage // the way into HBase, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
 	State    StateOptions
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	LoadConcurrency int
+
+	part, parts int // of a job that was split, from 1; 0: it was not
 }
 
 // Result is what a run or a load came to.
@@ -41,6 +45,7 @@ type Result struct {
 	Regions  int           `json:"regions"` // that took files
 	LoadTime time.Duration `json:"load_ns"`
 	Verify   *Verification `json:"verify,omitempty"`
+	Parts    []Part        `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
 	Elapsed  time.Duration `json:"elapsed_ns"`
 }
 
@@ -74,6 +79,11 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return known, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
+	if !st.done || o.State.Restart { // that there is nothing to do can be said at any time
+		if err := pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
+	}
 	if o.State.Restart {
 		if err := st.restart(ctx, env); err != nil {
 			return known, err

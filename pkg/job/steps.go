@@ -143,10 +143,16 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.build(ctx); err != nil {
 		return err
 	}
+	if err := pass(ctx, j.o.Gate); err != nil {
+		return err
+	}
 	if err := j.snapshot(ctx); err != nil {
 		return err
 	}
 	if err := j.load(ctx); err != nil {
+		return err
+	}
+	if err := pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
 	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
@@ -175,7 +181,8 @@ func (j *run) finish(ctx context.Context) error {
 // start is what is known when an attempt begins.
 func (j *run) start() Start {
 	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
-		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging}
+		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
+		Part: j.o.part, Parts: j.o.parts}
 	s.reads(j.input.in.Files())
 	s.Splits = j.work.Ranges.Splits()
 	return s
@@ -190,6 +197,7 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if j.stage, err = stagingAt(ctx, j.env, l); err != nil {
 		return err
 	}
+	j.stage.out.uploads = newUploads(j.o.Uploads)
 	if j.st.built != nil {
 		return nil
 	}
@@ -311,7 +319,7 @@ func (j *run) snapshot(ctx context.Context) error {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
-	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles)}, j.st, j.o.Events, j.result)
+	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles), j.o.LoadConcurrency, j.o.Gate}, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
 		ctx, cancel := parting(ctx)

@@ -40,6 +40,8 @@ type Output struct {
 	FileMode fs.FileMode // default 0644
 	DirMode  fs.FileMode // default 0755
 	Retry    WriteRetry  // of files that could not be written
+
+	uploads *uploads // bounds what is written, if it lies on HDFS
 }
 
 // writingDir holds files that are not complete. HBase's loader skips names
@@ -80,6 +82,7 @@ type writers struct {
 	sample int // rows to remember of each region, for verification
 	events Events
 	resume *resumable
+	gate   Gate // before each region
 
 	mu      sync.Mutex
 	files   []File
@@ -158,18 +161,26 @@ type pendingRegion struct {
 // names yet. Each attempt has names of its own: the file of a failed one may
 // still be open to a lease. What failed is given up.
 func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
-	m, err := w.sort.Region(r.i)
-	if err != nil {
+	// Whoever has waited for others' files asks the gate after that.
+	if err := w.out.uploads.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer m.Close()
 	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.merged}}
 	defer func() {
 		if err != nil {
 			w.events.merged(-p.part.taken) // the region is written again
 			p.abort()
+			w.out.uploads.leave()
 		}
 	}()
+	if err := pass(ctx, w.gate); err != nil {
+		return nil, err
+	}
+	m, err := w.sort.Region(r.i)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
 	for _, family := range w.plan.Families {
 		f, err := w.create(ctx, r, family, attempt)
 		if err != nil {
@@ -205,7 +216,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	}
 	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
 	var err error
-	p.sink, err = w.out.FS.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
+	p.sink, err = w.out.create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
 	if err != nil {
 		return nil, fail(KindHDFS, err)
 	}
@@ -234,6 +245,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			w.events.merged(-p.part.taken)
 		}
 	}()
+	defer w.out.uploads.leave()
 	var files []*pendingFile
 	for i, f := range p.files {
 		ok, err := w.finish(ctx, f)

@@ -68,6 +68,11 @@ type Rewriter interface {
 	Merge(ctx context.Context, files []HFile) (HFile, error)
 }
 
+// Gate holds calls up. Wait returns when the next may be made, or with the cause of the context's end.
+type Gate interface {
+	Wait(ctx context.Context) error
+}
+
 // LoadRequest is files for a table.
 type LoadRequest struct {
 	Table TableName
@@ -76,6 +81,10 @@ type LoadRequest struct {
 	FS FS
 	// PerServer is how many loads one region server has at a time: they take handlers away from readers. Default 2.
 	PerServer int
+	// Calls is how many loads all region servers together have at a time. Default: PerServer of each.
+	Calls int
+	// Gate is asked before each call, which it may hold up for hours. Default: none.
+	Gate Gate
 	// MaxFiles is how many files one family of one region may get; more would make reads slow until they are compacted.
 	// Default 32, HBase's.
 	MaxFiles int

@@ -1,12 +1,15 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read anew:
@@ -91,6 +94,7 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 		defer mu.Unlock()
 		return len(errs) > 0
 	}
+	calls := semaphore.NewWeighted(int64(cmp.Or(l.req.Calls, len(groups))))
 	for _, queue := range byServer {
 		work := make(chan group, len(queue))
 		for _, g := range queue {
@@ -103,13 +107,7 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 					if failed() {
 						return
 					}
-					var err error
-					if ctx.Err() != nil {
-						err = fmt.Errorf("load table %s: %w", l.req.Table, context.Cause(ctx))
-					} else {
-						g.attempts++
-						g, err = l.send(ctx, g)
-					}
+					g, err := l.turn(ctx, calls, g, failed)
 					mu.Lock()
 					if returned := (returnedError{}); errors.As(err, &returned) && !l.stalled() {
 						again = append(again, g)
@@ -123,6 +121,38 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 	}
 	wg.Wait()
 	return again, errors.Join(errs...)
+}
+
+// turn waits for a group's turn and sends it, unless another has failed meanwhile.
+func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, g group, failed func() bool) (group, error) {
+	// Whoever has waited for others' calls asks the gate after that.
+	err := calls.Acquire(ctx, 1)
+	if err == nil {
+		defer calls.Release(1)
+		if l.req.Gate != nil {
+			err = l.wait(ctx)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return g, fmt.Errorf("load table %s: %w", l.req.Table, context.Cause(ctx))
+	case err != nil:
+		return g, fmt.Errorf("load table %s: %w", l.req.Table, err)
+	case failed():
+		return g, nil // it stays where it is, the error is another's
+	}
+	g.attempts++
+	return l.send(ctx, g)
+}
+
+// wait asks the gate. The time that it takes is no sign of a load that does not get on.
+func (l *load) wait(ctx context.Context) error {
+	asked := time.Now()
+	err := l.req.Gate.Wait(ctx)
+	if time.Since(asked) > time.Second {
+		l.progressed()
+	}
+	return err
 }
 
 // returnedError is a load of which it is certain that nothing was done and that may succeed when it is sent again.

@@ -7,7 +7,9 @@ type Forecast struct {
 	// Written is how many bytes of rows go to disk, before they are packed:
 	// more than there are if runs must be merged to longer ones.
 	Written int64
-	Memory  int64 // bytes of arenas that are touched
+	// Most is how many of those lie on disk at a time.
+	Most   int64
+	Memory int64 // bytes of arenas that are touched
 }
 
 // Forecast tells what sorting so many rows would take, if the rows come to
@@ -20,7 +22,7 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 	if need <= share*workers {
 		return Forecast{Memory: need}
 	}
-	f := Forecast{Spills: true, Written: bytes, Memory: o.Memory}
+	f := Forecast{Spills: true, Written: bytes, Most: bytes, Memory: o.Memory}
 	runs := workers * ((need + workers*share - 1) / (workers * share))
 	f.Runs = runs
 	size := bytes / runs
@@ -29,6 +31,10 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 		runs -= n - 1
 		f.Runs++
 		f.Written += n * size
+		f.Most = max(f.Most, bytes+n*size)
 	}
 	return f
 }
+
+// Forecast is that of the sort's options.
+func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.Forecast(rows, bytes) }

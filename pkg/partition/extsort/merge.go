@@ -272,7 +272,8 @@ func (s *Sorter) reduceRuns() error {
 func (s *Sorter) mergeRuns(n int) error {
 	slices.SortFunc(s.runs, func(a, b *run) int { return int(min(max(a.size-b.size, -1), 1)) })
 	old := slices.Clone(s.runs[:n])
-	out, err := newRunWriter(s.o)
+	need := s.disk.with(old)
+	out, err := s.newRunWriter()
 	if err != nil {
 		return err
 	}
@@ -284,7 +285,7 @@ func (s *Sorter) mergeRuns(n int) error {
 		}
 		for m.Next() {
 			if err := out.add(region, m.current.record); err != nil {
-				return errors.Join(err, out.run.remove())
+				return errors.Join(needs(err, need), out.run.remove())
 			}
 			rows++
 		}
@@ -294,10 +295,11 @@ func (s *Sorter) mergeRuns(n int) error {
 		}
 	}
 	if err := s.addRun(out, rows); err != nil {
-		return err
+		return needs(err, need)
 	}
 	s.runs = slices.Delete(s.runs, 0, n)
 	for _, r := range old {
+		s.disk.give(r.size)
 		err = errors.Join(err, r.remove())
 	}
 	return err

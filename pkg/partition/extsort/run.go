@@ -53,9 +53,12 @@ type runWriter struct {
 	block []byte
 	out   []byte
 	at    int // region
+	disk  *quota
+	rows  int64 // in block
 }
 
-func newRunWriter(o Options) (*runWriter, error) {
+func (s *Sorter) newRunWriter() (*runWriter, error) {
+	o := s.o
 	f, err := os.CreateTemp(o.Dir, "bulkload-run-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a run for the sort: %w", err)
@@ -69,6 +72,7 @@ func newRunWriter(o Options) (*runWriter, error) {
 		run:   &run{f: f, kept: o.Keep, sections: make([]section, o.Regions)},
 		table: crc32.MakeTable(crc32.Castagnoli),
 		block: make([]byte, 0, runBlock+runBlock/8),
+		disk:  &s.disk,
 	}, nil
 }
 
@@ -81,6 +85,7 @@ func (w *runWriter) add(region int, record []byte) error {
 	}
 	w.block = append(w.block, record...)
 	w.run.sections[region].rows++
+	w.rows++
 	w.run.sections[region].raw += int64(len(record))
 	if len(w.block) >= runBlock {
 		return w.flush()
@@ -110,6 +115,10 @@ func (w *runWriter) flush() error {
 	binary.LittleEndian.PutUint32(w.out, uint32(len(stored)))
 	binary.LittleEndian.PutUint32(w.out[4:], uint32(len(w.block)))
 	binary.LittleEndian.PutUint32(w.out[8:], crc32.Checksum(stored, w.table))
+	if err := w.disk.take(int64(blockHeader+len(stored)), w.rows, int64(len(w.block))); err != nil {
+		return err
+	}
+	w.rows = 0
 	n, err := w.run.f.Write(w.out[:blockHeader+len(stored)])
 	w.run.size += int64(n)
 	if err != nil {
@@ -148,7 +157,7 @@ func (w *Writer) Spill() error {
 		return nil
 	}
 	w.a.sortEntries()
-	out, err := newRunWriter(w.s.o)
+	out, err := w.s.newRunWriter()
 	if err != nil {
 		return err
 	}

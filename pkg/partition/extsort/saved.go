@@ -66,6 +66,7 @@ func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {
 		}
 		s.stats.Runs++
 		s.stats.SpillBytes += opened.size
+		s.disk.give(-opened.size)
 	}
 	return s, s.reduceRuns()
 }

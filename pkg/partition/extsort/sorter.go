@@ -57,6 +57,8 @@ type Options struct {
 	Duplicates Policy
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
+	// Limit is how many bytes of runs may lie in Dir at a time; more is a [LimitError]. Default: no limit.
+	Limit int64
 	// OnSpill is called after each run, by the writer that spilled: rows and bytes on disk.
 	OnSpill func(rows, bytes int64)
 }
@@ -94,6 +96,8 @@ type Sorter struct {
 	spare   []buffers // of merges that are closed
 	stats   Stats
 	done    bool
+
+	disk quota
 }
 
 // New prepares a sort. It touches neither disk nor memory to speak of.
@@ -109,7 +113,7 @@ func New(o Options) (*Sorter, error) {
 	if share < MinMemory {
 		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
 	}
-	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32))}, nil
+	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}, nil
 }
 
 // A Writer takes rows from one worker; it is not safe for concurrent use.

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/job"
+)
+
+// migration is a table of its own on the test cluster, and a state directory.
+type migration struct {
+	conf, table, name, state string
+	cluster                  *testcluster.Cluster
+	hdfs                     *hdfsio.HDFS // as the user of the job
+}
+
+func newMigration(t *testing.T) *migration {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the test cluster, which -short leaves out")
+	}
+	conf := os.Getenv(testcluster.EnvConf)
+	if conf == "" {
+		t.Skip("needs a running test cluster, named by " + testcluster.EnvConf)
+	}
+	cluster, err := testcluster.Attach(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	name := fmt.Sprintf("migration%x", rand.Uint64())
+	m := &migration{conf: conf, name: name, table: "test:" + name, state: t.TempDir(), cluster: cluster}
+	t.Cleanup(func() { dropTable(t, conf, name) })
+	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(cluster.HDFS(), "hdfs://")}, User: "tina"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.hdfs = h
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(h.RemoveAll(ctx, "/tmp/"+name), h.RemoveAll(ctx, "/tmp/"+name+"-exports"), h.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	p := m.start(t, "table", "create", m.table, "--salts", "10")
+	if code := p.wait(); code != 0 {
+		t.Fatalf("table create ended with %d\n%s", code, p.log())
+	}
+	return m
+}
+
+// run starts the job over an input.
+func (m *migration) run(t *testing.T, input string, args ...string) *process {
+	t.Helper()
+	return m.start(t, append([]string{"run", "--job", "../../examples/check.yaml", "--table", m.table, "--format", "dump", "--state", m.state,
+		"--staging", "hdfs:///tmp/" + m.name, "--input", input, "--log-level", "info"}, args...)...)
+}
+
+// digest is that of the table, by HBase's own client.
+func (m *migration) digest(t *testing.T) string {
+	t.Helper()
+	got, err := m.cluster.AdminT(t).Run(t.Context(), "digest", m.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// wantDigest is that of the check export, without empty cells.
+func wantDigest(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/exports/check.digest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.SplitN(strings.TrimSpace(line), " ", 3); f[0] == "skip" {
+			return f[2]
+		}
+	}
+	t.Fatal("no digest of check without empty cells")
+	return ""
+}
+
+// days are the records of the check export, cut into files of so many directories.
+func days(t *testing.T, n int) map[string][]byte {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/exports/check.dump")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := bytes.SplitAfter(b, []byte{0x10})
+	records = records[:len(records)-1] // nothing follows the last mark
+	files := map[string][]byte{}
+	for i, r := range records {
+		day := i * n / len(records)
+		name := fmt.Sprintf("2017/10/%02d/part-%d", day+1, i%2)
+		files[name] = append(files[name], r...)
+	}
+	return files
+}
+
+// plantLocal and plantHDFS write the files below a fresh directory.
+func plantLocal(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, b := range files {
+		if err := os.MkdirAll(filepath.Join(root, path.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func (m *migration) plantHDFS(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	h, root := m.hdfs, "/tmp/"+m.name+"-exports"
+	for name, b := range files {
+		name = path.Join(root, name)
+		if err := h.MkdirAll(t.Context(), path.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w, err := h.Create(t.Context(), name, hdfsio.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "hdfs://" + root
+}
+
+// process is bulkload as a process of its own.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	ended  chan struct{}
+
+	mu    sync.Mutex
+	lines []string
+	more  chan struct{} // closed when a line comes
+}
+
+func (m *migration) start(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command("bulkload", args...), ended: make(chan struct{}), more: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+m.conf, "HBASE_CONF_DIR="+m.conf, "HADOOP_USER_NAME=tina", "TZ=UTC")
+	p.cmd.Stdout = &p.stdout
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		s := bufio.NewScanner(stderr)
+		for s.Scan() {
+			p.mu.Lock()
+			p.lines = append(p.lines, s.Text())
+			close(p.more)
+			p.more = make(chan struct{})
+			p.mu.Unlock()
+		}
+		_ = p.cmd.Wait() // the exit code tells
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // as a rule it has ended
+		<-p.ended
+	})
+	return p
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines, "\n")
+}
+
+// says waits until a line has all of the words.
+func (p *process) says(words ...string) {
+	p.t.Helper()
+	deadline := time.After(time.Minute)
+	for seen := 0; ; {
+		p.mu.Lock()
+		lines, more := p.lines[seen:], p.more
+		seen = len(p.lines)
+		p.mu.Unlock()
+	next:
+		for _, line := range lines {
+			for _, w := range words {
+				if !strings.Contains(line, w) {
+					continue next
+				}
+			}
+			return
+		}
+		select {
+		case <-more:
+		case <-p.ended:
+			p.t.Fatalf("it ended and did not say %q\n%s", words, p.log())
+		case <-deadline:
+			p.t.Fatalf("it does not say %q\n%s", words, p.log())
+		}
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// wait gives the exit code: 128 and the signal's number if one killed it.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(2 * time.Minute):
+		p.t.Fatalf("it does not end\n%s", p.log())
+	}
+	if s, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *process) result() *job.Result {
+	p.t.Helper()
+	r := new(job.Result)
+	if err := json.Unmarshal(bytes.TrimSpace(p.stdout.Bytes()), r); err != nil {
+		p.t.Fatalf("%v\n%s\n%s", err, p.stdout.String(), p.log())
+	}
+	return r
+}
+
+// TestSplitByDirectoryGoesOn kills a run over five directories on HDFS in the
+// third. The same command leaves the first two alone and does the rest, and
+// once more it has nothing to do.
+func TestSplitByDirectoryGoesOn(t *testing.T) {
+	m := newMigration(t)
+	input := m.plantHDFS(t, days(t, 5))
+	args := []string{"--split-by", "directory", "--output", "json", "--skip-exit-code"}
+	p := m.run(t, input, args...)
+	p.says("directory begins", "number=3")
+	p.signal(syscall.SIGKILL)
+	if code := p.wait(); code != 128+9 {
+		t.Fatalf("killed, it ended with %d\n%s", code, p.log())
+	}
+	journals := func() map[string]string {
+		found := map[string]string{}
+		names, err := filepath.Glob(filepath.Join(m.state, "*", "journal.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[filepath.Dir(name)] = string(b)
+		}
+		return found
+	}
+	before := journals()
+	p = m.run(t, input, args...)
+	if code := p.wait(); code != 0 {
+		t.Fatalf("the second run ended with %d\n%s", code, p.log())
+	}
+	r := p.result()
+	if len(r.Parts) != 5 || r.Already || r.Manifest.Records != 3000 || r.Manifest.Digest.Rows != 3000 {
+		t.Fatalf("result: %+v", r)
+	}
+	after := journals()
+	for i, part := range r.Parts {
+		want := fmt.Sprintf("%s/2017/10/%02d", input, i+1)
+		if part.Input != want || part.Files != 2 || part.Records != 600 || part.Rows != 600 || part.Error != "" {
+			t.Errorf("part %d is %+v, want that of %s", i+1, part, want)
+		}
+		switch done := strings.Contains(before[part.Job], `"event":"done"`); {
+		case i < 2 && (part.Status != job.PartAlready || before[part.Job] != after[part.Job]):
+			t.Errorf("part %d was done, and is %s", i+1, part.Status)
+		case i >= 2 && !done && part.Status != job.PartDone:
+			t.Errorf("part %d is %s", i+1, part.Status)
+		}
+	}
+	if got := m.digest(t); got != wantDigest(t) {
+		t.Errorf("the table has %s, want %s", got, wantDigest(t))
+	}
+	p = m.run(t, input, args...)
+	if code := p.wait(); code != 99 || !p.result().Already {
+		t.Errorf("the third run ended with %d\n%s", code, p.log())
+	}
+}
+
+// TestPauseAndGoOn pauses a run by a signal. Meanwhile it keeps its lock and
+// stops at once when it is asked to; the next one is paused and goes on.
+func TestPauseAndGoOn(t *testing.T) {
+	m := newMigration(t)
+	input := m.plantHDFS(t, days(t, 5))
+	p := m.run(t, input, "--split-by", "directory")
+	p.says("directory begins", "number=2")
+	p.signal(syscall.SIGUSR1)
+	p.says("level=INFO", "msg=paused", "a person asked for it")
+	busy := m.run(t, input, "--split-by", "directory")
+	if code := busy.wait(); code != 75 {
+		t.Errorf("beside a paused run, another ended with %d\n%s", code, busy.log())
+	}
+	stopped := time.Now()
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 128+15 {
+		t.Errorf("paused and terminated, it ended with %d\n%s", code, p.log())
+	}
+	t.Logf("it stopped within %s", time.Since(stopped).Round(time.Millisecond))
+
+	p = m.run(t, input, "--split-by", "directory", "--output", "json")
+	p.says("plan made")
+	p.signal(syscall.SIGUSR1)
+	p.says("msg=paused")
+	p.signal(syscall.SIGUSR2)
+	p.says("going on", "paused=")
+	if code := p.wait(); code != 0 {
+		t.Fatalf("it ended with %d\n%s", code, p.log())
+	}
+	if n := strings.Count(p.log(), "msg=paused"); n != 1 {
+		t.Errorf("it said %d times that it is paused", n)
+	}
+	if got := m.digest(t); got != wantDigest(t) {
+		t.Errorf("the table has %s, want %s", got, wantDigest(t))
+	}
+}
+
+// TestOnlyBetween begins outside of its window: it waits, and stops at once
+// when it is asked to. With a window that is open it runs.
+func TestOnlyBetween(t *testing.T) {
+	m := newMigration(t)
+	input := plantLocal(t, days(t, 1))
+	hour := func(n int) string { return time.Now().UTC().Add(time.Duration(n) * time.Hour).Format("15:04") }
+	p := m.run(t, input, "--only-between", hour(2)+"-"+hour(3))
+	p.says("msg=paused", "outside of the window", "until=")
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 128+15 {
+		t.Errorf("terminated outside of the window, it ended with %d\n%s", code, p.log())
+	}
+	p = m.run(t, input, "--time-zone", "Asia/Kolkata", "--only-between", hour(-1)+"-"+hour(2))
+	p.says("msg=paused", "Asia/Kolkata", "+05:30")
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != 128+15 {
+		t.Errorf("terminated outside of the window, it ended with %d\n%s", code, p.log())
+	}
+	p = m.run(t, input, "--only-between", hour(-1)+"-"+hour(2), "--upload-limit", "20MiB/s", "--upload-streams", "1", "--load-concurrency", "1", "--verify", "full")
+	if code := p.wait(); code != 0 || strings.Contains(p.log(), "paused") {
+		t.Fatalf("within the window it ended with %d\n%s", code, p.log())
+	}
+	if got := m.digest(t); got != wantDigest(t) {
+		t.Errorf("the table has %s, want %s", got, wantDigest(t))
+	}
+	p = m.run(t, input, "--only-between", hour(2)+"-"+hour(3), "--skip-exit-code")
+	if code := p.wait(); code != 99 {
+		t.Errorf("that it is done is said with %d outside of the window\n%s", code, p.log())
+	}
+}
+
+// TestUploadLimitSlows reports by how much.
+func TestUploadLimitSlows(t *testing.T) {
+	m := newMigration(t)
+	input := plantLocal(t, days(t, 1))
+	wrote := map[string]time.Duration{}
+	for name, args := range map[string][]string{"without": nil, "with": {"--upload-limit", "256KiB"}} {
+		p := m.run(t, input, append(args, "--job-id", name, "--output", "json")...)
+		if code := p.wait(); code != 0 {
+			t.Fatalf("%s a limit it ended with %d\n%s", name, code, p.log())
+		}
+		wrote[name] = p.result().Manifest.WriteTime
+	}
+	t.Logf("written in %s without a limit, in %s with 256 KiB/s: %.1f times", wrote["without"], wrote["with"], wrote["with"].Seconds()/wrote["without"].Seconds())
+}

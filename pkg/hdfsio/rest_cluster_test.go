@@ -1,0 +1,87 @@
+package hdfsio
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"testing"
+)
+
+// TestHDFSRest gives connections back in the middle of a file. Nothing is
+// connected then, and reading goes on where it was.
+func TestHDFSRest(t *testing.T) {
+	h, dir := clusterFS(t, "tina")
+	content := bytes.Repeat([]byte("0123456789abcdef"), 300_000)
+	w, err := h.Create(t.Context(), dir+"/f", CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	h.Rest()
+	f, err := h.Open(t.Context(), dir+"/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := f.(io.ReaderAt)
+	got := make([]byte, 0, len(content))
+	for len(got) < len(content) {
+		piece := make([]byte, min(1<<20, len(content)-len(got)))
+		if _, err := at.ReadAt(piece, int64(len(got))); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, piece...)
+		s := f.(*hdfsFile).at.s
+		if s == nil {
+			t.Fatal("a file that is read has no connection")
+		}
+		h.Rest()
+		s.mu.Lock()
+		open := len(s.conns)
+		s.mu.Unlock()
+		if f.(*hdfsFile).at.s != nil || open > 0 || len(h.free) > 0 {
+			t.Fatalf("at byte %d: %d connections of the file are open, %d sessions are idle", len(got), open, len(h.free))
+		}
+	}
+	if !bytes.Equal(got, content) {
+		t.Error("the file reads otherwise than it was written")
+	}
+	// Meanwhile, and by several, it does not disturb.
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		readers.Go(func() {
+			piece := make([]byte, 100_000)
+			for off := 0; off+len(piece) <= len(content); off += len(piece) {
+				if _, err := at.ReadAt(piece, int64(off)); err != nil || !bytes.Equal(piece, content[off:off+len(piece)]) {
+					t.Errorf("at byte %d: %v, or other bytes", off, err)
+					return
+				}
+			}
+		})
+	}
+	go func() {
+		readers.Wait()
+		close(done)
+	}()
+	for rests := 0; ; rests++ {
+		select {
+		case <-done:
+			t.Logf("gave back %d times", rests)
+		default:
+			h.Rest()
+			continue
+		}
+		break
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.open) > 0 {
+		t.Errorf("%d files count as open", len(h.open))
+	}
+}

@@ -1,0 +1,344 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"bulkload/pkg/journal"
+	"bulkload/pkg/source"
+)
+
+// Part is what became of one directory of a job that was split.
+type Part struct {
+	Input   string        `json:"input"`
+	Status  PartStatus    `json:"status"`
+	Job     string        `json:"job,omitempty"` // the directory of its state
+	Error   string        `json:"error,omitempty"`
+	Files   int           `json:"files"`
+	Bytes   int64         `json:"input_bytes"`
+	Records int64         `json:"records"` // read; of a part that was done before, then
+	Rows    int64         `json:"rows"`
+	Cells   int64         `json:"cells"`
+	HFiles  int           `json:"hfiles"`
+	Written int64         `json:"bytes"` // of its HFiles
+	Elapsed time.Duration `json:"elapsed_ns"`
+}
+
+// PartStatus is an outcome of a part.
+type PartStatus string
+
+// The outcomes.
+const (
+	PartDone    PartStatus = "done"
+	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
+	PartFailed  PartStatus = "failed"
+	PartBusy    PartStatus = "busy"    // another process loads the directory
+	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
+	PartLeft    PartStatus = "left"    // not begun
+)
+
+// RunParts does one job for each directory that holds files of the inputs, in
+// the order of their names, as [Run] would with that directory as its input.
+// It ends with the first that fails, so that a later directory never has older
+// cells than an earlier one. The same call goes on where it was. One lock is
+// held for the whole, so that two calls do not work on it at a time.
+//
+// The result has the totals of the parts; with an error it tells what became
+// of each.
+func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err error) {
+	start := time.Now()
+	s = s.withDefaults()
+	if _, err := tableName(s); err != nil {
+		return nil, err
+	}
+	state, lock, err := lockParts(ctx, s, o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Release()) }()
+	}
+	dirs, err := source.Directories(ctx, env.source, s.Inputs)
+	if err != nil {
+		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+	}
+	if len(dirs) == 0 {
+		return nil, failf(KindInput, "split by directory: the inputs hold no files")
+	}
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
+	for i, d := range dirs {
+		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
+	}
+	err = p.run(ctx)
+	p.total()
+	p.result.Elapsed = time.Since(start)
+	return p.result, err
+}
+
+// lockParts keeps other runs over the same tree out, if there is a state. The
+// lock lies in a directory of its own.
+func lockParts(ctx context.Context, s Spec, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
+	if o.Dir == "" {
+		return "", nil, nil
+	}
+	// The name has not the form of a job's state: nobody takes it for one.
+	dir = filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+	}
+	lock, err = waitLock(ctx, dir, o.LockWait, e)
+	return dir, lock, err
+}
+
+// parts is one RunParts.
+type parts struct {
+	env     *Env
+	spec    Spec
+	o       RunOptions
+	dirs    []source.Directory
+	result  *Result
+	results []*Result // of the parts, nil where nothing is known
+}
+
+func (p *parts) run(ctx context.Context) error {
+	p.results = make([]*Result, len(p.dirs))
+	known, newest, err := p.doneBefore()
+	if err != nil {
+		return err
+	}
+	skipped := 0
+	for i, r := range known {
+		if r != nil {
+			p.tell(i, PartAlready, r)
+			skipped++
+		}
+	}
+	if skipped > 0 {
+		p.o.Events.note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
+	}
+	for i, d := range p.dirs {
+		if known[i] != nil && i != newest {
+			continue
+		}
+		begun := time.Now()
+		if known[i] == nil {
+			if err := pass(ctx, p.o.Gate); err != nil {
+				return err
+			}
+			p.o.Events.note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
+		}
+		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
+		if err != nil {
+			p.failed(ctx, i, r, err, time.Since(begun))
+			return fmt.Errorf("directory %s (%d of %d): %w", d.Path, i+1, len(p.dirs), err)
+		}
+		if r.Already {
+			p.tell(i, PartAlready, r)
+			continue
+		}
+		p.tell(i, PartDone, r)
+		p.o.Events.note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// partSpec is the job of a directory: it is the same as if the directory were
+// given as the input, so what a nightly run has loaded is not loaded again.
+func (p *parts) partSpec(i int) Spec {
+	s := p.spec
+	s.Inputs = []string{p.dirs[i].Path}
+	return s
+}
+
+func (p *parts) partOptions(i int) RunOptions {
+	o := p.o
+	o.part, o.parts = i+1, len(p.dirs)
+	if i > 0 {
+		o.Snapshot = "" // one before all of it
+	}
+	if o.RejectFile != "" {
+		const longest = 120 // names of files have a bound
+		ext, label := filepath.Ext(o.RejectFile), strings.ReplaceAll(strings.Trim(p.dirs[i].Name, "/"), "/", "_")
+		o.RejectFile = strings.TrimSuffix(o.RejectFile, ext) + "." + label[max(0, len(label)-longest):] + ext
+	}
+	return o
+}
+
+// doneBefore are the results of parts that earlier runs have done, by their
+// journals and without asking the table: there may be thousands of them. One
+// of which the files have changed since is none: its run says so.
+//
+// newest is the one that was done last, of which the table is to be asked,
+// since it may have been emptied; rows of the others may have newer cells by
+// now. It is -1 when another part was being loaded after it.
+func (p *parts) doneBefore() (known []*Result, newest int, err error) {
+	known, newest = make([]*Result, len(p.dirs)), -1
+	if p.o.State.Dir == "" || p.o.State.Restart {
+		return known, newest, nil
+	}
+	var last time.Time
+	loading := false
+	for i, d := range p.dirs {
+		dir := stateDir(p.partSpec(i), p.o.State)
+		h, err := readHistory(dir)
+		if err != nil {
+			return nil, -1, err
+		}
+		loading = loading || h.loading && !h.done
+		if !h.done || h.result == nil || h.plan == nil || !h.plan.hasFiles(d.Files) {
+			continue
+		}
+		known[i] = h.result
+		known[i].Job, known[i].DoneAt = dir, h.doneAt
+		if h.doneAt.After(last) {
+			newest, last = i, h.doneAt
+		}
+	}
+	if loading {
+		newest = -1
+	}
+	return known, newest, nil
+}
+
+// readHistory reads the journal of a job that may be running; there may be none.
+func readHistory(dir string) (history, error) {
+	h := newHistory()
+	f, err := os.Open(filepath.Join(dir, journal.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return h, fail(KindConfig, err)
+	}
+	defer f.Close()
+	records, err := journal.Read(f)
+	if err != nil {
+		return h, failf(KindConfig, "journal of the job in %s: %w (--restart begins anew)", dir, err)
+	}
+	for _, r := range records {
+		if err := h.replay(r); err != nil {
+			return h, failf(KindConfig, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
+		}
+	}
+	return h, nil
+}
+
+// hasFiles says whether a plan was made of just these files as they are.
+func (p *planRecord) hasFiles(files []source.FileInfo) bool {
+	return slices.EqualFunc(p.Inputs, files, func(was inputRecord, f source.FileInfo) bool {
+		return was.Input == f.Path && was.Size == f.Size && was.Time.Equal(f.ModTime)
+	})
+}
+
+func (p *parts) tell(i int, status PartStatus, r *Result) {
+	p.results[i] = r
+	part := &p.result.Parts[i]
+	part.Status, part.Job = status, r.Job
+	if status == PartDone {
+		part.Elapsed = r.Elapsed
+	}
+	if m := r.Manifest; m != nil {
+		part.Records, part.Rows, part.Cells, part.HFiles, part.Written = m.Records, m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes
+	}
+}
+
+func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took time.Duration) {
+	part := &p.result.Parts[i]
+	if p.o.State.Dir != "" {
+		part.Job = stateDir(p.partSpec(i), p.o.State)
+	}
+	part.Status, part.Error, part.Elapsed = PartFailed, err.Error(), took
+	switch {
+	case ctx.Err() != nil:
+		part.Status = PartStopped
+	case KindOf(err) == KindBusy:
+		part.Status = PartBusy
+	}
+	if r != nil {
+		p.result.Staging = r.Staging // where files are kept
+	}
+}
+
+// total adds the parts up. What is not the same for all is left out.
+func (p *parts) total() {
+	t := p.result
+	t.Already = true
+	var sum Manifest
+	var v *Verification
+	for i, r := range p.results {
+		if t.Parts[i].Status != PartAlready {
+			t.Already = false
+		}
+		if r == nil || t.Parts[i].Status != PartDone && t.Parts[i].Status != PartAlready {
+			continue
+		}
+		t.Table = r.Table
+		if r.DoneAt.After(t.DoneAt) {
+			t.DoneAt = r.DoneAt
+		}
+		t.Regions = max(t.Regions, r.Regions)
+		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
+		t.LoadTime += r.LoadTime
+		if r.Manifest != nil {
+			sum.add(r.Manifest)
+		}
+		if r.Verify != nil {
+			v = v.add(r.Verify)
+		}
+	}
+	if !t.Already {
+		t.DoneAt = time.Time{}
+	}
+	if sum.Schema != 0 {
+		t.Manifest = &sum
+	}
+	t.Verify = v
+}
+
+// add counts another build; what it was made with is that of the first.
+func (m *Manifest) add(o *Manifest) {
+	if m.Schema == 0 {
+		*m = *o.Summary()
+		m.Timestamp = 0
+		return
+	}
+	m.Records += o.Records
+	m.Rejected += o.Rejected
+	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
+	m.Duplicates += o.Duplicates
+	m.Digest.add(o.Digest)
+	m.Bytes += o.Bytes
+	m.SpillBytes += o.SpillBytes
+	m.Runs += o.Runs
+	m.ReadTime += o.ReadTime
+	m.WriteTime += o.WriteTime
+	m.HFiles += o.HFiles
+}
+
+// add counts what another verification has found; a nil one has found nothing.
+func (v *Verification) add(o *Verification) *Verification {
+	if v == nil {
+		sum := *o
+		return &sum
+	}
+	v.Want.add(o.Want)
+	v.Got.add(o.Got)
+	v.Sampled += o.Sampled
+	v.Expired = v.Expired || o.Expired
+	return v
+}
+
+func totalSize(files []source.FileInfo) (n int64) {
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}

@@ -1,0 +1,96 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Window is a part of every day, by the clock on the wall: from 22:00 to 06:00
+// goes over midnight. The beginning belongs to it and the end does not.
+type Window struct {
+	from, to int // minutes of the day
+	zone     *time.Location
+}
+
+const minutesOfDay = 24 * 60
+
+// ParseWindow reads a window such as 22:00-06:00; 24:00 is the end of the day.
+// The zone is that of the clock, default the machine's.
+func ParseWindow(s string, zone *time.Location) (*Window, error) {
+	if zone == nil {
+		zone = time.Local
+	}
+	from, to, ok := strings.Cut(s, "-")
+	if !ok {
+		return nil, fmt.Errorf("window %q is not like 22:00-06:00", s)
+	}
+	w := &Window{zone: zone}
+	var err error
+	if w.from, err = parseMinute(from); err == nil {
+		w.to, err = parseMinute(to)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("window %q is not like 22:00-06:00: %w", s, err)
+	case w.from == minutesOfDay:
+		return nil, fmt.Errorf("window %q begins at the end of the day: write 00:00", s)
+	case w.from == w.to:
+		return nil, fmt.Errorf("window %q has no length: leave it out for the whole day", s)
+	}
+	return w, nil
+}
+
+// parseMinute reads HH:MM as minutes of the day.
+func parseMinute(s string) (int, error) {
+	s = strings.TrimSpace(s)
+	if len(s) != len("00:00") || s[2] != ':' {
+		return 0, fmt.Errorf("%q is not like 06:00", s)
+	}
+	n := 0
+	for _, i := range []int{0, 1, 3, 4} {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, fmt.Errorf("%q is not like 06:00", s)
+		}
+		n = 10*n + int(s[i]-'0')
+	}
+	hour, minute := n/100, n%100
+	if minute > 59 || hour*60+minute > minutesOfDay {
+		return 0, errors.New("a day is from 00:00 to 24:00")
+	}
+	return hour*60 + minute, nil
+}
+
+// Open says whether the time lies in the window. In the hour that a clock
+// goes through twice in autumn it is the same both times; an hour that it
+// leaves out in spring does not come that day.
+func (w *Window) Open(t time.Time) bool {
+	t = t.In(w.zone)
+	m := t.Hour()*60 + t.Minute()
+	if w.from < w.to {
+		return w.from <= m && m < w.to
+	}
+	return w.from <= m || m < w.to
+}
+
+// Next is when the window opens: the time itself if it is open then, else the
+// first whole minute at which it is. A window that lies in the hour which is
+// left out in spring opens a day later.
+func (w *Window) Next(t time.Time) time.Time {
+	if w.Open(t) {
+		return t
+	}
+	// Minute by minute, since no rule of the calendar holds on the days on
+	// which clocks are changed; zones differ by whole minutes. It is asked once in a while.
+	for next := t.Truncate(time.Minute).Add(time.Minute); ; next = next.Add(time.Minute) {
+		if w.Open(next) || next.Sub(t) > 72*time.Hour {
+			return next.In(w.zone)
+		}
+	}
+}
+
+// String is the window as it is written, with its zone.
+func (w *Window) String() string {
+	return fmt.Sprintf("%02d:%02d-%02d:%02d %s", w.from/60, w.from%60, w.to/60, w.to%60, w.zone)
+}

@@ -1,0 +1,82 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+)
+
+// tollGate lets one call through for each value of pass.
+type tollGate struct {
+	pass    chan struct{}
+	mu      sync.Mutex
+	waiting int
+	most    int // at a time
+}
+
+func (g *tollGate) Wait(ctx context.Context) error {
+	g.count(1)
+	defer g.count(-1)
+	select {
+	case <-g.pass:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (g *tollGate) count(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting += n
+	g.most = max(g.most, g.waiting)
+}
+
+// TestLoadGate loads four regions, of which two at a time may ask the gate,
+// and lets two pass. A stop leaves the others where they were, and the same
+// files can be loaded after it.
+func TestLoadGate(t *testing.T) {
+	b := newBench(t, nil)
+	table := b.table(t, "b", "c", "d")
+	var files []HFile
+	var rows []string
+	for _, prefix := range []string{"a", "b", "c", "d"} {
+		some := rowsOf(prefix, 50)
+		files = append(files, b.hfile(t, b.fs, b.dir, "f", some))
+		rows = append(rows, some...)
+	}
+	gate := &tollGate{pass: make(chan struct{}, 2)}
+	gate.pass <- struct{}{}
+	gate.pass <- struct{}{}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stopped")
+	loaded := 0
+	report, err := b.Load(ctx, LoadRequest{Table: table, Files: files, FS: b.fs, PerServer: 4, Calls: 2, Gate: gate, Events: Events{
+		OnLoaded: func(Region, []HFile) error {
+			if loaded++; loaded == 2 {
+				cancel(stop)
+			}
+			return nil
+		},
+	}})
+	if !errors.Is(err, stop) {
+		t.Fatalf("error is %v", err)
+	}
+	if gate.most > 2 {
+		t.Errorf("%d calls were to be made at a time, 2 are allowed", gate.most)
+	}
+	var rest []HFile
+	for _, r := range report.Regions {
+		if r.Place == PlaceSource {
+			rest = append(rest, r.Files...)
+		}
+	}
+	if report.Loaded != 2 || len(rest) != 2 {
+		t.Fatalf("%d files are loaded and %d at their sources: %+v", report.Loaded, len(rest), report.Regions)
+	}
+	close(gate.pass)
+	_, err = b.Load(t.Context(), LoadRequest{Table: table, Files: rest, FS: b.fs, Calls: 1, Gate: gate})
+	must(t, err)
+	b.checkRows(t, table, rows, "f")
+}

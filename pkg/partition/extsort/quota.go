@@ -1,0 +1,69 @@
+package extsort
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A LimitError says that the runs would take more of the disk than
+// [Options].Limit allows.
+type LimitError struct {
+	Limit int64
+	Bytes int64 // on disk when no more was allowed
+	Rows  int64 // that those bytes hold, so that a caller can tell what all rows would take
+	Raw   int64 // bytes of those rows before they were packed
+	Need  int64 // what a merge of runs to longer ones would have taken; 0: this was none
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("sorted rows may take %d bytes of disk, and take more", e.Limit)
+}
+
+// quota counts what lies on disk. Safe for concurrent use.
+type quota struct {
+	limit int64 // 0: none
+
+	mu               sync.Mutex
+	bytes, rows, raw int64
+}
+
+// take counts bytes that are about to be written, and the rows that they
+// hold with their bytes before packing.
+func (q *quota) take(bytes, rows, raw int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limit > 0 && q.bytes+bytes > q.limit {
+		return &LimitError{Limit: q.limit, Bytes: q.bytes, Rows: q.rows, Raw: q.raw}
+	}
+	q.bytes += bytes
+	q.rows += rows
+	q.raw += raw
+	return nil
+}
+
+// give counts bytes that do not lie on disk any more.
+func (q *quota) give(bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes -= bytes
+}
+
+// with is what lies on disk when runs are there twice.
+func (q *quota) with(runs []*run) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.bytes
+	for _, r := range runs {
+		n += r.size
+	}
+	return n
+}
+
+// needs tells what a merge would have taken.
+func needs(err error, n int64) error {
+	if e, ok := errors.AsType[*LimitError](err); ok {
+		e.Need = n
+	}
+	return err
+}

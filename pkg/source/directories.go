@@ -1,0 +1,100 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Directory is a directory that holds input files.
+type Directory struct {
+	// Path is the directory in the form in which the input was given: as an input it means the same files.
+	Path string
+	// Name is its absolute name in its file system.
+	Name string
+	// Files are its files, ordered by name, with Path, Name, Size and ModTime: the other fields are not known.
+	Files []FileInfo
+}
+
+// Directories finds the directories that the inputs' files lie in, ordered by name. Inputs are directories, or patterns
+// that match directories. A directory that has files beside directories with files is an error: as an input it would
+// mean them all.
+func Directories(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string) ([]Directory, error) {
+	trimmed := make([]string, len(inputs))
+	for i, input := range inputs {
+		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
+			return nil, fmt.Errorf("input %s: name a directory below the root", input)
+		}
+	}
+	files, err := expand(ctx, resolve, trimmed)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]*Directory{}
+	var dirs []*Directory
+	for _, f := range files {
+		p := "."
+		if slash := strings.LastIndexByte(f.path, '/'); slash >= 0 {
+			p = f.path[:slash] // path.Dir would make one slash of the two behind a scheme
+		}
+		d := byPath[p]
+		if d == nil {
+			d = &Directory{Path: p, Name: path.Dir(f.name)}
+			byPath[p] = d
+			dirs = append(dirs, d)
+			if err := d.meansItself(ctx, resolve); err != nil {
+				return nil, err
+			}
+		}
+		d.Files = append(d.Files, FileInfo{Path: f.path, Name: f.name, Size: f.info.Size(), ModTime: f.info.ModTime()})
+	}
+	list := make([]Directory, 0, len(dirs))
+	for _, d := range dirs {
+		if err := d.holds(ctx, resolve); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(d.Files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
+		list = append(list, *d)
+	}
+	slices.SortFunc(list, func(a, b Directory) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
+	})
+	return list, nil
+}
+
+// meansItself sees that the path, as an input, is this directory.
+func (d *Directory) meansItself(ctx context.Context, resolve func(path string) (FS, string, error)) error {
+	fsys, name, err := resolve(d.Path)
+	if err != nil {
+		return err
+	}
+	if path.Clean(name) == d.Name {
+		var info fs.FileInfo
+		if info, err = fsys.Stat(ctx, d.Name); err == nil && info.IsDir() {
+			return nil
+		}
+	}
+	return fmt.Errorf("the directory %s cannot be named by the input that leads to it: write that without dots, double slashes and links (%w)", d.Path, cmp.Or(err, fs.ErrNotExist))
+}
+
+// holds sees that the directory, as an input, means the files that were found in it and no others.
+func (d *Directory) holds(ctx context.Context, resolve func(path string) (FS, string, error)) error {
+	files, err := expand(ctx, resolve, []string{d.Path})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if path.Dir(f.name) != d.Name {
+			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files, such as %s, into one of their own",
+				d.Path, path.Dir(f.path), path.Base(d.Files[0].Name))
+		}
+	}
+	if len(files) != len(d.Files) {
+		return fmt.Errorf("the inputs name %d of the %d files of the directory %s: a part is a whole directory, so name directories", len(d.Files), len(files), d.Path)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// dumpTree makes files below a fresh directory and gives its path.
+func dumpTree(t testing.TB, files ...string) string {
+	t.Helper()
+	root := t.TempDir()
+	plant(t, root, files...)
+	return root
+}
+
+func plant(t rapidOrTest, root string, files ...string) {
+	for _, f := range files {
+		name := filepath.Join(root, f)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		content := "x"
+		if strings.HasSuffix(f, "_SUCCESS") {
+			content = ""
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type rapidOrTest interface{ Fatal(...any) }
+
+func TestDirectories(t *testing.T) {
+	root := dumpTree(t, "2017/10/12/part-0", "2017/10/12/part-1", "2017/10/12/_SUCCESS", "2017/10/9/part-0", "2016/x/part-0",
+		"2016/x/_temporary/0/part-7", "2016/empty/_SUCCESS", "2018/part-0")
+	if err := os.Symlink(filepath.Join(root, "2016/x"), filepath.Join(root, "2015")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	for _, c := range []struct {
+		what   string
+		inputs []string
+		want   []string // path: files
+	}{
+		{"a tree", []string{root + "/2017"}, []string{root + "/2017/10/12: part-0 part-1", root + "/2017/10/9: part-0"}},
+		{"a slash at the end, a link to a directory", []string{root + "/"}, []string{root + "/2015: part-0", root + "/2016/x: part-0", root + "/2017/10/12: part-0 part-1",
+			root + "/2017/10/9: part-0", root + "/2018: part-0"}},
+		{"relative, and a pattern", []string{"2017/10", "201[68]/"}, []string{"2016/x: part-0", "2017/10/12: part-0 part-1", "2017/10/9: part-0", "2018: part-0"}},
+		{"a leaf", []string{"2018"}, []string{"2018: part-0"}},
+	} {
+		dirs, err := Directories(t.Context(), disk, c.inputs)
+		if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+			continue
+		}
+		var got []string
+		for _, d := range dirs {
+			line := d.Path + ":"
+			for _, f := range d.Files {
+				line += " " + path.Base(f.Name)
+			}
+			got = append(got, line)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+	plant(t, root, "2018/01/part-0")
+	for _, c := range []struct {
+		input []string
+		say   string
+	}{
+		{[]string{root}, "below it"},
+		{[]string{root + "/2017/10/12/part-0"}, "1 of the 2 files"},
+		{[]string{root + "/2017/10/*/part-1"}, "1 of the 2 files"},
+		{[]string{root + "/2017", root + "/2017/10/9"}, "twice"},
+		{[]string{root + "/2019"}, "no such file"},
+		{[]string{"/"}, "below the root"},
+	} {
+		if _, err := Directories(t.Context(), disk, c.input); err == nil || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%q: error is %v, want one with %q", c.input, err, c.say)
+		}
+	}
+}
+
+// TestDirectoriesAreTheWhole splits random trees. The parts have each file of
+// the tree once, in order, and each part read as an input means its own files;
+// a tree with files beside directories is refused.
+func TestDirectoriesAreTheWhole(t *testing.T) {
+	base := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		root := filepath.Join(base, fmt.Sprint(n))
+		dir := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "b0", "日", "c d"}), 1, 3)
+		var files []string
+		for range rapid.IntRange(1, 12).Draw(t, "files") {
+			files = append(files, path.Join(dir.Draw(t, "directory")...)+"/"+rapid.SampledFrom([]string{"f0", "f1", "_x", ".x"}).Draw(t, "file"))
+		}
+		plant(t, root, files...)
+		whole, err := expand(t.Context(), disk, []string{root})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mixed := slices.ContainsFunc(whole, func(f *inputFile) bool {
+			return slices.ContainsFunc(whole, func(g *inputFile) bool { return strings.HasPrefix(path.Dir(g.name), path.Dir(f.name)+"/") })
+		})
+		dirs, err := Directories(t.Context(), disk, []string{root})
+		if mixed {
+			if err == nil {
+				t.Fatalf("a tree with files beside directories is taken: %q", files)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.IsSortedFunc(dirs, func(a, b Directory) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Fatalf("the parts are not in order: %v", dirs)
+		}
+		var got []string
+		for _, d := range dirs {
+			again, err := expand(t.Context(), disk, []string{d.Path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.EqualFunc(again, d.Files, func(a *inputFile, b FileInfo) bool { return a.path == b.Path && a.name == b.Name }) {
+				t.Fatalf("%s as an input means other files than as a part", d.Path)
+			}
+			for _, f := range d.Files {
+				got = append(got, f.Path)
+			}
+		}
+		var want []string
+		for _, f := range whole {
+			want = append(want, f.path)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("the parts have %q, the tree %q", got, want)
+		}
+	})
+}
