@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-airflow test-cron test-examples test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,16 @@ test-report: ## open reports in Chromium, if there is one: wide and narrow, ligh
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
+
+test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
+	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers
+
+test-cron: ## the example crontab under Debian's cron, in a mount namespace; needs root, two minutes
+	BULKLOAD_TEST_CRON=1 go test -count=1 -v -timeout 15m -run TestCron ./internal/callers
+
+test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
+	go test -count=1 -run TestSystemd ./internal/callers
+	cd internal/manifests && go vet . && go test -count=1 .
 
 test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
 	@scripts/test-metrics

@@ -1,0 +1,232 @@
+package callers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cronDaemon gives Debian's cron: the machine's, else one that is unpacked into the user's cache, so that nothing is
+// installed and no service started.
+func cronDaemon(t *testing.T) string {
+	t.Helper()
+	if name, err := exec.LookPath("/usr/sbin/cron"); err == nil {
+		return name
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(cache, "bulkload", "cron")
+	name := filepath.Join(dir, "usr/sbin/cron")
+	if _, err := os.Stat(name); err == nil {
+		return name
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", "apt-get download cron || { apt-get update -qq; apt-get download cron; }; dpkg -x cron_*.deb .; rm cron_*.deb")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("unpack cron: %v: %s", err, out)
+	}
+	return name
+}
+
+// cronScript runs cron among files of its own: the crontab, the users, /run, and a sendmail.
+const cronScript = `
+mount -t tmpfs none /run
+mount -t tmpfs none /var/spool && mkdir -p -m 1730 /var/spool/cron/crontabs
+mkdir -p /etc/cron.d && mount -t tmpfs none /etc/cron.d
+cp "$DIR/crontab" /etc/cron.d/bulkload && chmod 644 /etc/cron.d/bulkload
+if [ -e /etc/crontab ]; then mount --bind /dev/null /etc/crontab; fi
+{ cat /etc/passwd; echo "tina:*:65532:65532::/:/bin/sh"; } >"$DIR/passwd" && mount --bind "$DIR/passwd" /etc/passwd
+cp "$CRON" "$DIR/cron"
+mount -t tmpfs none /usr/sbin && cp "$DIR/sendmail" /usr/sbin/ && chmod 755 /usr/sbin/sendmail
+exec "$DIR/cron" -f
+`
+
+// TestCron lets cron itself start the example's lines, each minute instead of each night: a success is silent, a
+// failure is one mail with the error, and a run that meets another exits 75.
+func TestCron(t *testing.T) {
+	if testing.Short() || os.Getenv("BULKLOAD_TEST_CRON") == "" {
+		t.Skip("takes minutes: make test-cron")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("needs root, for a mount namespace")
+	}
+	shanghai, err := time.LoadLocation("Asia/Shanghai") // as the crontab says
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().In(shanghai)
+	if now.Add(6*time.Minute).YearDay() != now.YearDay() {
+		t.Skip("yesterday is about to be another day")
+	}
+	day := now.AddDate(0, 0, -1).Format("20060102")
+	s := newSite(t, day)
+	dir := t.TempDir()
+	mails := filepath.Join(dir, "mails")
+	codes := filepath.Join(dir, "codes")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Others than root pass through the directories of a test.
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Mkdir(mails, 0o777), os.Chmod(mails, 0o777), os.Chown(s.state, 65532, 65532)); err != nil {
+		t.Fatal(err)
+	}
+	write("codes", "")
+	if err := os.Chmod(codes, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"check", "opinion"} {
+		b, err := os.ReadFile(filepath.Join(s.jobs, table+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(table+".yaml", strings.Replace(string(b), "\ntable: "+table+"\n", "\ntable: "+s.tables+table+"\n", 1))
+	}
+	write("sendmail", fmt.Sprintf("#!/bin/sh\ncat >%[1]s/.$$ && mv %[1]s/.$$ %[1]s/mail.$$\n", mails))
+	conf := filepath.Join(dir, "conf") // the cluster's own may be its user's only
+	if err := os.CopyFS(conf, os.DirFS(s.cluster.ConfDir())); err != nil {
+		t.Fatal(err)
+	}
+	crontab, err := os.ReadFile(root + "/examples/cron/bulkload")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{}
+	for line := range strings.Lines(strings.NewReplacer("/usr/local/bin:", program(t)+":", "=/etc/hadoop/conf", "="+conf,
+		"=/etc/hbase/conf", "="+conf, "/var/lib/bulkload", s.state, "/etc/bulkload", dir, "hdfs:///user/tina", s.exports,
+		"30 2 * * *", "* * * * *", "45 2 * * *", "* * * * *").Replace(string(crontab))) {
+		if strings.HasPrefix(line, "* * * * * tina bulkload run") {
+			name := "check"
+			if strings.Contains(line, "opinion.yaml") {
+				name = "opinion"
+			}
+			line = fmt.Sprintf("%s; c=$?; echo %s $c >>%s; exit $c\n", strings.TrimSpace(line), name, codes)
+			if name == "check" {
+				line += line // one run meets the other
+			}
+		}
+		lines = append(lines, line)
+	}
+	write("crontab", strings.Join(lines, ""))
+	missing := filepath.Join(s.exports, "opinion", day)
+	if err := os.Rename(missing, missing+".late"); err != nil {
+		t.Fatal(err)
+	}
+
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-eu", "-c", cronScript)
+	cmd.Env = append(os.Environ(), "DIR="+dir, "CRON="+cronDaemon(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	said := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+		if b, _ := os.ReadFile(codes); t.Failed() {
+			t.Logf("%s\nexit codes %q\nmails %q", said.String(), b, readMails(t, mails))
+		}
+	})
+	alive := func() bool {
+		select {
+		case <-ended:
+			t.Fatal("cron ended: ", said.String())
+		default:
+		}
+		return true
+	}
+	code := func(want string) func() bool {
+		return func() bool {
+			b, _ := os.ReadFile(codes)
+			return alive() && strings.Contains(string(b), want+"\n")
+		}
+	}
+	// Of two runs one is held for as long as the other takes to meet it.
+	waitFor(t, 2*time.Minute, "a first run", func() bool { return alive() && s.holder("check") != 0 })
+	first := s.holder("check")
+	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(first, syscall.SIGCONT) })
+	waitFor(t, time.Minute, "exit code 75 of a second run", code("check 75"))
+	if err := syscall.Kill(first, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, time.Minute, "exit code 5 of the load without an export", code("opinion 5"))
+	if err := os.Rename(missing+".late", missing); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, 2*time.Minute, "the end of the first run", code("check 0"))
+	waitFor(t, 3*time.Minute, "the late load", code("opinion 0"))
+	s.judge(t, "check")
+	s.judge(t, "opinion")
+	waitFor(t, 2*time.Minute, "a round with nothing to do", func() bool {
+		b, _ := os.ReadFile(codes)
+		return alive() && strings.Count(string(b), "check 0\n") >= 2
+	})
+
+	// A mail follows the end of its command.
+	waitFor(t, time.Minute, "the mails", func() bool {
+		b, _ := os.ReadFile(codes)
+		return len(readMails(t, mails)) >= strings.Count(string(b), "\n")-strings.Count(string(b), " 0\n")
+	})
+	got := map[string]int{}
+	for _, m := range readMails(t, mails) {
+		if !strings.Contains(m, "To: data-platform@example.com\n") {
+			t.Errorf("a mail to somebody else: %s", m)
+		}
+		_, body, _ := strings.Cut(m, "\n\n")
+		switch {
+		case strings.Contains(body, missing) && strings.Count(strings.TrimSpace(body), "\n") == 0:
+			got["missing"]++
+		case strings.Contains(body, "this job is running already: process ") && strings.Count(strings.TrimSpace(body), "\n") == 0:
+			got["busy"]++
+		default:
+			got["other"]++
+			t.Errorf("unexpected mail: %s", m)
+		}
+		t.Log(strings.TrimSpace(body))
+	}
+	b, _ := os.ReadFile(codes)
+	t.Logf("exit codes: %q", b)
+	if n := strings.Count(string(b), " 75\n"); got["missing"] != 1 || got["busy"] != n || got["other"] != 0 {
+		t.Errorf("mails %v", got)
+	}
+}
+
+func readMails(t *testing.T, dir string) (mails []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "mail.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		mails = append(mails, string(b))
+	}
+	return mails
+}

@@ -1,0 +1,64 @@
+package callers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSystemdUnits has systemd judge the units, with the program where they say it is.
+func TestSystemdUnits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs systemd and the built program")
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"bulkload-check.service", "bulkload-check.timer"} {
+		b, err := os.ReadFile(root + "/examples/systemd/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unit := strings.ReplaceAll(string(b), "/usr/local/bin/bulkload", filepath.Join(program(t), "bulkload"))
+		// There are no manual pages here; verify asks man for them.
+		unit = regexp.MustCompile(`(?m)^Documentation=.*\n`).ReplaceAllString(unit, "")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
+		return string(out), err
+	}
+	for _, name := range []string{"bulkload-check.service", "bulkload-check.timer"} {
+		out, err := run("verify", "--man=no", filepath.Join(dir, name))
+		// Units of the machine that verify loads along the way may have faults of their own.
+		if err != nil || strings.Contains(out, "bulkload") {
+			t.Errorf("verify %s: %v: %s", name, err, out)
+		}
+	}
+	timer, err := os.ReadFile(filepath.Join(dir, "bulkload-check.timer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calendar := regexp.MustCompile(`(?m)^OnCalendar=(.*)$`).FindSubmatch(timer)
+	if calendar == nil {
+		t.Fatal("the timer has no OnCalendar")
+	}
+	out, err := run("calendar", "--iterations=2", string(calendar[1]))
+	if err != nil || strings.Count(out, "18:30:00 UTC") != 2 { // half past two in Shanghai
+		t.Errorf("calendar %s: %v: %s", calendar[1], err, out)
+	}
+	// 0 is the least exposed, 10 the most; above 2 somebody has taken out what keeps the service in.
+	out, err = run("security", "--offline=true", "--threshold=20", "--no-pager", filepath.Join(dir, "bulkload-check.service"))
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil {
+		t.Errorf("security: %v: %s", err, out)
+	} else {
+		t.Log(lines[len(lines)-1])
+	}
+}

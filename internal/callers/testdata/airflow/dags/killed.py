@@ -1,0 +1,23 @@
+"""A load that somebody kills."""
+
+import os
+
+import pendulum
+from bulkload_operator import BulkloadOperator
+
+try:
+    from airflow.sdk import DAG
+except ImportError:
+    from airflow import DAG
+
+with DAG("killed", schedule=None, start_date=pendulum.datetime(2026, 11, 1)) as dag:
+    BulkloadOperator(
+        task_id="load_check",
+        job=os.environ["NIGHTLY_JOBS"] + "/check.yaml",
+        inputs=[os.environ["NIGHTLY_EXPORTS"] + "/check/{{ ds_nodash }}"],
+        table=os.environ["NIGHTLY_TABLES"] + "check",
+        state=os.environ["NIGHTLY_STATE"],
+        job_id="{{ ds }}",
+        args=["--verify=full", "--workers=1"],
+        retries=0,
+    )
