@@ -35,6 +35,7 @@ type phaseRow struct {
 // rows are those of the frame, without line ends. Where the screen is too low, phases that are not under way are left out.
 func (f *frame) rows() []string {
 	var all []phaseRow
+	f.progress.Phases = f.progress.Now()
 	phases := f.progress.Phases
 	for i := range phases {
 		p := &phases[i]

@@ -41,9 +41,19 @@ const (
 	mostChange     = 4.0  // that is believed: nothing at all may be a pause
 )
 
+// Now are the phases of the job that is under way, where one follows another: all of them as a rule.
+func (p Progress) Now() []PhaseProgress {
+	i := slices.IndexFunc(p.Phases, func(q PhaseProgress) bool { return !q.Began.Before(p.Began) })
+	if i < 0 {
+		return nil
+	}
+	return p.Phases[i:]
+}
+
 // left tells how long the job is still going to take, by how far the phase under way has come and by what those before
 // it took.
 func (p Progress) left() (l Left) {
+	p.Phases = p.Now()
 	if len(p.Phases) == 0 {
 		return l
 	}
