@@ -125,8 +125,8 @@ func useArchive(t *testing.T, dir string) {
 	if out := run("version"); !strings.HasPrefix(out, "bulkload 1.2.3") {
 		t.Errorf("version: %s", out)
 	}
-	out := run("build", "--quiet", "--job", "examples/check.yaml", "--input", "testdata/exports/check.csv", "--out", "hfiles", "--splits", "1,2,3,4,5,6,7,8,9")
-	if !strings.Contains(out, "written to 10 HFiles") {
+	out := run("build", "--log-level", "error", "--job", "examples/check.yaml", "--input", "testdata/exports/check.csv", "--out", "hfiles", "--splits", "1,2,3,4,5,6,7,8,9")
+	if !strings.Contains(out, " in 10 HFiles of ") {
 		t.Errorf("build: %s", out)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "hfiles", "f", "*"))
