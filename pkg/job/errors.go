@@ -17,7 +17,7 @@ const (
 	KindBadRows         // more bad records or duplicates than allowed
 	KindInput           // inputs are missing, unreadable or have changed
 	KindHDFS            // writing or reading the target file system
-	KindLoad            // HBase did not take the files; they are kept
+	KindLoad            // HBase was out of reach, or did not take the files, which are kept
 	KindVerify          // the table does not hold what was written
 	KindBusy            // another process works on the same job
 )

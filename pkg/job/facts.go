@@ -25,7 +25,15 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	}
 	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user,
 		RootDir: e.Conf.Value("hbase.rootdir")}, e.Log)
-	return c, fail(KindCheck, err)
+	return c, clusterError(err)
+}
+
+// clusterError is what the cluster answered that a job asked about its table; one that did not answer may do so later.
+func clusterError(err error) error {
+	if loader.Unavailable(err) {
+		return fail(KindLoad, err)
+	}
+	return fail(KindCheck, err)
 }
 
 // Facts are what a table says of itself, as far as a job asks.
@@ -48,7 +56,7 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		if errors.Is(err, loader.ErrTableNotFound) {
 			err = fmt.Errorf("%w (bulkload table create %s makes it)", err, table)
 		}
-		return nil, fail(KindCheck, err)
+		return nil, clusterError(err)
 	}
 	if f.Table.State != loader.Enabled {
 		return nil, failf(KindCheck, "table %s is %s: enable it first", name, f.Table.State)
@@ -75,7 +83,7 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	f.Family = f.Families[0]
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
-		return nil, fail(KindCheck, err)
+		return nil, clusterError(err)
 	}
 	for _, r := range regions[1:] {
 		f.Splits = append(f.Splits, r.Start)

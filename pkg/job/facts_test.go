@@ -1,39 +1,43 @@
 package job
 
 import (
+	"context"
 	"errors"
-	"strings"
+	"net"
 	"testing"
+	"time"
 
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
 
-// TestFamilySettings takes a descriptor over, and refuses by name what cannot be written.
-func TestFamilySettings(t *testing.T) {
-	f, err := familySettings(loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROWPREFIX_FIXED_LENGTH", BloomParam: "5", BlockSize: 8192})
-	want := Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRowPrefix, BloomPrefix: 5, BlockSize: 8192}
-	if err != nil || f != want {
-		t.Errorf("%+v, %v", f, err)
+// TestOutOfReach tells a cluster that may be there later from a table that is
+// not fit: an orchestrator tries the one again, and not the other.
+func TestOutOfReach(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, cf := range map[string]loader.Family{
-		"BROTLI":      {Compression: "BROTLI"},
-		"PREFIX_TREE": {Encoding: "PREFIX_TREE"},
-		"AES":         {Attributes: map[string]string{"ENCRYPTION": "AES"}},
+	closed := l.Addr().String()
+	l.Close()
+	env := testEnv(t)
+	env.Conf.Set("hbase.zookeeper.quorum", closed, "test")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := env.Dial(ctx); KindOf(err) != KindLoad {
+		t.Errorf("ZooKeeper does not listen: kind %v of %v", KindOf(err), err)
+	}
+	for _, c := range []struct {
+		err  error
+		want Kind
+	}{
+		{&loader.ConnectionError{Addr: closed, Err: errors.New("refused")}, KindLoad},
+		{loader.ErrTableNotFound, KindCheck},
 	} {
-		if _, err := familySettings(cf); !errors.Is(err, hfile.ErrUnsupported) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
+		if got := KindOf(clusterError(c.err)); got != c.want {
+			t.Errorf("%v: kind %v, want %v", c.err, got, c.want)
 		}
 	}
-}
-
-func TestZstdFraming(t *testing.T) {
-	for class, want := range map[string]hfile.ZstdFraming{
-		"": hfile.ZstdPlain, "org.apache.hadoop.io.compress.ZStandardCodec": hfile.ZstdPlain,
-		"org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec": hfile.ZstdBlocks, "org.apache.hadoop.hbase.io.compress.aircompressor.ZstdCodec": hfile.ZstdBlocks,
-	} {
-		if got := zstdFraming(class); got != want {
-			t.Errorf("%q: framing %d, want %d", class, got, want)
-		}
+	if err := clusterError(nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -128,7 +128,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 	defer c.Close()
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
-		return nil, fail(KindCheck, err)
+		return nil, clusterError(err)
 	}
 	r, err := newReading(s, name, key, q, regions)
 	if err != nil {
@@ -175,7 +175,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 		}
 		st.Regions = reads.list(blockSize)
 	}
-	return st, fail(KindCheck, err)
+	return st, clusterError(err)
 }
 
 // newReading decides where the rows are and what is read of them.

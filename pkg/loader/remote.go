@@ -106,6 +106,13 @@ func repeatable(err error) bool {
 	return ok
 }
 
+// Unavailable says whether an error tells of a cluster that is out of reach or not in service, as while it is started
+// again: the same call may succeed later, with nothing mended by its caller.
+func Unavailable(err error) bool {
+	_, ok := errors.AsType[*lookupError](err)
+	return ok || repeatable(err)
+}
+
 // isJava says whether err is an exception with this short class name.
 func isJava(err error, short string) bool {
 	re, ok := errors.AsType[*RemoteError](err)

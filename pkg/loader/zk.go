@@ -40,6 +40,15 @@ func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 // errNoMaster is a cluster whose master has died or is starting. Another takes its place as a rule.
 var errNoMaster = errors.New("no HMaster is active")
 
+// lookupError is that ZooKeeper did not say where HBase is.
+type lookupError struct {
+	quorum string
+	err    error
+}
+
+func (e *lookupError) Error() string { return "ask ZooKeeper " + e.quorum + ": " + e.err.Error() }
+func (e *lookupError) Unwrap() error { return e.err }
+
 // forget makes the next lookup ask ZooKeeper again.
 func (c *Cluster) forget() {
 	c.mu.Lock()
@@ -62,7 +71,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	defer cancel()
 	p, err := readPlaces(ctx, c.cfg, c.log)
 	if err != nil {
-		return p, fmt.Errorf("ask ZooKeeper %s: %w", c.cfg.Quorum, err)
+		return p, &lookupError{c.cfg.Quorum, err}
 	}
 	c.mu.Lock()
 	c.places = p
