@@ -70,7 +70,7 @@ func (f *frame) rows() []string {
 }
 
 // uploads says whether files go to HDFS while they are written.
-func (f *frame) uploads() bool { return f.progress.Start.Staging != "" }
+func (f *frame) uploads() bool { return strings.HasPrefix(f.progress.Start.Staging, "hdfs:") }
 
 // phase is the row of a phase that has begun.
 func (f *frame) phase(p *job.PhaseProgress) phaseRow {

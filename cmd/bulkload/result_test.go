@@ -119,7 +119,7 @@ func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) 
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		fmt.Fprintln(&all, lines.Text())
-		if strings.Contains(lines.Text(), "name="+phase) {
+		if strings.Contains(lines.Text(), `msg="phase begins"`) && strings.Contains(lines.Text(), "phase="+phase) {
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Error(err)
 			}
