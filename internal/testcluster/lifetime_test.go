@@ -90,6 +90,8 @@ func TestKilledOwner(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	// Daemons die with the thread that started them, which can be before the last thread: that one gives up the lock.
+	cmd.Wait()
 	waitGone(t, ids)
 
 	mine, unlock, err := temporaryDir(t.Context(), slog.New(slog.DiscardHandler))
