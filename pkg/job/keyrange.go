@@ -76,7 +76,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		fixed[c] = v
 	}
 	var r keyRange
-	if r.heads, err = k.headsFor(modulus, fixed); err != nil {
+	if r.heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
 		return r, err
 	}
 	if r.lo, err = k.bound("--from", modulus, lo, fixed); err != nil {
@@ -107,7 +107,7 @@ func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
 		fixed[c] = bound[c]
 	}
 	var r keyRange
-	if r.heads, err = k.headsFor(modulus, fixed); err != nil {
+	if r.heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
 		return r, err
 	}
 	if r.lo, err = k.bound("--prefix", modulus, bound, fixed); err != nil {
@@ -142,6 +142,29 @@ func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) 
 	}
 	r.hi = loader.PrefixEnd(r.lo)
 	return r, nil
+}
+
+// told are the fixed columns whose value every key of a range has. Where such a
+// column is not of fixed length, or not all of it is in the key, rows of other
+// values lie between the bounds too, under other salts: behind "a", the values
+// "b" of "a" and "0b" of "a0" mix.
+func (k saltedKey) told(fixed map[string]string) map[string]string {
+	var lead []keygen.Expr
+	for _, p := range k.rest {
+		r, err := keygen.Check(p, keygen.CheckOptions{})
+		if err != nil || r.Min != r.Max || !madeOf(p, fixed) {
+			break
+		}
+		lead = append(lead, p)
+	}
+	told := map[string]string{}
+	for c, v := range fixed {
+		r, err := keygen.Check(keygen.Concat{Parts: lead}, keygen.CheckOptions{Unique: c})
+		if err == nil && (r.Uniqueness == keygen.Unique || r.Uniqueness == keygen.ByDigest) {
+			told[c] = v
+		}
+	}
+	return told
 }
 
 // headsFor are the heads of rows with the fixed values: one if it can be computed.

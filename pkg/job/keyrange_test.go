@@ -41,7 +41,10 @@ func TestKeyRange(t *testing.T) {
 		{"salt(ts) + ts + id", nil, nil, nil, 10, "", ""},
 		{"salt(ts) + ts + id", []string{"2015"}, []string{"2016"}, nil, 10, "2015", "2016"},
 		{"salt(ts) + ts + id", []string{"2015"}, nil, nil, 10, "2015", ""},
-		{"salt(ts) + ts + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "2015a", "2015b"}, // ts is known, and its salt
+		{"salt(ts) + ts + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "2015a", "2015b"},                                                                // among them the ts 2015a
+		{"salt(ts) + pad(ts, 6) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "002015a", "002015b"},                                                    // among them the ts 02015
+		{"salt(ts) + md5hex(ts) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 1, "65d2ea03425887a717c435081cfc5dbba", "65d2ea03425887a717c435081cfc5dbbb"}, // ts is known, and its salt
+		{"salt(ts) + substr(md5hex(ts), 0, 4) + id", []string{"2015", "a"}, []string{"2015", "b"}, nil, 10, "65d2a", "65d2b"},                                          // other ts have these digits
 		{"salt(ts) + ts + id", nil, nil, []string{"2015"}, 10, "2015", "2016"},
 		{"salt(ts) + ts + id", nil, nil, []string{"2015", ""}, 1, "", ""}, // an empty key column: an error
 		{"salt(ts, 3) + '|' + ts + '_' + id", []string{"2015"}, []string{"2016"}, nil, 3, "|2015", "|2016"},
