@@ -35,17 +35,7 @@ func familyTable(t testing.TB, env *Env, names ...string) string {
 		encoding := []string{"FAST_DIFF", "NONE", "DIFF"}[i%3]
 		spec.Families = append(spec.Families, loader.Family{Name: f, Compression: "SNAPPY", Encoding: encoding, Bloom: "ROW"})
 	}
-	if err := c.CreateTable(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		c, err := env.Dial(t.Context())
-		if err != nil {
-			return // the cluster goes away with the tests
-		}
-		defer c.Close()
-		_ = c.DeleteTable(t.Context(), parsed)
-	})
+	makeTable(t, env, c, spec)
 	return name
 }
 

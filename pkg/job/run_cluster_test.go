@@ -70,6 +70,13 @@ func freshTableAt(t testing.TB, env *Env, splits [][]byte, change func(*loader.F
 		change(&f)
 	}
 	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: splits, Families: []loader.Family{f}}
+	makeTable(t, env, c, spec)
+	return name
+}
+
+// makeTable makes a table that is gone when the test is over.
+func makeTable(t testing.TB, env *Env, c *loader.Cluster, spec loader.TableSpec) {
+	t.Helper()
 	if err := c.CreateTable(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +86,8 @@ func freshTableAt(t testing.TB, env *Env, splits [][]byte, change func(*loader.F
 			return // the cluster goes away with the tests
 		}
 		defer c.Close()
-		_ = c.DeleteTable(t.Context(), parsed)
+		_ = c.DeleteTable(t.Context(), spec.Name)
 	})
-	return name
 }
 
 // TestRun loads check and opinion in every format, and HBase's own client

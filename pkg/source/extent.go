@@ -22,38 +22,21 @@ const extentText = 32 << 20
 
 // Extent tells how much the input holds.
 func (in *Input) Extent(ctx context.Context) (Extent, error) {
-	e := Extent{Exact: true}
-	for _, f := range in.files {
-		switch {
-		case f.format == FormatParquet:
-			for _, rows := range f.meta.groups {
-				e.Rows += rows
-			}
-		case f.compression == "":
-			e.Text += max(0, f.info.Size()-f.dataStart)
-		default:
-			n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize, extentText)
-			if err != nil {
-				return Extent{}, err
-			}
-			e.Text += n
-			e.Exact = e.Exact && exact
+	e, packed := in.plainExtent()
+	for _, f := range packed {
+		n, exact, err := f.unpackedSize(ctx, in.opts.ChunkSize, extentText)
+		if err != nil {
+			return Extent{}, err
 		}
+		e.Text += n
+		e.Exact = e.Exact && exact
 	}
 	return e, nil
 }
 
-// Bounds of what RoughExtent unpacks.
-const (
-	roughFiles = 3
-	roughText  = 4 << 20 // of each
-)
-
-// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings of a few stand for all.
-func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
-	e := Extent{Exact: true}
-	var packed []*inputFile
-	var size int64
+// plainExtent is what files say that need no unpacking, and the others.
+func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
+	e.Exact = true
 	for _, f := range in.files {
 		switch {
 		case f.format == FormatParquet:
@@ -64,16 +47,31 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 			e.Text += max(0, f.info.Size()-f.dataStart)
 		default:
 			packed = append(packed, f)
-			size += f.info.Size()
 		}
 	}
+	return e, packed
+}
+
+// Bounds of what RoughExtent unpacks.
+const (
+	roughFiles = 3
+	roughText  = 4 << 20 // of each
+)
+
+// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings of a few stand for all.
+func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
+	e, packed := in.plainExtent()
 	if len(packed) == 0 {
 		return e, nil
 	}
 	e.Exact = false
-	var from, to int64
-	for i := range min(roughFiles, len(packed)) {
-		f := packed[i*len(packed)/min(roughFiles, len(packed))]
+	var size, from, to int64
+	for _, f := range packed {
+		size += f.info.Size()
+	}
+	sampled := min(roughFiles, len(packed))
+	for i := range sampled {
+		f := packed[i*len(packed)/sampled]
 		n, _, err := f.unpackedSize(ctx, in.opts.ChunkSize, roughText)
 		if err != nil {
 			return e, err
