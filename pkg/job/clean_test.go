@@ -1,8 +1,10 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -211,8 +213,8 @@ func TestCleanStaging(t *testing.T) {
 	}
 	day := 24 * time.Hour
 	for _, remove := range []bool{false, true} {
-		base := fmt.Sprintf("/tmp/clean-test-%t", remove)
-		t.Cleanup(func() { _ = fsys.RemoveAll(t.Context(), base) })
+		base := fmt.Sprintf("/tmp/clean-test-%x", rand.Uint64())
+		t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), base) })
 		state := t.TempDir()
 		staged := func(n int) string { return fmt.Sprintf("%s/ns_t-170000000000%d-000000000000000%d", base, n, n) }
 		plan := func(n int) string {

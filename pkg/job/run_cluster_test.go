@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -81,12 +82,14 @@ func makeTable(t testing.TB, env *Env, c *loader.Cluster, spec loader.TableSpec)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c, err := env.Dial(t.Context())
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // its own has ended by now
+		defer cancel()
+		c, err := env.Dial(ctx)
 		if err != nil {
 			return // the cluster goes away with the tests
 		}
 		defer c.Close()
-		_ = c.DeleteTable(t.Context(), spec.Name)
+		_ = c.DeleteTable(ctx, spec.Name)
 	})
 }
 
