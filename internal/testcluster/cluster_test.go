@@ -13,6 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(echoEnv) != "" {
+		echo()
+	}
 	if os.Getenv(holdClusterEnv) != "" {
 		holdCluster()
 	}

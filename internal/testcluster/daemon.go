@@ -65,15 +65,19 @@ func (d *Daemon) end(ctx context.Context, sig syscall.Signal) error {
 	return nil
 }
 
-// Pause stops the process as it stands: its sockets stay open and nothing answers.
-func (d *Daemon) Pause() error { return d.signal("pause", syscall.SIGSTOP) }
+// Pause stops the process as it stands, and returns when every thread of it has stopped: its sockets
+// stay open and nothing answers.
+func (d *Daemon) Pause() error {
+	if err := d.current().pause(); err != nil {
+		return fmt.Errorf("pause %s: %w", d.role, err)
+	}
+	return nil
+}
 
 // Resume lets a paused process go on.
-func (d *Daemon) Resume() error { return d.signal("resume", syscall.SIGCONT) }
-
-func (d *Daemon) signal(verb string, sig syscall.Signal) error {
-	if err := d.current().signal(sig); err != nil {
-		return fmt.Errorf("%s %s: %w", verb, d.role, err)
+func (d *Daemon) Resume() error {
+	if err := d.current().signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("resume %s: %w", d.role, err)
 	}
 	return nil
 }

@@ -67,6 +67,51 @@ func (id identity) signal(sig syscall.Signal) error {
 	return p.Signal(sig)
 }
 
+// pauseLimit is how long the threads of a process may take to stop.
+const pauseLimit = 30 * time.Second
+
+// pause sends SIGSTOP and returns when every thread has stopped: the call itself returns while threads
+// that run on other processors go on for a while, long enough to answer a request.
+func (id identity) pause() error {
+	if err := id.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(pauseLimit); ; {
+		running, err := id.running()
+		if err != nil || running == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d: %d threads still run %s after SIGSTOP", id.Pid, running, pauseLimit)
+		}
+		time.Sleep(pollEvery / 100)
+	}
+}
+
+// running counts the threads that are neither stopped nor gone.
+func (id identity) running() (int, error) {
+	dir := "/proc/" + strconv.Itoa(id.Pid) + "/task"
+	tasks, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, os.ErrProcessDone
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, task := range tasks {
+		_, state, err := readStat(dir + "/" + task.Name() + "/stat")
+		switch {
+		case errors.Is(err, os.ErrProcessDone):
+		case err != nil:
+			return 0, err
+		case state != 'T' && state != 'Z' && state != 'X':
+			n++
+		}
+	}
+	return n, nil
+}
+
 // wait returns when the process is gone.
 func (id identity) wait(ctx context.Context) error {
 	for id.alive() {
@@ -80,7 +125,11 @@ func (id identity) wait(ctx context.Context) error {
 }
 
 func processStat(pid int) (startTicks uint64, state byte, err error) {
-	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	return readStat("/proc/" + strconv.Itoa(pid) + "/stat")
+}
+
+// readStat reads the stat file of a process or of a thread; os.ErrProcessDone when that is gone.
+func readStat(path string) (startTicks uint64, state byte, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return 0, 0, os.ErrProcessDone
