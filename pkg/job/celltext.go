@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
 
@@ -39,12 +40,8 @@ func (c CellSpec) reverter() reverter {
 			return decimalOf
 		}
 	case "date", "timestamp":
-		layout := c.Layout
-		if layout == "" {
-			layout = map[string]string{"date": "yyyy-MM-dd", "timestamp": "yyyy-MM-dd HH:mm:ss"}[c.Type]
-		}
-		if t, err := newTimeText(layout, c.Zone); err == nil {
-			return t.text(phoenix)
+		if dates, err := c.dates(); err == nil {
+			return instantText(dates, phoenix)
 		}
 	}
 	return nil
@@ -134,24 +131,24 @@ func decimalOf(v []byte) (string, bool) {
 	return sign + digits[:at] + "." + digits[at:], true
 }
 
-// text gives points in time as they are written in the input.
-func (t *timeText) text(phoenix bool) reverter {
+// instantText gives points in time as they are written in the input.
+func instantText(dates *keygen.Dates, phoenix bool) reverter {
 	return func(v []byte) (string, bool) {
 		if len(v) != 8 && !(phoenix && len(v) == 12) {
 			return "", false
 		}
-		u := binary.BigEndian.Uint64(v)
+		u, nanos := binary.BigEndian.Uint64(v), 0
 		if phoenix {
 			u ^= 1 << 63
 		}
-		if t.unit > 0 {
-			return strconv.FormatInt(int64(u)/t.unit, 10), true
-		}
-		at := time.UnixMilli(int64(u)).In(t.zone)
 		if len(v) == 12 {
-			at = at.Add(time.Duration(binary.BigEndian.Uint32(v[8:])))
+			nanos = int(binary.BigEndian.Uint32(v[8:]))
 		}
-		return at.Format(t.format), true
+		if nanos >= int(time.Millisecond) {
+			return "", false
+		}
+		text, err := dates.Append(nil, int64(u), nanos)
+		return string(text), err == nil
 	}
 }
 

@@ -21,6 +21,7 @@ func TestReverters(t *testing.T) {
 		{CellSpec{Type: "decimal"}, "-128"}, {CellSpec{Type: "decimal"}, "12E3"},
 		{CellSpec{Type: "date"}, "2017-10-12"}, {CellSpec{Type: "timestamp", Zone: "Asia/Shanghai"}, "1969-12-31 23:00:01"},
 		{CellSpec{Type: "timestamp", Layout: "unix"}, "1483203661"}, {CellSpec{Type: "date", Layout: "unixms"}, "-5"},
+		{CellSpec{Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss[.SSS]X", Zone: "Asia/Kolkata"}, "1969-12-31T23:59:59.5+0530"},
 	} {
 		for _, encoding := range []string{"hbase", "phoenix"} {
 			c.spec.Encoding = encoding

@@ -26,12 +26,12 @@ type TTLColumn struct {
 	Unit   string `yaml:"unit" json:"unit,omitempty"` // s (default) or ms
 }
 
-func (c *TimeColumn) text() (*timeText, error) {
+func (c *TimeColumn) dates() (*keygen.Dates, error) {
 	layout := c.Layout
 	if layout == "" {
-		layout = "yyyy-MM-dd HH:mm:ss"
+		layout = timestampLayout
 	}
-	return newTimeText(layout, c.Zone)
+	return keygen.NewDates(layout, c.Zone)
 }
 
 func (m Mapping) validateTimes() []error {
@@ -43,7 +43,7 @@ func (m Mapping) validateTimes() []error {
 	}
 	errNoColumn := errors.New("it needs a column")
 	if c := m.CellTimestamp; c != nil {
-		_, err := c.text()
+		_, err := c.dates()
 		bad("cell_timestamp", err)
 		if c.Column == "" {
 			bad("cell_timestamp", errNoColumn)
@@ -64,9 +64,9 @@ func (m Mapping) validateTimes() []error {
 // What they hold follows the slots' values in a row's payload, 8 bytes each;
 // a life may be missing.
 type timing struct {
-	stamp, ttl int       // columns of the record, -1 for none
-	text       *timeText // of the stamp
-	unit       int64     // of the life, in milliseconds
+	stamp, ttl int           // columns of the record, -1 for none
+	dates      *keygen.Dates // of the stamp
+	unit       int64         // of the life, in milliseconds
 }
 
 func (m Mapping) timing(at func(column string) (int, error)) (t timing, errs []error) {
@@ -76,7 +76,7 @@ func (m Mapping) timing(at func(column string) (int, error)) (t timing, errs []e
 		if t.stamp, err = at(c.Column); err != nil {
 			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
 		}
-		if t.text, err = c.text(); err != nil {
+		if t.dates, err = c.dates(); err != nil {
 			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
 		}
 	}
@@ -113,12 +113,13 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 	}
 	if t.stamp >= 0 {
 		text := b.Field(row, t.stamp)
-		at, err := t.text.parse(text)
-		ms := at.UnixMilli()
+		ms, _, err := t.dates.Parse(text)
 		switch {
 		case len(text) == 0:
 			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", errValue)
-		case err == nil && (ms < 0 || ms == hfile.LatestTimestamp):
+		case err != nil:
+			err = valueError(text, "is "+err.Error())
+		case ms < 0 || ms == hfile.LatestTimestamp:
 			err = valueError(text, "is no timestamp of HBase, whose time begins in 1970")
 		}
 		if err != nil {

@@ -7,7 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
+
+	"bulkload/pkg/keygen"
 )
 
 // A converter appends the bytes of a type for the text of a value, which is
@@ -66,18 +67,30 @@ func (c CellSpec) converter() (converter, error) {
 		}
 		return appendHBaseDecimal, nil
 	case "date", "timestamp":
-		layout := c.Layout
-		if layout == "" {
-			layout = map[string]string{"date": "yyyy-MM-dd", "timestamp": "yyyy-MM-dd HH:mm:ss"}[c.Type]
-		}
-		t, err := newTimeText(layout, c.Zone)
+		dates, err := c.dates()
 		if err != nil {
 			return nil, err
 		}
-		return instant(t, phoenix, phoenix && c.Type == "timestamp"), nil
+		return instant(dates, phoenix, phoenix && c.Type == "timestamp"), nil
 	}
 	return nil, fmt.Errorf("type %q is none of %s", c.Type, cellTypes)
 }
+
+// dates are the texts of the types date and timestamp.
+func (c CellSpec) dates() (*keygen.Dates, error) {
+	layout := c.Layout
+	switch {
+	case layout != "":
+	case c.Type == "date":
+		layout = "yyyy-MM-dd"
+	default:
+		layout = timestampLayout
+	}
+	return keygen.NewDates(layout, c.Zone)
+}
+
+// timestampLayout is how a timestamp is written if nothing else is said.
+const timestampLayout = "yyyy-MM-dd HH:mm:ss"
 
 // integer gives big-endian two's complement of so many bytes, as HBase's
 // Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
@@ -217,22 +230,22 @@ func boolean(phoenix bool) converter {
 // instant gives milliseconds since 1970 in 8 bytes, the form of a Java Date's
 // getTime. In Phoenix the sign is flipped, and its TIMESTAMP has the
 // nanoseconds within the millisecond behind it, in 4 bytes.
-func instant(t *timeText, phoenix, nanos bool) converter {
+func instant(dates *keygen.Dates, phoenix, nanos bool) converter {
 	return func(dst, text []byte) ([]byte, error) {
-		at, err := t.parse(text)
+		ms, ns, err := dates.Parse(text)
 		if err != nil {
-			return dst, err
+			return dst, valueError(text, "is "+err.Error())
 		}
-		dst = appendMillis(dst, at, phoenix)
+		dst = appendMillis(dst, ms, phoenix)
 		if nanos {
-			dst = binary.BigEndian.AppendUint32(dst, uint32(at.Nanosecond()%int(time.Millisecond)))
+			dst = binary.BigEndian.AppendUint32(dst, uint32(ns))
 		}
 		return dst, nil
 	}
 }
 
-func appendMillis(dst []byte, at time.Time, phoenix bool) []byte {
-	u := uint64(at.UnixMilli())
+func appendMillis(dst []byte, ms int64, phoenix bool) []byte {
+	u := uint64(ms)
 	if phoenix {
 		u ^= 1 << 63
 	}

@@ -451,7 +451,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
 		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: "x1" is no whole number`}},
 		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
-		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
+		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {

@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"bytes"
 	"strconv"
 )
 
@@ -8,10 +9,12 @@ import (
 type civil struct {
 	year, month, day  int
 	hour, minute, sec int
-	ms                int
+	ns                int // of the second
 	offset            int // seconds east of UTC
 	hasOffset         bool
 }
+
+const nsPerMs = 1_000_000
 
 // parse reads a date of the layout; what is not written is the least it can be.
 func (l *layout) parse(b []byte) (civil, bool) {
@@ -27,10 +30,10 @@ func (l *layout) parse(b []byte) (civil, bool) {
 				v, n, ok = fraction(b[1:], 1, 9)
 				n++
 			}
-			c.ms = v
+			c.ns = v
 		case 'S':
 			v, n, ok = fraction(b, f.n, f.n)
-			c.ms = v
+			c.ns = v
 		case 'X':
 			c.offset, n, ok = offsetOf(b, f.n)
 			c.hasOffset = true
@@ -76,15 +79,12 @@ func digitsOf(b []byte, least, most int) (v, n int, ok bool) {
 	return v, n, n >= least
 }
 
-// fraction reads the digits behind a second's point and gives milliseconds;
-// what is finer is cut off.
-func fraction(b []byte, least, most int) (ms, n int, ok bool) {
+// fraction reads the digits behind a second's point, nine at most, and gives
+// nanoseconds.
+func fraction(b []byte, least, most int) (ns, n int, ok bool) {
 	v, n, ok := digitsOf(b, least, most)
-	for i := n; i < 3; i++ {
+	for i := n; i < 9; i++ {
 		v *= 10
-	}
-	for i := n; i > 3; i-- {
-		v /= 10
 	}
 	return v, n, ok
 }
@@ -153,7 +153,7 @@ func (c *civil) seconds() int64 {
 }
 
 // civilOf is the inverse of seconds.
-func civilOf(seconds int64, ms int) civil {
+func civilOf(seconds int64, ns int) civil {
 	day := int(floorDiv(seconds, 86400))
 	rest := int(seconds - int64(day)*86400)
 	day += 719468
@@ -162,7 +162,7 @@ func civilOf(seconds int64, ms int) civil {
 	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
 	doy := doe - (365*yoe + yoe/4 - yoe/100)
 	m := (5*doy + 2) / 153
-	c := civil{year: yoe + era*400, month: m + 3, day: doy - (153*m+2)/5 + 1, hour: rest / 3600, minute: rest / 60 % 60, sec: rest % 60, ms: ms}
+	c := civil{year: yoe + era*400, month: m + 3, day: doy - (153*m+2)/5 + 1, hour: rest / 3600, minute: rest / 60 % 60, sec: rest % 60, ns: ns}
 	if m >= 10 {
 		c.year, c.month = c.year+1, m-9
 	}
@@ -186,12 +186,13 @@ func (l *layout) append(dst []byte, c *civil) []byte {
 			dst = append(dst, f.lit)
 			continue
 		case 'S':
-			dst = appendPadded(dst, int64(c.ms), 3)
-			for n := 3; n > f.n; n-- {
-				dst = dst[:len(dst)-1]
-			}
-			for n := 3; n < f.n; n++ {
-				dst = append(dst, '0')
+			dst = appendPadded(dst, int64(c.ns), 9)
+			dst = dst[:len(dst)-(9-f.n)]
+			continue
+		case 'f':
+			if c.ns != 0 {
+				dst = appendPadded(append(dst, f.lit), int64(c.ns), 9)
+				dst = bytes.TrimRight(dst, "0")
 			}
 			continue
 		case 'X':
