@@ -313,6 +313,27 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 	if got := m.digest(t); got != wantDigest(t) {
 		t.Errorf("the table has %s, want %s", got, wantDigest(t))
 	}
+	// What the last part says of those before it, of which the third was begun earlier.
+	var live job.Live
+	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, job.LiveName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &live); err != nil {
+		t.Fatal(err)
+	}
+	done := job.PartsWork{Parts: 1, Bytes: r.Parts[3].Bytes}
+	if _, begun := before[r.Parts[2].Job]; !begun {
+		done.Parts, done.Bytes = 2, done.Bytes+r.Parts[2].Bytes
+	}
+	got := live.Progress.Start.Behind
+	if took := got.Took; took <= 0 || took > r.Elapsed {
+		t.Errorf("the parts before the last took %s of %s", took, r.Elapsed)
+	}
+	got.Took = 0
+	if start := live.Progress.Start; got != done || start.Part != 5 || start.Parts != 5 || start.Ahead.Parts != 0 || start.Ahead.Bytes != 0 {
+		t.Errorf("the last part says that it is %d of %d, %+v behind and %+v ahead, want %+v", start.Part, start.Parts, got, start.Ahead, done)
+	}
 	p = m.run(t, input, args...)
 	if code := p.wait(); code != 99 || !p.result().Already {
 		t.Errorf("the third run ended with %d\n%s", code, p.log())

@@ -52,6 +52,9 @@ func (p *progressLines) end(outcome) error {
 func (p *progressLines) tell() {
 	now := p.session.tracker.Progress()
 	var args []any
+	if s := now.Start; s.Parts > 1 {
+		args = append(args, "number", s.Part, "of", s.Parts)
+	}
 	if n := len(now.Phases); n > 0 && now.Phases[n-1].Ended.IsZero() {
 		phase := now.Phases[n-1]
 		if done, ok := phase.Fraction(); ok {

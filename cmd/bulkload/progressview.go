@@ -151,6 +151,9 @@ func (f *frame) job() string {
 		text += " preparing"
 	default:
 		text += " " + clockText(elapsed) + " so far"
+		if s := f.progress.Start; s.Parts > 1 {
+			text = fmt.Sprintf("job      directory %d of %d, %s so far", s.Part, s.Parts, clockText(elapsed))
+		}
 		if f.progress.Left.JobKnown {
 			text += ", about " + clockText(f.progress.Left.Job) + " left"
 		}

@@ -53,13 +53,12 @@ func removeOld(name string) error {
 const liveEvery = 2 * time.Second
 
 // stateWriter keeps a job's state directory told, for status: how far the job is while it runs, and what it came to. A
-// job without a state directory has nothing to tell.
+// job without a state directory has nothing to tell. Of a run of several jobs it is the one under way.
 type stateWriter struct {
 	session *session
 	log     *slog.Logger
 
 	mu   sync.Mutex
-	dir  string
 	stop chan struct{} // nil before the job has begun
 	done sync.WaitGroup
 	warn sync.Once
@@ -72,7 +71,7 @@ func (w *stateWriter) events() job.Events {
 		if s.Job == "" || s.Attempt == 0 || w.stop != nil {
 			return
 		}
-		w.dir, w.stop = s.Job, make(chan struct{})
+		w.stop = make(chan struct{})
 		w.done.Go(func() { w.loop(w.stop) })
 	}}
 }
@@ -90,9 +89,13 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 	}
 }
 
-// tell writes how far the job is. That it cannot is told once.
+// tell writes how far the job is, unless the next run of it has begun. That it cannot is told once.
 func (w *stateWriter) tell() {
-	if err := job.NewLive(w.session.tracker.Progress(), version).Write(w.dir); err != nil {
+	p := w.session.tracker.Progress()
+	if p.Start.Attempt == 0 || !job.IsOurs(p.Start.Job) {
+		return
+	}
+	if err := job.NewLive(p, version).Write(p.Start.Job); err != nil {
 		w.warn.Do(func() { w.log.Warn("status will not see this run: its state directory takes no file", "error", err) })
 	}
 }
@@ -107,9 +110,7 @@ func (w *stateWriter) end(o outcome) error {
 	if stop != nil {
 		close(stop)
 		w.done.Wait()
-		if job.IsOurs(w.dir) { // the next run may have begun
-			w.tell()
-		}
+		w.tell()
 	}
 	r := o.result
 	if r == nil || r.Job == "" || r.Already || !job.IsOurs(r.Job) {

@@ -154,6 +154,9 @@ func liveLine(s *job.JobState) string {
 	if l == nil {
 		return b.String()
 	}
+	if start := l.Progress.Start; start.Parts > 1 {
+		fmt.Fprintf(&b, ", directory %d of %d", start.Part, start.Parts)
+	}
 	fmt.Fprintf(&b, ", %d rows", s.Rows)
 	if l.RowsRate > 0 {
 		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)

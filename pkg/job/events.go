@@ -27,23 +27,25 @@ type Events struct {
 
 // Start is what is known of an attempt when it begins.
 type Start struct {
-	Job       string   `json:"job,omitempty"`    // directory of its state; empty: none is kept
-	JobID     string   `json:"job_id,omitempty"` // the caller's own word
-	Table     string   `json:"table"`
-	Attempt   int      `json:"attempt"` // from 1; 0: the job was done before
-	Key       string   `json:"key"`
-	Inputs    []string `json:"inputs"` // as they were given
-	Files     int      `json:"input_files"`
-	Bytes     int64    `json:"input_bytes"`
-	Regions   int      `json:"regions"`   // of the plan
-	Timestamp int64    `json:"timestamp"` // milliseconds
-	Staging   string   `json:"staging,omitempty"`
-	Part      int      `json:"part,omitempty"`    // from 1, of a job that was split
-	Parts     int      `json:"parts,omitempty"`   // how many there are
-	Phases    []string `json:"phases,omitempty"`  // that the attempt is to go through
-	Columns   int      `json:"columns,omitempty"` // of the input
-	Earlier   *Pace    `json:"earlier,omitempty"` // of the table's newest job before this one
-	Verify    string   `json:"verify,omitempty"`  // full or sample, if that is one of them
+	Job       string    `json:"job,omitempty"`    // directory of its state; empty: none is kept
+	JobID     string    `json:"job_id,omitempty"` // the caller's own word
+	Table     string    `json:"table"`
+	Attempt   int       `json:"attempt"` // from 1; 0: the job was done before
+	Key       string    `json:"key"`
+	Inputs    []string  `json:"inputs"` // as they were given
+	Files     int       `json:"input_files"`
+	Bytes     int64     `json:"input_bytes"`
+	Regions   int       `json:"regions"`   // of the plan
+	Timestamp int64     `json:"timestamp"` // milliseconds
+	Staging   string    `json:"staging,omitempty"`
+	Part      int       `json:"part,omitempty"`        // from 1, of a job that was split
+	Parts     int       `json:"parts,omitempty"`       // how many there are
+	Behind    PartsWork `json:"parts_behind,omitzero"` // parts that this run has done from their beginning
+	Ahead     PartsWork `json:"parts_ahead,omitzero"`  // parts after this one that are not done
+	Phases    []string  `json:"phases,omitempty"`      // that the attempt is to go through
+	Columns   int       `json:"columns,omitempty"`     // of the input
+	Earlier   *Pace     `json:"earlier,omitempty"`     // of the table's newest job before this one
+	Verify    string    `json:"verify,omitempty"`      // full or sample, if that is one of them
 
 	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
 	Sources []InputFile `json:"-"` // the files that the inputs led to

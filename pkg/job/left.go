@@ -9,7 +9,7 @@ import (
 // Left is how long a job is still going to take, as far as that can be told.
 type Left struct {
 	Phase      time.Duration `json:"phase_ns"` // the one that is under way
-	Job        time.Duration `json:"job_ns"`   // all that is to come, that phase included
+	Job        time.Duration `json:"job_ns"`   // all that is to come, that phase and later parts included
 	PhaseKnown bool          `json:"phase_known"`
 	JobKnown   bool          `json:"job_known"`
 }
@@ -69,10 +69,7 @@ func (p Progress) left() (l Left) {
 		l.Job += seconds(more)
 		l.JobKnown = l.JobKnown && known
 	}
-	if p.Start.Part < p.Start.Parts {
-		l.JobKnown = false // what the other parts hold is not known here
-	}
-	return l
+	return p.partsLeft(l)
 }
 
 // phaseLeft is what is left of the phase under way. The speed of its last third counts as much as that of all of it, so

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +104,11 @@ type parts struct {
 	o       RunOptions
 	dirs    []source.Directory
 	result  *Result
-	results []*Result // of the parts, nil where nothing is known
+	results []*Result  // of the parts, nil where nothing is known
+	begun   []bool     // parts that an earlier run has begun
+	behind  PartsWork  // done by this run from their beginning
+	ahead   PartsWork  // not begun yet, and not done before
+	clock   *waitClock // nil without a gate
 }
 
 func (p *parts) run(ctx context.Context) error {
@@ -114,11 +117,17 @@ func (p *parts) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.o.Gate != nil {
+		p.clock = &waitClock{gate: p.o.Gate}
+		p.o.Gate = p.clock
+	}
 	skipped := 0
 	for i, r := range known {
 		if r != nil {
 			p.tell(i, PartAlready, r)
 			skipped++
+		} else {
+			p.ahead.add(totalSize(p.dirs[i].Files), 0)
 		}
 	}
 	if skipped > 0 {
@@ -130,11 +139,14 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		begun := time.Now()
 		if known[i] == nil {
+			p.ahead.Parts--
+			p.ahead.Bytes -= totalSize(d.Files)
 			if err := pass(ctx, p.o.Gate); err != nil {
 				return err
 			}
 			p.o.Events.note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
 		}
+		waited := p.clock.waited()
 		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
 		if err != nil {
 			p.failed(ctx, i, r, err, time.Since(begun))
@@ -145,6 +157,9 @@ func (p *parts) run(ctx context.Context) error {
 			continue
 		}
 		p.tell(i, PartDone, r)
+		if !p.begun[i] {
+			p.behind.add(totalSize(d.Files), r.Elapsed-(p.clock.waited()-waited))
+		}
 		p.o.Events.note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
 	}
 	return nil
@@ -160,7 +175,7 @@ func (p *parts) partSpec(i int) Spec {
 
 func (p *parts) partOptions(i int) RunOptions {
 	o := p.o
-	o.part, o.parts = i+1, len(p.dirs)
+	o.part, o.parts, o.behind, o.ahead = i+1, len(p.dirs), p.behind, p.ahead
 	if i > 0 {
 		o.Snapshot = "" // one before all of it
 	}
@@ -181,6 +196,7 @@ func (p *parts) partOptions(i int) RunOptions {
 // now. It is -1 when another part was being loaded after it.
 func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 	known, newest = make([]*Result, len(p.dirs)), -1
+	p.begun = make([]bool, len(p.dirs))
 	if p.o.State.Dir == "" || p.o.State.Restart {
 		return known, newest, nil
 	}
@@ -192,6 +208,7 @@ func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 		if err != nil {
 			return nil, -1, err
 		}
+		p.begun[i] = h.plan != nil && !h.done
 		loading = loading || h.loading && !h.done
 		if !h.done || h.result == nil || h.plan == nil || !h.plan.hasFiles(d.Files) {
 			continue
@@ -265,75 +282,6 @@ func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took ti
 	if r != nil {
 		p.result.Staging = r.Staging // where files are kept
 	}
-}
-
-// total adds the parts up. What is not the same for all is left out.
-func (p *parts) total() {
-	t := p.result
-	t.Already = true
-	var sum Manifest
-	var v *Verification
-	for i, r := range p.results {
-		if t.Parts[i].Status != PartAlready {
-			t.Already = false
-		}
-		if r == nil || t.Parts[i].Status != PartDone && t.Parts[i].Status != PartAlready {
-			continue
-		}
-		t.Table = r.Table
-		if r.DoneAt.After(t.DoneAt) {
-			t.DoneAt = r.DoneAt
-		}
-		t.Regions = max(t.Regions, r.Regions)
-		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
-		t.LoadTime += r.LoadTime
-		if r.Manifest != nil {
-			sum.add(r.Manifest)
-		}
-		if r.Verify != nil {
-			v = v.add(r.Verify)
-		}
-	}
-	if !t.Already {
-		t.DoneAt = time.Time{}
-	}
-	if sum.Schema != 0 {
-		t.Manifest = &sum
-	}
-	t.Verify = v
-}
-
-// add counts another build; what it was made with is that of the first.
-func (m *Manifest) add(o *Manifest) {
-	if m.Schema == 0 {
-		*m = *o.Summary()
-		m.Timestamp = 0
-		return
-	}
-	m.Records += o.Records
-	m.Rejected += o.Rejected
-	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
-	m.Duplicates += o.Duplicates
-	m.Digest.add(o.Digest)
-	m.Bytes += o.Bytes
-	m.SpillBytes += o.SpillBytes
-	m.Runs += o.Runs
-	m.ReadTime += o.ReadTime
-	m.WriteTime += o.WriteTime
-	m.HFiles += o.HFiles
-}
-
-// add counts what another verification has found; a nil one has found nothing.
-func (v *Verification) add(o *Verification) *Verification {
-	if v == nil {
-		sum := *o
-		return &sum
-	}
-	v.Want.add(o.Want)
-	v.Got.add(o.Got)
-	v.Sampled += o.Sampled
-	v.Expired = v.Expired || o.Expired
-	return v
 }
 
 func totalSize(files []source.FileInfo) (n int64) {

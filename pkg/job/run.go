@@ -28,7 +28,8 @@ type RunOptions struct {
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
 	LoadConcurrency int
 
-	part, parts int // of a job that was split, from 1; 0: it was not
+	part, parts   int // of a job that was split, from 1; 0: it was not
+	behind, ahead PartsWork
 }
 
 // Result is what a run or a load came to.

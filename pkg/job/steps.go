@@ -183,7 +183,7 @@ func (j *run) finish(ctx context.Context) error {
 func (j *run) start() Start {
 	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
-		Part: j.o.part, Parts: j.o.parts}
+		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
 	s.reads(j.input.in.Files())
 	s.Splits = j.work.Ranges.Splits()
 	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"cmp"
+	"time"
+)
+
+// total adds the parts up. What is not the same for all is left out.
+func (p *parts) total() {
+	t := p.result
+	t.Already = true
+	var sum Manifest
+	var v *Verification
+	for i, r := range p.results {
+		if t.Parts[i].Status != PartAlready {
+			t.Already = false
+		}
+		if r == nil || t.Parts[i].Status != PartDone && t.Parts[i].Status != PartAlready {
+			continue
+		}
+		t.Table = r.Table
+		if r.DoneAt.After(t.DoneAt) {
+			t.DoneAt = r.DoneAt
+		}
+		t.Regions = max(t.Regions, r.Regions)
+		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
+		t.LoadTime += r.LoadTime
+		if r.Manifest != nil {
+			sum.add(r.Manifest)
+		}
+		if r.Verify != nil {
+			v = v.add(r.Verify)
+		}
+	}
+	if !t.Already {
+		t.DoneAt = time.Time{}
+	}
+	if sum.Schema != 0 {
+		t.Manifest = &sum
+	}
+	t.Verify = v
+}
+
+// add counts another build; what it was made with is that of the first.
+func (m *Manifest) add(o *Manifest) {
+	if m.Schema == 0 {
+		*m = *o.Summary()
+		m.Timestamp = 0
+		return
+	}
+	m.Records += o.Records
+	m.Rejected += o.Rejected
+	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
+	m.Duplicates += o.Duplicates
+	m.Digest.add(o.Digest)
+	m.Bytes += o.Bytes
+	m.SpillBytes += o.SpillBytes
+	m.Runs += o.Runs
+	m.ReadTime += o.ReadTime
+	m.WriteTime += o.WriteTime
+	m.HFiles += o.HFiles
+}
+
+// add counts what another verification has found; a nil one has found nothing.
+func (v *Verification) add(o *Verification) *Verification {
+	if v == nil {
+		sum := *o
+		return &sum
+	}
+	v.Want.add(o.Want)
+	v.Got.add(o.Got)
+	v.Sampled += o.Sampled
+	v.Expired = v.Expired || o.Expired
+	return v
+}
