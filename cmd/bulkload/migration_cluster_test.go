@@ -313,6 +313,18 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 	if got := m.digest(t); got != wantDigest(t) {
 		t.Errorf("the table has %s, want %s", got, wantDigest(t))
 	}
+	if _, err := checkResult(bytes.TrimSpace(p.stdout.Bytes())); err != nil {
+		t.Errorf("the result is not of its schema: %v", err)
+	}
+	page, err := os.ReadFile(filepath.Join(r.Job, "report.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<code>" + input + "</code>", "<code>2017/10/05</code>", "5 directories: ", "<dd>10 files"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the report has no %q", want)
+		}
+	}
 	// What the last part says of those before it, of which the third was begun earlier.
 	var live job.Live
 	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, job.LiveName))

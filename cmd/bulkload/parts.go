@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"bulkload/pkg/job"
@@ -34,9 +35,7 @@ func (s *splitFlags) runner() (func(context.Context, *job.Env, job.Spec, job.Run
 
 // printParts tells what became of the parts that this run had to do with.
 func printParts(w io.Writer, parts []job.Part) {
-	count := map[job.PartStatus]int{}
 	for _, p := range parts {
-		count[p.Status]++
 		switch p.Status {
 		case job.PartDone:
 			fmt.Fprintf(w, "%s: %d records read, %d rows (%d cells) in %d HFiles, %s, in %s\n", p.Input, p.Records, p.Rows, p.Cells, p.HFiles,
@@ -45,18 +44,65 @@ func printParts(w io.Writer, parts []job.Part) {
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}
 	}
+	fmt.Fprintln(w, partsText(parts))
+}
+
+// partsText counts parts by what became of them.
+func partsText(parts []job.Part) string {
+	count := map[job.PartStatus]int{}
+	for _, p := range parts {
+		count[p.Status]++
+	}
 	noun := "directories"
 	if len(parts) == 1 {
 		noun = "directory"
 	}
-	fmt.Fprintf(w, "%d %s: %d done", len(parts), noun, count[job.PartDone])
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s: %d done", len(parts), noun, count[job.PartDone])
 	for _, s := range []job.PartStatus{job.PartAlready, job.PartFailed, job.PartBusy, job.PartStopped, job.PartLeft} {
 		if count[s] > 0 {
-			fmt.Fprintf(w, ", %d %s", count[s], map[job.PartStatus]string{job.PartAlready: "done before", job.PartFailed: "failed",
-				job.PartBusy: "busy", job.PartStopped: "stopped", job.PartLeft: "not begun"}[s])
+			fmt.Fprintf(&b, ", %d %s", count[s], partText(s))
 		}
 	}
-	fmt.Fprintln(w)
+	return b.String()
+}
+
+// partText is a status for people.
+func partText(s job.PartStatus) string {
+	switch s {
+	case job.PartAlready:
+		return "done before"
+	case job.PartLeft:
+		return "not begun"
+	}
+	return string(s)
+}
+
+// doneNow sums up what this run did.
+func doneNow(parts []job.Part) (rows, input, written int64) {
+	for _, p := range parts {
+		if p.Status == job.PartDone {
+			rows, input, written = rows+p.Rows, input+p.Bytes, written+p.Written
+		}
+	}
+	return rows, input, written
+}
+
+// rejectsText says where the bad records of a result are.
+func rejectsText(r *job.Result) string {
+	files := 0
+	for _, p := range r.Parts {
+		if p.RejectFile != "" {
+			files++
+		}
+	}
+	switch {
+	case files < 2:
+		return r.Manifest.RejectFile
+	case files == 2:
+		return r.Manifest.RejectFile + " and 1 more file"
+	}
+	return fmt.Sprintf("%s and %d more files", r.Manifest.RejectFile, files-1)
 }
 
 // partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.

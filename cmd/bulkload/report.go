@@ -40,7 +40,7 @@ func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
 			return usageError{fmt.Errorf("--report: %s is no directory", filepath.Dir(r.file))}
 		}
 	}
-	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, stop: make(chan struct{})}
+	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}
 	w.done.Go(w.loop)
 	s.observers = append(s.observers, w)
 	return nil
@@ -51,6 +51,7 @@ const (
 	mostSamples  = 600
 	mostWarnings = 100
 	mostInputs   = 50
+	mostParts    = 500
 )
 
 // reporter gathers what a job does, and writes its report at the end.
@@ -63,7 +64,8 @@ type reporter struct {
 
 	mu         sync.Mutex
 	start      job.Start
-	regions    map[int]report.Region // of files written now
+	regions    map[int]report.Region // of files written now, those of the part under way left out
+	part       map[int]report.Region // of that one: all there is, if the job was not split
 	warnings   []string
 	moreWarned int
 	samples    []report.Sample
@@ -94,11 +96,11 @@ func (w *reporter) sample() report.Sample {
 	for _, phase := range p.Phases {
 		switch phase.Name {
 		case "read":
-			s.Read, s.Input = phase.Done.Rows, phase.Done.Bytes
+			s.Read, s.Input = s.Read+phase.Done.Rows, s.Input+phase.Done.Bytes
 		case "write":
-			s.Merged = phase.Done.Rows
+			s.Merged += phase.Done.Rows
 		case "verify":
-			s.Verified = phase.Done.Rows
+			s.Verified += phase.Done.Rows
 		}
 	}
 	return s
@@ -121,12 +123,13 @@ func (w *reporter) events() job.Events {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.start = s
+			w.endPart()
 		},
 		OnPhase: func(string) { w.mark() },
 		OnHFile: func(f job.File) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			addFile(w.regions, f)
+			addFile(w.part, f)
 		},
 		OnWarn: func(msg string, kv ...any) {
 			w.mu.Lock()
@@ -138,6 +141,15 @@ func (w *reporter) events() job.Events {
 			}
 		},
 	}
+}
+
+// endPart adds what a part has written to what all have. The lock is held.
+func (w *reporter) endPart() {
+	for i, p := range w.part {
+		r := w.regions[i]
+		w.regions[i] = report.Region{Rows: r.Rows + p.Rows, Bytes: r.Bytes + p.Bytes, Files: r.Files + p.Files}
+	}
+	clear(w.part)
 }
 
 // addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.

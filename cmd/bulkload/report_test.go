@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
@@ -63,5 +65,51 @@ func TestRegionList(t *testing.T) {
 	}
 	if regionList(nil, 3, nil, nil) != nil {
 		t.Error("regions of a run that wrote none")
+	}
+}
+
+// TestReportOfParts adds up what several directories have written, and tells of those that this run had to do with.
+func TestReportOfParts(t *testing.T) {
+	s := &session{spec: job.Spec{Inputs: []string{"hdfs:///exports/"}}}
+	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
+	for part := range 3 {
+		all := job.Tee(s.tracker.Events(), w.events())
+		all.OnStart(job.Start{Part: part + 1, Parts: 5})
+		all.OnPhase("read")
+		all.OnRows(10, 100)
+		for _, family := range []string{"f", "g"} {
+			all.OnHFile(job.File{Region: 1, Family: family, Rows: 7, Bytes: 5})
+		}
+		if got := w.sample(); got.Read != int64(10*(part+1)) || got.Input != int64(100*(part+1)) {
+			t.Errorf("sample of part %d: %+v", part+1, got)
+		}
+	}
+	w.endPart()
+	if got := w.regions[1]; got != (report.Region{Rows: 21, Bytes: 30, Files: 6}) {
+		t.Errorf("region: %+v", got)
+	}
+	began := time.Unix(1e9, 0)
+	parts := []job.Part{{Input: "hdfs:///exports/a", Status: job.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},
+		{Input: "hdfs:///exports/b", Status: job.PartDone, Began: began, Elapsed: time.Second, Files: 1, Bytes: 7, Rows: 3, Written: 9, Rejected: 2},
+		{Input: "hdfs:///exports/c", Status: job.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: job.PartLeft, Files: 1}}
+	var r report.Report
+	w.addParts(&r, parts)
+	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 not begun"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {
+		t.Errorf("%+v", r)
+	}
+	want := []report.Part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}
+	if !slices.Equal(r.Parts, want) {
+		t.Errorf("%+v", r.Parts)
+	}
+	if rows, input, written := doneNow(parts); rows != 3 || input != 7 || written != 9 {
+		t.Errorf("done now: %d rows, %d of %d bytes", rows, written, input)
+	}
+	r = report.Report{}
+	for range mostParts + 20 {
+		parts = append(parts, parts[1])
+	}
+	w.addParts(&r, parts)
+	if len(r.Parts) != mostParts || r.MoreParts != 22 || r.Parts[0].Status != "failed" {
+		t.Errorf("%d parts and %d more", len(r.Parts), r.MoreParts)
 	}
 }

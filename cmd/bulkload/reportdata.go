@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"bulkload/internal/report"
@@ -35,6 +36,21 @@ func (w *reporter) report(o outcome) *report.Report {
 		}
 		r.InputFiles = len(r.Inputs)
 	}
+	if o.result != nil && len(o.result.Parts) > 0 {
+		w.addParts(r, o.result.Parts)
+	} else {
+		addPhases(r, o)
+	}
+	w.addCounts(r, o)
+	w.addState(r, o)
+	w.addRejects(r, o)
+	if r.RejectFile != "" && len(r.Parts) > 0 && o.result.Manifest != nil {
+		r.RejectFile = rejectsText(o.result)
+	}
+	return r
+}
+
+func addPhases(r *report.Report, o outcome) {
 	for _, p := range o.progress.Phases {
 		phase := report.Phase{Name: p.Name, Began: p.Began, Ended: p.Ended, Rows: p.Done.Rows, Bytes: p.Done.Bytes, Files: p.Done.Files}
 		r.Phases = append(r.Phases, phase)
@@ -43,10 +59,38 @@ func (w *reporter) report(o outcome) *report.Report {
 	if n := len(r.Phases); n > 0 && o.err != nil {
 		r.Phases[n-1].Ended = time.Time{}
 	}
-	w.addCounts(r, o)
-	w.addState(r, o)
-	w.addRejects(r, o)
-	return r
+}
+
+// addParts tells of the directories of a run that was split: those that it had to do with, the one at which it ended
+// before all others. The inputs are as they were given.
+func (w *reporter) addParts(r *report.Report, parts []job.Part) {
+	r.PartsText, r.Inputs, r.InputFiles, r.InputBytes, r.Timestamp = partsText(parts), nil, 0, 0, 0
+	for _, name := range w.session.spec.Inputs[:min(len(w.session.spec.Inputs), mostInputs)] {
+		r.Inputs = append(r.Inputs, report.Input{Path: name})
+	}
+	under := "" // what all paths begin with
+	if len(w.session.spec.Inputs) == 1 {
+		under = strings.TrimSuffix(w.session.spec.Inputs[0], "/") + "/"
+	}
+	for _, p := range parts {
+		r.InputFiles += p.Files
+		r.InputBytes += p.Bytes
+		if p.Status == job.PartAlready || p.Status == job.PartLeft {
+			continue
+		}
+		part := report.Part{Input: strings.TrimPrefix(p.Input, under), Status: partText(p.Status), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
+		if !p.Began.IsZero() && p.Status == job.PartDone {
+			part.Ended = p.Began.Add(p.Elapsed)
+		}
+		switch {
+		case p.Status != job.PartDone:
+			r.Parts = slices.Insert(r.Parts, 0, part)
+		case len(r.Parts) < mostParts:
+			r.Parts = append(r.Parts, part)
+		default:
+			r.MoreParts++
+		}
+	}
 }
 
 // addCounts tells what was read and written, of a run that failed as far as it came.
@@ -59,6 +103,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}
 		}
 	}
+	w.endPart()
 	regions := w.regions
 	if m != nil {
 		r.Counts = &report.Counts{Records: m.Records, Rows: m.Digest.Rows, Cells: m.Digest.Cells, Rejected: m.Rejected, Duplicates: m.Duplicates,

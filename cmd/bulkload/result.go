@@ -102,7 +102,7 @@ func (s *session) result() *resultObject {
 	r := &resultObject{Began: o.began.UTC(), Ended: o.ended.UTC(), Seconds: seconds(o.ended.Sub(o.began)), Phases: []resultPhase{}, Warnings: p.Warnings,
 		Table: cmp.Or(p.Start.Table, s.spec.Table), Job: p.Start.Job, JobID: cmp.Or(p.Start.JobID, valueOf(s.cmd, "job-id")), Attempt: p.Start.Attempt,
 		Report: s.report}
-	for _, phase := range p.Phases {
+	for _, phase := range p.Sums() {
 		r.Phases = append(r.Phases, resultPhase{phase.Name, seconds(phase.Ended.Sub(phase.Began)), phase.Done.Rows, phase.Done.Bytes, phase.Done.Files})
 	}
 	if o.result == nil {
@@ -125,7 +125,11 @@ func (s *session) result() *resultObject {
 		r.Manifest = m
 	}
 	if all := r.Seconds; all > 0 && len(r.Phases) > 0 && o.err == nil {
-		r.Rates = &resultRates{float64(m.Digest.Rows) / all, float64(p.Start.Bytes) / all, float64(m.Bytes) / all}
+		rows, input, written := m.Digest.Rows, p.Start.Bytes, m.Bytes
+		if len(r.Result.Parts) > 0 {
+			rows, input, written = doneNow(r.Result.Parts)
+		}
+		r.Rates = &resultRates{float64(rows) / all, float64(input) / all, float64(written) / all}
 	}
 	return r
 }

@@ -47,7 +47,11 @@ func summary(r *job.Result, s *session) string {
 	}
 	fmt.Fprintf(&b, " in %s", took.Round(time.Millisecond))
 	if all := took.Seconds(); m != nil && all > 0 {
-		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(m.Digest.Rows)/all, bytesText(int64(float64(m.Bytes)/all)))
+		rows, written := m.Digest.Rows, m.Bytes
+		if len(r.Parts) > 0 && !r.Already {
+			rows, _, written = doneNow(r.Parts)
+		}
+		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, bytesText(int64(float64(written)/all)))
 	}
 	if v := r.Verify; v != nil {
 		switch v.Mode {
@@ -63,7 +67,7 @@ func summary(r *job.Result, s *session) string {
 		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
 	}
 	if m != nil && m.Rejected > 0 {
-		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, m.RejectFile)
+		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, rejectsText(r))
 	}
 	return b.String()
 }

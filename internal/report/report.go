@@ -38,6 +38,9 @@ type Report struct {
 	Counts      *Counts // nil: not known
 	Regions     []Region
 	Phases      []Phase
+	Parts       []Part   // directories of a run that was split, instead of phases
+	PartsText   string   // how many came to what
+	MoreParts   int      // done, and not listed
 	Samples     []Sample // in the order of time
 	Load        *Load
 	Verify      string // what verification found; empty: there was none
@@ -85,6 +88,16 @@ type Phase struct {
 	Rows         int64
 	Bytes        int64
 	Files        int64
+}
+
+// Part is a directory of a run that was split, Ended zero if it was not done.
+type Part struct {
+	Input        string
+	Status       string
+	Began, Ended time.Time
+	Rows         int64
+	Bytes        int64 // of its HFiles
+	Rejected     int64
 }
 
 // Sample is how far the job was at one moment. Numbers only grow.
@@ -174,8 +187,13 @@ func (v view) PerSecond(n int64) float64 {
 	return 0
 }
 
-// MoreInputs is how many files are not listed.
-func (v view) MoreInputs() int { return v.InputFiles - len(v.Inputs) }
+// MoreInputs is how many files are not listed. Those of a run that was split are in directories.
+func (v view) MoreInputs() int {
+	if v.PartsText != "" {
+		return 0
+	}
+	return v.InputFiles - len(v.Inputs)
+}
 
 // Warned is how many warnings there were.
 func (v view) Warned() int { return len(v.Warnings) + v.MoreWarned }

@@ -27,7 +27,7 @@ func render(t *testing.T, r *Report) string {
 
 // TestGolden holds whole pages.
 func TestGolden(t *testing.T) {
-	for name, r := range map[string]*Report{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(), "skewed": skewedReport(50)} {
+	for name, r := range map[string]*Report{"good": goodReport(), "failed": failedReport(), "refused": refusedReport(), "already": alreadyReport(), "skewed": skewedReport(50), "split": splitReport(2)} {
 		t.Run(name, func(t *testing.T) {
 			got := render(t, r)
 			file := "testdata/" + name + ".html"
@@ -96,6 +96,15 @@ func TestSize(t *testing.T) {
 		if n := len(render(t, r)); n > 600<<10 {
 			t.Errorf("a page of %d regions has %d bytes", regions, n)
 		}
+	}
+}
+
+// TestSizeOfParts is of a run over years, of which the most directories are listed that can be.
+func TestSizeOfParts(t *testing.T) {
+	r := splitReport(500)
+	r.MoreParts = 3000
+	if got := render(t, r); len(got) > 600<<10 || !strings.Contains(got, "and 3,000 more directories") {
+		t.Errorf("the page has %d bytes", len(got))
 	}
 }
 

@@ -86,6 +86,20 @@ func failedReport() *Report {
 	return r
 }
 
+// splitReport is of a run over many directories that ended in one of them.
+func splitReport(parts int) *Report {
+	r := failedReport()
+	r.Attempt, r.Attempts, r.Phases, r.Timestamp = 0, nil, nil, 0
+	r.Error = "directory hdfs://nn:8020/exports/check/2017/10/03 (3 of 12): " + r.Error
+	r.Inputs, r.InputFiles = []Input{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
+	r.PartsText = "12 directories: 1 done, 1 done before, 1 failed, 9 not begun"
+	r.Parts = []Part{{Input: "10/03", Status: "failed", Began: after(4)}}
+	for i := range parts - 1 {
+		r.Parts = append(r.Parts, Part{"10/02", "done", after(0.4 + float64(i)), after(3.9 + float64(i)), 100_000, 16_915_638, 3})
+	}
+	return r
+}
+
 // refusedReport is of a run that did nothing.
 func refusedReport() *Report {
 	return &Report{Command: "run", Status: "failed", ExitCode: 3, Error: "describe table: table test:none: the table does not exist (bulkload table create test:none makes it)",
@@ -118,6 +132,7 @@ func hostileReport() *Report {
 	r.Settings = append(r.Settings, Setting{hostile, long, hostile})
 	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
 	r.RejectFile, r.Verify = long, hostile
+	r.PartsText, r.Parts = hostile, []Part{{Input: long, Status: hostile}}
 	r.Load = &Load{Regions: 1, Files: 1, Servers: []Server{{long, 1, 1}}}
 	return r
 }

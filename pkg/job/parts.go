@@ -17,18 +17,21 @@ import (
 
 // Part is what became of one directory of a job that was split.
 type Part struct {
-	Input   string        `json:"input"`
-	Status  PartStatus    `json:"status"`
-	Job     string        `json:"job,omitempty"` // the directory of its state
-	Error   string        `json:"error,omitempty"`
-	Files   int           `json:"files"`
-	Bytes   int64         `json:"input_bytes"`
-	Records int64         `json:"records"` // read; of a part that was done before, then
-	Rows    int64         `json:"rows"`
-	Cells   int64         `json:"cells"`
-	HFiles  int           `json:"hfiles"`
-	Written int64         `json:"bytes"` // of its HFiles
-	Elapsed time.Duration `json:"elapsed_ns"`
+	Input      string        `json:"input"`
+	Status     PartStatus    `json:"status"`
+	Job        string        `json:"job,omitempty"` // the directory of its state
+	Error      string        `json:"error,omitempty"`
+	Began      time.Time     `json:"began,omitzero"` // by this run
+	Files      int           `json:"files"`
+	Bytes      int64         `json:"input_bytes"`
+	Records    int64         `json:"records"` // read; of a part that was done before, then
+	Rows       int64         `json:"rows"`
+	Cells      int64         `json:"cells"`
+	HFiles     int           `json:"hfiles"`
+	Written    int64         `json:"bytes"` // of its HFiles
+	Rejected   int64         `json:"rejected,omitempty"`
+	RejectFile string        `json:"reject_file,omitempty"`
+	Elapsed    time.Duration `json:"elapsed_ns"`
 }
 
 // PartStatus is an outcome of a part.
@@ -139,6 +142,7 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		begun := time.Now()
 		if known[i] == nil {
+			p.result.Parts[i].Began = begun.UTC()
 			p.ahead.Parts--
 			p.ahead.Bytes -= totalSize(d.Files)
 			if err := pass(ctx, p.o.Gate); err != nil {
@@ -264,6 +268,7 @@ func (p *parts) tell(i int, status PartStatus, r *Result) {
 	}
 	if m := r.Manifest; m != nil {
 		part.Records, part.Rows, part.Cells, part.HFiles, part.Written = m.Records, m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes
+		part.Rejected, part.RejectFile = m.Rejected, m.RejectFile
 	}
 }
 

@@ -44,3 +44,19 @@ func TestTrackerFoldsParts(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfParts has each phase once, that under way at the end.
+func TestSumsOfParts(t *testing.T) {
+	at := time.Unix(0, 0)
+	phase := func(name string, rows int64) PhaseProgress {
+		return PhaseProgress{Name: name, Began: at, Ended: at.Add(time.Second), Done: Amount{Rows: rows}}
+	}
+	p := Progress{Phases: []PhaseProgress{phase("read", 5), phase("write", 5), phase("load", 0), phase("read", 6), phase("write", 3)}}
+	sums := p.Sums()
+	if len(sums) != 3 || sums[0].Name != "load" || sums[1].Done.Rows != 11 || sums[2].Name != "write" || sums[2].Done.Rows != 8 || sums[2].Ended.Sub(at) != 2*time.Second {
+		t.Errorf("%+v", sums)
+	}
+	if len(p.Phases) != 5 || p.Phases[0].Done.Rows != 5 {
+		t.Errorf("the phases themselves have changed: %+v", p.Phases)
+	}
+}
