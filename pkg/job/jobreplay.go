@@ -109,14 +109,14 @@ func (s *JobState) step(r journal.Record, next string) {
 
 // taken is the entry of a region.
 func (s *JobState) taken(region string) *Taken {
-	if n := len(s.Taken); n > 0 && s.Taken[n-1].Region == region {
-		return &s.Taken[n-1]
-	}
-	for i := range s.Taken {
-		if s.Taken[i].Region == region {
-			return &s.Taken[i]
+	i, known := s.takenAt[region]
+	if !known {
+		if s.takenAt == nil {
+			s.takenAt = map[string]int{}
 		}
+		i = len(s.Taken)
+		s.takenAt[region] = i
+		s.Taken = append(s.Taken, Taken{Region: region})
 	}
-	s.Taken = append(s.Taken, Taken{Region: region})
-	return &s.Taken[len(s.Taken)-1]
+	return &s.Taken[i]
 }

@@ -59,6 +59,8 @@ type JobState struct {
 	Files     []File      `json:"-"`                // complete ones, in no order
 	Splits    []Key       `json:"-"`
 	Source    []InputFile `json:"-"`
+
+	takenAt map[string]int // where a region is in Taken
 }
 
 // Attempt is one process's work on a job.

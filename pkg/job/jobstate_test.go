@@ -220,3 +220,28 @@ func TestReplaceFile(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// BenchmarkReadJob reads the journal of a job of many regions, as status does.
+func BenchmarkReadJob(b *testing.B) {
+	for _, regions := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(regions), func(b *testing.B) {
+			records := []string{planLine, attemptLine(1, 4711, "loader-1")}
+			for i := range regions {
+				records = append(records, fmt.Sprintf(`"event":"written","region":%d,"rows":1000000,"bytes":173000000,"path":"f/%032x","first_row":"00","last_row":"ff"`, i, i))
+			}
+			for i := range regions {
+				records = append(records, fmt.Sprintf(`"event":"sending","groups":[{"region":"%032x","server":"rs%d","files":[{}]}]`, i, i%100))
+			}
+			for i := range regions {
+				records = append(records, fmt.Sprintf(`"event":"loaded","region":"%032x","files":[{}]`, i))
+			}
+			dir := writeJournal(b, b.TempDir(), "ns_t-0123456789ab", time.Hour, records...)
+			for b.Loop() {
+				s, err := ReadJob(dir)
+				if err != nil || s.State == JobUnknown || s.Loaded != regions || len(s.Taken) != regions {
+					b.Fatalf("%+v, %v", s.Error, err)
+				}
+			}
+		})
+	}
+}
