@@ -25,20 +25,12 @@ func (w *reporter) report(o outcome) *report.Report {
 	r := &report.Report{Command: result.Command, Status: result.Status, ExitCode: result.ExitCode, Error: result.Error, Advice: advice(o.code, result.Job != ""),
 		Table: result.Table, Job: result.Job, JobID: result.JobID, Attempt: result.Attempt, Version: result.Version, Host: result.Host, PID: result.PID,
 		Began: o.began, Ended: o.ended, Key: cmp.Or(w.start.Key, w.session.spec.Key), Timestamp: w.start.Timestamp, Target: w.start.Staging,
-		InputFiles: w.start.Files, InputBytes: w.start.Bytes, Samples: w.samples, Rejected: result.Rejected, WithRecords: w.flags.records,
+		Samples: w.samples, Rejected: result.Rejected, WithRecords: w.flags.records,
 		Warnings: w.warnings, MoreWarned: w.moreWarned, Settings: reportSettings(w.cmd)}
-	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
-		r.Inputs = append(r.Inputs, report.Input{Path: f.Path, Bytes: f.Bytes})
-	}
-	if len(r.Inputs) == 0 && r.InputFiles == 0 {
-		for _, name := range w.session.spec.Inputs { // it did not come as far as to look at them
-			r.Inputs = append(r.Inputs, report.Input{Path: name})
-		}
-		r.InputFiles = len(r.Inputs)
-	}
 	if o.result != nil && len(o.result.Parts) > 0 {
 		w.addParts(r, o.result.Parts)
 	} else {
+		w.addInputs(r)
 		addPhases(r, o)
 	}
 	w.addCounts(r, o)
@@ -48,6 +40,20 @@ func (w *reporter) report(o outcome) *report.Report {
 		r.RejectFile = rejectsText(o.result)
 	}
 	return r
+}
+
+// addInputs tells of the files that were read.
+func (w *reporter) addInputs(r *report.Report) {
+	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
+	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
+		r.Inputs = append(r.Inputs, report.Input{Path: f.Path, Bytes: f.Bytes})
+	}
+	if len(r.Inputs) == 0 && r.InputFiles == 0 {
+		for _, name := range w.session.spec.Inputs { // it did not come as far as to look at them
+			r.Inputs = append(r.Inputs, report.Input{Path: name})
+		}
+		r.InputFiles = len(r.Inputs)
+	}
 }
 
 func addPhases(r *report.Report, o outcome) {
@@ -64,7 +70,7 @@ func addPhases(r *report.Report, o outcome) {
 // addParts tells of the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
 func (w *reporter) addParts(r *report.Report, parts []job.Part) {
-	r.PartsText, r.Inputs, r.InputFiles, r.InputBytes, r.Timestamp = partsText(parts), nil, 0, 0, 0
+	r.PartsText, r.Timestamp = partsText(parts), 0 // each has its own
 	for _, name := range w.session.spec.Inputs[:min(len(w.session.spec.Inputs), mostInputs)] {
 		r.Inputs = append(r.Inputs, report.Input{Path: name})
 	}

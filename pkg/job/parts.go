@@ -142,7 +142,6 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		begun := time.Now()
 		if known[i] == nil {
-			p.result.Parts[i].Began = begun.UTC()
 			p.ahead.Parts--
 			p.ahead.Bytes -= totalSize(d.Files)
 			if err := pass(ctx, p.o.Gate); err != nil {
@@ -152,6 +151,9 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		waited := p.clock.waited()
 		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
+		if r == nil || !r.Already {
+			p.result.Parts[i].Began = begun.UTC()
+		}
 		if err != nil {
 			p.failed(ctx, i, r, err, time.Since(begun))
 			return fmt.Errorf("directory %s (%d of %d): %w", d.Path, i+1, len(p.dirs), err)
