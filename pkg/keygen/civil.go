@@ -3,6 +3,7 @@ package keygen
 import (
 	"bytes"
 	"strconv"
+	"time"
 )
 
 // civil is a date and a time of day as they are written.
@@ -140,32 +141,17 @@ func daysIn(year, month int) int {
 
 // seconds since 1970 as if the date were in UTC.
 func (c *civil) seconds() int64 {
-	// Years begin in March here, so that the leap day is a year's last, and
-	// months have 153 days in each five.
-	y, m := c.year, c.month-3
-	if m < 0 {
-		y, m = y-1, m+12
-	}
-	era := floorDiv(y, 400)
-	yoe := y - era*400
-	day := era*146097 + yoe*365 + yoe/4 - yoe/100 + (153*m+2)/5 + c.day - 1 - 719468
-	return int64(day)*86400 + int64(c.hour*3600+c.minute*60+c.sec)
+	return time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.sec, 0, time.UTC).Unix()
 }
 
 // civilOf is the inverse of seconds.
 func civilOf(seconds int64, ns int) civil {
-	day := int(floorDiv(seconds, 86400))
-	rest := int(seconds - int64(day)*86400)
-	day += 719468
-	era := floorDiv(day, 146097)
-	doe := day - era*146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	m := (5*doy + 2) / 153
-	c := civil{year: yoe + era*400, month: m + 3, day: doy - (153*m+2)/5 + 1, hour: rest / 3600, minute: rest / 60 % 60, sec: rest % 60, ns: ns}
-	if m >= 10 {
-		c.year, c.month = c.year+1, m-9
-	}
+	t := time.Unix(seconds, 0).UTC()
+	c := civil{ns: ns}
+	var month time.Month
+	c.year, month, c.day = t.Date()
+	c.month = int(month)
+	c.hour, c.minute, c.sec = t.Clock()
 	return c
 }
 

@@ -21,23 +21,13 @@ func (t *columnType) appendTimestamp(dst []byte, second, fraction int64, unit in
 
 // appendDate writes the date of a day since 1970, in the Gregorian calendar extended to all times.
 func appendDate(dst []byte, day int64) []byte {
-	// Eras of 400 years that begin on a 1st of March: the leap day is the last of a year.
-	day += 719468
-	era := floorDiv(day, 146097)
-	doe := day - era*146097
-	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
-	doy := doe - (365*yoe + yoe/4 - yoe/100)
-	mp := (5*doy + 2) / 153
-	month, year := mp+3, yoe+era*400
-	if month > 12 {
-		month, year = month-12, year+1
-	}
+	year, month, monthDay := time.Unix(day*86400, 0).UTC().Date()
 	if year < 0 {
 		dst, year = append(dst, '-'), -year
 	}
 	dst = appendPadded(dst, uint64(year), 4)
 	dst = appendPadded(append(dst, '-'), uint64(month), 2)
-	return appendPadded(append(dst, '-'), uint64(doy-(153*mp+2)/5+1), 2)
+	return appendPadded(append(dst, '-'), uint64(monthDay), 2)
 }
 
 // appendClock writes a time of day, with a fraction unless it is 0, without trailing zeros.
