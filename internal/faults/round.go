@@ -240,6 +240,10 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	if r.loaded, err = generated(r.job.Spec, r.job.Store); err != nil {
 		return err
 	}
+	// A daemon may end long after the fault that is the cause of it.
+	if err := r.lab.Heal(ctx); err != nil {
+		return err
+	}
 	input, err := data.WriteFile(ctx, filepath.Dir(r.state), r.job.Spec, r.job.Form)
 	if err != nil {
 		return err

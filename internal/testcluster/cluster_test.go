@@ -186,6 +186,9 @@ func testFaults(t *testing.T, c *Cluster) {
 		t.Fatal(err)
 	}
 
+	testSilence(t, c)
+	digest("a region server and a master that were paused")
+
 	master := c.Daemon(Master)
 	if err := master.Terminate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		"hbase.tmp.dir":                       filepath.Join(l.data(), "tmp"),
 		"hbase.zookeeper.quorum":              "localhost",
 		"hbase.zookeeper.property.clientPort": strconv.Itoa(p.ZooKeeper),
-		"zookeeper.session.timeout":           "10000",
+		"zookeeper.session.timeout":           strconv.FormatInt(sessionTimeout.Milliseconds(), 10),
 		"hbase.wal.provider":                  "filesystem",
 		"hbase.master.hostname":               "localhost",
 		"hbase.master.port":                   strconv.Itoa(p.Master),
@@ -143,7 +143,8 @@ func mapredSite() map[string]string {
 }
 
 func zooCfg(l layout, p Ports) string {
-	return fmt.Sprintf("tickTime=2000\ndataDir=%s\nclientPortAddress=localhost\nclientPort=%d\nadmin.enableServer=false\nmaxClientCnxns=300\nforceSync=no\n",
+	return fmt.Sprintf("tickTime=2000\ndataDir=%s\nclientPortAddress=localhost\nclientPort=%d\nadmin.enableServer=false\nmaxClientCnxns=300\nforceSync=no\n"+
+		"4lw.commands.whitelist=srvr,dump,cons\n",
 		filepath.Join(l.data(), "zookeeper"), p.ZooKeeper)
 }
 

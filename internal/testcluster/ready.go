@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -76,26 +74,12 @@ func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 }
 
 func (c *Cluster) probeZooKeeper(ctx context.Context) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp4", local(c.state.Ports.ZooKeeper))
+	answer, err := c.askZooKeeper(ctx, "srvr")
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
-	if _, err := io.WriteString(conn, "srvr"); err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(io.LimitReader(conn, 4096))
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(answer), "Mode:") {
-		return fmt.Errorf("zookeeper answers %q", firstLine(string(answer)))
+	if !strings.Contains(answer, "Mode:") {
+		return fmt.Errorf("zookeeper answers %q", firstLine(answer))
 	}
 	return nil
 }
@@ -103,7 +87,10 @@ func (c *Cluster) probeZooKeeper(ctx context.Context) error {
 // probeMaster asks for the namespaces, which HMaster.getNamespaces answers only when the master is
 // initialised: hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
 func (c *Cluster) probeMaster(ctx context.Context) error {
-	return call(ctx, c.state.Ports.Master, "MasterService", "ListNamespaceDescriptors", &emptypb.Empty{}, &emptypb.Empty{})
+	if err := call(ctx, c.state.Ports.Master, "MasterService", "ListNamespaceDescriptors", &emptypb.Empty{}, &emptypb.Empty{}); err != nil {
+		return err
+	}
+	return c.probeSession(ctx, "/hbase/master")
 }
 
 func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
@@ -120,11 +107,15 @@ func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
 	started := c.state.Daemons[role].StartedMS
 	c.mu.Unlock()
 	port := uint32(c.state.Ports.RegionServer[role.index()])
-	known := slices.ContainsFunc(live, func(s *pb.LiveServerInfo) bool {
+	own := slices.IndexFunc(live, func(s *pb.LiveServerInfo) bool {
 		return s.GetServer().GetPort() == port && int64(s.GetServer().GetStartCode()) >= started
 	})
-	if !known {
+	if own < 0 {
 		return errors.New("not yet reported to the master")
+	}
+	name := live[own].GetServer()
+	if err := c.probeSession(ctx, fmt.Sprintf("/hbase/rs/%s,%d,%d", name.GetHostName(), name.GetPort(), name.GetStartCode())); err != nil {
+		return err
 	}
 	if want := c.runningOf(RegionServer); len(live) != want {
 		return fmt.Errorf("the master counts %d live region servers, %d run", len(live), want)
