@@ -8,8 +8,8 @@ import (
 const (
 	// partingTime bounds what is done at an end: to remove what is not wanted, to write down how it ended.
 	partingTime = 30 * time.Second
-	// stoppedTime is that after a stop. A load may have gone on for 9 s before it ([loader.Config].LoadGrace), and a file's
-	// removal takes up to 4 s, so that all is over 15 s after the signal.
+	// stoppedTime is that after a stop. A load may have gone on for 8 s before it ([loader.Config].LoadGrace), and a file's
+	// removal takes up to 4 s, so that all is over well within 15 s of the signal.
 	stoppedTime = 4 * time.Second
 )
 

@@ -40,7 +40,7 @@ type Config struct {
 	LoadTimeout time.Duration
 	// LoadGrace is how long a load goes on once its context has ended: the first half for the answers to calls in flight,
 	// the rest for finding out what became of files without an answer, and for cleaning up. What is not known then is left
-	// for the next attempt. Default 9 s.
+	// for the next attempt. Default 8 s.
 	LoadGrace time.Duration
 	// StageQuiet is how long a file must lie still in the staging directory, after a lost answer, before it is taken back
 	// from there. The server moves it on within milliseconds unless it was stopped in between. A third of it is between two
@@ -64,7 +64,7 @@ func (c Config) withDefaults() Config {
 	c.RetryTimeout = cmp.Or(c.RetryTimeout, 2*time.Minute)
 	c.ProcedureTimeout = cmp.Or(c.ProcedureTimeout, 5*time.Minute)
 	c.LoadTimeout = max(c.LoadTimeout, 10*time.Minute)
-	c.LoadGrace = cmp.Or(c.LoadGrace, 9*time.Second)
+	c.LoadGrace = cmp.Or(c.LoadGrace, 8*time.Second)
 	c.StageQuiet = cmp.Or(c.StageQuiet, 30*time.Second)
 	c.SettleTimeout = cmp.Or(c.SettleTimeout, 5*time.Minute)
 	return c
