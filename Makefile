@@ -75,7 +75,7 @@ fmt: ## format the Go files
 
 FUZZTIME ?= 30s
 fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
-	@grep -rlE '^func Fuzz' --include='*_test.go' pkg internal | while read -r f; do \
+	@grep -rlE '^func Fuzz' --include='*_test.go' cmd pkg internal | while read -r f; do \
 	  for t in $$(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$f" | cut -c6-); do \
 	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$f")"; \
 	  done; done
