@@ -123,6 +123,8 @@ func TestPermissions(t *testing.T) {
 	defer client.Close()
 	if err := client.Mkdir("/tmp/of-somebody", 0o755); err != nil {
 		t.Error(err)
+	} else if err := client.Remove("/tmp/of-somebody"); err != nil {
+		t.Error(err)
 	}
 	if err := client.Mkdir("/hbase/data/of-somebody", 0o755); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("mkdir below /hbase: %v", err)
