@@ -25,12 +25,13 @@ func (c *columnReader) take(p *parquetReader, dst []Span, cols, n int) error {
 	case c.indexed:
 		return c.takeIndexed(p, dst, cols, present, count)
 	case c.typ.kind == kindText && c.typ.width == 0:
-		return c.takeText(p, dst, cols, present, count)
+		return c.takeText(p, dst, cols, present, n)
 	default:
-		return c.takeValues(p, dst, cols, present, count)
+		return c.takeValues(p, dst, cols, present, n)
 	}
 }
 
+// takeIndexed takes entries of the dictionary; count of the rows have one.
 func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
 	index := p.index[:count]
 	if !c.index.read(p.region(c.pageRegion()), index) {
@@ -70,28 +71,25 @@ func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, prese
 
 var errNoEntry = errors.New("an index is not in the dictionary")
 
-func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+// takeText takes text of any length, which is the form of most columns: takeValues without its cases.
+func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max]
 	next, base := c.next, region.off
-	rows := count
-	if present != nil {
-		rows = len(present)
-	}
 	at := 0
-	for i := range rows {
+	for i := range n {
 		var s Span
 		if present == nil || present[i] != 0 {
 			if next+4 > len(data) {
 				return errShortPage
 			}
-			n := int(binary.LittleEndian.Uint32(data[next:]))
+			size := int(binary.LittleEndian.Uint32(data[next:]))
 			next += 4
-			if n > len(data)-next {
+			if size > len(data)-next {
 				return errShortPage
 			}
-			s = Span{uint32(base + next), uint32(n)}
-			next += n
+			s = Span{uint32(base + next), uint32(size)}
+			next += size
 		}
 		dst[at] = s
 		at += cols
@@ -101,15 +99,11 @@ func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present 
 }
 
 // takeValues makes text of values that are none, behind the regions, or takes text of a fixed length.
-func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows
-	rows := count
-	if present != nil {
-		rows = len(present)
-	}
 	at := 0
-	for i := range rows {
+	for i := range n {
 		var s Span
 		if present == nil || present[i] != 0 {
 			size := c.typ.width
