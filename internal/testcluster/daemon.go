@@ -93,8 +93,9 @@ func (d *Daemon) Restart(ctx context.Context) error {
 
 // WaitReady waits until the daemon serves: a NameNode out of safe mode, a DataNode known to it, a
 // ZooKeeper that answers, a master that is initialised, a region server that the master knows by its
-// present process, with hbase:meta open and no crash of an earlier process still being worked off. It
-// returns early when the process is gone. Without a deadline in ctx Options.StartTimeout holds.
+// present process, with hbase:meta open and no crash of an earlier process still being worked off; both
+// of HBase's only while ZooKeeper hears of them, so that no session is about to run out. It returns early
+// when the process is gone. Without a deadline in ctx Options.StartTimeout holds.
 func (d *Daemon) WaitReady(ctx context.Context) error {
 	ctx, cancel := d.cluster.bounded(ctx)
 	defer cancel()

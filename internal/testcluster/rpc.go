@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,20 +25,29 @@ func firstLine(s string) string {
 	return string(line)
 }
 
+// connect opens a connection to a port of this machine, which ends with the context's deadline.
+func connect(ctx context.Context, port int) (net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp4", local(port))
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
+}
+
 // call makes one call to an HBase server on a connection of its own. It never tries again, which is what
 // a probe wants: gohbase would hide the very states that are asked for behind its own waiting.
 func call(ctx context.Context, port int, service, method string, request, response proto.Message) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp4", local(port))
+	conn, err := connect(ctx, port)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
 	out, err := frame(service, method, request)
 	if err != nil {
 		return err
