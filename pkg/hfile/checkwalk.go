@@ -183,6 +183,9 @@ func (c *checker) openSection() error {
 				return fmt.Errorf("%w: the file info is at %d, its trailer says %d", ErrCorrupt, off, t.fileInfo)
 			}
 		case kindBloomMeta:
+			if c.r.bloom == nil {
+				return fmt.Errorf("%w: the bloom metadata at offset %d is out of place", ErrCorrupt, off)
+			}
 			c.bloom = &bloomProof{meta: c.r.bloom, what: "bloom filter", blocks: &c.aside, probes: c.probes, rnd: c.rnd}
 			if err := c.bloom.proveMeta(); err != nil {
 				return fmt.Errorf("bloom metadata at offset %d: %w", off, err)
