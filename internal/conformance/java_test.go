@@ -155,6 +155,16 @@ type oracle struct {
 	codecs bool
 }
 
+// haveJava gives an error that wraps errNoJava where Java cannot be compiled and run.
+func haveJava() error {
+	for _, tool := range []string{"java", "javac", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return fmt.Errorf("%w: %w", errNoJava, err)
+		}
+	}
+	return nil
+}
+
 // startOracle gives an error that wraps errNoJava where there is nothing to start.
 // zstdCodec is the class that HBase is told to use for ZSTD.
 func startOracle(t testing.TB, zstdCodec string) (*oracle, error) {
@@ -163,10 +173,8 @@ func startOracle(t testing.TB, zstdCodec string) (*oracle, error) {
 	if _, err := os.Stat(oracleSrc); err != nil {
 		return nil, errNoJava
 	}
-	for _, tool := range []string{"java", "javac", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("%w: %w", errNoJava, err)
-		}
+	if err := haveJava(); err != nil {
+		return nil, err
 	}
 	lib, err := testcluster.Jars(ctx)
 	if err != nil {

@@ -40,6 +40,7 @@ type blockReader struct {
 	block    Block
 	ahead    []byte // bytes read beyond the last block
 	aheadAt  int64
+	atOnce   int // bytes fetched at a time, 0 for readAhead
 }
 
 // readAhead is how much is fetched at a time when blocks are read in order.
@@ -50,15 +51,25 @@ func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
 	if from := off - b.aheadAt; from >= 0 && from+int64(n) <= int64(len(b.ahead)) {
 		return b.ahead[from : from+int64(n)], nil
 	}
-	want := int(min(max(int64(n), readAhead), b.limit-off))
-	b.ahead = slices.Grow(b.ahead[:0], want)[:want]
+	atOnce := b.atOnce
+	if atOnce == 0 {
+		atOnce = readAhead
+	}
+	want := int(min(max(int64(n), int64(atOnce)), b.limit-off))
+	// What is there of these bytes already is kept, so that reads in order
+	// take each byte of the file once and never go back.
+	have := 0
+	if from := off - b.aheadAt; from >= 0 && from < int64(len(b.ahead)) {
+		have = copy(b.ahead, b.ahead[from:])
+	}
+	b.ahead = slices.Grow(b.ahead[:have], want-have)[:want]
 	b.aheadAt = off
-	if m, err := b.r.ReadAt(b.ahead, off); m < want {
+	if m, err := b.r.ReadAt(b.ahead[have:], off+int64(have)); m < want-have {
 		b.ahead = b.ahead[:0]
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("read %d bytes at offset %d: %w", want, off, err)
+		return nil, fmt.Errorf("read %d bytes at offset %d: %w", want-have, off+int64(have), err)
 	}
 	return b.ahead[:n], nil
 }

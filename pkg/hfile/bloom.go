@@ -71,14 +71,30 @@ func setBloomBits(chunk []byte, hashes int, key []byte) {
 	h2 := murmur2(key, h1)
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
+	mask := bits - 1
+	if bits&mask != 0 {
+		mask = 0
+	}
 	for range hashes {
-		loc := h % bits
-		if loc < 0 {
-			loc = -loc
-		}
+		loc := bloomBit(h, bits, mask)
 		chunk[loc>>3] |= 1 << (loc & 7)
 		h += int32(h2)
 	}
+}
+
+// bloomBit is |h mod bits|; the mask is bits-1 if that is a power of two less one,
+// as it is by default, else 0.
+func bloomBit(h, bits, mask int32) int32 {
+	if mask == 0 {
+		h %= bits
+	}
+	if h < 0 {
+		h = -h
+	}
+	if mask != 0 {
+		h &= mask
+	}
+	return h
 }
 
 // hasBloomBits says whether a key may be in a chunk.
@@ -87,11 +103,12 @@ func hasBloomBits(chunk []byte, hashes int, key []byte) bool {
 	h2 := murmur2(key, h1)
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
+	mask := bits - 1
+	if bits&mask != 0 {
+		mask = 0
+	}
 	for range hashes {
-		loc := h % bits
-		if loc < 0 {
-			loc = -loc
-		}
+		loc := bloomBit(h, bits, mask)
 		if chunk[loc>>3]&(1<<(loc&7)) == 0 {
 			return false
 		}

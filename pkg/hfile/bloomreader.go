@@ -16,6 +16,12 @@ type bloomReader struct {
 	keys    int64
 	entries indexEntries
 	key     []byte
+
+	hash       int // its stored code
+	byteSize   int64
+	maxKeys    int64
+	comparator string
+	rest       int // bytes behind the chunks' entries
 }
 
 func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
@@ -30,24 +36,32 @@ func (r *Reader) parseBloom(b []byte) (*bloomReader, error) {
 			return nil, fmt.Errorf("%w: %s of %x", ErrCorrupt, infoBloomParam, v)
 		}
 	}
+	return f, f.parseMeta(b)
+}
+
+// parseMeta reads the metadata of either filter.
+func (f *bloomReader) parseMeta(b []byte) error {
 	d := &decbuf{b: b}
 	if v := d.i32(); v != bloomVersion {
-		return nil, fmt.Errorf("bloom filter version %d: %w", v, ErrUnsupported)
+		return fmt.Errorf("bloom filter version %d: %w", v, ErrUnsupported)
 	}
-	d.i64()
+	f.byteSize = d.i64()
 	f.hashes = d.i32()
-	f.murmur = d.i32() == hashMurmur
+	f.hash = d.i32()
+	f.murmur = f.hash == hashMurmur
 	f.keys = d.i64()
-	d.i64()
+	f.maxKeys = d.i64()
 	chunks := d.i32()
-	d.vbytes() // comparator
+	f.comparator = string(d.vbytes())
 	if d.err == nil && (f.hashes < 1 || f.hashes > 256 || chunks < 0 || chunks > d.rest()/minRootEntry) {
 		d.fail(fmt.Sprintf("%d hashes, %d chunks", f.hashes, chunks))
 	}
 	if d.err != nil {
-		return nil, d.err
+		return d.err
 	}
-	return f, f.entries.readRoot(d, chunks)
+	err := f.entries.readRoot(d, chunks)
+	f.rest = d.rest()
+	return err
 }
 
 // MayContain asks the file's Bloom filter for a row or, if it holds columns,

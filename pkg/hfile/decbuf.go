@@ -86,6 +86,10 @@ func (d *decbuf) length() int {
 		d.fail("a length is over 2^31")
 		return 0
 	}
+	if d.err == nil && d.b[d.at-1] == 0 {
+		d.fail("a length takes more bytes than it needs")
+		return 0
+	}
 	return int(v)
 }
 
@@ -96,6 +100,10 @@ func (d *decbuf) vlong() int64 {
 	v, n := readVlong(d.b[d.at:])
 	if n == 0 {
 		d.fail("a vlong is cut off")
+		return 0
+	}
+	if n > 1 && n != vlongSize(v) {
+		d.fail("a vlong takes more bytes than it needs")
 		return 0
 	}
 	d.at += n

@@ -14,6 +14,9 @@ type cellDecoder struct {
 	cur      flat
 	spare    []byte
 	first    bool
+	seqID    int64  // of the current cell
+	declared int    // unencoded size of the block, as it says itself
+	rowIndex []byte // positions of the rows of a ROW_INDEX_V1 block
 }
 
 // start takes a data block's payload.
@@ -34,7 +37,7 @@ func (c *cellDecoder) start(blk *Block) error {
 	if c.encoding == EncodingRowIndexV1 {
 		c.trimRowIndex()
 	} else {
-		c.d.i32() // unencoded size
+		c.declared = c.d.i32()
 	}
 	return c.d.err
 }
@@ -58,6 +61,7 @@ func (c *cellDecoder) trimRowIndex() {
 		return
 	}
 	c.d.b = b[:at]
+	c.rowIndex = b[at+4 : len(b)-4]
 }
 
 // next reads a cell into c.cur: its key is in a buffer of the decoder, value
@@ -90,7 +94,7 @@ func (c *cellDecoder) next() bool {
 		}
 	}
 	if c.mvcc {
-		c.d.vlong()
+		c.seqID = c.d.vlong()
 	}
 	return c.d.err == nil
 }
@@ -175,7 +179,9 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 
 func (c *cellDecoder) fastDiff() {
 	if c.first {
-		c.d.u8()
+		if flag := c.d.u8(); flag != 0 {
+			c.d.fail(fmt.Sprintf("flags %#02x in a block's first cell", flag))
+		}
 		keyLen, valueLen := c.d.length(), c.d.length()
 		if c.d.length() != 0 {
 			c.d.fail("a block's first cell shares bytes with a cell before")
@@ -190,6 +196,9 @@ func (c *cellDecoder) fastDiff() {
 		return
 	}
 	flag := c.d.u8()
+	if flag&fastUnused != 0 {
+		c.d.fail(fmt.Sprintf("flags %#02x", flag))
+	}
 	keyLen, valueLen := len(c.cur.key), len(c.cur.value)
 	if flag&fastSameKeyLen == 0 {
 		keyLen = c.d.length()
@@ -228,6 +237,9 @@ func (c *cellDecoder) diff() {
 		prevTime = c.cur.timestamp()
 	}
 	flag := c.d.u8()
+	if c.first && flag&(diffSameKeyLen|diffSameValueLen|diffSameType|diffTimestamp) != 0 {
+		c.d.fail(fmt.Sprintf("flags %#02x in a block's first cell", flag))
+	}
 	keyLen, valueLen := len(c.cur.key), len(c.cur.value)
 	if flag&diffSameKeyLen == 0 {
 		keyLen = c.d.length()

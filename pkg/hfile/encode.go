@@ -13,6 +13,7 @@ const (
 	fastSameValueLen  = 0x10
 	fastSameType      = 0x20
 	fastSameValue     = 0x40
+	fastUnused        = 0x80
 )
 
 // Flags of a DIFF cell (DiffKeyDeltaEncoder, 2.6.4). Bits 4 to 6 hold the

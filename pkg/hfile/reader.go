@@ -84,6 +84,9 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 	if t.major != majorVersion {
 		return fmt.Errorf("hfile version %d.%d: %w (known: 3)", t.major, t.minor, ErrUnsupported)
 	}
+	if t.minor > minorVersion {
+		return fmt.Errorf("hfile version %d.%d: %w (known: 3.0 to 3.%d)", t.major, t.minor, ErrUnsupported, minorVersion)
+	}
 	d := &decbuf{b: b[8 : trailerSize-4]}
 	body := d.bytes(d.length())
 	if d.err != nil {

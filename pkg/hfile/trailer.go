@@ -31,7 +31,10 @@ type trailer struct {
 }
 
 // marshal gives all 4096 bytes. HBase writes every field, zeros too.
-func (t *trailer) marshal() []byte {
+func (t *trailer) marshal() []byte { return t.marshalAs(cellComparator, minorVersion) }
+
+// marshalAs is marshal with the comparator and the minor version of another version.
+func (t *trailer) marshalAs(comparator string, minor int) []byte {
 	var body []byte
 	field := func(number int, v int64) {
 		body = append(body, byte(number<<3))
@@ -47,13 +50,13 @@ func (t *trailer) marshal() []byte {
 	field(8, int64(t.levels))
 	field(9, t.firstData)
 	field(10, t.lastData)
-	body = appendField(body, 11, []byte(cellComparator))
+	body = appendField(body, 11, []byte(comparator))
 	field(12, int64(codecs[t.compression].code))
 	b := make([]byte, 0, trailerSize)
 	b = append(b, trailerMagic...)
 	b = binary.AppendUvarint(b, uint64(len(body)))
 	b = append(b, body...)
 	b = b[:trailerSize]
-	binary.BigEndian.PutUint32(b[trailerSize-4:], minorVersion<<24|majorVersion)
+	binary.BigEndian.PutUint32(b[trailerSize-4:], uint32(minor)<<24|majorVersion)
 	return b
 }

@@ -1,0 +1,227 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// indexProof goes down the data index once, from left to right, with one block
+// of each level in memory, and gives the entry of each data block in turn.
+type indexProof struct {
+	r      *Reader
+	blocks *blockReader
+	rootAt int          // next entry of the root
+	levels []indexLevel // below the root; the last holds the leaves
+	data   int64        // data blocks so far
+	mid    int64        // data block that the mid-key metadata names, -1 until its leaf comes
+}
+
+// indexLevel is the block of a level that is open.
+type indexLevel struct {
+	place   placed
+	payload []byte
+	n, next int   // entries, and which comes next
+	from    int64 // offset of the level's first block, -1 before it
+	end     int64 // offset behind the open block
+	passed  bool  // the walk came by the open leaf
+}
+
+func (x *indexProof) start(r *Reader, blocks *blockReader) {
+	*x = indexProof{r: r, blocks: blocks, mid: -1, levels: make([]indexLevel, r.trailer.levels-1)}
+	for i := range x.levels {
+		x.levels[i].from = -1
+	}
+}
+
+// next is the entry of the next data block. The key is valid until the call after.
+func (x *indexProof) next() (placed, []byte, error) {
+	p, key, ok, err := x.entry(len(x.levels))
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: the index has no entry for it", ErrCorrupt)
+	}
+	x.data++
+	return p, key, err
+}
+
+// entry is the next entry of a level, 0 for the root; false at the level's end.
+func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
+	if level == 0 {
+		i := x.rootAt
+		if i == x.r.root.len() {
+			return placed{}, nil, false, nil
+		}
+		x.rootAt++
+		return x.r.root.places[i], x.r.root.key(i), true, nil
+	}
+	l := &x.levels[level-1]
+	if l.next == l.n {
+		p, key, ok, err := x.entry(level - 1)
+		if err != nil || !ok {
+			return placed{}, nil, ok, err
+		}
+		if err := x.open(level, p, key); err != nil {
+			return placed{}, nil, false, fmt.Errorf("index block at offset %d: %w", p.offset, err)
+		}
+	}
+	p, key, err := l.entry(l.next)
+	if err != nil {
+		return placed{}, nil, false, fmt.Errorf("index block at offset %d: entry %d: %w", l.place.offset, l.next, err)
+	}
+	l.next++
+	return p, key, true, nil
+}
+
+// open reads the block that an entry of the level above stands for, whose key
+// is that of the block's first entry.
+func (x *indexProof) open(level int, p placed, key []byte) error {
+	l := &x.levels[level-1]
+	leaf := level == len(x.levels)
+	if leaf && l.n > 0 && !l.passed {
+		return fmt.Errorf("%w: the leaf before it, at offset %d, does not lie behind its data blocks", ErrCorrupt, l.place.offset)
+	}
+	blk, err := x.blocks.read(p.offset)
+	if err != nil {
+		return err
+	}
+	want := kindIntermediateIndex
+	if leaf {
+		want = kindLeafIndex
+	}
+	if blk.kind != want || placeOf(blk) != p {
+		return fmt.Errorf("%w: a %s block of %d bytes where a %s block of %d should be", ErrCorrupt, blk.Type, placeOf(blk).size, blockKinds[want].name, p.size)
+	}
+	if l.from < 0 {
+		l.from = p.offset
+	} else if !leaf && p.offset != l.end {
+		return fmt.Errorf("%w: the block before it in its level ends at %d", ErrCorrupt, l.end)
+	}
+	l.place, l.end, l.passed, l.next = p, blk.end(), false, 0
+	l.payload = append(l.payload[:0], blk.Payload...)
+	if l.n, err = countNonRoot(l.payload); err != nil {
+		return err
+	}
+	if _, first, err := l.entry(0); err != nil || !bytes.Equal(first, key) {
+		return fmt.Errorf("%w: its first key is not the one that the level above has for it", ErrCorrupt)
+	}
+	if leaf && len(x.r.midKey) == 16 {
+		d := decbuf{b: x.r.midKey}
+		if at, size, entry := d.i64(), d.i32(), d.i32(); at == p.offset && int32(size) == p.size && entry >= 0 && entry < l.n {
+			x.mid = x.data + int64(entry)
+		}
+	}
+	return nil
+}
+
+// countNonRoot gives the number of entries of a leaf or intermediate block
+// and proves the table of their positions: it begins with 0, rises, and ends
+// with the block.
+func countNonRoot(b []byte) (int, error) {
+	if len(b) < 8 {
+		return 0, fmt.Errorf("%w: an index block of %d bytes", ErrCorrupt, len(b))
+	}
+	n := int(int32(binary.BigEndian.Uint32(b)))
+	if n < 1 || n > (len(b)-8)/16 {
+		return 0, fmt.Errorf("%w: %d entries in %d bytes", ErrCorrupt, n, len(b))
+	}
+	table := b[4 : 4+4*(n+1)]
+	rest := len(b) - 4 - len(table)
+	last := -12
+	for i := range n + 1 {
+		at := int(int32(binary.BigEndian.Uint32(table[4*i:])))
+		if i == 0 && at != 0 || at < last+12 || i == n && at != rest {
+			return 0, fmt.Errorf("%w: position %d of entry %d, of %d bytes", ErrCorrupt, at, i, rest)
+		}
+		last = at
+	}
+	return n, nil
+}
+
+// entry is entry i of a block whose table has been proven.
+func (l *indexLevel) entry(i int) (placed, []byte, error) {
+	base := 4 + 4*(l.n+1)
+	from := base + int(binary.BigEndian.Uint32(l.payload[4+4*i:]))
+	to := base + int(binary.BigEndian.Uint32(l.payload[8+4*i:]))
+	e := decbuf{b: l.payload[from:to]}
+	p := placed{offset: e.i64(), size: int32(e.i32())}
+	return p, e.bytes(e.rest()), e.err
+}
+
+// passLeaf takes a leaf of the walk: the one whose data blocks have all come.
+func (x *indexProof) passLeaf(blk *Block) error {
+	if len(x.levels) == 0 {
+		return fmt.Errorf("%w: an index of one level has no leaves", ErrCorrupt)
+	}
+	l := &x.levels[len(x.levels)-1]
+	if l.n == 0 || l.next != l.n || l.passed || l.place != placeOf(blk) {
+		return fmt.Errorf("%w: it is not the leaf of the data blocks before it", ErrCorrupt)
+	}
+	l.passed = true
+	return nil
+}
+
+// finish proves that no entry is left, that the levels lie one behind the
+// other between what lies among the data and the root, and the mid key.
+func (x *indexProof) finish(inlineEnd, root int64) error {
+	if _, _, ok, err := x.entry(len(x.levels)); err != nil || ok {
+		return fmt.Errorf("%w: the index has entries for more than the %d data blocks: %w", ErrCorrupt, x.data, err)
+	}
+	if len(x.levels) == 0 {
+		if len(x.r.midKey) > 0 {
+			return fmt.Errorf("%w: %d bytes behind the root index of an index of one level", ErrCorrupt, len(x.r.midKey))
+		}
+		return nil
+	}
+	for i := range x.levels {
+		l := &x.levels[i]
+		switch {
+		case l.n == 0:
+			return fmt.Errorf("%w: an index of %d levels without data blocks", ErrCorrupt, len(x.levels)+1)
+		case i == len(x.levels)-1:
+			if !l.passed {
+				return fmt.Errorf("%w: the last leaf, at offset %d, does not lie behind its data blocks", ErrCorrupt, l.place.offset)
+			}
+			continue
+		}
+		from := inlineEnd
+		if i+1 < len(x.levels)-1 {
+			from = x.levels[i+1].end
+		}
+		if l.from != from {
+			return fmt.Errorf("%w: level %d of the index begins at offset %d, not at %d", ErrCorrupt, i+2, l.from, from)
+		}
+	}
+	if len(x.levels) > 1 && x.levels[0].end != root {
+		return fmt.Errorf("%w: level 2 of the index ends at offset %d, not at the root index", ErrCorrupt, x.levels[0].end)
+	}
+	if len(x.r.midKey) != 16 || x.mid != (x.data-1)/2 {
+		return fmt.Errorf("%w: the mid-key metadata of the root index does not name the data block in the middle", ErrCorrupt)
+	}
+	return nil
+}
+
+// proveIndexKey holds the index key of a data block against the last cell
+// before the block and its first: every key from the one, not included, to the
+// other, included, leads every seek to the right block. HBase writes the
+// cell's own key or one that is made up (HFileWriterImpl.getMidpoint, 2.6.4).
+func proveIndexKey(key []byte, left, first *flat) error {
+	if bytes.Equal(key, first.key) {
+		return nil
+	}
+	k, err := parseKey(key)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: its index key: %w", ErrCorrupt, err)
+	case left == nil:
+		return fmt.Errorf("%w: its index key is not that of the file's first cell", ErrCorrupt)
+	case k.typ() != typeMaximum || k.timestamp() != LatestTimestamp:
+		return fmt.Errorf("%w: its index key is neither that of its first cell nor one that is made up", ErrCorrupt)
+	case k.famLen == 0 && len(k.qualifier()) > 0 || k.famLen > 0 && !(bytes.Equal(k.family(), first.family()) && bytes.Equal(k.row(), first.row())):
+		return fmt.Errorf("%w: its index key has another row or family than its first cell", ErrCorrupt)
+	case compareFlat(left, &k) >= 0:
+		return fmt.Errorf("%w: its index key does not come after the last cell before the block", ErrCorrupt)
+	case compareFlat(&k, first) > 0:
+		return fmt.Errorf("%w: its index key comes after its first cell", ErrCorrupt)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// proveTrailerForm proves that the trailer holds its fields and nothing else.
+func (c *checker) proveTrailerForm() error {
+	t := &c.r.trailer
+	if !slices.Contains(cellComparators, t.comparator) {
+		return fmt.Errorf("%w: the trailer's comparator is %.100q", ErrCorrupt, t.comparator)
+	}
+	b := make([]byte, trailerSize)
+	if n, err := c.r.blocks.r.ReadAt(b, c.r.blocks.limit); n < trailerSize {
+		return fmt.Errorf("read the trailer at offset %d: %w", c.r.blocks.limit, err)
+	}
+	if want := t.marshalAs(t.comparator, t.minor); !bytes.Equal(b, want) {
+		return fmt.Errorf("%w: the trailer at offset %d has other bytes than its fields take, from byte %d", ErrCorrupt, c.r.blocks.limit, commonPrefix(b, want))
+	}
+	return nil
+}
+
+// proveTrailer holds the trailer's fields against what the walk has found.
+func (c *checker) proveTrailer() {
+	t, l := &c.r.trailer, &c.layout
+	for _, f := range []struct {
+		what      string
+		says, are int64
+	}{
+		{"cells", t.cells, c.cells.stats.cells},
+		{"meta blocks", int64(t.metaIndexEntries), int64(l.metas)},
+		{"offset of the first data block", t.firstData, l.firstData},
+		{"offset of the last data block", t.lastData, l.lastData},
+		{"uncompressed bytes of the data index", t.dataIndexUncompressed, l.index},
+		{"uncompressed bytes", t.totalUncompressed, l.total},
+	} {
+		if f.says != f.are {
+			c.failf("trailer: %s %d, found %d", f.what, f.says, f.are)
+		}
+	}
+}
+
+// infoLengths are the lengths that HBase asks of values before it reads them
+// (HFileInfo, HStoreFile and StoreFileReader, 2.6.4).
+var infoLengths = []struct {
+	key string
+	n   int
+}{
+	{infoAvgKeyLen, 4}, {infoAvgValueLen, 4}, {infoKVVersion, 4}, {infoMaxMemstoreTS, 8}, {infoCreateTime, 8},
+	{infoBiggestLen, 8}, {infoMaxTagsLen, 4}, {infoTagsPacked, 1}, {infoDeleteCount, 8}, {infoEarliestPut, 8},
+	{infoBulkTime, 8}, {infoMajor, 1}, {infoExclude, 1}, {infoHistorical, 1}, {infoMaxSeqID, 8}, {infoSkipResetSeqID, 1},
+}
+
+// File info keys that no bulk load writes.
+const (
+	infoMaxSeqID       = "MAX_SEQ_ID_KEY"
+	infoSkipResetSeqID = "SKIP_RESET_SEQ_ID"
+	infoIndexEncoding  = "INDEX_BLOCK_ENCODING"
+)
+
+// proveInfoForm proves what decides how the rest of the file is read: that the
+// file info holds pairs and nothing else, each key once, and the settings.
+func (c *checker) proveInfoForm() error {
+	info := c.r.info
+	blk, err := c.aside.read(c.r.trailer.fileInfo)
+	if err != nil {
+		return err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: file info at offset %d: %s", ErrCorrupt, blk.Offset, fmt.Sprintf(format, args...))
+	}
+	entries := make([]infoEntry, len(c.r.infoOrder))
+	for i, k := range c.r.infoOrder {
+		entries[i] = infoEntry{k, info[k]}
+	}
+	if !bytes.Equal(infoPayload(entries...), blk.Payload) {
+		return bad("it has other bytes than its pairs take, or they are not in order")
+	}
+	for _, l := range infoLengths {
+		if v, ok := info[l.key]; ok && len(v) != l.n {
+			return bad("%s has %d bytes, not %d", l.key, len(v), l.n)
+		}
+	}
+	flag := func(key string) bool { return len(info[key]) == 1 && info[key][0] != 0 }
+	for _, k := range []string{infoMajor, infoExclude, infoHistorical, infoTagsPacked} {
+		if v := info[k]; len(v) == 1 && v[0] != 0 && v[0] != 0xff {
+			return bad("%s is %#02x, neither true nor false", k, v[0])
+		}
+	}
+	if v, ok := info[infoEncoding]; ok && string(v) != c.r.decoder.encoding.String() {
+		return bad("%s is %.40q", infoEncoding, v)
+	}
+	if v, ok := info[infoIndexEncoding]; ok && string(v) != "NONE" {
+		return fmt.Errorf("file info at offset %d: %s is %.40q: %w", blk.Offset, infoIndexEncoding, v, ErrUnsupported)
+	}
+	if v, ok := info[infoKVVersion]; ok && (fixed(v) != 1 || info[infoMaxMemstoreTS] == nil) {
+		return bad("%s is %d, and %s has %d bytes", infoKVVersion, fixed(v), infoMaxMemstoreTS, len(info[infoMaxMemstoreTS]))
+	}
+	if _, ok := info[infoBulkTime]; ok && flag(infoHistorical) {
+		return bad("%s is true in a file for a bulk load", infoHistorical)
+	}
+	if (info[infoTagsPacked] != nil) != (info[infoMaxTagsLen] != nil) {
+		return bad("only one of %s and %s is there", infoTagsPacked, infoMaxTagsLen)
+	}
+	if (info[infoBiggestKey] != nil) != (info[infoBiggestLen] != nil) {
+		return bad("only one of %s and %s is there", infoBiggestKey, infoBiggestLen)
+	}
+	if (c.bloom != nil) != (info[infoBloomType] != nil) || (c.bloom != nil) != (info[infoLastBloomKey] != nil) {
+		return bad("the bloom filter's metadata, %s and %s are not all there", infoBloomType, infoLastBloomKey)
+	}
+	if c.bloom != nil && (string(info[infoBloomType]) != c.r.bloom.kind.String() || c.r.bloom.kind == BloomNone) {
+		return bad("%s is %.40q", infoBloomType, info[infoBloomType])
+	}
+	if v, ok := info[infoBloomParam]; ok && (c.bloom == nil || c.r.bloom.kind != BloomRowPrefix || len(v) != 4) {
+		return bad("%s of %d bytes", infoBloomParam, len(v))
+	}
+	return nil
+}
+
+// proveInfo holds the entries of the file info against the cells. Only the
+// averages must be there.
+func (c *checker) proveInfo() {
+	s := &c.cells.stats
+	i64 := func(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
+	i32 := func(v int64) []byte { return binary.BigEndian.AppendUint32(nil, uint32(v)) }
+	entries := []struct {
+		key    string
+		want   []byte
+		needed bool
+	}{
+		{infoAvgKeyLen, i32(s.keyBytes / max(s.cells, 1)), true}, {infoAvgValueLen, i32(s.valueBytes / max(s.cells, 1)), true},
+		{infoLastKey, c.cells.last.key, s.cells > 0},
+		{infoMaxTagsLen, i32(int64(s.maxTags)), false}, {infoMaxMemstoreTS, i64(c.cells.maxSeq), false},
+		{infoBiggestLen, i64(s.biggest), false}, {infoBiggestKey, s.biggestKey, false}, {infoDeleteCount, i64(s.deleteFamily), false},
+		{infoEarliestPut, i64(s.earliestPut), false}, {infoTimeRange, append(i64(s.minTime), i64(s.maxTime)...), false},
+	}
+	for _, e := range entries {
+		got, ok := c.r.info[e.key]
+		switch {
+		case e.key == infoTimeRange:
+			got = plainTimeRange(got)
+		case e.key == infoMaxMemstoreTS && c.r.info[infoKVVersion] == nil:
+			continue
+		}
+		if !ok && e.needed {
+			c.failf("%s is missing", e.key)
+		} else if ok && !bytes.Equal(got, e.want) {
+			c.failf("%s is not what the cells say", e.key)
+		}
+	}
+	if c.bloom != nil && !bytes.Equal(c.r.info[infoLastBloomKey], c.bloom.last) {
+		c.failf("%s is not the last key of the bloom filter", infoLastBloomKey)
+	}
+	if c.delete == nil && c.bloom != nil && c.bloom.meta.kind != BloomRowCol && s.deleteFamily > 0 {
+		c.failf("there are delete-family markers and no filter of their rows")
+	}
+	c.res.BloomFalsePositives = c.bloom.rate()
+}
+
+// plainTimeRange is the first and the last time as two i64, from any form that
+// a version writes: 1.4 has zeros behind them, and a protobuf is read too
+// (TimeRangeTracker, 1.4.14 and 2.6.4). Other bytes are given back.
+func plainTimeRange(v []byte) []byte {
+	if len(v) != 16 && bytes.HasPrefix(v, []byte("PBUF")) {
+		dst := make([]byte, 16)
+		err := protoFields(v[4:], func(number int, v uint64, _ []byte) {
+			if number == 1 || number == 2 {
+				binary.BigEndian.PutUint64(dst[8*(number-1):], v)
+			}
+		})
+		if err == nil {
+			return dst
+		}
+	}
+	if len(v) == 32 && len(bytes.Trim(v[16:], "\x00")) == 0 {
+		return v[:16]
+	}
+	return v
+}

@@ -1,0 +1,205 @@
+package hfile
+
+import (
+	"fmt"
+)
+
+// layout is what the walk over a file's blocks keeps of them.
+type layout struct {
+	counts       [kindCount]int
+	prev         [kindCount]int64 // offset of the last block of each chain
+	rank         int              // of the last block
+	checksum     ChecksumType
+	perSum       int
+	total        int64 // trailer's total_uncompressed_bytes
+	index        int64 // trailer's uncompressed data index size
+	firstData    int64
+	lastData     int64
+	inlineEnd    int64 // offset behind the last block that lies among the data
+	metas        int   // meta blocks
+	generalChunk int   // chunks of the general filter
+	deleteChunk  int
+}
+
+func (l *layout) start() {
+	for i := range l.prev {
+		l.prev[i] = -1
+	}
+	l.total, l.firstData, l.lastData = trailerSize, -1, -1
+}
+
+// The order of a file's parts. Of each from rankRoot on there is one block at most.
+const (
+	rankInline = iota // data, index leaves, filter chunks
+	rankMeta
+	rankIntermediate
+	rankRoot
+	rankMetaIndex
+	rankFileInfo
+	rankBloom
+	rankDeleteBloom
+)
+
+func (c *checker) rank(blk *Block) int {
+	switch blk.kind {
+	case kindMeta:
+		return rankMeta
+	case kindIntermediateIndex:
+		return rankIntermediate
+	case kindRootIndex:
+		if blk.Offset == c.r.trailer.loadOnOpen {
+			return rankRoot
+		}
+		return rankMetaIndex
+	case kindFileInfo:
+		return rankFileInfo
+	case kindBloomMeta:
+		return rankBloom
+	case kindDeleteBloomMeta:
+		return rankDeleteBloom
+	}
+	return rankInline
+}
+
+// walkBlocks reads every block from the file's start to its trailer.
+func (c *checker) walkBlocks() error {
+	defer c.describeLayout()
+	for off := int64(0); off < c.walk.limit; {
+		blk, err := c.walk.read(off)
+		if err != nil {
+			return err
+		}
+		if err := c.block(blk); err != nil {
+			return fmt.Errorf("%s block at offset %d: %w", blk.Type, off, err)
+		}
+		off = blk.end()
+	}
+	if c.layout.rank < rankFileInfo {
+		return fmt.Errorf("%w: its blocks end before the file info", ErrCorrupt)
+	}
+	if err := c.index.finish(c.layout.inlineEnd, c.r.trailer.loadOnOpen); err != nil {
+		return err
+	}
+	for _, b := range []*bloomProof{c.bloom, c.delete} {
+		if err := b.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block takes one block of the walk.
+func (c *checker) block(blk *Block) error {
+	l := &c.layout
+	chain := blockKinds[blk.kind].chain
+	if blk.Prev != l.prev[chain] {
+		return fmt.Errorf("%w: its previous block is said to be at %d and is at %d", ErrCorrupt, blk.Prev, l.prev[chain])
+	}
+	l.prev[chain] = blk.Offset
+	if l.perSum == 0 {
+		l.checksum, l.perSum = blk.Checksum, blk.BytesPerSum
+	}
+	if blk.Checksum != l.checksum || blk.BytesPerSum != l.perSum {
+		return fmt.Errorf("%w: checksums of type %s for %d bytes, before it %s for %d", ErrCorrupt, blk.Checksum, blk.BytesPerSum, l.checksum, l.perSum)
+	}
+	rank := c.rank(blk)
+	if rank < l.rank || rank == l.rank && rank >= rankRoot || rank >= rankRoot && rank <= rankFileInfo && rank != max(l.rank, rankRoot-1)+1 {
+		return fmt.Errorf("%w: it is out of place", ErrCorrupt)
+	}
+	l.rank = rank
+	l.counts[blk.kind]++
+	whole := headerSize + int64(len(blk.Payload))
+	switch {
+	case rank == rankRoot || rank == rankIntermediate || blk.kind == kindLeafIndex:
+		l.index += int64(len(blk.Payload))
+	}
+	if rank != rankRoot && rank != rankIntermediate {
+		l.total += whole
+	}
+	if rank == rankInline {
+		l.inlineEnd = blk.end()
+	}
+	switch blk.kind {
+	case kindData, kindEncodedData:
+		if l.firstData < 0 {
+			l.firstData = blk.Offset
+		}
+		l.lastData = blk.Offset
+		return c.dataBlock(blk)
+	case kindLeafIndex:
+		return c.index.passLeaf(blk)
+	case kindBloomChunk:
+		return c.passChunk(blk)
+	case kindMeta:
+		if l.metas >= c.meta.len() || c.meta.places[l.metas] != placeOf(blk) {
+			return fmt.Errorf("%w: the meta index does not hold it", ErrCorrupt)
+		}
+		l.metas++
+	}
+	return nil
+}
+
+// placeOf is the block's entry in an index.
+func placeOf(blk *Block) placed { return placed{blk.Offset, int32(headerSize + blk.OnDisk)} }
+
+// passChunk takes a filter's chunk of the walk: one of the filters has it next.
+func (c *checker) passChunk(blk *Block) error {
+	for _, b := range []*bloomProof{c.bloom, c.delete} {
+		if b != nil && b.passed < b.meta.entries.len() && b.meta.entries.places[b.passed] == placeOf(blk) {
+			b.passed++
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: no filter has it next", ErrCorrupt)
+}
+
+// openSection reads what lies from the root index on, ahead of the walk, which
+// proves the order of these blocks.
+func (c *checker) openSection() error {
+	t := &c.r.trailer
+	blk, err := c.aside.read(t.loadOnOpen)
+	if err != nil {
+		return err
+	}
+	for off := blk.end(); off < c.aside.limit; off = blk.end() {
+		if blk, err = c.aside.read(off); err != nil {
+			return err
+		}
+		d := &decbuf{b: blk.Payload}
+		switch blk.kind {
+		case kindRootIndex:
+			n := t.metaIndexEntries
+			if n < 0 || n > len(blk.Payload)/minRootEntry {
+				return fmt.Errorf("%w: %d entries of the meta index in %d bytes", ErrCorrupt, n, len(blk.Payload))
+			}
+			if err := c.meta.readRoot(d, n); err != nil {
+				return fmt.Errorf("meta index at offset %d: %w", off, err)
+			}
+			if d.rest() > 0 {
+				return fmt.Errorf("%w: %d bytes behind the meta index at offset %d", ErrCorrupt, d.rest(), off)
+			}
+		case kindFileInfo:
+			if off != t.fileInfo {
+				return fmt.Errorf("%w: the file info is at %d, its trailer says %d", ErrCorrupt, off, t.fileInfo)
+			}
+		case kindBloomMeta:
+			if c.r.bloom == nil {
+				return fmt.Errorf("%w: the bloom metadata at offset %d is out of place", ErrCorrupt, off)
+			}
+			c.bloom = &bloomProof{meta: c.r.bloom, what: "bloom filter", blocks: &c.aside, probes: c.probes, rnd: c.rnd}
+			if err := c.bloom.proveMeta(); err != nil {
+				return fmt.Errorf("bloom metadata at offset %d: %w", off, err)
+			}
+		case kindDeleteBloomMeta:
+			meta := &bloomReader{kind: BloomRow}
+			if err := meta.parseMeta(blk.Payload); err != nil {
+				return fmt.Errorf("delete-family bloom metadata at offset %d: %w", off, err)
+			}
+			c.delete = &bloomProof{meta: meta, what: "delete-family bloom filter", blocks: &c.aside}
+			if err := c.delete.proveMeta(); err != nil {
+				return fmt.Errorf("delete-family bloom metadata at offset %d: %w", off, err)
+			}
+		}
+	}
+	return nil
+}
