@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // rowPrinter prints rows in one of the formats.
@@ -157,7 +158,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		controls = ""
 	}
 	clear(p.line)
-	p.line[0] = string(appendText(nil, r.Key, ""))
+	p.line[0] = rowkey.String(r.Key)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		name := rowLabel(c, p.family)
