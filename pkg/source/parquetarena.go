@@ -34,6 +34,20 @@ func (a *arena) want(i, size int) {
 	}
 }
 
+// reserve gives a region at least the given size, and refuses it when all regions together take more than the memory.
+func (p *parquetReader) reserve(i, size int) error {
+	total := int64(size)
+	for j, r := range p.arena.regions {
+		if j != i {
+			total += int64(r.size)
+		}
+	}
+	if total > p.memory && size > p.arena.regions[i].size {
+		return &MemoryError{"the page with those of other columns", total, p.memory}
+	}
+	return p.arena.reserve(i, size)
+}
+
 // reserve gives a region at least the given size. The contents of all regions stay; slices of them may refer to an older
 // copy afterwards.
 func (a *arena) reserve(i, size int) error {
