@@ -137,7 +137,10 @@ func (p *rowPrinter) seen() []string {
 			}
 		}
 	}
-	if len(p.known) > 0 && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(p.known, n) }) {
+	for _, n := range p.known {
+		delete(at, n)
+	}
+	if len(p.known) > 0 && len(at) == 0 {
 		return p.known
 	}
 	slices.Sort(names)

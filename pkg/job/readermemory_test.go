@@ -81,3 +81,25 @@ func BenchmarkColumns(b *testing.B) {
 		})
 	}
 }
+
+// TestPlanOfManyColumns makes the plan of 20,000 columns, in which every name was once looked up in all others.
+func TestPlanOfManyColumns(t *testing.T) {
+	names := make([]string, 20_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("column_%05d", i)
+	}
+	s := Spec{Columns: names, Key: "column_00000", Family: "f"}
+	s.Skip = names[10_000:]
+	s.Cells = []CellSpec{{Columns: names[:5_000]}, {Rest: true}}
+	if err := s.withDefaults().Validate(); err != nil && !strings.Contains(err.Error(), "table") {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(s, names, testFamily, nil, 1)
+	if err != nil || len(p.slots) != 10_000 {
+		t.Fatal(len(p.slots), err)
+	}
+	s.Columns = append(names[:1:1], names...)
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {
+		t.Errorf("%.200v", err)
+	}
+}
