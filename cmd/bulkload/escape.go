@@ -5,28 +5,19 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"bulkload/pkg/rowkey"
 )
 
 var errEscape = errors.New(`escape is none of \\, \, and \xNN`)
 
-// unescape reads \xNN, \\ and \, in what a user gave.
-func unescape(s string) ([]byte, error) {
-	values, err := split(s, false)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(values[0]), nil
-}
-
-// parseValues reads values separated by commas, with the same escapes.
-func parseValues(s string) ([]string, error) { return split(s, true) }
-
-func split(s string, commas bool) ([]string, error) {
+// parseValues reads values separated by commas, with the escapes \xNN, \\ and \,.
+func parseValues(s string) ([]string, error) {
 	var values []string
 	cur := []byte{}
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c == ',' && commas:
+		case c == ',':
 			values = append(values, string(cur))
 			cur = cur[:0]
 		case c != '\\':
@@ -54,8 +45,8 @@ func hexValue(c byte) byte {
 }
 
 // appendText appends bytes as text: UTF-8 without control characters, but for
-// those of the given list, is as it is; else each byte that is none becomes
-// \xNN and a backslash is doubled.
+// those of the given list, is as it is; else each byte that is none, and the
+// backslash, becomes \xNN.
 func appendText(dst, v []byte, controls string) []byte {
 	if isText(v, controls) {
 		return append(dst, v...)
@@ -63,12 +54,10 @@ func appendText(dst, v []byte, controls string) []byte {
 	for len(v) > 0 {
 		_, n := utf8.DecodeRune(v)
 		switch {
-		case v[0] == '\\':
-			dst = append(dst, `\\`...)
-		case isText(v[:n], controls):
+		case v[0] != '\\' && isText(v[:n], controls):
 			dst = append(dst, v[:n]...)
 		default:
-			dst = fmt.Appendf(dst, `\x%02x`, v[0])
+			dst = rowkey.Append(dst, v[:1])
 		}
 		v = v[n:]
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ func newKeyCmd(g *globals) *cobra.Command {
 		Use:   "key --spec SPEC --columns a,b,c",
 		Short: "Print the row keys of records, and how they come about",
 		Long: `Key reads CSV records on standard input and prints one row key a line: printable
-ASCII as it is, other bytes as \xNN, a backslash as two. With --explain it shows
+ASCII as it is, other bytes as \xNN, the backslash too. With --explain it shows
 what is known of the keys without a record, and of each key its parts, their
 bytes and the region it falls in. Without columns, here or in the job file, the
 first record holds their names. The language is that of docs/keys.md.` + "\n" + exitHelp,
@@ -169,7 +170,7 @@ func (w *keyWriter) one(record [][]byte) error {
 		if err != nil {
 			return err
 		}
-		_, err = w.out.Write(append(keygen.AppendText(nil, key), '\n'))
+		_, err = w.out.Write(append(rowkey.Append(nil, key), '\n'))
 		return err
 	}
 	x, err := w.m.Explain(record)

@@ -137,7 +137,7 @@ func readSplits(list string) ([][]byte, error) {
 			lines = append(lines, line)
 		}
 	}
-	points, err := partition.ParseSplits(strings.Join(lines, ","))
+	points, err := partition.ParsePoints(lines)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

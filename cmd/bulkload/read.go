@@ -29,8 +29,9 @@ type readFlags struct {
 }
 
 const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON a value that
-is not UTF-8 is {"base64": "…"}; in the others such values, and in tables control
-characters too, are written with \xNN.`
+is not UTF-8 is {"base64": "…"}. In the others row keys are printed as HBase prints
+them, and values that are not UTF-8, in tables those with control characters too,
+with \xNN.`
 
 func (r *readFlags) add(f *pflag.FlagSet) {
 	r.clusterFlags.add(f)

@@ -40,7 +40,7 @@ func TestReadRejects(t *testing.T) {
 		t.Errorf("%+v", list[0])
 	}
 	list, _, err = readRejects(name, true)
-	if err != nil || !strings.HasPrefix(list[0].Record, "12x,ää") || len(list[0].Record) > mostReject+4 || list[1].Record != `\xff\x00` || list[1].Place != "a.csv: record 1 after byte 4, at byte 9" {
+	if err != nil || !strings.HasPrefix(list[0].Record, "12x,ää") || len(list[0].Record) > mostReject+4 || list[1].Record != `\xFF\x00` || list[1].Place != "a.csv: record 1 after byte 4, at byte 9" {
 		t.Errorf("%+v, %v", list[:2], err)
 	}
 	if _, _, err := readRejects(name+"x", false); err == nil {
@@ -56,7 +56,7 @@ func TestRegionList(t *testing.T) {
 		addFile(written, f)
 	}
 	list := regionList(written, 4, [][]byte{[]byte("f"), []byte("k"), {0xff}}, files)
-	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (report.Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xff` {
+	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (report.Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
 		t.Errorf("%+v", list)
 	}
 	list = regionList(written, 1, nil, files)

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // rowPrinter prints rows in one of the formats.
@@ -136,7 +137,10 @@ func (p *rowPrinter) seen() []string {
 			}
 		}
 	}
-	if len(p.known) > 0 && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(p.known, n) }) {
+	for _, n := range p.known {
+		delete(at, n)
+	}
+	if len(p.known) > 0 && len(at) == 0 {
 		return p.known
 	}
 	slices.Sort(names)
@@ -157,7 +161,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		controls = ""
 	}
 	clear(p.line)
-	p.line[0] = string(appendText(nil, r.Key, ""))
+	p.line[0] = rowkey.String(r.Key)
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		name := rowLabel(c, p.family)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )
@@ -90,7 +91,7 @@ func (o *scanOptions) query(cmd *cobra.Command) (job.Query, error) {
 		return v
 	}
 	row := func(name, text string) []byte {
-		b, err := unescape(text)
+		b, err := rowkey.Parse(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s %q: %w", name, text, err))
 		}

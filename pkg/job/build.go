@@ -264,6 +264,9 @@ func readError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
 		return err
 	}
+	if _, ok := errors.AsType[*source.MemoryError](err); ok {
+		return failf(KindConfig, "%w: give more with --memory, or fewer --workers", err)
+	}
 	return fail(KindInput, err)
 }
 

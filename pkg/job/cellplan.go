@@ -41,8 +41,12 @@ type familySpan struct {
 func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 	var errs []error
 	bad := func(i int, c CellSpec, err error) { errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err)) }
+	places := make(map[string]int, len(p.Columns))
+	for i, column := range p.Columns {
+		places[column] = i
+	}
 	at := func(column string) (int, error) {
-		if i := slices.Index(p.Columns, column); i >= 0 {
+		if i, ok := places[column]; ok {
 			return i, nil
 		}
 		return -1, fmt.Errorf("unknown column %q (the input has %q)", column, p.Columns)
@@ -211,7 +215,8 @@ func (m *Manifest) families() []string {
 
 // without is a list less what another has.
 func without(list, drop []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
+	dropped := newNameSet(drop)
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return dropped[s] })
 }
 
 // knownCell is a cell with the value that it must have.
@@ -223,13 +228,15 @@ type knownCell struct {
 // cellsOf calls visit for each cell that rows have of columns' values, as far
 // as the mapping keeps them. Without a converter it holds the column's text.
 func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, convert converter)) {
-	named := slices.Clone(s.Skip)
+	named := newNameSet(s.Skip)
 	for _, c := range s.Cells {
 		if !c.JSON {
-			named = append(named, c.columns()...)
+			for _, column := range c.columns() {
+				named[column] = true
+			}
 		}
 		if c.QualifierFrom != "" {
-			named = append(named, c.QualifierFrom)
+			named[c.QualifierFrom] = true
 		}
 	}
 	for _, c := range s.entries() {
@@ -240,8 +247,9 @@ func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, co
 		if err != nil {
 			continue
 		}
+		its := newNameSet(c.columns())
 		for i, column := range columns {
-			if c.Rest && slices.Contains(named, column) || !c.Rest && !slices.Contains(c.columns(), column) {
+			if c.Rest && named[column] || !c.Rest && !its[column] {
 				continue
 			}
 			visit(i, CellName{cmp.Or(c.Family, s.FamilyName()), cmp.Or(c.Qualifier, column)}, convert)

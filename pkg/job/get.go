@@ -151,7 +151,7 @@ func (q Query) String() string {
 	case q.Values != nil:
 		return fmt.Sprintf("get %q", q.Values)
 	case q.Raw:
-		return fmt.Sprintf("rows from %q to %q", q.StartRow, q.StopRow)
+		return fmt.Sprintf("rows from \"%s\" to \"%s\"", KeyText(q.StartRow), KeyText(q.StopRow))
 	case q.Prefix != nil:
 		return fmt.Sprintf("keys that begin with %q", q.Prefix)
 	}

@@ -51,8 +51,10 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 	if err := o.Validate(); err != nil {
 		return nil, fail(KindConfig, err)
 	}
+	budget := BuildOptions{Workers: w.Workers, Memory: w.Memory}.withDefaults()
+	o.Memory = budget.readerMemory()
 	if k.in, err = source.Open(ctx, env.source, s.Inputs, o); err != nil {
-		return nil, fail(KindInput, err)
+		return nil, fail(KindInput, budget.inputMemory(err))
 	}
 	return k, nil
 }

@@ -2,27 +2,34 @@ package job
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
-// Key is a row key that prints as text: printable ASCII as it is, other bytes
-// as \xNN, backslash and comma behind a backslash.
+// Key is a row key that prints as text, as HBase prints it.
 type Key []byte
 
 // MarshalText prints the key.
-func (k Key) MarshalText() ([]byte, error) { return []byte(partition.FormatKey(k)), nil }
+func (k Key) MarshalText() ([]byte, error) { return rowkey.Append(nil, k), nil }
 
-// UnmarshalText reads what MarshalText printed.
+// UnmarshalText reads what MarshalText printed, and what versions printed that
+// wrote \\, \, and lower-case digits.
 func (k *Key) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*k = Key{}
-		return nil
+	key, err := rowkey.Parse(oldEscapes.ReplaceAllStringFunc(string(text), func(old string) string {
+		switch old {
+		case `\\`, `\,`:
+			return rowkey.String([]byte{old[1]})
+		}
+		return `\x` + strings.ToUpper(old[2:])
+	}))
+	if err != nil {
+		return fmt.Errorf("row key %q: %w", text, err)
 	}
-	keys, err := partition.ParseSplits(string(text))
-	if err != nil || len(keys) != 1 {
-		return fmt.Errorf("row key %q is not one key: %w", text, err)
-	}
-	*k = keys[0]
+	*k = key
 	return nil
 }
+
+// oldEscapes are the escapes of every version.
+var oldEscapes = regexp.MustCompile(`\\(?:\\|,|x[0-9A-Fa-f]{2})`)

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 // warnKey tells what is wrong with a plan's keys before a row is read: how
@@ -138,6 +139,5 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	return x, nil
 }
 
-// KeyText prints a key: printable ASCII as it is, other bytes as \xNN, a
-// backslash as two.
-func KeyText(key []byte) string { return string(keygen.AppendText(nil, key)) }
+// KeyText prints a key as HBase does.
+func KeyText(key []byte) string { return rowkey.String(key) }

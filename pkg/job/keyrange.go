@@ -90,7 +90,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		if slices.ContainsFunc(k.rest, latestFirst) {
 			hint += "; this key has the latest first, so --from is later than --to"
 		}
-		return r, failf(KindConfig, "no row lies in the range: keys from %q on are not before %q (%s)", r.lo, r.hi, hint)
+		return r, failf(KindConfig, "no row lies in the range: keys from %s on are not before %s (%s)", KeyText(r.lo), KeyText(r.hi), hint)
 	}
 	return r, nil
 }

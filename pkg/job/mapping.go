@@ -71,7 +71,7 @@ func (s Spec) Families() []string {
 // validate says all that is wrong with a mapping, but for columns that do not exist.
 func (m Mapping) validate() []error {
 	var errs []error
-	rests := 0
+	rests, skipped := 0, newNameSet(m.Skip)
 	for i, c := range m.Cells {
 		for _, err := range c.validate() {
 			errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err))
@@ -80,7 +80,7 @@ func (m Mapping) validate() []error {
 			rests++
 		}
 		for _, column := range c.columns() {
-			if slices.Contains(m.Skip, column) {
+			if skipped[column] {
 				errs = append(errs, fmt.Errorf("cells: %s: column %q is under skip too", c.name(i), column))
 			}
 		}
@@ -134,10 +134,11 @@ func (c CellSpec) validate() []error {
 	if sources != 1 {
 		bad("say one of column, columns, value, json and rest")
 	}
+	seen := nameSet{}
 	for i, column := range c.Columns {
 		if column == "" {
 			bad("column %d of the list has no name", i+1)
-		} else if slices.Contains(c.Columns[:i], column) {
+		} else if !seen.add(column) {
 			bad("column %q is named twice", column)
 		}
 	}

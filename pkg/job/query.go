@@ -71,7 +71,7 @@ func (q Query) Validate() error {
 	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
 		return failf(KindConfig, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
 	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
-		return failf(KindConfig, "no row lies in the range: %q is not before %q", q.StartRow, q.StopRow)
+		return failf(KindConfig, "no row lies in the range: %s is not before %s", KeyText(q.StartRow), KeyText(q.StopRow))
 	}
 	return nil
 }

@@ -115,11 +115,12 @@ func (s Spec) Validate() error {
 	if s.Timestamp < 0 {
 		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))
 	}
+	seen := nameSet{}
 	for i, c := range s.Columns {
 		if c == "" {
 			bad("columns", fmt.Errorf("column %d has no name", i+1))
 		}
-		if slices.Contains(s.Columns[:i], c) {
+		if !seen.add(c) {
 			bad("columns", fmt.Errorf("column %q is named twice", c))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // TableTemplate is what a table can be made like.
@@ -160,17 +161,7 @@ func ttl(seconds int64) string {
 // Ruby leaves that alone; its own "\xNN" would be a character to Java, and bytes
 // from 0x80 on would be lost (admin.rb and Bytes of HBase 2.6).
 func binaryString(key []byte) string {
-	var b strings.Builder
-	b.WriteByte('\'')
-	for _, c := range key {
-		if c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' {
-			fmt.Fprintf(&b, `\x%02X`, c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('\'')
-	return b.String()
+	return "'" + strings.ReplaceAll(rowkey.String(key), "'", `\x27`) + "'"
 }
 
 // rubyString quotes bytes for Ruby: plain text in single quotes, anything

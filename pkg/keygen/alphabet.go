@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"bulkload/pkg/rowkey"
 )
 
 // An Alphabet is a set of bytes. The zero value is empty.
@@ -82,7 +84,7 @@ func (a Alphabet) String() string {
 	case n == 0:
 		return "nothing"
 	case n == 1:
-		return fmt.Sprintf("'%s'", AppendText(nil, a.bytes()))
+		return fmt.Sprintf("'%s'", rowkey.String(a.bytes()))
 	case a.Within(decimalDigits()):
 		return "decimal digits"
 	case a.Within(setOf(hexSymbols)):
@@ -100,21 +102,4 @@ func (a Alphabet) String() string {
 		return "ASCII"
 	}
 	return fmt.Sprintf("bytes 0x%02x to 0x%02x", first, last)
-}
-
-// AppendText appends a key as people read it: printable ASCII as it is, other
-// bytes as \xNN (upper-case digits, as HBase's Bytes.toStringBinary), a backslash as two.
-func AppendText(dst, key []byte) []byte {
-	const digits = "0123456789ABCDEF"
-	for _, c := range key {
-		switch {
-		case c == '\\':
-			dst = append(dst, '\\', '\\')
-		case c >= 0x20 && c < 0x7f:
-			dst = append(dst, c)
-		default:
-			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
-		}
-	}
-	return dst
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/rowkey"
 )
 
 // sharesOf is the expected share of rows of each region between the split
@@ -129,7 +131,7 @@ func regionName(splits [][]byte, i int) string {
 	if i == 0 {
 		return "the first"
 	}
-	return fmt.Sprintf("from %s", AppendText(nil, splits[i-1]))
+	return fmt.Sprintf("from %s", rowkey.String(splits[i-1]))
 }
 
 func percent(p float64) string {

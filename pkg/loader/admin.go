@@ -12,6 +12,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/rowkey"
 )
 
 // ErrTableExists is a table that was to be made and is there already.
@@ -69,7 +71,7 @@ func (s TableSpec) Validate() error {
 			return fmt.Errorf("table %s: split key %d is empty", s.Name, i+1)
 		}
 		if i > 0 && bytes.Compare(s.SplitKeys[i-1], key) >= 0 {
-			return fmt.Errorf("table %s: split key %d, %q, does not come after %q", s.Name, i+1, key, s.SplitKeys[i-1])
+			return fmt.Errorf("table %s: split key %d, %s, does not come after %s", s.Name, i+1, rowkey.String(key), rowkey.String(s.SplitKeys[i-1]))
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/rowkey"
 )
 
 // Region is a range of a table's rows and the server that has it.
@@ -35,7 +37,9 @@ func (r Region) before(row []byte) bool {
 	return len(r.End) == 0 || bytes.Compare(row, r.End) < 0
 }
 
-func (r Region) String() string { return fmt.Sprintf("%s [%q, %q)", r.Encoded, r.Start, r.End) }
+func (r Region) String() string {
+	return fmt.Sprintf("%s [%s, %s)", r.Encoded, rowkey.String(r.Start), rowkey.String(r.End))
+}
 
 func (r Region) specifier() *pb.RegionSpecifier {
 	return &pb.RegionSpecifier{Type: pb.RegionSpecifier_REGION_NAME.Enum(), Value: r.Name}
@@ -63,8 +67,8 @@ func (e *HoleError) Error() string {
 	if len(e.End) > 0 && len(e.Start) > 0 && bytes.Compare(e.Start, e.End) < 0 {
 		what = "an overlap"
 	}
-	return fmt.Sprintf("the regions of table %s have %s: one ends at %q and the next begins at %q (see hbase hbck2 if it stays)",
-		e.Table, what, e.End, e.Start)
+	return fmt.Sprintf("the regions of table %s have %s: one ends at \"%s\" and the next begins at \"%s\" (see hbase hbck2 if it stays)",
+		e.Table, what, rowkey.String(e.End), rowkey.String(e.Start))
 }
 
 // checkContiguous checks that the regions, sorted by start, cover all rows once.

@@ -76,7 +76,7 @@ func UniformSplits(n int) [][]byte {
 }
 
 // ParsePlan reads split points in any form: ALGORITHM:REGIONS, such as hex:16 or salt:50, or a list as [ParseSplits] reads
-// it. A list whose only point looks like the first form is written with an escape, hex\x3a16.
+// it. A list whose only point looks like the first form is written with an escape, hex\x3A16.
 func ParsePlan(text string) ([][]byte, error) {
 	name, count, ok := strings.Cut(text, ":")
 	if !ok || strings.ContainsAny(text, `,\`) {
@@ -92,7 +92,7 @@ func ParsePlan(text string) ([][]byte, error) {
 		for _, a := range all {
 			names = append(names, a.Name)
 		}
-		return nil, fmt.Errorf("%q is none of the algorithms %s (a split point with a colon is written with \\x3a)", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%q is none of the algorithms %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
 	}
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > MaxRegions {

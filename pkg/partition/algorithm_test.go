@@ -21,8 +21,8 @@ func TestVectors(t *testing.T) {
 		"salt:4":     "1 2 3",
 		"md5:2":      "3fffffff",
 		"hex:1":      "",
-		"a,b\\x3ac":  "a b:c",
-		"hex\\x3a10": "hex:10",
+		"a,b\\x3Ac":  "a b:c",
+		"hex\\x3A10": "hex:10",
 		"":           "",
 	} {
 		got, err := ParsePlan(plan)

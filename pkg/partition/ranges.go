@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"bulkload/pkg/rowkey"
 )
 
 // Ranges are the regions of a table: region i holds the keys from split
@@ -25,7 +28,7 @@ func New(splits [][]byte) (*Ranges, error) {
 			return nil, fmt.Errorf("split point %d is empty", i+1)
 		}
 		if i > 0 && bytes.Compare(splits[i-1], s) >= 0 {
-			return nil, fmt.Errorf("split point %q does not follow %q: split points rise and are distinct", s, splits[i-1])
+			return nil, fmt.Errorf("split point %s does not follow %s: split points rise and are distinct", rowkey.String(s), rowkey.String(splits[i-1]))
 		}
 		r.splits[i] = bytes.Clone(s)
 	}
@@ -96,68 +99,36 @@ func (r *Ranges) Shared(region int) int {
 	return n
 }
 
-// ParseSplits reads a comma-separated list of split points with \xNN, \\ and
-// \, escapes.
+// ParseSplits reads a list of split points with commas between them, each as
+// [rowkey.Parse] reads it; a comma in a key is \x2C.
 func ParseSplits(list string) ([][]byte, error) {
 	if list == "" {
 		return nil, nil
 	}
-	var splits [][]byte
-	cur := []byte{}
-	for i := 0; i < len(list); i++ {
-		switch c := list[i]; c {
-		case ',':
-			splits = append(splits, cur)
-			cur = []byte{}
-		case '\\':
-			b, n, err := unescape(list[i:])
-			if err != nil {
-				return nil, fmt.Errorf("split points %q at position %d: %w", list, i+1, err)
-			}
-			cur = append(cur, b)
-			i += n - 1
-		default:
-			cur = append(cur, c)
+	return ParsePoints(strings.Split(list, ","))
+}
+
+// ParsePoints reads split points, each as [rowkey.Parse] reads it. HBase gives
+// characters beyond ASCII other bytes than UTF-8 does, so they are refused.
+func ParsePoints(texts []string) ([][]byte, error) {
+	points := make([][]byte, len(texts))
+	for i, text := range texts {
+		var err error
+		if points[i], err = rowkey.Parse(text); err != nil {
+			return nil, fmt.Errorf("split point %q: %w", text, err)
+		}
+		if at := strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }); at >= 0 {
+			return nil, fmt.Errorf("split point %q: HBase does not read the character at position %d as UTF-8: write its bytes, %s", text, at+1, rowkey.String(points[i]))
 		}
 	}
-	splits = append(splits, cur)
-	if _, err := New(splits); err != nil {
+	if _, err := New(points); err != nil {
 		return nil, err
 	}
-	return splits, nil
+	return points, nil
 }
 
-func unescape(s string) (byte, int, error) {
-	if len(s) >= 2 && (s[1] == '\\' || s[1] == ',') {
-		return s[1], 2, nil
-	}
-	if len(s) >= 4 && s[1] == 'x' {
-		const digits = "0123456789abcdef"
-		hi, lo := strings.IndexByte(digits, s[2]|0x20), strings.IndexByte(digits, s[3]|0x20)
-		if hi >= 0 && lo >= 0 {
-			return byte(hi<<4 | lo), 4, nil
-		}
-	}
-	return 0, 0, fmt.Errorf(`escape is none of \\, \, and \xNN`)
-}
-
-// FormatKey prints a key as [ParseSplits] reads it: printable ASCII as it is,
-// every other byte as \xNN.
-func FormatKey(key []byte) string {
-	var b strings.Builder
-	for _, c := range key {
-		switch {
-		case c == '\\' || c == ',':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c >= 0x20 && c < 0x7f:
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		}
-	}
-	return b.String()
-}
+// FormatKey prints a key as HBase does ([rowkey.String]).
+func FormatKey(key []byte) string { return rowkey.String(key) }
 
 // SaltSplits are the split points of a table with one region for each value of
 // a decimal salt: 1 to n−1, padded with zeros to the width of n−1.

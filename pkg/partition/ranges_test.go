@@ -3,6 +3,7 @@ package partition
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -49,19 +50,43 @@ func TestShared(t *testing.T) {
 }
 
 func TestSplitsRefused(t *testing.T) {
-	for _, list := range []string{"2,1", "1,1", "1,,2", `a\q`, `\x1`, "\\"} {
+	for _, list := range []string{"2,1", "1,1", "1,,2", `a\q`, `\x1`, "\\", `\xaa`, `a\,b`, `a\\b`, "ä"} {
 		if s, err := ParseSplits(list); err == nil {
 			t.Errorf("%q gives %q", list, s)
 		}
 	}
 }
 
-func TestSplitsRoundTrip(t *testing.T) {
+// TestSplitPointsAreReadAsTheyArePrinted: one a line as they are, in a list with \x2C for a comma.
+func TestSplitPointsAreReadAsTheyArePrinted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SliceOfN(rapid.Byte(), 1, 10).Draw(t, "key")
-		s, err := ParseSplits(FormatKey(k))
+		s, err := ParsePoints([]string{FormatKey(k)})
 		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {
 			t.Fatalf("%q prints as %s and reads as %q, %v", k, FormatKey(k), s, err)
+		}
+		s, err = ParseSplits(strings.ReplaceAll(FormatKey(k), ",", `\x2C`))
+		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {
+			t.Fatalf("%q prints as %s and reads as %q, %v", k, FormatKey(k), s, err)
+		}
+	})
+}
+
+// FuzzParsePlan reads anything without a panic, as points that rise.
+func FuzzParsePlan(f *testing.F) {
+	for _, s := range []string{"", "hex:16", `a,\xFF`, `\xaa,b`, `\`, "a,,b", "hex\\x3A10"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 12 && !strings.ContainsAny(text, ",") {
+			return // a large number of regions takes long
+		}
+		points, err := ParsePlan(text)
+		if err != nil {
+			return
+		}
+		if _, err := New(points); err != nil {
+			t.Fatalf("%q: %v", text, err)
 		}
 	})
 }

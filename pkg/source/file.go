@@ -26,6 +26,8 @@ type inputFile struct {
 	order       []int // for each column of the schema its place in the file; nil: the same
 	dataStart   int64 // text: where the first record after byte order mark and header begins, unpacked
 	meta        parquetMeta
+	window      int64  // zstd: of the first frame
+	mostWindow  uint64 // zstd: of any frame
 	firstSplit  int
 }
 
@@ -151,6 +153,11 @@ func (f *inputFile) columnName(i int) string {
 
 // head reads the first bytes of the text.
 func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) {
+	if f.compression == "zst" {
+		if err := f.probeWindow(ctx, o); err != nil {
+			return nil, err
+		}
+	}
 	src, err := f.openText(ctx, 0, detectSize)
 	if err != nil {
 		return nil, err

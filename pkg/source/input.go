@@ -115,7 +115,7 @@ func (in *Input) ReaderMemory() int64 {
 			m += 2 * f.meta.memory // while an arena grows there are two
 		}
 		if f.compression != "" {
-			m += readAheadMemory
+			m += readAheadMemory + f.window
 		}
 		most = max(most, m)
 	}
@@ -179,14 +179,21 @@ func (in *Input) schema() error {
 
 // match finds for each column of the schema its place in a file, which must have exactly these columns.
 func match(schema, file []string) ([]int, error) {
+	at := make(map[string]int, len(file))
+	for i, name := range file {
+		at[name] = i
+	}
 	order := make([]int, len(schema))
 	for i, name := range schema {
-		if order[i] = slices.Index(file, name); order[i] < 0 {
+		place, ok := at[name]
+		if !ok {
 			return nil, fmt.Errorf("column %q is missing", name)
 		}
+		order[i] = place
+		delete(at, name)
 	}
 	for _, name := range file {
-		if !slices.Contains(schema, name) {
+		if _, left := at[name]; left {
 			return nil, fmt.Errorf("unknown column %q", name)
 		}
 	}

@@ -50,6 +50,9 @@ type Options struct {
 	// MaxRecord is the greatest length of a record in bytes. A longer one ends the reading: most likely a quote or a
 	// separator is missing. Default 64 MiB, at most 1 GiB.
 	MaxRecord int
+	// Memory is how many bytes the buffers of a [Reader] may take: what needs more, a page of a Parquet file or the window
+	// of a zstd file, is a [MemoryError]. Default: no limit.
+	Memory int64
 	// Location is the time zone in which Parquet timestamps that are adjusted to UTC (INT96 too) are written as text.
 	// Default UTC.
 	Location *time.Location

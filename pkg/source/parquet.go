@@ -154,6 +154,9 @@ func (c columnChunk) buffers() (page, dictionary int) {
 // batchRows is how many rows of a Parquet file are in one batch: as many as keep their spans in a core's cache.
 const batchRows = 1024
 
+// wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
+func wideBatch(cols int) int { return min(max(1<<18/cols, 16), batchRows) }
+
 // parquetReader is the part of a [Reader] that reads Parquet. Its buffers stay from split to split.
 type parquetReader struct {
 	cols    []columnReader
@@ -162,6 +165,7 @@ type parquetReader struct {
 	levels  []uint32
 	index   []uint32
 	scratch []byte
+	memory  int64 // bytes that all of this may take
 }
 
 // readParquet reads a row group.
@@ -176,19 +180,20 @@ func (r *Reader) readParquet(s Split) (err error) {
 		err = firstError(err, h.Close())
 	}()
 	p.pages.raw = raw
-	p.begin(r.file, s)
+	p.begin(r.file, s, r.in.opts.memory())
 	cols := len(p.cols)
 	if p.levels == nil {
 		p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
 	}
-	if len(r.fields) < batchRows*cols {
-		r.fields = make([]Span, batchRows*cols)
+	most := wideBatch(cols)
+	if len(r.fields) < most*cols {
+		r.fields = make([]Span, most*cols)
 	}
 	for row := s.Start; row < s.End; {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		n := int(min(s.End-row, batchRows))
+		n := int(min(s.End-row, int64(most)))
 		for i := range p.cols {
 			c := &p.cols[i]
 			if err := c.load(p); err != nil {
@@ -211,7 +216,8 @@ func (r *Reader) readParquet(s Split) (err error) {
 }
 
 // begin makes the columns ready for a row group, in the order of the schema.
-func (p *parquetReader) begin(f *inputFile, s Split) {
+func (p *parquetReader) begin(f *inputFile, s Split, memory int64) {
+	p.memory = memory
 	n := len(f.columns)
 	if len(p.cols) != n {
 		p.cols = make([]columnReader, n)
@@ -222,7 +228,7 @@ func (p *parquetReader) begin(f *inputFile, s Split) {
 			c = f.order[i]
 		}
 		chunk := f.meta.chunks[s.RowGroup*n+c]
-		p.cols[i].begin(i, f.meta.types[c], chunk)
+		p.cols[i].begin(i, f.meta.types[c], chunk, s.End-s.Start)
 		page, dictionary := chunk.buffers()
 		p.arena.want(2*i, page)
 		p.arena.want(2*i+1, dictionary)

@@ -214,7 +214,7 @@ func FuzzParquetPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, enc, typ byte, values uint16, optional bool) {
 		types := []columnType{{kind: kindText, bytes: true}, {kind: kindText, width: 3, bytes: true}, {kind: kindInt, width: 4}, {kind: kindTimestamp, width: 8, unit: 1e6},
 			{kind: kindBool, width: 1}, {kind: kindDecimal, bytes: true, scale: 3}, {kind: kindDouble, width: 8}}
-		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows)}
+		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), memory: 1 << 20}
 		c := columnReader{typ: types[int(typ)%len(types)]}
 		c.typ.optional = optional
 		p.arena.want(c.pageRegion(), 0)
@@ -226,6 +226,9 @@ func FuzzParquetPage(f *testing.F) {
 		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE}
 		if c.page(p, h, data) != nil {
 			return
+		}
+		if n := len(p.arena.buf); n > 1<<21 {
+			t.Fatalf("%d bytes beyond a memory of %d", n, p.memory)
 		}
 		for c.left > 0 {
 			n := min(c.left, batchRows)

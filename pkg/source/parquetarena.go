@@ -11,6 +11,7 @@ import (
 type arena struct {
 	buf     []byte
 	regions []region
+	total   int // bytes of all regions
 	base    int // where the regions end
 }
 
@@ -29,9 +30,18 @@ func (a *arena) want(i, size int) {
 		a.base = -1
 	}
 	if a.regions[i].size < size {
+		a.total += size - a.regions[i].size
 		a.regions[i].size = size
 		a.base = -1
 	}
+}
+
+// reserve gives a region at least the given size, and refuses it when all regions together take more than the memory.
+func (p *parquetReader) reserve(i, size int) error {
+	if more := size - p.arena.regions[i].size; more > 0 && int64(p.arena.total+more) > p.memory {
+		return &MemoryError{"the page with those of other columns", int64(p.arena.total + more), p.memory}
+	}
+	return p.arena.reserve(i, size)
 }
 
 // reserve gives a region at least the given size. The contents of all regions stay; slices of them may refer to an older
@@ -41,14 +51,10 @@ func (a *arena) reserve(i, size int) error {
 	if a.base >= 0 {
 		return nil
 	}
-	total := 0
-	for _, r := range a.regions {
-		total += r.size
-	}
-	if total > math.MaxUint32-1<<28 {
+	if a.total > math.MaxUint32-1<<28 {
 		return errArena
 	}
-	buf := make([]byte, total+slack, total+slack+total/8)
+	buf := make([]byte, a.total+slack, a.total+slack+a.total/8)
 	off := 0
 	for j := range a.regions {
 		r := &a.regions[j]

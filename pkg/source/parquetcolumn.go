@@ -16,6 +16,7 @@ type columnReader struct {
 	at, end int64 // the pages that are left
 	hint    int   // how long the next page is likely to be
 	most    int64 // bytes that a page can have
+	rows    int64 // left behind the page at hand
 
 	left      int    // rows left in the page
 	levels    hybrid // 1 where there is a value; of columns that may be null
@@ -26,8 +27,8 @@ type columnReader struct {
 	hasDict   bool
 }
 
-func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
-	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, dict: c.dict[:0]}
+func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk, rows int64) {
+	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, rows: rows, dict: c.dict[:0]}
 	// The footer says how long all pages are together; writers were known to forget headers.
 	c.most = 2*max(chunk.unpacked, 0) + 1<<20
 }
@@ -51,15 +52,38 @@ func (c *columnReader) load(p *parquetReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
-			if int64(h.unpacked) > c.most {
-				err = fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
-			} else {
+			if err = c.claim(p, h); err == nil {
 				err = c.page(p, h, packed)
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("page at byte %d: %w", start, err)
 		}
+	}
+	return nil
+}
+
+// claim refuses a page that cannot be as its header says, before anything is made as large as it says.
+func (c *columnReader) claim(p *parquetReader, h pageHeader) error {
+	if int64(h.unpacked) > c.most {
+		return fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
+	}
+	if h.kind == pageDictionary {
+		return p.fits(h.unpacked)
+	}
+	if int64(h.values) > c.rows {
+		return fmt.Errorf("it has %d values for the %d rows that are left", h.values, c.rows)
+	}
+	if h.kind == pageData || h.kind == pageDataV2 {
+		c.rows -= int64(h.values)
+	}
+	return p.fits(h.unpacked)
+}
+
+// fits refuses a number of bytes beyond the memory of a reader.
+func (p *parquetReader) fits(n int) error {
+	if int64(n) > p.memory {
+		return &MemoryError{"the page", int64(n), p.memory}
 	}
 	return nil
 }
@@ -74,7 +98,7 @@ func (c *columnReader) page(p *parquetReader, h pageHeader, packed []byte) error
 		return nil // an index page
 	}
 	region := c.pageRegion()
-	if err := p.arena.reserve(region, h.unpacked); err != nil {
+	if err := p.reserve(region, h.unpacked); err != nil {
 		return err
 	}
 	data := p.region(region)
@@ -138,15 +162,19 @@ func (c *columnReader) values(p *parquetReader, h pageHeader, from int) (err err
 		}
 		return nil
 	case enc == encPlain:
-		p.scratch = appendBits(p.scratch, data[from:h.unpacked], h.values)
+		if err = p.fits(min(h.values, 8*(h.unpacked-from))); err == nil {
+			p.scratch = appendBits(p.scratch, data[from:h.unpacked], h.values)
+		}
 	case enc == encRLE && t.kind == kindBool:
-		p.scratch, err = appendRLEBools(p.scratch, data, from, h.unpacked, h.values)
+		if err = p.fits(h.values); err == nil {
+			p.scratch, err = appendRLEBools(p.scratch, data, from, h.unpacked, h.values)
+		}
 	case enc == encDeltaBinary && t.number():
-		p.scratch, err = appendDeltas(p.scratch, data, from, h.unpacked, h.values, t.width)
+		p.scratch, err = appendDeltas(p.scratch, data, from, h.unpacked, h.values, t.width, p.fits)
 	case enc == encDeltaLength && t.width == 0:
-		p.scratch, err = appendDeltaLength(p.scratch, data, from, h.unpacked, h.values)
+		p.scratch, err = appendDeltaLength(p.scratch, data, from, h.unpacked, h.values, p.fits)
 	case enc == encDeltaBytes && t.bytes:
-		p.scratch, err = appendDeltaBytes(p.scratch, data, from, h.unpacked, h.values, t.width)
+		p.scratch, err = appendDeltaBytes(p.scratch, data, from, h.unpacked, h.values, t.width, p.fits)
 	case enc == encByteStreamSplit && t.width > 0 && t.kind != kindBool:
 		p.scratch = appendStreams(p.scratch, data[from:h.unpacked], t.width)
 	default:
@@ -155,7 +183,7 @@ func (c *columnReader) values(p *parquetReader, h pageHeader, from int) (err err
 	if err != nil {
 		return err
 	}
-	if err := p.arena.reserve(c.pageRegion(), from+len(p.scratch)); err != nil {
+	if err := p.reserve(c.pageRegion(), from+len(p.scratch)); err != nil {
 		return err
 	}
 	c.max = from + copy(p.region(c.pageRegion())[from:], p.scratch)
@@ -172,7 +200,7 @@ func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte)
 	}
 	c.hasDict = true
 	if c.typ.kind == kindText {
-		if err := p.arena.reserve(c.dictRegion(), h.unpacked); err != nil {
+		if err := p.reserve(c.dictRegion(), h.unpacked); err != nil {
 			return err
 		}
 		data := p.region(c.dictRegion())[:h.unpacked]
@@ -196,7 +224,7 @@ func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte)
 	}); err != nil {
 		return err
 	}
-	if err := p.arena.reserve(c.dictRegion(), len(text)); err != nil {
+	if err := p.reserve(c.dictRegion(), len(text)); err != nil {
 		return err
 	}
 	copy(p.region(c.dictRegion()), text)

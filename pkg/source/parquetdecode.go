@@ -89,7 +89,7 @@ func (h *hybrid) begin(data []byte) bool {
 }
 
 // The functions below rewrite the values data[from:to] of a page in the plain encoding. most is how many values the page
-// can have.
+// can have, and fits refuses a number of bytes that is too large.
 
 var errDelta = errors.New("its delta encoded values are damaged")
 
@@ -128,18 +128,18 @@ func appendStreams(dst, data []byte, width int) []byte {
 }
 
 // appendDeltas rewrites numbers of the given width in bytes.
-func appendDeltas(dst, data []byte, from, to, most, width int) ([]byte, error) {
+func appendDeltas(dst, data []byte, from, to, most, width int, fits func(int) error) ([]byte, error) {
 	var v [8]byte
-	_, err := deltas(data, from, to, most, func(n uint64) {
+	_, err := deltas(data, from, to, most, width, fits, func(n uint64) {
 		binary.LittleEndian.PutUint64(v[:], n)
 		dst = append(dst, v[:width]...)
 	})
 	return dst, err
 }
 
-func appendDeltaLength(dst, data []byte, from, to, most int) ([]byte, error) {
+func appendDeltaLength(dst, data []byte, from, to, most int, fits func(int) error) ([]byte, error) {
 	var lengths []uint32
-	at, err := deltas(data, from, to, most, func(n uint64) { lengths = append(lengths, uint32(n)) })
+	at, err := deltas(data, from, to, most, 8, fits, func(n uint64) { lengths = append(lengths, uint32(n)) })
 	if err != nil {
 		return dst, err
 	}
@@ -155,13 +155,13 @@ func appendDeltaLength(dst, data []byte, from, to, most int) ([]byte, error) {
 }
 
 // appendDeltaBytes rewrites values that each share a beginning with the one before. width is 0 for values of any length.
-func appendDeltaBytes(dst, data []byte, from, to, most, width int) ([]byte, error) {
+func appendDeltaBytes(dst, data []byte, from, to, most, width int, fits func(int) error) ([]byte, error) {
 	var prefixes, lengths []uint32
-	at, err := deltas(data, from, to, most, func(n uint64) { prefixes = append(prefixes, uint32(n)) })
+	at, err := deltas(data, from, to, most, 12, fits, func(n uint64) { prefixes = append(prefixes, uint32(n)) })
 	if err != nil {
 		return dst, err
 	}
-	if at, err = deltas(data, at, to, most, func(n uint64) { lengths = append(lengths, uint32(n)) }); err != nil {
+	if at, err = deltas(data, at, to, most, 12, fits, func(n uint64) { lengths = append(lengths, uint32(n)) }); err != nil {
 		return dst, err
 	}
 	if len(lengths) != len(prefixes) {
@@ -172,6 +172,9 @@ func appendDeltaBytes(dst, data []byte, from, to, most, width int) ([]byte, erro
 		prefix := int64(prefixes[i])
 		if int64(n) > int64(to-at) || prefix > int64(size) || width > 0 && prefix+int64(n) != int64(width) || int64(len(dst))+prefix+int64(n) > maxPage {
 			return dst, errDelta
+		}
+		if err := fits(len(dst) + 4 + int(prefix) + int(n)); err != nil {
+			return dst, err
 		}
 		if width == 0 {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(prefix)+n)
@@ -185,8 +188,9 @@ func appendDeltaBytes(dst, data []byte, from, to, most, width int) ([]byte, erro
 	return dst, nil
 }
 
-// deltas reads numbers in the encoding DELTA_BINARY_PACKED and returns where they end.
-func deltas(data []byte, from, to, most int, each func(uint64)) (int, error) {
+// deltas reads numbers in the encoding DELTA_BINARY_PACKED and returns where they end. size is how many bytes are made of
+// each.
+func deltas(data []byte, from, to, most, size int, fits func(int) error, each func(uint64)) (int, error) {
 	at, bad := from, false
 	uvarint := func() uint64 {
 		v, n := binary.Uvarint(data[min(at, to):to])
@@ -201,6 +205,9 @@ func deltas(data []byte, from, to, most int, each func(uint64)) (int, error) {
 	block, minis, count, value := uvarint(), uvarint(), uvarint(), zigzag()
 	if bad || minis == 0 || block > 1<<24 || minis > 1<<16 || block%minis != 0 || block/minis%8 != 0 || block == 0 || count > uint64(most) {
 		return at, errDelta
+	}
+	if err := fits(int(count) * size); err != nil {
+		return at, err
 	}
 	per := int(block / minis)
 	left := int(count)

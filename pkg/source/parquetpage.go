@@ -144,7 +144,7 @@ func (s *pageSource) unpack(c codec, dst, packed []byte) (err error) {
 		}
 	case codecZstd:
 		if s.zstd == nil {
-			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPage))
+			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return err
 			}

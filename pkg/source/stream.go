@@ -102,7 +102,7 @@ func (s *textStream) unpack() error {
 		text = z
 	} else {
 		// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
-		z, err := zstd.NewReader(rawReader{s}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		z, err := zstd.NewReader(rawReader{s}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(s.file.mostWindow))
 		if err != nil {
 			return s.packError(err)
 		}
@@ -121,6 +121,9 @@ func (s *textStream) unpack() error {
 func (s *textStream) packError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s: the packed data end at byte %d, before they are whole: the file is truncated: %w", s.file.path, s.at, io.ErrUnexpectedEOF)
+	}
+	if e := s.file.windowError(err); e != nil {
+		return fmt.Errorf("%s: before byte %d: %w", s.file.path, s.at, e)
 	}
 	return fmt.Errorf("%s: the %s data are damaged before byte %d: %w", s.file.path, s.file.compression, s.at, err)
 }

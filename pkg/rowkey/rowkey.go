@@ -1,0 +1,60 @@
+package rowkey
+
+import (
+	"fmt"
+	"strings"
+)
+
+const digits = "0123456789ABCDEF"
+
+// Append appends a key as Bytes.toStringBinary prints it: printable ASCII as
+// it is but for the backslash, every other byte as \xNN with upper-case digits.
+func Append(dst, key []byte) []byte {
+	for _, c := range key {
+		if c >= ' ' && c <= '~' && c != '\\' {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
+		}
+	}
+	return dst
+}
+
+// String is a key as [Append] prints it.
+func String(key []byte) string { return string(Append(nil, key)) }
+
+// Parse reads what [Append] prints. It refuses a backslash that begins anything
+// but \xNN with upper-case digits: Bytes.toBytesBinary takes that for text.
+func Parse(text string) ([]byte, error) {
+	key := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' {
+			b, err := escape(text[i+1:])
+			if err != nil {
+				return nil, fmt.Errorf("position %d: %w", i+1, err)
+			}
+			c = b
+			i += 3
+		}
+		key = append(key, c)
+	}
+	return key, nil
+}
+
+// escape reads what stands behind a backslash.
+func escape(s string) (byte, error) {
+	if len(s) < 3 || s[0] != 'x' {
+		return 0, fmt.Errorf(`a backslash begins no escape \xNN (a backslash itself is \x5C, a comma in a list \x2C)`)
+	}
+	if up := strings.ToUpper(s[1:3]); up != s[1:3] && hex(up[0]) >= 0 && hex(up[1]) >= 0 {
+		return 0, fmt.Errorf(`HBase reads \x%s as text: the digits of an escape are upper case, \x%s`, s[1:3], up)
+	}
+	hi, lo := hex(s[1]), hex(s[2])
+	if hi < 0 || lo < 0 {
+		return 0, fmt.Errorf(`%q are no two hexadecimal digits of an escape \xNN`, s[1:3])
+	}
+	return byte(hi<<4 | lo), nil
+}
+
+func hex(c byte) int { return strings.IndexByte(digits, c) }
