@@ -47,7 +47,7 @@ func run(args []string) int {
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
 		standard.say(slog.LevelError, "the result could not be told", told.Error())
 		if code == exitDone {
-			code = exitUnexpected
+			code = exitCode(told)
 		}
 	}
 	return code

@@ -254,11 +254,19 @@ func verifyText(v *job.Verification) string {
 	case v == nil:
 		return ""
 	case v.Mode == "full":
-		return fmt.Sprintf("the table has %s with this job's timestamp; written were %s", v.Got, v.Want)
+		return fmt.Sprintf("the table has %s with this job's timestamp; written were %s", v.Got, v.Want) + maskedText(v.Masked)
 	case v.Mode == "sample":
-		return fmt.Sprintf("%d sampled rows were read back", v.Sampled)
+		return fmt.Sprintf("%d sampled rows were read back", v.Sampled) + maskedText(v.Masked)
 	}
 	return "no (--verify off)"
+}
+
+// maskedText says what the table has and readers do not see; empty where there is nothing such.
+func maskedText(m job.Masked) string {
+	if m.Rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of %d rows readers do not see all that was loaded: %d cells are masked by newer cells, %d are hidden by delete markers", m.Rows, m.Newer, m.Deleted)
 }
 
 // reportSettings are the settings with their origins.

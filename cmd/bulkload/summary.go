@@ -62,6 +62,7 @@ func summary(r *job.Result, s *session) string {
 		default:
 			b.WriteString("; not verified (--verify off)")
 		}
+		b.WriteString(maskedText(v.Masked))
 	}
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)

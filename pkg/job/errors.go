@@ -31,21 +31,29 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the outermost [Error] in err.
+// KindOf is the kind of the outermost [Error] in err. A full local disk is
+// [KindHDFS] wherever it showed.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
+	if diskFull(err) {
+		return KindHDFS
+	}
 	return KindUnexpected
 }
 
-// fail marks an error with a kind unless it has one.
+// fail marks an error with a kind unless it has one. A full local disk has
+// its own, whatever was being done.
 func fail(k Kind, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
+	}
+	if diskFull(err) {
+		k, err = KindHDFS, explainFull(err)
 	}
 	return &Error{Kind: k, Err: err}
 }

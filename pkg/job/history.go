@@ -24,6 +24,7 @@ type planRecord struct {
 	Duplicates string        `json:"duplicates"`
 	BadRecords string        `json:"bad_records,omitempty"`
 	Timestamp  int64         `json:"timestamp"`
+	Given      bool          `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
 	Splits     []Key         `json:"splits"`
 	Staging    string        `json:"staging"`
 	Inputs     []inputRecord `json:"inputs"`
@@ -88,6 +89,9 @@ type builtRecord struct {
 // name says that the one of that name is another's.
 type snapshotRecord struct {
 	Snapshot string `json:"snapshot"`
+	Created  int64  `json:"created,omitempty"` // the time that it is given, by which it is known from another of its name
+
+	at time.Time // of the record
 }
 
 // fileRecord is a file on its way into the table.
@@ -99,10 +103,11 @@ type fileRecord struct {
 	Size   int64  `json:"bytes"`
 	Cells  int64  `json:"cells"`
 	FileID uint64 `json:"file_id,omitempty"`
+	Vacant bool   `json:"vacant,omitempty"` // before it was sent, the table had no cell of the job's timestamp in its first and last row
 }
 
 func toRecord(f loader.HFile) fileRecord {
-	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID}
+	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.Vacant}
 }
 
 func toRecords(files []loader.HFile) []fileRecord {
@@ -114,7 +119,7 @@ func toRecords(files []loader.HFile) []fileRecord {
 }
 
 func (f fileRecord) hfile() loader.HFile {
-	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID}
+	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, Vacant: f.Vacant}
 }
 
 // filesRecord is an event about files of a region.
@@ -165,8 +170,8 @@ type history struct {
 	spill        string                // directory of the sorted runs
 	written      map[int]writtenRecord // by region
 	built        *Manifest
-	snapshot     string // that was taken
-	snapshotting string // that was asked for
+	snapshot     string         // that was taken
+	snapshotting snapshotRecord // that was asked for
 	token        string
 	loading      bool                 // files are on their way
 	files        map[string]loadState // by path
@@ -211,7 +216,8 @@ func (h *history) replay(r journal.Record) (err error) {
 		return err
 	case "snapshotting", "snapshot":
 		s, err := decode[snapshotRecord](r)
-		if h.snapshotting = s.Snapshot; r.Event == "snapshot" {
+		s.at = r.Time
+		if h.snapshotting = s; r.Event == "snapshot" {
 			h.snapshot = s.Snapshot
 		}
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -15,9 +16,9 @@ func explainLimits(err error, o BuildOptions) error {
 	if err == nil {
 		return nil
 	}
-	dir := cmp.Or(o.SpillDir, os.TempDir())
-	pe, _ := errors.AsType[*os.PathError](err)
-	spill := pe != nil && strings.HasPrefix(pe.Path, dir) && KindOf(err) != KindHDFS
+	dir, e := filepath.Abs(cmp.Or(o.SpillDir, os.TempDir()))
+	name := writtenName(err)
+	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
 	switch {
 	case errors.Is(err, syscall.EMFILE):
 		var limit syscall.Rlimit
@@ -26,14 +27,11 @@ func explainLimits(err error, o BuildOptions) error {
 		}
 		return &Error{Kind: KindHDFS, Err: fmt.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer --workers)",
 			err, limit.Cur)}
-	case spill && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)):
-		var free string
-		var st syscall.Statfs_t
-		if syscall.Statfs(dir, &st) == nil {
-			free = fmt.Sprintf(", where %.0f MiB are free", float64(st.Bavail)*float64(st.Bsize)/(1<<20))
+	case spill && diskFull(err):
+		err = fail(KindHDFS, err)
+		if full, ok := errors.AsType[*DiskFullError](err); ok {
+			full.Advice = fmt.Sprintf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with --spill-dir, or give more --memory", dir)
 		}
-		return &Error{Kind: KindHDFS, Err: fmt.Errorf("%w: sorted rows are spilled to %s%s (make room there, name a directory on a larger disk with --spill-dir, or give more --memory)",
-			err, dir, free)}
 	case spill && errors.Is(err, syscall.EFBIG):
 		return &Error{Kind: KindHDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
 	}

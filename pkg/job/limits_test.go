@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,7 +28,8 @@ func TestLimits(t *testing.T) {
 		attr  *syscall.SysProcAttr
 		want  []string
 	}{
-		{"spill disk", ownMounts(), []string{"no space left on device", "spilled to", "MiB are free", "--spill-dir"}},
+		{"spill disk", ownMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"spill disk by a relative name", ownMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
 		{"output disk", ownMounts(), []string{"no space left on device", "free space on that disk"}},
 		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
 	} {
@@ -83,6 +85,10 @@ func TestLimitChild(t *testing.T) {
 	switch limit {
 	case "spill disk":
 		w.SpillDir = small()
+	case "spill disk by a relative name":
+		dir := small()
+		t.Chdir(filepath.Dir(dir))
+		w.SpillDir = filepath.Base(dir)
 	case "output disk":
 		out.Dir = small()
 	case "open files":

@@ -90,9 +90,9 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
 	all := m
 	if all == nil {
-		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files}
+		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
 	}
-	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles), o.LoadConcurrency, o.Gate}, &state{history: newHistory()}, o.Events, r); err != nil {
+	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles), o.LoadConcurrency, o.Gate, true}, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {

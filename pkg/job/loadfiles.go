@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ type loadWay struct {
 	maxFiles int // 0: the loader's default
 	calls    int // to regions at a time; 0: the loader's default
 	gate     Gate
+	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -53,7 +55,8 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	rw := newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)
 	rw.out.uploads, rw.gate = st.out.uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw}
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw,
+		Timestamp: ownTimestamp(m), Shared: way.shared}
 	if !log.loading {
 		var files []loader.HFile
 		for _, f := range m.Files {
@@ -80,7 +83,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return fail(KindLoad, fmt.Errorf("load table %s: %w\nthe HFiles are kept in %s", facts.Name, err, st.location))
+		return fail(KindLoad, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.
@@ -90,6 +93,30 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		}
 	}
 	return nil
+}
+
+// ownTimestamp is the timestamp of every cell of a job, 0 where columns tell
+// the cells' own.
+func ownTimestamp(m *Manifest) int64 {
+	if m.Stamped {
+		return 0
+	}
+	return m.Timestamp
+}
+
+// undecidedHint says how a job can end of which a file's outcome stays
+// unknown: loaded again with the same timestamps, a cell that is there
+// already stays as it is, and newer cells of others stay visible.
+func undecidedHint(err error, log *state, m *Manifest) string {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.log == nil {
+		return ""
+	}
+	again := fmt.Sprintf("--restart --timestamp %d", m.Timestamp)
+	if m.Stamped {
+		again = "--restart"
+	}
+	return fmt.Sprintf("\nif it stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
+		"so that cells that were loaded stay what they are (rows that were deleted since come back)", again)
 }
 
 // journaledLoad writes what a load does into the journal.

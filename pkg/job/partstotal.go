@@ -71,5 +71,6 @@ func (v *Verification) add(o *Verification) *Verification {
 	v.Got.add(o.Got)
 	v.Sampled += o.Sampled
 	v.Expired = v.Expired || o.Expired
+	v.Masked.add(o.Masked)
 	return v
 }

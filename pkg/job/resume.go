@@ -108,11 +108,15 @@ func (t sortTotals) tell(m *Manifest) {
 }
 
 // keepWritten forgets the files of earlier attempts that are not there as
-// they were written, and removes what was not finished.
+// they were written, and removes what was not finished. A look that failed
+// says nothing of a file.
 func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 	for region, w := range r.st.written {
 		for _, f := range append([]File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fail(KindHDFS, err)
+			}
 			if err == nil && info.Size() == f.Bytes {
 				if id, ok := hdfsio.FileID(info); !ok || f.FileID == 0 || id == f.FileID {
 					continue

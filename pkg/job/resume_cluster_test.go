@@ -396,6 +396,45 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
+// snapshot takes one of the table as the program would, or anybody.
+func (p *program) snapshot(name string, created int64) {
+	p.t.Helper()
+	table, err := loader.ParseTableName(p.table)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c, err := p.env.Dial(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Snapshot(p.t.Context(), table, name, created); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestOlderSnapshotIsNotTheJobs refuses the name of a snapshot that was there
+// before the program was killed when it was about to take its own.
+func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
+	p := newProgram(t, buildProgram(t))
+	snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
+	p.snapshot(snapshot, 0)
+	if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot); code != 137 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for range 2 {
+		if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 || !strings.Contains(stderr, snapshot) || p.count("loading") != 0 {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	}
+	if code, _, stderr := p.run("", "--snapshot", snapshot+"_own"); code != 0 || p.count("snapshot") != 1 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 // TestKilledAtSnapshot takes a snapshot once, also when the program was killed
 // between the snapshot and its record; another's of that name is refused.
 func TestKilledAtSnapshot(t *testing.T) {
@@ -410,18 +449,13 @@ func TestKilledAtSnapshot(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		if taken {
-			table, err := loader.ParseTableName(p.table)
-			if err != nil {
-				t.Fatal(err)
+			var asked snapshotRecord
+			for _, r := range p.records() {
+				if r.Event == "snapshotting" {
+					asked, _ = decode[snapshotRecord](r)
+				}
 			}
-			c, err := p.env.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Snapshot(t.Context(), table, snapshot); err != nil {
-				t.Fatal(err)
-			}
-			c.Close()
+			p.snapshot(snapshot, asked.Created)
 		}
 		if code, stdout, stderr := p.run("", "--snapshot", snapshot); code != 0 || !strings.Contains(stdout, `"snapshot":"`+snapshot) || p.count("snapshot") != 1 {
 			t.Fatalf("exit code %d: %s", code, stderr)

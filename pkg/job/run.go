@@ -138,6 +138,9 @@ func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m
 	if err == nil && r.Verify.Expired {
 		e.warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
 	}
+	if err == nil {
+		r.Verify.Masked.warn(e, mode)
+	}
 	return err
 }
 

@@ -14,13 +14,17 @@ type sampleRow struct {
 	expires int64 // when they are gone, 0 for never
 }
 
+// sampleKeyBytes bounds the bytes of the keys that are remembered of a region.
+const sampleKeyBytes = 64 << 10
+
 // sampler keeps a few rows of a region, spread over all of it: every n-th,
-// with n doubling whenever there are too many.
+// with n doubling whenever there are too many, or their keys too long.
 type sampler struct {
-	most int
-	step int64
-	seen int64
-	rows []sampleRow
+	most  int
+	step  int64
+	seen  int64
+	rows  []sampleRow
+	bytes int // of their keys
 }
 
 func (s *sampler) add(key, row []byte, at *rowTime) {
@@ -32,15 +36,30 @@ func (s *sampler) add(key, row []byte, at *rowTime) {
 	}
 	if s.seen%s.step == 0 {
 		if len(s.rows) >= s.most {
-			for i := range len(s.rows) / 2 {
-				s.rows[i] = s.rows[2*i]
-			}
-			s.rows = s.rows[:len(s.rows)/2]
-			s.step *= 2
+			s.halve()
+		}
+		for s.bytes+len(key) > sampleKeyBytes && len(s.rows) > 1 {
+			s.halve()
 		}
 		if s.seen%s.step == 0 {
+			s.bytes += len(key)
 			s.rows = append(s.rows, sampleRow{key: bytes.Clone(key), sum: xxhash.Sum64(row), stamp: at.stamp, expires: at.expires})
 		}
 	}
 	s.seen++
+}
+
+// halve forgets every other row.
+func (s *sampler) halve() {
+	kept := s.rows[:0]
+	s.bytes = 0
+	for i, r := range s.rows {
+		if i%2 == 0 {
+			kept = append(kept, r)
+			s.bytes += len(r.key)
+		}
+	}
+	clear(s.rows[len(kept):])
+	s.rows = kept
+	s.step *= 2
 }

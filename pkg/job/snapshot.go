@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"bulkload/pkg/loader"
 )
@@ -16,25 +17,55 @@ func (j *run) snapshot(ctx context.Context) error {
 		return nil
 	}
 	j.o.Events.phase("snapshot")
-	begun := j.st.snapshotting == name
-	if err := j.st.record("snapshotting", snapshotRecord{name}, true); err != nil {
+	begun := j.st.snapshotting
+	now := snapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
+	if begun.Snapshot == name && begun.Created != 0 {
+		now.Created = begun.Created
+	}
+	if err := j.st.record("snapshotting", now, true); err != nil {
 		return err
 	}
-	if begun { // the master may still be at it
+	if begun.Snapshot == name { // the master may still be at it
 		if err := j.c.SnapshotUnderWay(ctx, j.facts.Name, name); err != nil {
 			return fail(KindLoad, err)
 		}
 	}
-	err := j.c.Snapshot(ctx, j.facts.Name, name)
+	err := j.c.Snapshot(ctx, j.facts.Name, name, now.Created)
+	if errors.Is(err, loader.ErrSnapshotExists) && begun.Snapshot == name {
+		own, timeErr := j.ownSnapshot(ctx, begun)
+		if timeErr != nil {
+			return fail(KindLoad, timeErr)
+		}
+		if own {
+			err = nil
+		}
+	}
 	switch {
-	case errors.Is(err, loader.ErrSnapshotExists) && begun:
-		// The attempt before was stopped when it had asked for it.
 	case errors.Is(err, loader.ErrSnapshotExists):
-		err = fail(KindConfig, fmt.Errorf("%w: name another, or delete it", err))
+		err = fail(KindConfig, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
 		return errors.Join(err, j.st.record("snapshotting", snapshotRecord{}, true)) // it is another's
 	case err != nil:
 		return fail(KindLoad, err)
 	}
 	j.result.Snapshot = name
-	return j.st.record("snapshot", snapshotRecord{name}, true)
+	return j.st.record("snapshot", snapshotRecord{Snapshot: name}, true)
+}
+
+// snapshotSkew is how far the clocks of the master and of an earlier attempt's
+// machine may be apart.
+const snapshotSkew = 5 * time.Minute
+
+// ownSnapshot says whether the snapshot that there is was taken by an earlier
+// attempt, which was stopped when it had asked for it. It has the time that the
+// attempt gave it; journals of older versions have none, and what is older
+// than their record is another's.
+func (j *run) ownSnapshot(ctx context.Context, begun snapshotRecord) (bool, error) {
+	created, ok, err := j.c.SnapshotTime(ctx, j.facts.Name, begun.Snapshot)
+	if err != nil || !ok {
+		return false, err
+	}
+	if begun.Created == 0 {
+		return created >= begun.at.Add(-snapshotSkew).UnixMilli(), nil
+	}
+	return created == begun.Created, nil
 }

@@ -132,7 +132,7 @@ func (st *state) record(event string, data any, sync bool) error {
 		return nil
 	}
 	if err := st.log.Append(event, data, sync); err != nil {
-		return fail(KindConfig, err)
+		return fail(KindHDFS, err)
 	}
 	st.stop.seen(event)
 	return nil
@@ -175,7 +175,7 @@ func (st *state) copyTo(ctx context.Context, stage *staging) error {
 func (st *state) close() error {
 	var errs []error
 	if st.log != nil {
-		errs = append(errs, st.log.Close())
+		errs = append(errs, fail(KindHDFS, st.log.Close()))
 	}
 	if st.lock != nil {
 		errs = append(errs, st.lock.Release())

@@ -65,6 +65,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
+	now.Given = j.spec.Timestamp != 0
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, Key(split))
 	}
@@ -314,7 +315,7 @@ type failedRecord struct {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
-	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles), j.o.LoadConcurrency, j.o.Gate}, j.st, j.o.Events, j.result)
+	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles), j.o.LoadConcurrency, j.o.Gate, j.st.history.plan.Given || j.spec.Timestamp != 0}, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
 		ctx, cancel := parting(ctx)

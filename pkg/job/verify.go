@@ -1,11 +1,9 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,47 +19,55 @@ type Verification struct {
 	Got     Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
 	Sampled int    `json:"sampled"`           // rows read one by one in mode sample
 	Expired bool   `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
+	Masked  Masked `json:"masked,omitzero"`
 }
 
 // scanWorkers is how many regions are read at a time for verification.
 const scanWorkers = 4
 
 // verifyFull scans the whole table for cells of the job's timestamp and
-// compares rows, cells and digest with what was written.
+// compares rows, cells and digest with what was written. Cells that others'
+// newer cells or delete markers hide are there, and counted.
 func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest, e Events) (*Verification, error) {
 	v := &Verification{Mode: "full", Want: m.Digest}
 	e.total("verify", Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
 	var scanned atomic.Int64
-	parts := make(map[int]*rowReader)
+	parts := make(map[int]*storedRows)
 	from, to := m.Timestamp, m.Timestamp
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
-	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.families()}
-	err := c.ScanParallel(ctx, req, scanWorkers, func(part int, row loader.Row) error {
+	// Of several timestamps nobody can tell which deleted cells were this job's.
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.families(), Raw: from == to}
+	err := c.ScanStoredParallel(ctx, req, scanWorkers, func(part int, row loader.Row, h loader.Hidden) error {
 		mu.Lock()
 		r := parts[part]
 		if r == nil {
-			r = newRowReader(m)
+			r = newStoredRows(m)
 			parts[part] = r
 		}
 		mu.Unlock()
 		if scanned.Add(1)%tellEvery == 0 {
 			e.read(tellEvery)
 		}
-		return r.add(row)
+		return r.add(row, h)
 	})
 	e.read(scanned.Load() % tellEvery)
 	if err != nil {
-		return nil, fail(KindVerify, fmt.Errorf("verify table %s: %w", facts.Name, err))
+		return nil, unread(facts, err)
 	}
+	sum := &storedRows{}
 	for _, r := range parts {
-		v.Got.add(r.digest)
+		sum.join(r)
 	}
+	v.Got, v.Masked, err = sum.choose(v.Want)
 	if m.Times != nil && gone(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
 		v.Expired = true
 		return v, nil
+	}
+	if err != nil {
+		return v, err
 	}
 	if v.Got != v.Want && m.Stamped {
 		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
@@ -70,54 +76,20 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 	}
 	if v.Got != v.Want {
 		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
-			"(rows whose key was loaded twice in this timestamp, deletes and newer versions also show so)", facts.Name, v.Got, m.Timestamp, v.Want)
+			"(rows whose key was loaded twice in this timestamp, and cells that a compaction has dropped because others deleted or replaced them, also show so)",
+			facts.Name, v.Got, m.Timestamp, v.Want)
 	}
 	return v, nil
 }
 
-// verifySample reads the rows that were remembered and compares each.
-func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
-	v := &Verification{Mode: "sample", Want: m.Digest}
-	samples := slices.DeleteFunc(slices.Clone(m.samples), func(s sampleRow) bool { return gone(s.expires) })
-	v.Sampled, v.Expired = len(samples), len(samples) < len(m.samples)
-	slices.SortFunc(samples, func(a, b sampleRow) int { return bytes.Compare(a.key, b.key) })
-	keys := make([][]byte, len(samples))
-	for i, s := range samples {
-		keys[i] = s.key
+// unread is a verification that could not read the table. That says nothing
+// of what the table holds, and can be tried again; only a comparison that
+// failed has the kind of one.
+func unread(facts *Facts, err error) error {
+	if KindOf(err) == KindVerify {
+		return fmt.Errorf("verify table %s: %w", facts.Name, err)
 	}
-	rows, err := c.Rows(ctx, facts.Name, keys)
-	if err != nil {
-		return nil, fail(KindVerify, fmt.Errorf("verify table %s: %w", facts.Name, err))
-	}
-	found := make(map[string]loader.Row, len(rows))
-	for _, r := range rows {
-		found[string(r.Key)] = r
-	}
-	families := m.families()
-	r := newRowReader(m)
-	for _, s := range samples {
-		row, ok := found[string(s.key)]
-		if !ok {
-			return v, failf(KindVerify, "table %s does not hold the row %q, which was loaded", facts.Name, s.key)
-		}
-		stamp := m.Timestamp
-		if m.Stamped {
-			stamp = s.stamp
-		}
-		wide := m.Wide && m.Stamped
-		row.Cells = slices.DeleteFunc(slices.Clone(row.Cells), func(c loader.Cell) bool {
-			return !wide && c.Timestamp != stamp || wide && (c.Timestamp < m.Times.Min || c.Timestamp > m.Times.Max) || !slices.Contains(families, string(c.Family))
-		})
-		if err := r.add(row); err != nil {
-			return v, fail(KindVerify, err)
-		}
-		if r.last != s.sum {
-			return v, failf(KindVerify, "the row %q of table %s has other cells than were loaded with timestamp %d (deletes and newer versions also show so)",
-				s.key, facts.Name, stamp)
-		}
-	}
-	v.Got = r.digest
-	return v, nil
+	return fail(KindLoad, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
 }
 
 // rowReader turns rows of the table into the form that they had in the sort.

@@ -15,7 +15,20 @@ type Row struct {
 type Cell struct {
 	Family, Qualifier, Value []byte
 	Timestamp                int64 // milliseconds
+	Type                     CellType
 }
+
+// CellType says whether a cell is a value or a delete marker (org.apache.hadoop.hbase.KeyValue.Type).
+type CellType byte
+
+// The types. Only a scan that is raw gives others than CellPut.
+const (
+	CellPut                 CellType = 4
+	CellDelete              CellType = 8  // hides the version of its own timestamp
+	CellDeleteFamilyVersion CellType = 10 // hides all columns of the family at its own timestamp
+	CellDeleteColumn        CellType = 12 // hides all versions up to its timestamp
+	CellDeleteFamily        CellType = 14 // hides all columns of the family up to its timestamp
+)
 
 var errCellBlock = errors.New("malformed cell block")
 
@@ -57,5 +70,6 @@ func nextCell(b []byte, c *Cell) (row, rest []byte, err error) {
 	c.Family = key[1 : 1+familyLen : 1+familyLen]
 	c.Qualifier = key[1+familyLen : end : end]
 	c.Timestamp = int64(binary.BigEndian.Uint64(key[end:]))
+	c.Type = CellType(key[end+8])
 	return row, rest, nil
 }

@@ -48,8 +48,8 @@ type Config struct {
 	StageQuiet time.Duration
 	// SettleTimeout bounds the search for what became of files after a lost answer. Default 5 min.
 	SettleTimeout time.Duration
-	// RootDir is HBase's directory (hbase.rootdir), by which a loaded file is seen in its store. Default: not known, and a
-	// file that is neither at its source nor in the staging directory is taken for loaded.
+	// RootDir is HBase's directory (hbase.rootdir), by which a loaded file is seen in its store. Default: not known; of a
+	// file that is neither at its source nor in the staging directory only the table can tell then, by [LoadRequest.Timestamp].
 	RootDir string
 }
 

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type settling struct {
 
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
+	stores      error     // why the stores cannot be looked into, at the last look
+	table       error     // why the table did not tell, at the last look
 	orphan      *orphan   // if it was seen where no reader sees it
 }
 
@@ -41,24 +44,26 @@ func (s *settling) seen() error {
 		return errors.New("it lies in the staging directory")
 	case s.orphan != nil:
 		return s.orphan.explain(s)
-	case !s.goneSince.IsZero():
-		return errors.New("it is neither at its source nor in the staging directory nor in the table's stores")
+	case s.goneSince.IsZero():
+		return nil
+	case s.stores != nil:
+		return fmt.Errorf("it is neither at its source nor in the staging directory, the table's stores cannot be looked into (%w), and %w", s.stores, s.table)
 	}
-	return nil
+	return fmt.Errorf("it is neither at its source nor in the staging directory nor in the table's stores, and %w", s.table)
 }
 
 // look looks once. PlaceUnknown means to look again, PlaceGone that there is no use in that.
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	source, to := fsPath(s.file.Path), fsPath(s.to.Path)
 	if s.answered {
-		if s.isThere(ctx, source) {
-			return s.file, PlaceSource, nil
+		if there, err := s.isThere(ctx, source); there || err != nil {
+			return s.file, placeIf(there, PlaceSource), err
 		}
 		to = source // nobody is at it: it may keep its name
 	} else {
 		// The rename's own answer may have been lost, here or in an earlier attempt.
-		if s.isThere(ctx, to) {
-			return s.to, PlaceSource, nil
+		if there, err := s.isThere(ctx, to); there || err != nil {
+			return s.to, placeIf(there, PlaceSource), err
 		}
 		err := s.req.FS.Rename(ctx, source, to)
 		if err == nil {
@@ -72,8 +77,9 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	if s.answered {
 		back = s.file
 	}
-	if !s.direct {
-		stage := path.Join(fsPath(s.token), s.file.Family, path.Base(source))
+	// How files are sent now says nothing of how an earlier attempt has sent this one.
+	if s.staged != "" {
+		stage := path.Join(fsPath(s.staged), s.file.Family, path.Base(source))
 		switch _, err := s.req.FS.Stat(ctx, stage); {
 		case err == nil:
 			if !s.lain(ctx) {
@@ -96,7 +102,13 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 	if e.found {
 		return s.file, PlaceStore, nil
 	}
-	if s.orphan = e.orphan; s.orphan != nil {
+	s.orphan, s.stores = e.orphan, e.unknown
+	var loaded bool
+	if loaded, s.table = s.inTable(ctx, s.file); loaded {
+		s.c.log.Info("the file was loaded: the table has its cells, it is a compaction that has put it elsewhere, or its store cannot be looked into", "file", s.file.Path)
+		return s.file, PlaceStore, nil
+	}
+	if s.orphan != nil {
 		return s.file, PlaceUnknown, s.adopt(ctx, s.orphan, s.file)
 	}
 	// A server that fails puts a file back from the staging directory to its source, so it may have been on the way.
@@ -104,13 +116,8 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 		s.goneSince = time.Now()
 		return s.file, PlaceUnknown, nil
 	}
-	if s.answered && e.known && time.Since(s.goneSince) > goneQuiet {
+	if s.answered && s.stores == nil && time.Since(s.goneSince) > goneQuiet {
 		return s.file, PlaceGone, nil // nobody is at it any more
-	}
-	// A tracked store's directory may have files that the store has not.
-	if !e.known && !s.tracked[s.file.Family] && time.Since(s.goneSince) > goneQuiet {
-		s.c.log.Warn("file taken for loaded: it is neither at its source nor in the staging directory, and the stores cannot be looked into", "file", s.file.Path)
-		return s.file, PlaceStore, nil
 	}
 	return s.file, PlaceUnknown, nil
 }
@@ -118,14 +125,26 @@ func (s *settling) look(ctx context.Context) (HFile, Place, error) {
 // goneQuiet is how long a file must be nowhere until that is believed.
 const goneQuiet = time.Second
 
-// isThere says whether the file is at a place, or another one of whose identity nothing is known.
-func (s *settling) isThere(ctx context.Context, name string) bool {
+// isThere says whether the file is at a place, or another one of whose identity nothing is known. A look that failed has
+// seen nothing.
+func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	info, err := s.req.FS.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	id, ok := hdfsio.FileID(info)
-	return !ok || s.file.FileID == 0 || id == s.file.FileID
+	return !ok || s.file.FileID == 0 || id == s.file.FileID, nil
+}
+
+// placeIf is a place, if the file is there.
+func placeIf(there bool, place Place) Place {
+	if there {
+		return place
+	}
+	return PlaceUnknown
 }
 
 // lain says whether a file in the staging directory may be taken from there: the server has answered, or the region is
@@ -150,19 +169,29 @@ func (s *settling) lain(ctx context.Context) bool {
 
 // evidence is what the stores tell of a file.
 type evidence struct {
-	found  bool    // the table has it, or had it until a compaction
-	known  bool    // all stores could be looked into
-	orphan *orphan // in the directory of a region that is not known to have it in service
+	found   bool    // the table has it, or had it until a compaction
+	unknown error   // why not all stores could be looked into
+	orphan  *orphan // in the directory of a region that is not known to have it in service
 }
+
+// errNoRoot and errNoIdentity are why no store can be looked into.
+var (
+	errNoRoot     = errors.New("HBase's directory, hbase.rootdir, is not known")
+	errNoIdentity = errors.New("the file's identity on HDFS is not known")
+)
 
 // inStore looks for a file in the stores of the table, and in its archive, where a compaction puts it: first in the region
 // that should have it.
 func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 	root := fsPath(l.c.cfg.RootDir)
-	if l.c.cfg.RootDir == "" || f.FileID == 0 {
+	switch {
+	case l.c.cfg.RootDir == "":
+		e.unknown = errNoRoot
+		return e
+	case f.FileID == 0:
+		e.unknown = errNoIdentity
 		return e
 	}
-	e.known = true
 	tables := []string{
 		path.Join(root, "data", l.req.Table.Namespace, l.req.Table.Qualifier),
 		path.Join(root, "archive/data", l.req.Table.Namespace, l.req.Table.Qualifier),
@@ -171,7 +200,7 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 		name, err := l.holds(ctx, path.Join(table, region, f.Family), f.FileID)
 		switch {
 		case err != nil:
-			e.known = false
+			e.unknown = cmp.Or(e.unknown, err)
 		case name == "":
 		case table == tables[0]:
 			if e.orphan = l.inService(ctx, region, f, name); e.orphan == nil {
@@ -194,7 +223,7 @@ func (l *load) inStore(ctx context.Context, f HFile, near string) (e evidence) {
 	for _, table := range tables {
 		regions, err := l.req.FS.ReadDir(ctx, table)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.known = false
+			e.unknown = cmp.Or(e.unknown, err)
 		}
 		for _, info := range regions {
 			if info.IsDir() && info.Name() != near && !strings.HasPrefix(info.Name(), ".") && look(table, info.Name()) {

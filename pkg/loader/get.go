@@ -58,6 +58,7 @@ func parseGet(key []byte, resp *pb.GetResponse, block []byte) (Row, error) {
 	for _, cell := range resp.GetResult().GetCell() { // outside of the block: servers do so without a codec
 		row.Cells = append(row.Cells, Cell{
 			Family: cell.GetFamily(), Qualifier: cell.GetQualifier(), Value: cell.GetValue(), Timestamp: int64(cell.GetTimestamp()),
+			Type: CellType(cell.GetCellType()),
 		})
 	}
 	for len(block) > 0 {

@@ -54,7 +54,7 @@ func (l *load) cleanEarlier(ctx context.Context) error {
 	if _, err := l.req.FS.Stat(ctx, fsPath(l.req.Token)); err != nil {
 		return nil // it is gone, or nobody can tell
 	}
-	l.token, l.report.Token = l.req.Token, l.req.Token
+	l.staged, l.report.Token = l.req.Token, l.req.Token
 	return l.clean(false)
 }
 
@@ -72,24 +72,27 @@ func (l *load) checkRegions(ctx context.Context) error {
 	return err
 }
 
-// stage makes the staging directory, or takes that of an earlier attempt.
+// stage makes the staging directory, or takes that of an earlier attempt. A direct load needs none; if there is one still,
+// files are looked for in it.
 func (l *load) stage(ctx context.Context) (err error) {
-	if l.direct {
-		return nil
-	}
 	if token := l.req.Token; token != "" && checkToken(token) == nil {
 		if _, err := l.req.FS.Stat(ctx, fsPath(token)); err == nil {
-			l.token, l.report.Token = token, token
+			if l.staged, l.report.Token = token, token; !l.direct {
+				l.token = token
+			}
 			return nil
-		} else if !errors.Is(err, fs.ErrNotExist) && (len(l.req.Unknown) > 0 || !errors.Is(err, fs.ErrPermission)) {
+		} else if !errors.Is(err, fs.ErrNotExist) && (len(l.req.Unknown) > 0 || !l.direct && !errors.Is(err, fs.ErrPermission)) {
 			// Files of which nothing is known may be in it.
 			return fmt.Errorf("staging directory of the earlier attempt: %w", err)
 		}
 	}
+	if l.direct {
+		return nil
+	}
 	if l.token, err = l.c.prepare(ctx, l.req.Table); err != nil {
 		return err
 	}
-	l.report.Token = l.token
+	l.staged, l.report.Token = l.token, l.token
 	return tell(l, l.req.Events.OnPrepared, l.token)
 }
 
@@ -119,7 +122,8 @@ type load struct {
 	linger  context.Context // outlives Load's own by LoadGrace
 	direct  bool
 	mover   string          // HBase's user if direct, empty where that is not known
-	token   string          // none if direct
+	token   string          // by which files are sent, none if direct
+	staged  string          // the staging directory in which a file may be: the token, or that of an earlier attempt
 	tracked map[string]bool // families whose store files are a list, not the contents of a directory
 	sent    map[string]bool // files that an earlier attempt sent without hearing what came of it
 	files   []HFile
@@ -204,7 +208,7 @@ const failedCleanTimeout = 5 * time.Second
 // clean deletes the staging directory, if every file is known to be at its source or in the table and none is seen in the
 // directory: it would be deleted too. That it was kept, or could not be deleted, does not undo a load: it is logged only.
 func (l *load) clean(failed bool) error {
-	if l.direct {
+	if l.staged == "" {
 		return nil
 	}
 	limit := l.c.cfg.CallTimeout
@@ -215,17 +219,17 @@ func (l *load) clean(failed bool) error {
 	defer cancel()
 	for name, place := range l.place {
 		if place != PlaceSource && place != PlaceStore {
-			l.c.log.Warn("the staging directory is kept, a file may be in it", "dir", l.token, "file", name, "place", place.String())
+			l.c.log.Warn("the staging directory is kept, a file may be in it", "dir", l.staged, "file", name, "place", place.String())
 			return nil
 		}
 	}
 	families, err := l.stagedFamilies(ctx)
 	if err != nil {
-		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.token, "error", err)
+		l.c.log.Warn("the staging directory is kept, it cannot be read", "dir", l.staged, "error", err)
 		return nil
 	}
 	for family := range families {
-		dir := fsPath(l.token) + "/" + family
+		dir := fsPath(l.staged) + "/" + family
 		infos, err := l.req.FS.ReadDir(ctx, dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -235,12 +239,12 @@ func (l *load) clean(failed bool) error {
 			return nil
 		}
 	}
-	if err := l.c.cleanup(ctx, l.req.Table, l.token); err != nil {
-		l.c.log.Warn("the staging directory could not be deleted", "dir", l.token, "error", err)
+	if err := l.c.cleanup(ctx, l.req.Table, l.staged); err != nil {
+		l.c.log.Warn("the staging directory could not be deleted", "dir", l.staged, "error", err)
 		return nil
 	}
 	l.report.Cleaned = true
-	return tell(l, l.req.Events.OnCleaned, l.token)
+	return tell(l, l.req.Events.OnCleaned, l.staged)
 }
 
 // stagedFamilies are those of the files, and those that the staging directory of an earlier attempt has.
@@ -252,7 +256,7 @@ func (l *load) stagedFamilies(ctx context.Context) (map[string]bool, error) {
 	if l.req.Token == "" {
 		return families, nil
 	}
-	infos, err := l.req.FS.ReadDir(ctx, fsPath(l.token))
+	infos, err := l.req.FS.ReadDir(ctx, fsPath(l.staged))
 	for _, info := range infos {
 		families[info.Name()] = true
 	}

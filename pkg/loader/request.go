@@ -24,6 +24,9 @@ type HFile struct {
 	Size, Cells int64
 	// FileID is the file's identity on HDFS, which a rename keeps. 0: not known; Load looks it up before it sends the file.
 	FileID uint64
+	// Vacant says that the table had no cell of the request's Timestamp in the first and last row before the file was sent.
+	// Load sets it where the request is Shared; who resumes a load hands it back.
+	Vacant bool
 }
 
 // FS is what a load does on the file system of the files. Names are paths without scheme and authority.
@@ -92,6 +95,11 @@ type LoadRequest struct {
 	Stage Stage
 	// Token is the staging directory of an earlier attempt at this load. It is used again if it is still there.
 	Token string
+	// Timestamp is that of every cell of the files, by which the table can be asked whether a file was loaded when it is found
+	// nowhere else. 0: they have no common one, or it is not known; such a file stays unknown.
+	Timestamp int64
+	// Shared says that others may write cells of the Timestamp. The table is asked then before files are sent, too.
+	Shared bool
 	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. That is found out first.
 	Unknown []HFile
 	// Rewriter cuts files that lie in several regions, and merges those of a region that are more than MaxFiles. Default:

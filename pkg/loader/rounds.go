@@ -16,6 +16,7 @@ import (
 // their boundaries and servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
 	for round := 0; ; round++ {
+		l.lookBefore(ctx, groups)
 		if err := l.announce(groups); err != nil {
 			return err
 		}

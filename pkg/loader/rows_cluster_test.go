@@ -326,12 +326,18 @@ func TestSnapshot(t *testing.T) {
 	table, rows := b.loaded(t, 20)
 	name := "loader_test_" + table.Qualifier
 	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // none yet
-	must(t, b.Snapshot(t.Context(), table, name))
+	must(t, b.Snapshot(t.Context(), table, name, testTime))
 	must(t, b.SnapshotUnderWay(t.Context(), table, name)) // done
-	if err := b.Snapshot(t.Context(), table, name); !errors.Is(err, ErrSnapshotExists) {
+	if created, ok, err := b.SnapshotTime(t.Context(), table, name); err != nil || !ok || created != testTime {
+		t.Errorf("it was made at %d, %t, %v", created, ok, err)
+	}
+	if _, ok, err := b.SnapshotTime(t.Context(), TableName{"loader_test", "none"}, name); err != nil || ok {
+		t.Errorf("a snapshot of another table: %t, %v", ok, err)
+	}
+	if err := b.Snapshot(t.Context(), table, name, 0); !errors.Is(err, ErrSnapshotExists) {
 		t.Errorf("the second: %v", err)
 	}
-	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x"); err == nil {
+	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x", 0); err == nil {
 		t.Error("a snapshot of a table that is not there")
 	}
 	// A load is undone by restoring what was taken before it. (Row 33.)

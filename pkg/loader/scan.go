@@ -23,6 +23,14 @@ type ScanRequest struct {
 	// Where are conditions on cells' values that the server checks: only rows that meet all of them are given. Their columns
 	// must be among those that are read. Default: none.
 	Where []Condition
+	// Raw gives what the stores hold, whatever hides it from readers: also cells that are deleted or have newer versions, and
+	// the delete markers. Cells whose time to live is over are not given. Columns must be empty. Default: what a reader sees.
+	Raw bool
+	// Versions is how many values of a column are given at most, the newest first. Delete markers count with KeysOnly, where a
+	// filter counts, and do not without. Default 1.
+	Versions uint32
+	// KeysOnly leaves the values out. Default: they are given.
+	KeysOnly bool
 	// MaxRows ends the scan after so many rows, for ScanParallel in each region. Default: no limit.
 	MaxRows int64
 	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
@@ -51,6 +59,7 @@ type Condition struct {
 
 func (r ScanRequest) withDefaults() ScanRequest {
 	r.ChunkBytes = cmp.Or(r.ChunkBytes, 4<<20)
+	r.Versions = cmp.Or(r.Versions, 1)
 	return r
 }
 

@@ -33,6 +33,17 @@ func columnsOf(r ScanRequest) []*pb.Column {
 	return columns
 }
 
+// rawScan is the attribute of a scan that is raw (org.apache.hadoop.hbase.client.Scan.RAW_ATTR): a Java true.
+func rawScan() []*pb.NameBytesPair {
+	return []*pb.NameBytesPair{{Name: proto.String("_raw_"), Value: []byte{0xff}}}
+}
+
+// keysOnly is the server's filter that empties values.
+func keysOnly() (*pb.Filter, error) {
+	b, err := proto.Marshal(&pb.KeyOnlyFilter{LenAsVal: proto.Bool(false)})
+	return &pb.Filter{Name: proto.String(filterPackage + "KeyOnlyFilter"), SerializedFilter: b}, err
+}
+
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
 // filterOf is the server's filter for the conditions, nil for none. A row without the column does not pass.

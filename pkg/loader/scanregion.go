@@ -18,6 +18,8 @@ const (
 	maxRowsField = 11
 	// allRows asks for as many rows as fit the chunk.
 	allRows = 1<<31 - 1
+	// allVersions asks for all versions of a column.
+	allVersions = 1<<31 - 1
 	// closeTimeout bounds the word to a server that a scanner is no longer needed.
 	closeTimeout = 2 * time.Second
 )
@@ -88,7 +90,7 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 		Scan: &pb.Scan{
 			StartRow:      start,
 			StopRow:       stop,
-			MaxVersions:   proto.Uint32(1),
+			MaxVersions:   proto.Uint32(s.req.Versions),
 			CacheBlocks:   proto.Bool(s.req.CacheBlocks),
 			MaxResultSize: proto.Uint64(uint64(s.req.ChunkBytes)),
 		},
@@ -101,6 +103,14 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	var err error
 	if req.Scan.Filter, err = filterOf(s.req.Where); err != nil {
 		return nil, err
+	}
+	if s.req.Raw {
+		req.Scan.Attribute = rawScan()
+	}
+	if s.req.KeysOnly && req.Scan.Filter == nil {
+		if req.Scan.Filter, err = keysOnly(); err != nil {
+			return nil, err
+		}
 	}
 	if s.req.MinTime != 0 || s.req.MaxTime != 0 {
 		req.Scan.TimeRange = &pb.TimeRange{From: proto.Uint64(uint64(s.req.MinTime))}
@@ -156,6 +166,13 @@ func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 // it was when the scan began; the rows of one part come in order, from one goroutine at a time. fn is called by several
 // goroutines. The first error ends all.
 func (c *Cluster) ScanParallel(ctx context.Context, req ScanRequest, workers int, fn func(part int, row Row) error) error {
+	return c.parallel(ctx, req, workers, func(ctx context.Context, i int, part ScanRequest) error {
+		return c.Scan(ctx, part, func(row Row) error { return fn(i, row) })
+	})
+}
+
+// parallel calls fn for the part of each region, for up to workers at a time.
+func (c *Cluster) parallel(ctx context.Context, req ScanRequest, workers int, fn func(ctx context.Context, i int, part ScanRequest) error) error {
 	regions, err := c.Regions(ctx, req.Table)
 	if err != nil {
 		return err
@@ -177,7 +194,7 @@ func (c *Cluster) ScanParallel(ctx context.Context, req ScanRequest, workers int
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return c.Scan(ctx, part, func(row Row) error { return fn(i, row) })
+			return fn(ctx, i, part)
 		})
 	}
 	return g.Wait()

@@ -166,11 +166,11 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 func (l *load) findFile(ctx context.Context, f HFile) FileState {
 	state := FileState{File: f}
 	source := fsPath(f.Path)
-	stage := path.Join(fsPath(l.token), f.Family, path.Base(source))
+	stage := path.Join(fsPath(l.staged), f.Family, path.Base(source))
 	atSource, sourceErr := l.req.FS.Stat(ctx, source)
 	var atStage fs.FileInfo
 	stageErr := fs.ErrNotExist
-	if !l.direct {
+	if l.staged != "" {
 		atStage, stageErr = l.req.FS.Stat(ctx, stage)
 	}
 	switch {

@@ -37,7 +37,7 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	l.report.Resolved += int64(len(out.loaded))
 	l.stored(out.loaded)
 	if len(out.unknown) > 0 {
-		return nil, &UnknownOutcomeError{Table: l.req.Table, Token: l.token, Files: out.unknown, Err: out.err}
+		return nil, &UnknownOutcomeError{Table: l.req.Table, Token: l.staged, Files: out.unknown, Err: out.err}
 	}
 	return append(files, out.source...), nil
 }
@@ -46,7 +46,7 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 // answer it may not be.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
 	l.c.log.Debug("answer lost, finding out what became of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
-	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.token, Files: g.files, Err: cause}
+	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
 	if err := tell(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
 	}
@@ -61,7 +61,7 @@ func (l *load) settleGroup(g group, cause error, took time.Duration, answered bo
 	}
 	if len(out.unknown) > 0 {
 		g.files = out.unknown
-		return g, &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.token, Files: out.unknown, Err: fmt.Errorf("%w; %w", cause, out.err)}
+		return g, &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: out.unknown, Err: fmt.Errorf("%w; %w", cause, out.err)}
 	}
 	if len(out.source) == 0 {
 		return g, nil

@@ -24,12 +24,17 @@ const (
 )
 
 // Snapshot takes a snapshot of a table, flushed first, and waits until it is complete, at most [Config.ProcedureTimeout].
+// created is the time of its making, in milliseconds, by which [Cluster.SnapshotTime] tells it from another of that name;
+// 0: the master's clock.
 //
 // The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which goes on when a region
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
 // it misses is waited for until the snapshot is given up (MasterRpcServices.snapshot of HBase 2.6.4).
-func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string) error {
+func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, created int64) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String()), Type: pb.SnapshotDescription_FLUSH.Enum()}
+	if created != 0 {
+		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
+	}
 	req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
 	req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
 	err := c.master(ctx, "Snapshot", req, resp)
@@ -65,6 +70,22 @@ func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name st
 		return fmt.Errorf("snapshot %s of table %s, begun earlier: %w", name, table, err)
 	}
 	return nil
+}
+
+// SnapshotTime gives the time of the making of a table's snapshot, in milliseconds. ok is false where there is none of that
+// name and table, or none that the user may see.
+func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string) (created int64, ok bool, err error) {
+	resp := &pb.GetCompletedSnapshotsResponse{}
+	if err := c.master(ctx, "GetCompletedSnapshots", &pb.GetCompletedSnapshotsRequest{}, resp); err != nil {
+		return 0, false, fmt.Errorf("list snapshots: %w", err)
+	}
+	for _, s := range resp.GetSnapshots() {
+		of, err := ParseTableName(s.GetTable())
+		if err == nil && s.GetName() == name && of == table {
+			return s.GetCreationTime(), true, nil
+		}
+	}
+	return 0, false, nil
 }
 
 // snapshotEnd asks until the master says that a snapshot is done.

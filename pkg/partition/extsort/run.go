@@ -145,7 +145,7 @@ func (w *runWriter) finish() (*run, error) {
 // spillError says what a person can do when a run cannot be written.
 func spillError(err error, name string) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fmt.Errorf("spill to %s: %w (the sort needs up to 0.6 times the input there: free room, or name another directory with --spill-dir)", name, err)
+		return fmt.Errorf("spill to %s: %w (the sort needs up to 0.6 times the input there)", name, err)
 	}
 	return fmt.Errorf("spill to %s: %w", name, err)
 }

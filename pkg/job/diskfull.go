@@ -1,0 +1,74 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A DiskFullError is a local disk, or a user's share of it, without room for
+// what had to be written. Its directory is empty where that is not known.
+type DiskFullError struct {
+	Dir    string
+	Free   uint64 // bytes that are left to this user
+	Advice string
+	Err    error
+}
+
+func (e *DiskFullError) Error() string {
+	if e.Dir == "" {
+		return fmt.Sprintf("%v (%s)", e.Err, e.Advice)
+	}
+	return fmt.Sprintf("%v: in %s %d bytes are free (%s)", e.Err, e.Dir, e.Free, e.Advice)
+}
+
+func (e *DiskFullError) Unwrap() error { return e.Err }
+
+// diskFull says whether a full local disk is the cause of an error, whatever
+// the job was doing then.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// explainFull adds to the error of a full disk which one it is.
+func explainFull(err error) error {
+	if _, ok := errors.AsType[*DiskFullError](err); ok {
+		return err
+	}
+	e := &DiskFullError{Err: err, Advice: "make room there, or name another directory; the same command goes on where it was"}
+	name := writtenName(err)
+	if name == "" {
+		return e
+	}
+	// A file that could not be made, and its directory, need not be there.
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		var st syscall.Statfs_t
+		if syscall.Statfs(dir, &st) == nil {
+			e.Dir, e.Free = dir, st.Bavail*uint64(st.Bsize)
+			return e
+		}
+		if dir == filepath.Dir(dir) {
+			return e
+		}
+	}
+}
+
+// writtenName is the absolute name of the file that an error of the local disk
+// is about; empty where it does not say.
+func writtenName(err error) string {
+	name := ""
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		name = e.Path
+	} else if e, ok := errors.AsType[*os.LinkError](err); ok {
+		name = e.New
+	}
+	if name == "" {
+		return ""
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,160 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/journal"
+	"bulkload/pkg/source"
+)
+
+// fullDiskEnv tells TestFullDiskChild that it is the child.
+const fullDiskEnv = "BULKLOAD_TEST_FULL_DISK"
+
+// TestFullDiskHasOneKind fills a small disk under each thing that a job writes on this machine. The failure has the kind of
+// a disk, names the directory and what is free, and a journal believes nothing that it could not write.
+func TestFullDiskHasOneKind(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFullDiskChild$", "-test.v")
+	cmd.Env = append(os.Environ(), fullDiskEnv+"=1")
+	cmd.SysProcAttr = ownMounts()
+	out, err := cmd.CombinedOutput()
+	if err != nil && (errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mount:")) {
+		t.Skipf("this system gives no user a mount of its own: %v\n%s", err, out)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestFullDiskChild is the process with a small disk of its own.
+func TestFullDiskChild(t *testing.T) {
+	if os.Getenv(fullDiskEnv) == "" {
+		t.Skip("part of TestFullDiskHasOneKind")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		t.Fatalf("mount: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+	full := func(t *testing.T, err error) {
+		t.Helper()
+		if KindOf(err) != KindHDFS || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "bytes are free") {
+			t.Errorf("kind %d: %v", KindOf(err), err)
+		}
+	}
+	spec := Spec{Table: "t", Inputs: []string{"/in.csv"}, Key: "id"}.withDefaults()
+	options := StateOptions{Dir: dir}
+	t.Run("journal", func(t *testing.T) {
+		st, err := openState(t.Context(), spec, options, Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ballast := fill(t, dir)
+		for err == nil {
+			err = st.record("loading", filesRecord{Reason: strings.Repeat("x", 512)}, true)
+		}
+		full(t, err)
+		if again := st.record("loaded", filesRecord{}, true); again == nil {
+			t.Error("a record was written behind one that is torn")
+		}
+		_ = st.close()
+		whole := wholeRecords(t, filepath.Join(st.dir, journal.FileName))
+		remove(t, ballast)
+		st, err = openState(t.Context(), spec, options, Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.close()
+		if err := st.record("loaded", filesRecord{}, true); err != nil || wholeRecords(t, filepath.Join(st.dir, journal.FileName)) != whole+1 {
+			t.Errorf("going on with room: %v", err)
+		}
+	})
+	t.Run("a new state directory", func(t *testing.T) {
+		ballast := fill(t, dir)
+		defer remove(t, ballast)
+		other := spec
+		other.Table = "other"
+		_, err := openState(t.Context(), other, options, Events{})
+		full(t, err)
+	})
+	t.Run("reject file", func(t *testing.T) {
+		ballast := fill(t, dir)
+		defer remove(t, ballast)
+		f := source.NewRejectFile(filepath.Join(dir, "rejects.jsonl"))
+		var err error
+		for err == nil {
+			err = f.Write(source.RowError{Path: "in.csv", Raw: bytes.Repeat([]byte("x"), 4000), Reason: "made up"})
+		}
+		full(t, readError(err))
+		_ = f.Abort()
+	})
+	t.Run("result file", func(t *testing.T) {
+		ballast := fill(t, dir)
+		defer remove(t, ballast)
+		err := ReplaceFile(filepath.Join(dir, "result.json"), make([]byte, 4096))
+		full(t, fail(KindUnexpected, err))
+		if KindOf(err) != KindHDFS {
+			t.Errorf("kind %d without a mark", KindOf(err))
+		}
+		if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil {
+			t.Error("a file that could not be written whole has its name")
+		}
+	})
+	t.Run("another error that carries it", func(t *testing.T) {
+		err := failf(KindInput, "read: %w", fmt.Errorf("spill: %w", &os.PathError{Op: "write", Path: filepath.Join(dir, "gone", "run"), Err: syscall.ENOSPC}))
+		full(t, err)
+		if quota := failf(KindConfig, "state: %w", &os.PathError{Op: "mkdir", Path: dir, Err: syscall.EDQUOT}); KindOf(quota) != KindHDFS {
+			t.Errorf("a user's share that is used up: kind %d", KindOf(quota))
+		}
+	})
+}
+
+// fill takes all room of a disk.
+func fill(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "ballast")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{4096, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wholeRecords is how many lines of a journal are whole.
+func wholeRecords(t *testing.T, name string) int {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := journal.Read(io.Reader(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(records)
+}

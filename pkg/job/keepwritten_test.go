@@ -1,0 +1,29 @@
+package job
+
+import (
+	"context"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// deafFS cannot look at any file.
+type deafFS struct{ hdfsio.Local }
+
+func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, syscall.EIO }
+
+// TestFailedLookForgetsNothing keeps what an earlier attempt has written when it cannot be looked at, and forgets what is
+// known to be gone.
+func TestFailedLookForgetsNothing(t *testing.T) {
+	st := &state{history: newHistory()}
+	st.written[3] = writtenRecord{File: File{Name: "f/0123", Bytes: 10}}
+	r := &resumable{st}
+	if err := r.keepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); KindOf(err) != KindHDFS || !r.has(3) {
+		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
+	}
+	if err := r.keepWritten(t.Context(), Output{FS: hdfsio.Local{}, Dir: t.TempDir()}); err != nil || r.has(3) {
+		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
+	}
+}
