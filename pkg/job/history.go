@@ -99,10 +99,11 @@ type fileRecord struct {
 	Size   int64  `json:"bytes"`
 	Cells  int64  `json:"cells"`
 	FileID uint64 `json:"file_id,omitempty"`
+	CRC32C uint32 `json:"crc32c,omitempty"`
 }
 
 func toRecord(f loader.HFile) fileRecord {
-	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID}
+	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.CRC32C}
 }
 
 func toRecords(files []loader.HFile) []fileRecord {
@@ -114,7 +115,7 @@ func toRecords(files []loader.HFile) []fileRecord {
 }
 
 func (f fileRecord) hfile() loader.HFile {
-	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID}
+	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C}
 }
 
 // filesRecord is an event about files of a region.

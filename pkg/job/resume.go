@@ -110,6 +110,7 @@ func (t sortTotals) tell(m *Manifest) {
 // keepWritten forgets the files of earlier attempts that are not there as
 // they were written, and removes what was not finished.
 func (r *resumable) keepWritten(ctx context.Context, out Output) error {
+	before := len(r.st.written)
 	for region, w := range r.st.written {
 		for _, f := range append([]File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
@@ -121,5 +122,11 @@ func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 			delete(r.st.written, region)
 		}
 	}
-	return fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
+	if err := out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)); err != nil {
+		return fail(KindHDFS, err)
+	}
+	if kept := len(r.st.written); kept < before {
+		r.st.built = nil // what the journal says of it, it says again when they are there
+	}
+	return nil
 }

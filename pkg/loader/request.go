@@ -24,6 +24,8 @@ type HFile struct {
 	Size, Cells int64
 	// FileID is the file's identity on HDFS, which a rename keeps. 0: not known; Load looks it up before it sends the file.
 	FileID uint64
+	// CRC32C is that of all its bytes, for those who compare them. 0: not known. Load does not look at it.
+	CRC32C uint32
 }
 
 // FS is what a load does on the file system of the files. Names are paths without scheme and authority.
