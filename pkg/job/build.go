@@ -281,16 +281,21 @@ func locate(err error, in *source.Input) error {
 }
 
 func writeManifest(ctx context.Context, out Output, m *Manifest) error {
-	b, err := json.MarshalIndent(m, "", "  ")
+	b, err := sealManifest(m)
 	if err != nil {
 		return err
 	}
-	return out.writeWhole(ctx, ManifestName, append(b, '\n'))
+	return out.writeWhole(ctx, ManifestName, b)
 }
 
 // ReadManifest finds the manifest of a build in its directory; an error that
-// is fs.ErrNotExist says that there is none.
+// is fs.ErrNotExist says that there is none. One that was changed since is
+// refused.
 func ReadManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	return readManifest(ctx, fsys, dir, false)
+}
+
+func readManifest(ctx context.Context, fsys hdfsio.FS, dir string, trust bool) (*Manifest, error) {
 	f, err := fsys.Open(ctx, path.Join(dir, ManifestName))
 	if err != nil {
 		return nil, err
@@ -306,6 +311,19 @@ func ReadManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, e
 	}
 	if m.Schema != 1 {
 		return nil, fmt.Errorf("%s in %s: schema %d is not known to this version", ManifestName, dir, m.Schema)
+	}
+	if trust {
+		return m, nil
+	}
+	has, is, err := manifestSums(b)
+	if err == nil && has != "" && has != is {
+		err = errManifestChanged
+	}
+	if err == nil {
+		err = m.consistent()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s in %s: %w (build again, or load with --trust-files)", ManifestName, dir, err)
 	}
 	return m, nil
 }

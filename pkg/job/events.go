@@ -10,7 +10,7 @@ import (
 // many goroutines at a time, and must not block; a nil one is not called.
 type Events struct {
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
-	OnPhase   func(name string)                // read, sort, write, snapshot, upload, load, verify
+	OnPhase   func(name string)                // read, sort, write, snapshot, check, upload, load, verify
 	OnTotal   func(phase string, total Amount) // what a phase has to do, as far as it is known; a later word replaces an earlier one
 	OnRows    func(rows, bytes int64)          // read and added to the sort
 	OnSplit   func()                           // read to its end
@@ -18,6 +18,7 @@ type Events struct {
 	OnMerged  func(rows int64)                 // rows that pass 2 took out of the sort; below zero when a region is written again
 	OnWritten func(bytes int64)                // of HFiles handed to the file system
 	OnHFile   func(f File)                     // complete under its final name
+	OnChecked func(bytes int64)                // of HFiles that were read before they are loaded
 	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
 	OnPause   func(p Pause)                    // work waits, for a reason, or goes on
@@ -91,6 +92,7 @@ func Tee(all ...Events) Events {
 		OnMerged:  func(rows int64) { each(all, func(e Events) { e.merged(rows) }) },
 		OnWritten: func(bytes int64) { each(all, func(e Events) { e.written(bytes) }) },
 		OnHFile:   func(f File) { each(all, func(e Events) { e.hfile(f) }) },
+		OnChecked: func(bytes int64) { each(all, func(e Events) { e.checked(bytes) }) },
 		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.load(region, files) }) },
 		OnRead:    func(rows int64) { each(all, func(e Events) { e.read(rows) }) },
 		OnPause:   func(p Pause) { each(all, func(e Events) { e.pause(p) }) },
@@ -156,6 +158,12 @@ func (e Events) written(bytes int64) {
 func (e Events) hfile(f File) {
 	if e.OnHFile != nil {
 		e.OnHFile(f)
+	}
+}
+
+func (e Events) checked(bytes int64) {
+	if e.OnChecked != nil {
+		e.OnChecked(bytes)
 	}
 }
 

@@ -104,10 +104,11 @@ type fileRecord struct {
 	Cells  int64  `json:"cells"`
 	FileID uint64 `json:"file_id,omitempty"`
 	Vacant bool   `json:"vacant,omitempty"` // before it was sent, the table had no cell of the job's timestamp in its first and last row
+	CRC32C uint32 `json:"crc32c,omitempty"`
 }
 
 func toRecord(f loader.HFile) fileRecord {
-	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.Vacant}
+	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.Vacant, f.CRC32C}
 }
 
 func toRecords(files []loader.HFile) []fileRecord {
@@ -119,7 +120,7 @@ func toRecords(files []loader.HFile) []fileRecord {
 }
 
 func (f fileRecord) hfile() loader.HFile {
-	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, Vacant: f.Vacant}
+	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, Vacant: f.Vacant, CRC32C: f.CRC32C}
 }
 
 // filesRecord is an event about files of a region.

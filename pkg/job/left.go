@@ -30,6 +30,7 @@ const (
 	sampleRegion    = 0.006
 	snapshotSeconds = 1.0
 	uploadRate      = 100 << 20 // bytes a second
+	checkRate       = 400 << 20 // bytes a second
 )
 
 const (
@@ -152,6 +153,8 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		return loadSeconds + loadRegion*regions, true
 	case "snapshot":
 		return snapshotSeconds, true
+	case "check":
+		return float64(p.HFiles.Bytes+p.Start.Bytes) / checkRate, true
 	case "upload":
 		return float64(p.Start.Bytes) / uploadRate, p.Start.Bytes > 0
 	case "verify":

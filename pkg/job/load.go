@@ -1,9 +1,11 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"path"
@@ -25,14 +27,16 @@ type LoadOptions struct {
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
 	LoadConcurrency int
 	Uploads         UploadOptions
-	Gate            Gate // where the load waits between its steps, default nowhere
-	Events          Events
+	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
+	TrustFiles bool
+	Gate       Gate // where the load waits between its steps, default nowhere
+	Events     Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
 // or another program. Files on the cluster's HDFS are moved into the table;
 // local ones are uploaded first and stay. With a manifest the table is
-// verified by it.
+// verified by it. Every file is read as a whole before the first is loaded.
 func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*Result, error) {
 	if err := pass(ctx, o.Gate); err != nil {
 		return nil, err
@@ -46,7 +50,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	m, err := ReadManifest(ctx, fsys, l.Path)
+	m, err := readManifest(ctx, fsys, l.Path, o.TrustFiles)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fail(KindInput, err)
 	}
@@ -75,24 +79,35 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	} else {
 		begun.Staging = st.location.String()
 	}
+	all := Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
+	if m != nil {
+		all = *m
+		all.Files = slices.Clone(m.Files)
+	}
+	prove := !o.TrustFiles && (!l.Local() || slices.ContainsFunc(all.Files, func(f File) bool { return f.CRC32C == 0 }))
+	if prove {
+		begun.Phases = slices.Insert(begun.Phases, 0, "check")
+	}
 	if m != nil && o.Verify == "full" {
 		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
 	}
 	o.Events.start(begun)
+	if prove {
+		if err := proveDir(ctx, st.out, all.Files, l.Local(), o); err != nil {
+			return nil, err
+		}
+	}
 	if l.Local() {
 		o.Events.phase("upload")
 		o.Events.total("upload", Amount{Bytes: begun.Bytes})
-		if st, err = upload(ctx, env, facts.Name.String(), st.out, files, o); err != nil {
+		if st, err = upload(ctx, env, facts.Name.String(), st.out, all.Files, o); err != nil {
 			return nil, err
 		}
 	}
 	st.out.uploads = newUploads(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
-	all := m
-	if all == nil {
-		all = &Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
-	}
-	if err := loadFiles(ctx, c, facts, st, all, loadWay{o.Stage, maxFiles(env, o.MaxFiles), o.LoadConcurrency, o.Gate, true}, &state{history: newHistory()}, o.Events, r); err != nil {
+	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
+	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {
@@ -110,18 +125,20 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 }
 
 // upload copies local HFiles into a staging directory, each verified and then
-// renamed, as a build writes them.
+// renamed, as a build writes them. What it learns of the copies is put in.
 func upload(ctx context.Context, env *Env, table string, from Output, files []File, o LoadOptions) (st *staging, err error) {
 	if st, err = openStaging(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
 	st.out.uploads = newUploads(o.Uploads)
+	made := st
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, st.remove(ctx))
+			err = errors.Join(err, made.remove(ctx))
 		}
 	}()
-	for i, f := range files {
+	for i := range files {
+		f := &files[i]
 		if err := pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
@@ -130,16 +147,21 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 				return nil, err
 			}
 		}
-		if err := st.out.copyFile(ctx, from, f, o.Events); err != nil {
+		if err := st.out.copyFile(ctx, from, f, o); err != nil {
+			if d, ok := errors.AsType[*DamagedError](err); ok {
+				return nil, refuse(from.Dir, []*DamagedError{d})
+			}
 			return nil, fail(KindHDFS, fmt.Errorf("upload %s: %w", f.Name, err))
 		}
 	}
 	return st, nil
 }
 
-// copyFile copies one file of another output into this one.
-func (o Output) copyFile(ctx context.Context, from Output, f File, e Events) error {
-	src, err := from.FS.Open(ctx, path.Join(from.Dir, f.Name))
+// copyFile copies one file of another output into this one. The bytes that are
+// sent are those that were proven, and those that are read back.
+func (o Output) copyFile(ctx context.Context, from Output, f *File, load LoadOptions) error {
+	source := path.Join(from.Dir, f.Name)
+	src, err := from.FS.Open(ctx, source)
 	if err != nil {
 		return err
 	}
@@ -149,15 +171,29 @@ func (o Output) copyFile(ctx context.Context, from Output, f File, e Events) err
 	if err != nil {
 		return err
 	}
-	if _, err := io.CopyBuffer(&toldWriter{dst, e.written}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+	w := &toldWriter{to: dst, told: load.Events.written}
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
 		return errors.Join(err, dst.Abort())
+	}
+	if !load.TrustFiles && w.sum != f.CRC32C {
+		return errors.Join((&prover{fsys: from.FS}).differs(ctx, src, &proven{File: *f, path: source}, w.sum), dst.Abort())
 	}
 	if err := dst.Finish(); err != nil {
 		return errors.Join(err, dst.Abort())
 	}
-	if err := verifyFile(ctx, o.FS, writing, f); err != nil {
+	if f.CRC32C = w.sum; load.TrustFiles {
+		err = verifyFile(ctx, o.FS, writing, *f)
+	} else {
+		err = readBack(ctx, o.FS, writing, *f)
+	}
+	if err != nil {
 		return err
 	}
+	info, err := o.FS.Stat(ctx, writing)
+	if err != nil {
+		return err
+	}
+	f.FileID, _ = hdfsio.FileID(info)
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
@@ -165,10 +201,12 @@ func (o Output) copyFile(ctx context.Context, from Output, f File, e Events) err
 type toldWriter struct {
 	to   io.Writer
 	told func(bytes int64)
+	sum  uint32 // CRC-32C of it
 }
 
 func (w *toldWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
+	w.sum = crc32.Update(w.sum, crc32.MakeTable(crc32.Castagnoli), p[:n])
 	w.told(int64(n))
 	return n, err
 }
@@ -251,6 +289,9 @@ func (m *Manifest) sameFiles(files []File) error {
 		}
 		if f.Bytes != want.Bytes || f.Cells != want.Cells {
 			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
+		}
+		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
+			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)
 		}
 		delete(have, want.Name)
 	}

@@ -18,6 +18,7 @@ type loadWay struct {
 	calls    int // to regions at a time; 0: the loader's default
 	gate     Gate
 	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
+	proven   bool // every file was read as a whole just now
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -35,6 +36,11 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	if len(m.Files) == 0 {
 		e.note("nothing to load: the input has no rows")
 		return nil
+	}
+	if !way.proven {
+		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
+			return err
+		}
 	}
 	e.phase("load")
 	start := time.Now()
@@ -61,7 +67,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		var files []loader.HFile
 		for _, f := range m.Files {
 			files = append(files, loader.HFile{Family: f.Family, Path: st.location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
-				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID})
+				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
 		if err := log.record("loading", filesRecord{Files: toRecords(files)}, true); err != nil {
 			return err

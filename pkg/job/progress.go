@@ -150,11 +150,12 @@ func (t *Tracker) Events() Events {
 				}
 			})
 		},
-		OnRows:   func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
-		OnMerged: func(rows int64) { done("write", Amount{Rows: rows}) },
-		OnLoad:   func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
-		OnRead:   func(rows int64) { done("verify", Amount{Rows: rows}) },
-		OnSpill:  func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
+		OnRows:    func(rows, bytes int64) { done("read", Amount{Rows: rows, Bytes: bytes}) },
+		OnChecked: func(bytes int64) { done("check", Amount{Bytes: bytes}) },
+		OnMerged:  func(rows int64) { done("write", Amount{Rows: rows}) },
+		OnLoad:    func(_ string, files int) { done("load", Amount{Files: int64(files)}) },
+		OnRead:    func(rows int64) { done("verify", Amount{Rows: rows}) },
+		OnSpill:   func(rows, bytes int64) { locked(func() { t.p.Spilled.Rows += rows; t.p.Spilled.Bytes += bytes }) },
 		OnWritten: func(bytes int64) {
 			done("write", Amount{Bytes: bytes})
 			done("upload", Amount{Bytes: bytes}) // a phase where finished files are copied

@@ -111,6 +111,7 @@ func (t sortTotals) tell(m *Manifest) {
 // they were written, and removes what was not finished. A look that failed
 // says nothing of a file.
 func (r *resumable) keepWritten(ctx context.Context, out Output) error {
+	before := len(r.st.written)
 	for region, w := range r.st.written {
 		for _, f := range append([]File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
@@ -125,5 +126,11 @@ func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 			delete(r.st.written, region)
 		}
 	}
-	return fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
+	if err := out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)); err != nil {
+		return fail(KindHDFS, err)
+	}
+	if kept := len(r.st.written); kept < before {
+		r.st.built = nil // what the journal says of it, it says again when they are there
+	}
+	return nil
 }

@@ -108,6 +108,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	a.open = nil
 	a.files = append(a.files, r)
 	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
+	r.file.CRC32C = r.out.sum
 	m, err := readMeta(ctx, a.w.out.FS, r.writing)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
@@ -116,7 +117,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 		return fmt.Errorf("read back %s: it has %d cells in %d bytes, rows %q to %q; written were %d in %d, rows %q to %q", r.writing,
 			m.Cells, m.Bytes, m.firstRow, m.lastRow, r.file.Cells, r.file.Size, r.file.First, r.file.Last)
 	}
-	return nil
+	return readBack(ctx, a.w.out.FS, r.writing, File{Cells: r.file.Cells, Bytes: r.file.Size, CRC32C: r.file.CRC32C})
 }
 
 // publish gives the files their names, once all are complete. One that has

@@ -201,7 +201,7 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
 		return nil, fail(KindHDFS, err)
 	}
-	return &staging{location: l, out: Output{FS: fsys, Dir: l.Path, FileMode: 0o666, DirMode: 0o777}}, nil
+	return &staging{location: l, out: Output{FS: fsys, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, identify: true}}, nil
 }
 
 // remove deletes the directory with all that is in it, also when the job was

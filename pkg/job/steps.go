@@ -28,6 +28,8 @@ type run struct {
 	work  *Plan
 	input *intake
 	stage *staging
+
+	proven bool // the files of an earlier attempt, which are all that there are
 }
 
 // plan makes the job's plan, or takes that of the journal if inputs and table
@@ -142,6 +144,9 @@ func (j *run) finish(ctx context.Context) error {
 	p := j.work
 	j.o.Events.note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
 		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
+	if err := j.prove(ctx); err != nil {
+		return err
+	}
 	if err := j.build(ctx); err != nil {
 		return err
 	}
@@ -199,6 +204,9 @@ func (j *run) phasesLeft() (phases []string) {
 	if j.st.done {
 		return nil
 	}
+	if len(j.st.written) > 0 && !j.st.loading {
+		phases = append(phases, "check")
+	}
 	if j.st.built == nil {
 		if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 {
 			phases = append(phases, "read", "sort")
@@ -207,6 +215,9 @@ func (j *run) phasesLeft() (phases []string) {
 	}
 	if j.o.Snapshot != "" && j.st.history.snapshot == "" && !j.st.loading {
 		phases = append(phases, "snapshot")
+	}
+	if j.st.built == nil || j.st.loading {
+		phases = append(phases, "check")
 	}
 	phases = append(phases, "load")
 	if v := j.spec.Verify; v == "full" || v == "sample" {
@@ -225,10 +236,26 @@ func (j *run) reopen(ctx context.Context) (err error) {
 		return err
 	}
 	j.stage.out.uploads = newUploads(j.o.Uploads)
-	if j.st.built != nil {
+	if j.st.loading {
 		return nil
 	}
 	return (&resumable{j.st}).keepWritten(ctx, j.stage.out)
+}
+
+// prove reads the files that earlier attempts have written, before the load has begun.
+func (j *run) prove(ctx context.Context) error {
+	if j.st.loading || len(j.st.written) == 0 {
+		return nil
+	}
+	before := len(j.st.written)
+	if err := (&resumable{j.st}).proveWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
+		return err
+	}
+	if len(j.st.written) < before {
+		j.st.built = nil // and built again
+	}
+	j.proven = j.st.built != nil
+	return nil
 }
 
 // check looks before it begins at what the job depends on. An attempt that
@@ -315,7 +342,9 @@ type failedRecord struct {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
-	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, loadWay{j.o.Stage, maxFiles(j.env, j.o.MaxFiles), j.o.LoadConcurrency, j.o.Gate, j.st.history.plan.Given || j.spec.Timestamp != 0}, j.st, j.o.Events, j.result)
+	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
+		shared: j.st.history.plan.Given || j.spec.Timestamp != 0, proven: j.proven}
+	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
 		ctx, cancel := parting(ctx)

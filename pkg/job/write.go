@@ -41,6 +41,8 @@ type Output struct {
 	DirMode  fs.FileMode // default 0755
 	Retry    WriteRetry  // of files that could not be written
 
+	identify bool // files get their ids also without a journal
+
 	uploads *uploads // bounds what is written, if it lies on HDFS
 }
 

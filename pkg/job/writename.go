@@ -45,7 +45,7 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 		return err
 	}
 	id, ok := hdfsio.FileID(info)
-	if ok && w.resume != nil {
+	if ok && (w.resume != nil || w.out.identify) {
 		p.FileID = id
 	}
 	name := path.Join(w.out.Dir, p.Name)

@@ -27,6 +27,8 @@ type HFile struct {
 	// Vacant says that the table had no cell of the request's Timestamp in the first and last row before the file was sent.
 	// Load sets it where the request is Shared; who resumes a load hands it back.
 	Vacant bool
+	// CRC32C is that of all its bytes, for those who compare them. 0: not known. Load does not look at it.
+	CRC32C uint32
 }
 
 // FS is what a load does on the file system of the files. Names are paths without scheme and authority.

@@ -1,0 +1,74 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// errManifestChanged says that a manifest is not what a build wrote.
+var errManifestChanged = errors.New("it was changed since the build wrote it")
+
+// sealedManifest is a manifest as it lies beside its files: with a checksum of
+// all else that it says.
+type sealedManifest struct {
+	*Manifest
+	Checksum string `json:"checksum"`
+}
+
+// sealManifest gives the manifest's text.
+func sealManifest(m *Manifest) ([]byte, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	_, sum, err := manifestSums(b)
+	if err != nil {
+		return nil, err
+	}
+	b, err = json.MarshalIndent(sealedManifest{m, sum}, "", "  ")
+	return append(b, '\n'), err
+}
+
+// manifestSums gives the checksum that a manifest has in it, empty if it has
+// none, and the one of all else in it, whatever the order of its fields and
+// the blanks between them.
+func manifestSums(b []byte) (has, is string, err error) {
+	fields := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return "", "", err
+	}
+	has, _ = fields["checksum"].(string)
+	delete(fields, "checksum")
+	all, err := json.Marshal(fields)
+	return has, fmt.Sprintf("xxh64:%016x", xxhash.Sum64(all)), err
+}
+
+// consistent says whether a manifest's totals are those of its files.
+func (m *Manifest) consistent() error {
+	var d Digest
+	var size int64
+	var families []string
+	for _, f := range m.Files {
+		d.Rows += f.Rows
+		d.Cells += f.Cells
+		size += f.Bytes
+		if !slices.Contains(families, f.Family) {
+			families = append(families, f.Family)
+		}
+	}
+	if len(families) > 1 {
+		d.Rows = m.Digest.Rows // a row has cells in some of them
+	}
+	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
+		return fmt.Errorf("%w: it says %d rows and %d cells in %d files of %d bytes, those that it lists have %d and %d in %d of %d", errManifestChanged,
+			m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes, d.Rows, d.Cells, len(m.Files), size)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+)
+
+// A DamagedError is an HFile that is not what was written, or no sound HFile.
+type DamagedError struct {
+	Path  string
+	Found []string // what was found, with offsets where there are any
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged: %s", e.Path, strings.Join(e.Found, "; "))
+}
+
+// proven is a file to be proven, and what is known of it.
+type proven struct {
+	File
+	path string // on the file system
+	gone bool   // it may be gone, which is no damage
+	id   uint64 // of the file that was read, where the file system tells one
+}
+
+// prover reads whole HFiles before HBase gets them: one of which the checksum
+// is known is compared with it, another is checked block by block and cell by
+// cell.
+type prover struct {
+	fsys   hdfsio.FS
+	gate   Gate // before each file
+	events Events
+}
+
+// mostProvers bounds the files that are read at a time, and with them memory.
+const mostProvers = 8
+
+// all proves files, and puts in what it learns of them. Those that are damaged
+// are all found; an error says that a file could not be read.
+func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*DamagedError, err error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	p.events.phase("check")
+	total := Amount{}
+	for _, f := range files {
+		total.Files++
+		total.Bytes += f.Bytes
+	}
+	p.events.total("check", total)
+	var mu sync.Mutex
+	var next atomic.Int64
+	damaged = map[int]*DamagedError{}
+	err = together(ctx, min(runtime.GOMAXPROCS(0), len(files), mostProvers), func(ctx context.Context, _ int) error {
+		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+			if err := pass(ctx, p.gate); err != nil {
+				return err
+			}
+			err := p.one(ctx, &files[i])
+			if d, ok := errors.AsType[*DamagedError](err); ok {
+				mu.Lock()
+				damaged[i] = d
+				mu.Unlock()
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return damaged, err
+}
+
+// one proves a file. It learns its checksum, if that was not known.
+func (p *prover) one(ctx context.Context, f *proven) error {
+	file, err := p.fsys.Open(ctx, f.path)
+	if f.gone && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	f.id, _ = hdfsio.FileID(info)
+	if info.Size() != f.Bytes {
+		return &DamagedError{f.path, []string{fmt.Sprintf("it has %d bytes, written were %d", info.Size(), f.Bytes)}}
+	}
+	if f.CRC32C == 0 {
+		f.CRC32C, err = p.check(ctx, file, f)
+		return err
+	}
+	sum, err := sumOf(ctx, file, p.events.checked)
+	if err != nil || sum == f.CRC32C {
+		return err
+	}
+	return p.differs(ctx, file, f, sum)
+}
+
+// differs says of a file that does not have its checksum what is wrong with it.
+func (p *prover) differs(ctx context.Context, file fs.File, f *proven, sum uint32) error {
+	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, when it was written it was %08x", sum, f.CRC32C)}
+	_, err := (&prover{fsys: p.fsys}).check(ctx, file, f)
+	if d, ok := errors.AsType[*DamagedError](err); ok {
+		found = append(found, d.Found...)
+	} else if err == nil {
+		found = append(found, "it is a sound HFile, but not the one that was written")
+	}
+	return &DamagedError{f.path, found}
+}
+
+// sumOf reads a file to its end.
+func sumOf(ctx context.Context, r io.Reader, told func(int64)) (uint32, error) {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	sum := uint32(0)
+	buf := make([]byte, 512<<10)
+	for {
+		n, err := r.Read(buf)
+		sum = crc32.Update(sum, castagnoli, buf[:n])
+		if told != nil {
+			told(int64(n))
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case err == io.EOF:
+			return sum, nil
+		case err != nil:
+			return 0, err
+		}
+	}
+}
+
+// check proves a file by what it says of itself, and gives the checksum of
+// the bytes that it has seen.
+func (p *prover) check(ctx context.Context, file fs.File, f *proven) (uint32, error) {
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return 0, fmt.Errorf("%s: %T cannot be read at an offset", f.path, file)
+	}
+	if _, ok := p.fsys.(hdfsio.Local); !ok {
+		at = newPieces(at, f.Bytes)
+	}
+	r := &provingReader{ctx: ctx, at: at, told: p.events.checked}
+	res := hfile.Check(path.Base(f.path), r, f.Bytes, 0, hfile.ReaderOptions{})
+	if r.err != nil {
+		return 0, r.err
+	}
+	found := res.Errors
+	if res.OK && res.Entries != f.Cells {
+		found = append(found, fmt.Sprintf("it has %d cells, not %d", res.Entries, f.Cells))
+	}
+	if len(found) > 0 {
+		return 0, &DamagedError{f.path, withoutValues(found)}
+	}
+	return r.end(f.Bytes)
+}
+
+// quoted is a row or a value in a finding.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// withoutValues takes the table's data out of the first findings.
+func withoutValues(found []string) []string {
+	const most = 3
+	found = slices.Compact(slices.Clone(found)) // two passes may find the same
+	var kept []string
+	for _, s := range found[:min(most, len(found))] {
+		kept = append(kept, quoted.ReplaceAllString(s, "…"))
+	}
+	if more := len(found) - most; more > 0 {
+		kept = append(kept, fmt.Sprintf("and %d more", more))
+	}
+	return kept
+}
+
+// readBack compares what was written with what the file system has: length,
+// trailer, index, file info, and every byte.
+func readBack(ctx context.Context, fsys hdfsio.FS, name string, want File) error {
+	if err := verifyFile(ctx, fsys, name, want); err != nil {
+		return err
+	}
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum, err := sumOf(ctx, f, nil)
+	if err == nil && sum != want.CRC32C {
+		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, want.CRC32C)
+	}
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", name, err)
+	}
+	return nil
+}
