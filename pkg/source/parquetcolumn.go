@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 )
 
@@ -24,6 +25,7 @@ type columnReader struct {
 	next, max int    // the bytes of the values that are left, plain
 	dict      []Span // the dictionary's entries as text
 	hasDict   bool
+	sum       uint32 // of the pages that were read
 }
 
 func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
@@ -51,6 +53,7 @@ func (c *columnReader) load(p *parquetReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
+			c.sum = crc32.Update(c.sum, p.pages.castagnoli, p.pages.packed[:next-start])
 			if int64(h.unpacked) > c.most {
 				err = fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
 			} else {
