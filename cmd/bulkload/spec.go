@@ -32,6 +32,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
+	f.BoolVar(&s.spec.AllowEmpty, "allow-empty", false, "accept an input without rows: empty files and directories, headers alone, records that are all bad")
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
 	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
@@ -85,6 +86,9 @@ func (s *specFlags) merge(cmd *cobra.Command) job.Spec {
 	}
 	if given("regions") {
 		spec.Regions = s.spec.Regions
+	}
+	if given("allow-empty") {
+		spec.AllowEmpty = s.spec.AllowEmpty
 	}
 	if given("timestamp") {
 		spec.Timestamp = s.spec.Timestamp

@@ -27,6 +27,8 @@ type BuildOptions struct {
 	Gate Gate
 	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
 	SpillLimit Size
+	// AllowEmpty accepts an input of which no row comes.
+	AllowEmpty bool
 
 	resume *resumable // nil: the build is all or nothing
 }
@@ -93,6 +95,8 @@ type Manifest struct {
 	Rejected   int64         `json:"rejected"`        // bad records that were set aside
 	RejectFile string        `json:"reject_file,omitempty"`
 	Duplicates int64         `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
+	Joined     int64         `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
+	NoCells    int64         `json:"no_cells,omitempty"`       // rows left out because all their values are empty
 	Digest     Digest        `json:"digest"`                   // of the rows in the files
 	Wide       bool          `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
 	Stamped    bool          `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
@@ -146,7 +150,10 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	sort := plan.sortOptions(o)
 	sort.Memory = memory
 	if o.resume.complete(o.Budget) {
-		m := o.resume.manifest(plan, out)
+		m, err := o.resume.manifest(plan, out)
+		if err != nil {
+			return nil, err
+		}
 		return m, o.resume.replaceManifest(ctx, out, m)
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
@@ -170,8 +177,15 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	if err := w.run(ctx, o.Workers); err != nil {
 		return nil, errors.Join(locate(err, in), w.undo(ctx))
 	}
-	m = w.manifest()
-	totals.tell(m)
+	if m, err = w.manifest(totals); err == nil {
+		err = m.someRows(o)
+	}
+	if err == nil {
+		err = recheck(ctx, in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.undo(ctx))
+	}
 	m.WriteTime = time.Since(read)
 	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
 		return nil, errors.Join(err, w.undo(ctx))
@@ -184,13 +198,19 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	start := time.Now()
 	o.Events.phase("read")
 	tellExtent(ctx, in, o.Events)
-	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip()}
+	if err := o.resume.sameSplits(in); err != nil {
+		return t, err
+	}
+	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
 	}
 	if err != nil {
 		return t, readError(r.explainSpill(err))
+	}
+	if err := errors.Join(recheck(ctx, in), someRecords(in.Records(), o.Budget.Bad(), o)); err != nil {
+		return t, err
 	}
 	o.Events.phase("sort")
 	if err := sorter.Finish(); err != nil {
@@ -207,7 +227,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 			t.RejectFile = f.Path()
 		}
 	}
-	return t, o.resume.afterSort(sorter, t)
+	return t, o.resume.afterSort(sorter, t, sumsOf(in))
 }
 
 // tellExtent says how much there is to read: by rows where the input is Parquet.
@@ -221,19 +241,6 @@ func tellExtent(ctx context.Context, in *source.Input, e Events) {
 	} else if err == nil {
 		e.total("read", Amount{Rows: extent.Rows})
 	}
-}
-
-// manifest tells of the files that were written.
-func (w *writers) manifest() *Manifest {
-	m := &Manifest{
-		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
-		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Duplicates: w.dups, Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0,
-		HFiles: len(w.files), Files: w.files, samples: w.samples,
-	}
-	for _, f := range m.Files {
-		m.Bytes += f.Bytes
-	}
-	return m
 }
 
 // undo removes the files of a build that failed; one that can go on keeps them.

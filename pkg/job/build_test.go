@@ -340,7 +340,7 @@ func TestEmptyInputGivesNoFiles(t *testing.T) {
 	if err := os.WriteFile(in, []byte(strings.Join(s.Columns, ",")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Inputs = []string{in}
+	s.Inputs, s.AllowEmpty = []string{in}, true
 	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(3), t.TempDir(), WorkOptions{})
 	if err != nil || len(m.Files) != 0 || m.Digest.Rows != 0 {
 		t.Fatalf("%+v, %v", m, err)

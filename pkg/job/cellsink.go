@@ -87,6 +87,9 @@ type regionPart struct {
 	times  *CellTimes // nil where the job's time is every cell's
 	sampler
 
+	joined  int64 // records of wide rows that are not the first of their row
+	noCells int64 // rows that have none
+
 	merged func(rows int64) // told of rows now and then
 	taken  int64            // of which it was told
 }
@@ -137,6 +140,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 			}
 		}
 		if cells == 0 {
+			p.noCells++
 			continue
 		}
 		row := m.Row()

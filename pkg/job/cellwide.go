@@ -56,6 +56,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 			if err := w.add(m); err != nil {
 				return err
 			}
+			p.joined++
 			continue
 		}
 		if len(w.records) > 0 {
@@ -92,8 +93,12 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 	}
 	dups, err := w.decide(plan)
 	p.dups += dups
-	if err != nil || len(w.cells) == 0 {
+	if err != nil {
 		return form, err
+	}
+	if len(w.cells) == 0 {
+		p.noCells++
+		return form, nil
 	}
 	var first rowTime
 	form = appendWideKey(form, w.key)

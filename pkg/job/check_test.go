@@ -92,7 +92,8 @@ func TestCheckFindings(t *testing.T) {
 		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
 		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
 		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
-		{"no files", checkInputs(inputFacts{given: true}), SeverityWarning, "nothing", "path"},
+		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "nothing", "path"},
+		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "nothing", "path"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.got.Severity != c.severity || !strings.Contains(c.got.Message, c.message) || !strings.Contains(c.got.Hint, c.hint) || (c.hint == "") != (c.got.Hint == "") {

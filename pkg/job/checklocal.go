@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/source"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +26,8 @@ type inputFacts struct {
 	bytes int64 // as they lie there
 	text  int64 // about how much text they hold
 	more  bool  // there are more files than were looked at
+
+	allowEmpty bool // that they hold nothing
 }
 
 const (
@@ -38,7 +41,7 @@ const (
 // seen when a job opens them.
 func (f *checkFacts) askInputs(ctx context.Context) {
 	in := &f.inputs
-	in.given = len(f.spec.Inputs) > 0
+	in.given, in.allowEmpty = len(f.spec.Inputs) > 0, f.spec.AllowEmpty
 	opened := 0
 	for _, input := range f.spec.Inputs {
 		fsys, name, err := f.env.Resolve(input)
@@ -47,6 +50,9 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 				if in.files++; in.files > maxListed {
 					in.more = true
 					return fs.SkipAll
+				}
+				if err := errors.Join(source.CheckName(name), source.CheckKind(name, info.Mode())); err != nil {
+					return err // to open a pipe would wait
 				}
 				in.bytes += info.Size()
 				in.text += textSize(name, info.Size())
@@ -111,7 +117,8 @@ func walkInput(ctx context.Context, fsys hdfsio.FS, name string, visit func(stri
 	return err
 }
 
-// walkDir visits the files below a directory, but for hidden and empty ones.
+// walkDir visits the files below a directory, but for hidden and empty ones. One that is being written is visited though
+// it is empty.
 func walkDir(ctx context.Context, fsys hdfsio.FS, dir string, visit func(string, fs.FileInfo) error) error {
 	list, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
@@ -119,12 +126,17 @@ func walkDir(ctx context.Context, fsys hdfsio.FS, dir string, visit func(string,
 	}
 	for _, info := range list {
 		name := path.Join(dir, info.Name())
+		if info.IsDir() {
+			if err := source.CheckPartition(name); err != nil {
+				return err
+			}
+		}
 		switch {
 		case hiddenName(info.Name()):
 			continue
 		case info.IsDir():
 			err = walkDir(ctx, fsys, name, visit)
-		case info.Size() > 0:
+		case info.Size() > 0 || source.CheckName(name) != nil || source.CheckKind(name, info.Mode()) != nil:
 			err = visit(name, info)
 		}
 		if err != nil {
@@ -167,6 +179,11 @@ func walkPattern(ctx context.Context, fsys hdfsio.FS, dir string, elements []str
 		if !ok || hiddenName(info.Name()) && !hiddenName(first) {
 			continue
 		}
+		if info.IsDir() {
+			if err := source.CheckPartition(path.Join(dir, info.Name())); err != nil {
+				return err
+			}
+		}
 		if err := walkPattern(ctx, fsys, path.Join(dir, info.Name()), elements[1:], visit); err != nil {
 			return err
 		}
@@ -181,8 +198,10 @@ func checkInputs(in inputFacts) Check {
 		return Check{}
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine(in.err))
-	case in.files == 0 || in.bytes == 0:
+	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
 		return doubtful(name, "see that the path is right", "the inputs hold nothing")
+	case in.files == 0 || in.bytes == 0:
+		return bad(name, "see that the path is right and the export complete; "+source.AllowEmptyHint, "the inputs hold nothing")
 	case in.more:
 		return good(name, "more than %d files", maxListed)
 	}

@@ -134,7 +134,7 @@ func TestEstimateNothing(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.Inputs, s.Format = []string{empty}, "dump"
+	s.Inputs, s.Format, s.AllowEmpty = []string{empty}, "dump", true
 	e, err := Foretell(t.Context(), testEnv(t), s, ForetellOptions{})
 	if err == nil {
 		t.Fatalf("without a table and split points: %+v", e)

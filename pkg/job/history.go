@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
 )
 
 // planRecord is what a job was going to do when it began.
@@ -35,6 +36,28 @@ type inputRecord struct {
 	Input string    `json:"input"`
 	Size  int64     `json:"size"`
 	Time  time.Time `json:"mtime"`
+
+	FileID uint64    `json:"file_id,omitempty"` // inode, or that of HDFS
+	Change time.Time `json:"ctime,omitzero"`    // of local files
+}
+
+// inputRecordOf is a file as it is.
+func inputRecordOf(f source.FileInfo) inputRecord {
+	return inputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
+}
+
+// differs says what is not as it was, from old to new. What an older version did not record is not compared.
+func (r inputRecord) differs(now inputRecord) string {
+	switch {
+	case r.Size != now.Size || !r.Time.Equal(now.Time):
+		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", r.Input, r.Size, r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
+	case r.FileID != 0 && now.FileID != r.FileID:
+		return fmt.Sprintf("%s is another file of the same size and time (inode %d, now %d)", r.Input, r.FileID, now.FileID)
+	case !r.Change.IsZero() && !now.Change.Equal(r.Change):
+		return fmt.Sprintf("%s had its content or attributes changed (ctime) at %s, its time of modification notwithstanding, and before at %s",
+			r.Input, now.Change.Format(time.RFC3339Nano), r.Change.Format(time.RFC3339Nano))
+	}
+	return ""
 }
 
 // attemptRecord is a process that worked on the job.
@@ -49,6 +72,7 @@ type attemptRecord struct {
 type sortedRecord struct {
 	sortTotals
 	Regions []int              `json:"regions"`        // that have rows, by ordinal
+	Sums    splitSums          `json:"sums,omitempty"` // of what was read, by split
 	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can go on
 }
 
@@ -67,6 +91,9 @@ type writtenRecord struct {
 	File
 	Others  []File         `json:"others,omitempty"` // of further families
 	Dups    int64          `json:"duplicates"`
+	Records int64          `json:"records,omitempty"`  // that were sorted into the region, duplicates included
+	Joined  int64          `json:"joined,omitempty"`   // of them, in a row of several
+	NoCells int64          `json:"no_cells,omitempty"` // rows without cells
 	Part    Digest         `json:"digest"`
 	Times   *CellTimes     `json:"times,omitempty"`
 	Samples []sampleRecord `json:"samples,omitempty"`

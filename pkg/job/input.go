@@ -28,18 +28,20 @@ type WorkOptions struct {
 type intake struct {
 	in     *source.Input
 	budget *source.Budget // of bad records
+
+	allowEmpty bool
 }
 
 // openInput finds the files of a spec and their columns.
 func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, error) {
 	s = s.withDefaults()
-	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.splitSize}
+	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.splitSize, AllowEmpty: s.AllowEmpty}
 	o.FieldSep, _ = source.ParseSep(s.FieldSep)
 	o.RecordSep, _ = source.ParseSep(s.RecordSep)
 	if s.Header == "no" {
 		o.Header = source.HeaderNone
 	}
-	k := &intake{}
+	k := &intake{allowEmpty: s.AllowEmpty}
 	var err error
 	if k.budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, fail(KindConfig, err)
@@ -117,7 +119,7 @@ func (k *intake) start(p *Plan, spec Spec) Start {
 // for a job that failed too: it tells why.
 func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, resume: resume})
+		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
 	if k.budget.File == nil {
 		return m, err
 	}

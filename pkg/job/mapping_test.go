@@ -316,7 +316,7 @@ func TestMappedCells(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
 		writeRecords(t, input, records)
-		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
+		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
 			Empty: rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
 		f := testFamily
@@ -370,7 +370,7 @@ func TestWideCells(t *testing.T) {
 			m.CellTTL = &TTLColumn{Column: "ttl"}
 		}
 		writeRecords(t, input, records)
-		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Mapping: m,
+		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
 		want, ok := plainWideCells(t, s, mappedColumns, records)
 		out := t.TempDir()

@@ -68,11 +68,11 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	dirs, err := source.Directories(ctx, env.source, s.Inputs)
+	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
 	if err != nil {
 		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
 	}
-	if len(dirs) == 0 {
+	if len(dirs) == 0 && !s.AllowEmpty {
 		return nil, failf(KindInput, "split by directory: the inputs hold no files")
 	}
 	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
@@ -257,7 +257,7 @@ func readHistory(dir string) (history, error) {
 // hasFiles says whether a plan was made of just these files as they are.
 func (p *planRecord) hasFiles(files []source.FileInfo) bool {
 	return slices.EqualFunc(p.Inputs, files, func(was inputRecord, f source.FileInfo) bool {
-		return was.Input == f.Path && was.Size == f.Size && was.Time.Equal(f.ModTime)
+		return was.Input == f.Path && was.differs(inputRecordOf(f)) == ""
 	})
 }
 

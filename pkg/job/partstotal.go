@@ -52,6 +52,8 @@ func (m *Manifest) add(o *Manifest) {
 	m.Rejected += o.Rejected
 	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
 	m.Duplicates += o.Duplicates
+	m.Joined += o.Joined
+	m.NoCells += o.NoCells
 	m.Digest.add(o.Digest)
 	m.Bytes += o.Bytes
 	m.SpillBytes += o.SpillBytes

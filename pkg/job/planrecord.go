@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -24,8 +23,8 @@ func (p planRecord) same(now planRecord) error {
 		switch {
 		case !ok:
 			input = append(input, fmt.Sprintf("%s is new", f.Input))
-		case old.Size != f.Size || !old.Time.Equal(f.Time):
-			input = append(input, fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", f.Input, old.Size, old.Time.Format(time.RFC3339), f.Size, f.Time.Format(time.RFC3339)))
+		case old.differs(f) != "":
+			input = append(input, old.differs(f))
 		}
 	}
 	for name := range was {

@@ -45,6 +45,7 @@ type readers struct {
 	events Events
 	gate   Gate                  // before each batch
 	skip   func(region int) bool // regions whose file is written already; nil: none
+	resume *resumable            // what an earlier attempt has read; may be nil
 	next   atomic.Int64
 	got    readCount
 }
@@ -99,6 +100,9 @@ func (w *readWorker) run(ctx context.Context) error {
 			return nil
 		}
 		if err := w.reader.Read(ctx, split, w.batch); err != nil {
+			return err
+		}
+		if err := w.resume.sameSplit(w.in, split); err != nil {
 			return err
 		}
 		w.got.splits.Add(1)

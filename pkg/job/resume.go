@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
@@ -59,7 +60,8 @@ func (r *resumable) start(w *writers) {
 		w.files = append(w.files, f.Others...)
 		w.digest.add(f.Part)
 		w.times = w.times.join(f.Times)
-		w.dups += f.Dups
+		w.counts.add(regionCounts{dups: f.Dups, records: f.Records, joined: f.Joined, noCells: f.NoCells})
+		w.uncounted = w.uncounted || f.Records == 0
 		for _, s := range f.Samples {
 			w.samples = append(w.samples, sampleRow{key: s.Key, sum: s.Sum, stamp: s.Time, expires: s.Expires})
 		}
@@ -71,7 +73,8 @@ func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 	if r == nil {
 		return nil
 	}
-	record := writtenRecord{File: files[0].File, Dups: p.dups, Part: p.part.digest, Times: p.part.times}
+	record := writtenRecord{File: files[0].File, Part: p.part.digest, Times: p.part.times,
+		Dups: p.counts.dups, Records: p.counts.records, Joined: p.counts.joined, NoCells: p.counts.noCells}
 	for _, f := range files[1:] {
 		record.Others = append(record.Others, f.File)
 	}
@@ -83,13 +86,27 @@ func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 }
 
 // manifest is that of a build whose files are all there.
-func (r *resumable) manifest(plan *Plan, out Output) *Manifest {
+func (r *resumable) manifest(plan *Plan, out Output) (*Manifest, error) {
 	w := &writers{plan: plan, out: out, resume: r}
 	r.start(w)
 	slices.SortFunc(w.files, func(a, b File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
-	m := w.manifest()
-	r.st.sorted.tell(m)
-	return m
+	var t sortTotals
+	if r.st.sorted != nil {
+		t = r.st.sorted.sortTotals
+	}
+	var took time.Duration
+	if b := r.st.built; b != nil {
+		// Regions without cells have no record of their own.
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime}
+		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
+		w.counts.records = t.Records - t.Rejected
+		w.uncounted = w.uncounted || len(w.files) == 0
+	}
+	m, err := w.manifest(t)
+	if err == nil {
+		m.WriteTime = took
+	}
+	return m, err
 }
 
 // replaceManifest writes the manifest, over that of an earlier attempt.

@@ -34,6 +34,7 @@ type Spec struct {
 	Empty      string `yaml:"empty"`       // what an empty value becomes: skip (no cell, default) or store
 	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
 	BadRecords string `yaml:"bad_records"` // how many bad records are set aside: N or P%, default 0
+	AllowEmpty bool   `yaml:"allow_empty"` // an input without rows is no error
 	Verify     string `yaml:"verify"`      // after the load: full, sample (default) or off
 	Timestamp  int64  `yaml:"timestamp"`   // of every cell, milliseconds; default: when the job was planned
 

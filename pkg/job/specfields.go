@@ -57,6 +57,7 @@ func SpecFields() []SpecField {
 		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
+		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 

@@ -32,7 +32,7 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events)
 		s, err := r.reopenSort(o)
 		if err == nil {
 			e.note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.st.spill)
-			if err := r.afterSort(s, sorted.sortTotals); err != nil {
+			if err := r.afterSort(s, sorted.sortTotals, sorted.Sums); err != nil {
 				return nil, false, errors.Join(err, s.Close())
 			}
 			return s, true, nil
@@ -96,11 +96,11 @@ func (r *resumable) rejectsKept(b *source.Budget) bool {
 }
 
 // afterSort notes what pass 1 came to, if it is not noted already.
-func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals) error {
+func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals, sums splitSums) error {
 	if r == nil {
 		return nil
 	}
-	s := sortedRecord{sortTotals: totals, Regions: []int{}}
+	s := sortedRecord{sortTotals: totals, Regions: []int{}, Sums: sums}
 	for i := range sorter.Regions() {
 		if rows, _ := sorter.Size(i); rows > 0 || r.has(i) {
 			s.Regions = append(s.Regions, i)
@@ -110,7 +110,7 @@ func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals) error {
 	if s.Runs, err = sorter.Saved(); err != nil {
 		return fail(KindHDFS, err)
 	}
-	if old := r.st.sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) {
+	if old := r.st.sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil
 	}
 	r.st.sorted = &s

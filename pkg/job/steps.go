@@ -83,7 +83,7 @@ func (j *run) planRecord(families []Family) planRecord {
 		p.Families, p.Mapping, p.MapFamily = families, &j.spec.Mapping, j.spec.FamilyName()
 	}
 	for _, f := range j.input.in.Files() {
-		p.Inputs = append(p.Inputs, inputRecord{f.Path, f.Size, f.ModTime.UTC()})
+		p.Inputs = append(p.Inputs, inputRecordOf(f))
 	}
 	return p
 }
@@ -100,7 +100,10 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	start.Attempt = 0
 	j.o.Events.start(start)
 	j.sweep(ctx)
-	m := (&resumable{j.st}).manifest(j.work, Output{})
+	m, err := (&resumable{j.st}).manifest(j.work, Output{})
+	if err != nil {
+		return r, err
+	}
 	if len(m.samples) == 0 {
 		return r, nil
 	}
@@ -279,9 +282,10 @@ func (j *run) check(ctx context.Context) error {
 // build makes the HFiles, or those that are missing.
 func (j *run) build(ctx context.Context) error {
 	if j.st.built != nil {
-		m := (&resumable{j.st}).manifest(j.work, j.stage.out)
-		b := j.st.built
-		m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime, m.WriteTime = b.Records, b.Rejected, b.RejectFile, b.SpillBytes, b.Runs, b.ReadTime, b.WriteTime
+		m, err := (&resumable{j.st}).manifest(j.work, j.stage.out)
+		if err != nil {
+			return err
+		}
 		j.result.Manifest = m
 		j.o.Events.note("files are built already", "files", m.HFiles)
 		j.dropSpill()
@@ -342,6 +346,11 @@ type failedRecord struct {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
+	if !j.st.loading {
+		if err := recheck(ctx, j.input.in); err != nil {
+			return errors.Join(err, j.st.record("failed", failedRecord{err.Error()}, true))
+		}
+	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
 		shared: j.st.history.plan.Given || j.spec.Timestamp != 0, proven: j.proven}
 	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)

@@ -90,10 +90,12 @@ type writers struct {
 	files   []File
 	digest  Digest
 	times   *CellTimes
-	dups    int64
+	counts  regionCounts
 	samples []sampleRow
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
+
+	uncounted bool // files of an older version, of which the journal does not have the counts
 }
 
 // region is work of pass 2: rows and bytes of a region, duplicates included.
@@ -156,7 +158,8 @@ type pendingFile struct {
 type pendingRegion struct {
 	files []*pendingFile
 	part  regionPart
-	dups  int64
+
+	counts regionCounts
 }
 
 // encode writes the rows of one region into files that have not got their
@@ -205,7 +208,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
-	p.dups = m.Duplicates() + p.part.dups
+	p.counts = regionCounts{dups: m.Duplicates() + p.part.dups, records: m.Duplicates() + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
 	return p, nil
 }
 
@@ -273,18 +276,18 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			return fail(KindHDFS, err)
 		}
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.add(p.counts)
 	if len(files) == 0 {
 		return nil
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, f := range files {
 		w.files = append(w.files, f.File)
 		w.events.hfile(f.File)
 	}
 	w.digest.add(p.part.digest)
 	w.times = w.times.join(p.part.times)
-	w.dups += p.dups
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()
 	return w.resume.wrote(files, p)

@@ -70,7 +70,7 @@ func TestCSV(t *testing.T) {
 			path := writeFile(t, "x.csv", []byte(tt.in))
 			for chunk := range 12 {
 				o := tt.o
-				o.ChunkSize = chunk // 0 is the default
+				o.ChunkSize, o.AllowEmpty = chunk, true // 0 is the default
 				in, err := Open(t.Context(), disk, []string{path}, o)
 				var got []record
 				if err == nil {

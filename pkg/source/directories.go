@@ -16,21 +16,21 @@ type Directory struct {
 	Path string
 	// Name is its absolute name in its file system.
 	Name string
-	// Files are its files, ordered by name, with Path, Name, Size and ModTime: the other fields are not known.
+	// Files are its files, ordered by name, of which the format and compression are not known.
 	Files []FileInfo
 }
 
 // Directories finds the directories that the inputs' files lie in, ordered by name. Inputs are directories, or patterns
 // that match directories. A directory that has files beside directories with files is an error: as an input it would
-// mean them all.
-func Directories(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string) ([]Directory, error) {
+// mean them all. An input without data is an error unless allowEmpty.
+func Directories(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string, allowEmpty bool) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
 		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}
 	}
-	files, err := expand(ctx, resolve, trimmed)
+	files, err := expand(ctx, resolve, trimmed, allowEmpty)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func Directories(ctx context.Context, resolve func(path string) (FS, string, err
 				return nil, err
 			}
 		}
-		d.Files = append(d.Files, FileInfo{Path: f.path, Name: f.name, Size: f.info.Size(), ModTime: f.info.ModTime()})
+		d.Files = append(d.Files, f.describe())
 	}
 	list := make([]Directory, 0, len(dirs))
 	for _, d := range dirs {
@@ -83,7 +83,7 @@ func (d *Directory) meansItself(ctx context.Context, resolve func(path string) (
 
 // holds sees that the directory, as an input, means the files that were found in it and no others.
 func (d *Directory) holds(ctx context.Context, resolve func(path string) (FS, string, error)) error {
-	files, err := expand(ctx, resolve, []string{d.Path})
+	files, err := expand(ctx, resolve, []string{d.Path}, true)
 	if err != nil {
 		return err
 	}

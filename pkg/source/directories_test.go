@@ -56,7 +56,7 @@ func TestDirectories(t *testing.T) {
 		{"relative, and a pattern", []string{"2017/10", "201[68]/"}, []string{"2016/x: part-0", "2017/10/12: part-0 part-1", "2017/10/9: part-0", "2018: part-0"}},
 		{"a leaf", []string{"2018"}, []string{"2018: part-0"}},
 	} {
-		dirs, err := Directories(t.Context(), disk, c.inputs)
+		dirs, err := Directories(t.Context(), disk, c.inputs, true)
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
@@ -85,7 +85,7 @@ func TestDirectories(t *testing.T) {
 		{[]string{root + "/2019"}, "no such file"},
 		{[]string{"/"}, "below the root"},
 	} {
-		if _, err := Directories(t.Context(), disk, c.input); err == nil || !strings.Contains(err.Error(), c.say) {
+		if _, err := Directories(t.Context(), disk, c.input, true); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%q: error is %v, want one with %q", c.input, err, c.say)
 		}
 	}
@@ -106,14 +106,14 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 			files = append(files, path.Join(dir.Draw(t, "directory")...)+"/"+rapid.SampledFrom([]string{"f0", "f1", "_x", ".x"}).Draw(t, "file"))
 		}
 		plant(t, root, files...)
-		whole, err := expand(t.Context(), disk, []string{root})
+		whole, err := expand(t.Context(), disk, []string{root}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		mixed := slices.ContainsFunc(whole, func(f *inputFile) bool {
 			return slices.ContainsFunc(whole, func(g *inputFile) bool { return strings.HasPrefix(path.Dir(g.name), path.Dir(f.name)+"/") })
 		})
-		dirs, err := Directories(t.Context(), disk, []string{root})
+		dirs, err := Directories(t.Context(), disk, []string{root}, true)
 		if mixed {
 			if err == nil {
 				t.Fatalf("a tree with files beside directories is taken: %q", files)
@@ -128,7 +128,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		}
 		var got []string
 		for _, d := range dirs {
-			again, err := expand(t.Context(), disk, []string{d.Path})
+			again, err := expand(t.Context(), disk, []string{d.Path}, true)
 			if err != nil {
 				t.Fatal(err)
 			}

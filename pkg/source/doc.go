@@ -7,16 +7,20 @@
 //
 // An input is a file, a directory, or a pattern with *, ? and [a-z] in any element of the path (path.Match). A directory
 // means all files below it, at any depth. Left out there are names that begin with _ or . (_SUCCESS, _temporary) and
-// empty files; a file that is given by name is always read, and an empty one has no records. A pattern that matches
-// nothing is an error, and so is a file that comes twice. Files come in the order of the inputs, within each by name.
+// empty files; a file that is given by name is always read. A pattern that matches nothing is an error, and so are a
+// file that comes twice, an input without data (but for [Options.AllowEmpty]), a file that is being written, a pipe or
+// device, and a directory name=value that no one has named. Files come in the order of the inputs, within each by name.
+//
+// A file is compared with what was listed each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
+// what was read of a split.
 // Files of different formats may be mixed as long as they have the same columns.
 //
 // # Formats
 //
 // Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV and
 // .parquet, .parq, .pq is Parquet. Any other name (.dump, .txt, .dat, none) leaves it to the content: the magic of
-// gzip, Zstandard or Parquet; then a separator of dumps (0x01, 0x10) within the first 64 KiB means a dump; anything else
-// is CSV. [Options.Format] overrides this.
+// gzip, Zstandard or Parquet; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; anything
+// else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this.
 //
 // A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever
 // it stands, and every record must have all columns. The last record may lack its separator.

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// expand finds the files that inputs name: files, directories with all that is below them, and patterns.
-func expand(ctx context.Context, resolve func(string) (FS, string, error), inputs []string) ([]*inputFile, error) {
+// expand finds the files that inputs name: files, directories with all that is below them, and patterns. An input without
+// data is an error unless allowEmpty.
+func expand(ctx context.Context, resolve func(string) (FS, string, error), inputs []string, allowEmpty bool) ([]*inputFile, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no input is given")
 	}
@@ -25,6 +26,9 @@ func expand(ctx context.Context, resolve func(string) (FS, string, error), input
 		e := expansion{fs: fsys, show: shown(input, name)}
 		if err := e.input(ctx, path.Clean(name)); err != nil {
 			return nil, fmt.Errorf("input %s: %w", input, err)
+		}
+		if e.found.files == 0 && !allowEmpty {
+			return nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
 		}
 		for _, f := range e.files {
 			if other, ok := from[f.path]; ok {
@@ -54,6 +58,7 @@ type expansion struct {
 	fs    FS
 	show  func(string) string
 	files []*inputFile
+	found found
 }
 
 func (e *expansion) input(ctx context.Context, name string) error {
@@ -72,7 +77,7 @@ func (e *expansion) input(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if !found {
+	if !found && e.found.hidden == 0 {
 		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
 	}
 	return nil
@@ -83,8 +88,22 @@ func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) er
 	if info.IsDir() {
 		return e.dir(ctx, name)
 	}
+	if err := e.check(name, info); err != nil {
+		return err
+	}
+	if e.found.named = true; info.Size() > 0 {
+		e.found.files++
+	}
 	e.add(name, info)
 	return nil
+}
+
+// check refuses a file that is being written, or is none.
+func (e *expansion) check(name string, info fs.FileInfo) error {
+	if err := CheckName(e.show(name)); err != nil {
+		return err
+	}
+	return CheckKind(e.show(name), info.Mode())
 }
 
 func (e *expansion) add(name string, info fs.FileInfo) {
@@ -100,20 +119,20 @@ func (e *expansion) dir(ctx context.Context, name string) error {
 	}
 	for _, entry := range entries {
 		child := path.Join(name, entry.Name())
-		switch {
-		case hidden(entry.Name()):
-		case entry.IsDir():
-			if err := e.dir(ctx, child); err != nil {
+		if entry.IsDir() {
+			if err := CheckPartition(e.show(child)); err != nil {
 				return err
 			}
-		case entry.Size() == 0:
-		default:
-			if entry, err = e.follow(ctx, child, entry); err != nil {
-				return err
-			}
-			if err := e.entry(ctx, child, entry); err != nil {
-				return err
-			}
+		}
+		if hidden(entry.Name()) {
+			e.found.hide(entry.Name())
+			continue
+		}
+		if entry, err = e.follow(ctx, child, entry); err != nil {
+			return err
+		}
+		if err := e.entry(ctx, child, entry); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -125,12 +144,18 @@ func (e *expansion) list(ctx context.Context, dir string) ([]fs.FileInfo, error)
 	return slices.SortedFunc(slices.Values(entries), func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) }), err
 }
 
-// entry takes a file that was found in a directory, or that matches a pattern.
+// entry takes a file or directory that was found in a directory, or that matches a pattern.
 func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) error {
+	if err := e.check(name, info); err != nil {
+		return err
+	}
 	switch {
 	case info.IsDir():
 		return e.dir(ctx, name)
-	case info.Size() > 0:
+	case info.Size() == 0:
+		e.found.empty++
+	default:
+		e.found.files++
 		e.add(name, info)
 	}
 	return nil
@@ -168,12 +193,23 @@ func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bo
 		name := entry.Name()
 		if ok, err := path.Match(elements[0], name); err != nil {
 			return false, fmt.Errorf("pattern: %w", err)
-		} else if !ok || hidden(name) && !hidden(elements[0]) {
+		} else if !ok {
 			continue
 		}
 		child := path.Join(dir, name)
+		if hidden(name) && !hidden(elements[0]) {
+			if len(elements) == 1 {
+				e.found.hide(name)
+			}
+			continue
+		}
 		if entry, err = e.follow(ctx, child, entry); err != nil {
 			return false, err
+		}
+		if entry.IsDir() && strings.ContainsAny(elements[0], "*?[") {
+			if err := CheckPartition(e.show(child)); err != nil {
+				return false, err
+			}
 		}
 		switch {
 		case len(elements) == 1:

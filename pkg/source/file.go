@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
@@ -23,8 +24,9 @@ type inputFile struct {
 	compression string   // "", "gz" or "zst"
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
-	order       []int // for each column of the schema its place in the file; nil: the same
-	dataStart   int64 // text: where the first record after byte order mark and header begins, unpacked
+	order       []int  // for each column of the schema its place in the file; nil: the same
+	dataStart   int64  // text: where the first record after byte order mark and header begins, unpacked
+	headSum     uint32 // of the header, or of the schema
 	meta        parquetMeta
 	window      int64  // zstd: of the first frame
 	mostWindow  uint64 // zstd: of any frame
@@ -83,16 +85,15 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		}
 	}
 	if f.format == FormatAuto {
-		f.format = o.detect(head)
+		if f.format, err = f.detect(ctx, head, o); err != nil {
+			return err
+		}
 	}
 	switch f.format {
 	case FormatParquet:
 		return f.probeParquet(ctx, o)
 	case FormatDump:
-		if len(o.Columns) == 0 {
-			return fmt.Errorf("%s: %w", f.path, errNoColumns)
-		}
-		return nil
+		return f.probeDump(ctx, head, o)
 	default:
 		return f.probeCSV(ctx, o)
 	}
@@ -120,16 +121,84 @@ func packed(head []byte) string {
 	return ""
 }
 
-// detect tells a format from a file's first bytes.
-func (o *Options) detect(head []byte) Format {
+// detect tells a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
+// the other.
+func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format, error) {
 	field, record := o.dumpSeps()
+	hasField, hasRecord := control(field) && bytes.IndexByte(head, field) >= 0, bytes.IndexByte(head, record) >= 0
 	switch {
 	case bytes.HasPrefix(head, magicParquet):
-		return FormatParquet
-	case control(record) && bytes.IndexByte(head, record) >= 0, control(field) && bytes.IndexByte(head, field) >= 0:
-		return FormatDump
+		return FormatParquet, nil
+	case hasRecord && (hasField || control(record)):
+		return FormatDump, nil
+	case !hasField:
+		return FormatCSV, nil
 	}
-	return FormatCSV
+	seen, err := f.seek(ctx, record, o)
+	if err == nil && (seen == sepNone || seen == sepLineFeed) {
+		err = fmt.Errorf("%s: it has %s between columns, and %s behind no record: %s", f.path, SepOf(field), SepOf(record), howToRead)
+	}
+	return FormatDump, err
+}
+
+// howToRead says what a file can be that has no separator of records.
+const howToRead = `text of Hive has line feeds there (--record-sep '\n'), other exports have bytes of their own (--record-sep); a dump of one record without its end is read with --format dump`
+
+// sepSeen is what was seen of a separator.
+type sepSeen int
+
+const (
+	sepNone     sepSeen = iota // it is nowhere in the file
+	sepFound                   // it is there
+	sepTooLate                 // it is not within the longest record: reading says so
+	sepLineFeed                // it is nowhere, and the file ends with a line feed
+)
+
+// seek looks for the separator of records.
+func (f *inputFile) seek(ctx context.Context, record byte, o *Options) (_ sepSeen, err error) {
+	src, err := f.openText(ctx, 0, o.ChunkSize)
+	if err != nil {
+		return sepNone, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	buf := make([]byte, detectSize)
+	seen := sepNone
+	for size := 0; size <= o.MaxRecord; {
+		n, err := src.Read(buf)
+		if bytes.IndexByte(buf[:n], record) >= 0 {
+			return sepFound, nil
+		}
+		if size += n; n > 0 {
+			seen = sepNone
+			if buf[n-1] == '\n' {
+				seen = sepLineFeed
+			}
+		}
+		if err == io.EOF {
+			return seen, nil
+		}
+		if err != nil {
+			return seen, err
+		}
+	}
+	return sepTooLate, nil
+}
+
+// probeDump sees that a file can be a dump: one that was given as such, and has no separator of records at all, may be
+// one record. A line feed at its end says that it is other text, of which the whole would be one record.
+func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) error {
+	if len(o.Columns) == 0 {
+		return fmt.Errorf("%s: %w", f.path, errNoColumns)
+	}
+	_, record := o.dumpSeps()
+	if len(head) == 0 || bytes.IndexByte(head, record) >= 0 {
+		return nil
+	}
+	seen, err := f.seek(ctx, record, o)
+	if err == nil && seen == sepLineFeed {
+		err = fmt.Errorf("%s: %s is behind no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead)
+	}
+	return err
 }
 
 // control says that a byte does not occur in the text of a CSV file.
@@ -233,6 +302,7 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 		return false, err
 	}
 	f.columns, f.dataStart = names, int64(start+end)
+	f.headSum = crc32.Checksum(data[:f.dataStart], crc32.MakeTable(crc32.Castagnoli))
 	return true, nil
 }
 

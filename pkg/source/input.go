@@ -29,7 +29,11 @@ type Input struct {
 	files   []*inputFile
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
+	sums    splitSums      // of what was read of each split
 	mu      sync.Mutex     // held while records are counted
+
+	resolve func(path string) (FS, string, error)
+	inputs  []string // as they were given
 }
 
 // Split is a part of a file that is read on its own.
@@ -52,7 +56,11 @@ type FileInfo struct {
 	Name    string
 	Size    int64
 	ModTime time.Time
-	Format  Format
+	// FileID is the inode of a local file, or the file id on HDFS; 0 if neither is known.
+	FileID uint64
+	// ChangeTime is when content or attributes last changed (ctime); zero if that is not known.
+	ChangeTime time.Time
+	Format     Format
 	// Compression of a text file: "", "gz" or "zst".
 	Compression string
 }
@@ -67,9 +75,9 @@ func Open(ctx context.Context, resolve func(path string) (FS, string, error), in
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	in := &Input{opts: opts.withDefaults()}
+	in := &Input{opts: opts.withDefaults(), resolve: resolve, inputs: inputs}
 	var err error
-	if in.files, err = expand(ctx, resolve, inputs); err != nil {
+	if in.files, err = expand(ctx, resolve, inputs, opts.AllowEmpty); err != nil {
 		return nil, err
 	}
 	if err := in.each(ctx, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
@@ -85,6 +93,7 @@ func Open(ctx context.Context, resolve func(path string) (FS, string, error), in
 	for i := range in.counts {
 		in.counts[i].Store(-1)
 	}
+	in.sums.init(len(in.splits))
 	return in, nil
 }
 
@@ -100,9 +109,16 @@ func (in *Input) Splits() []Split { return in.splits }
 func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {
-		infos[i] = FileInfo{Path: f.path, Name: f.name, Size: f.info.Size(), ModTime: f.info.ModTime(), Format: f.format, Compression: f.compression}
+		infos[i] = f.describe()
 	}
 	return infos
+}
+
+// describe is the file as far as it is known.
+func (f *inputFile) describe() FileInfo {
+	id := identityOf(f.info)
+	return FileInfo{Path: f.path, Name: f.name, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
+		Format: f.format, Compression: f.compression}
 }
 
 // ReaderMemory is about how many bytes of buffers a [Reader] of this input comes to hold, as long as no record is longer

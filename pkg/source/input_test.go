@@ -67,7 +67,7 @@ func TestInputs(t *testing.T) {
 		for _, w := range tt.want {
 			want = append(want, dir+"/"+w)
 		}
-		in, err := Open(t.Context(), disk, inputs, Options{})
+		in, err := Open(t.Context(), disk, inputs, Options{AllowEmpty: true})
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%q: error %v, want %q", tt.inputs, err, tt.err)
@@ -136,7 +136,7 @@ func TestDetection(t *testing.T) {
 		{"x.csv", string(pack(t, "gz", []byte("id,s\n"))), FormatCSV, "gz"},
 		{"x", string(pack(t, "zst", []byte("1\x012\x10"))), FormatDump, "zst"},
 		{"x.dump", "1\x012\x10", FormatDump, ""},
-		{"part-00000", "1\x012", FormatDump, ""},
+		{"part-00000", "1\x01" + strings.Repeat("x", 2*detectSize) + "\x10", FormatDump, ""},
 		{"x.txt", "id,s\n", FormatCSV, ""},
 		{"x.txt", string(parquet), FormatParquet, ""},
 		{"part-0000.snappy.parquet", string(parquet), FormatParquet, ""},

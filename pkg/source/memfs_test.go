@@ -37,6 +37,7 @@ func (h *memHandle) Close() error               { return nil }
 
 // loadBytes opens and reads data as a file.
 func loadBytes(t interface{ Context() context.Context }, o Options, name string, data []byte) ([]record, error) {
+	o.AllowEmpty = true
 	in, err := Open(t.Context(), func(name string) (FS, string, error) { return &memFile{name, data}, name, nil }, []string{"/" + name}, o)
 	if err != nil {
 		return nil, err

@@ -56,6 +56,9 @@ type Options struct {
 	// Location is the time zone in which Parquet timestamps that are adjusted to UTC (INT96 too) are written as text.
 	// Default UTC.
 	Location *time.Location
+	// AllowEmpty accepts inputs without data: files of 0 bytes, and directories and patterns with no others. Default:
+	// each input must lead to a file that is not empty.
+	AllowEmpty bool
 	// Reject takes a bad record, which is then left out; the error that it returns, if any, ends the reading. It is
 	// called by all readers at once. Default: every bad record is an error.
 	Reject func(RowError) error

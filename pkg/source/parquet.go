@@ -2,8 +2,10 @@ package source
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/apache/arrow/go/v15/parquet"
@@ -26,6 +28,19 @@ type columnChunk struct {
 	codec      codec
 	unpacked   int64 // bytes, as the footer has it
 	dictionary bool
+}
+
+// sum is a checksum of the schema, and of where the pages lie.
+func (m *parquetMeta) sum(columns []string) uint32 {
+	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	for i, t := range m.types {
+		fmt.Fprintf(h, "%q %d %d %t %t %d %d;", columns[i], t.kind, t.width, t.bytes, t.optional, t.scale, t.unit)
+	}
+	fmt.Fprint(h, m.groups)
+	for _, c := range m.chunks {
+		fmt.Fprint(h, c.start, c.end, c.codec)
+	}
+	return h.Sum32()
 }
 
 // usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
@@ -66,6 +81,7 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 		f.meta.memory += n
 	}
 	f.meta.memory += usualPage // a packed page
+	f.headSum = f.meta.sum(f.columns)
 	return nil
 }
 
@@ -179,7 +195,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 		p.pages.raw = nil
 		err = firstError(err, h.Close())
 	}()
-	p.pages.raw = raw
+	p.pages.raw, p.pages.castagnoli = raw, r.castagnoli
 	p.begin(r.file, s, r.in.opts.memory())
 	cols := len(p.cols)
 	if p.levels == nil {
@@ -211,6 +227,9 @@ func (r *Reader) readParquet(s Split) (err error) {
 			return err
 		}
 		row += int64(n)
+	}
+	for i := range p.cols {
+		r.addSum(binary.LittleEndian.AppendUint32(nil, p.cols[i].sum))
 	}
 	return nil
 }

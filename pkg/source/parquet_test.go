@@ -143,7 +143,7 @@ func TestParquetRefused(t *testing.T) {
 			if tt.data != nil {
 				path = writeFile(t, tt.name, tt.data)
 			}
-			_, err := load(t, Options{}, path)
+			_, err := load(t, Options{AllowEmpty: true}, path)
 			if err == nil || !strings.Contains(err.Error(), tt.err) || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Fatalf("error %v, want %q and the path", err, tt.err)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 )
 
@@ -25,6 +26,7 @@ type columnReader struct {
 	next, max int    // the bytes of the values that are left, plain
 	dict      []Span // the dictionary's entries as text
 	hasDict   bool
+	sum       uint32 // of the pages that were read
 }
 
 func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk, rows int64) {
@@ -52,6 +54,7 @@ func (c *columnReader) load(p *parquetReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
+			c.sum = crc32.Update(c.sum, p.pages.castagnoli, p.pages.packed[:next-start])
 			if err = c.claim(p, h); err == nil {
 				err = c.page(p, h, packed)
 			}

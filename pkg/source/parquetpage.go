@@ -55,6 +55,8 @@ type pageSource struct {
 	bytes  bytes.Reader
 	gzip   *gzip.Reader
 	zstd   *zstd.Decoder
+
+	castagnoli *crc32.Table
 }
 
 // read reads the header of the page at byte at, which lies before end, and its packed bytes, which are valid until the

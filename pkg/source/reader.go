@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 )
 
 // Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its
@@ -18,6 +19,9 @@ type Reader struct {
 	file    *inputFile
 	emit    func(*Batch) error
 	records int64 // good and bad, so far
+	sum     uint32
+
+	castagnoli *crc32.Table
 
 	// The chunk at hand.
 	buf     []byte // the chunk, blockSize bytes of slack, unquoted values
@@ -36,7 +40,7 @@ type Reader struct {
 
 // NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
 func (in *Input) NewReader() *Reader {
-	r := &Reader{in: in}
+	r := &Reader{in: in, castagnoli: crc32.MakeTable(crc32.Castagnoli)}
 	r.fieldSep, r.recordSep = in.opts.dumpSeps()
 	r.comma = in.opts.FieldSep.or(',')
 	return r
@@ -53,11 +57,15 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	r.ctx, r.split, r.emit = ctx, split, emit
 	r.file = r.in.files[s.File]
 	r.records, r.kept, r.offsets = 0, 0, r.offsets[:0]
+	r.sum = r.firstSum(split)
 	var err error
 	if r.file.format == FormatParquet {
 		err = r.readParquet(s)
 	} else {
 		err = r.readText(s)
+	}
+	if err == nil {
+		err = r.finishSum()
 	}
 	if err == nil {
 		r.in.counts[split].Store(r.records)

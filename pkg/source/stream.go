@@ -42,11 +42,19 @@ func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *te
 	return s, nil
 }
 
-// open opens the file as it is.
+// open opens the file as it is. A file of the same name that is not the one that was listed is an error: it is opened
+// once for each split.
 func (f *inputFile) open(ctx context.Context) (fs.File, io.ReaderAt, error) {
 	file, err := f.fs.Open(ctx, f.name)
 	if err != nil {
 		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		err = f.same(info)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
 	}
 	raw, ok := file.(io.ReaderAt)
 	if !ok {

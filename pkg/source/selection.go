@@ -1,0 +1,102 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// unfinished are name endings of files that a program is writing and renames when they are whole: hdfs dfs -put, -cp and
+// distcp; Flink, Flume and other streaming writers; WinSCP; rclone and rsync; browsers.
+var unfinished = []string{"._copying_", ".inprogress", ".in-progress", ".tmp", ".inuse", ".filepart", ".partial", ".incomplete", ".crdownload"}
+
+// ErrSelection is matched by errors about files that no job reads: their name or kind says so.
+var ErrSelection = errors.New("not an input")
+
+// refuse makes an error that matches [ErrSelection].
+func refuse(format string, args ...any) error { return selectionError{fmt.Sprintf(format, args...)} }
+
+type selectionError struct{ text string }
+
+func (e selectionError) Error() string        { return e.text }
+func (e selectionError) Is(target error) bool { return target == ErrSelection }
+
+// CheckName refuses a file or directory whose name says that it is being written.
+func CheckName(name string) error {
+	base := path.Base(name)
+	lower := strings.ToLower(base)
+	for _, end := range unfinished {
+		if strings.HasSuffix(lower, end) {
+			return refuse("%s is being written, as its ending %s says: wait until it has its final name, remove it if its writer has failed, or name inputs that do not include it", name, base[len(base)-len(end):])
+		}
+	}
+	return nil
+}
+
+// CheckKind refuses what is neither a file nor a directory: reading it would wait, or find nothing.
+func CheckKind(name string, mode fs.FileMode) error {
+	what := ""
+	switch t := mode.Type(); {
+	case t&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case t&fs.ModeSocket != 0:
+		what = "a socket"
+	case t&fs.ModeDevice != 0:
+		what = "a device"
+	case t&fs.ModeIrregular != 0:
+		what = "no regular file"
+	default:
+		return nil
+	}
+	return refuse("%s is %s, which cannot be read as an input: write the data to a file and name that", name, what)
+}
+
+// CheckPartition refuses a directory name=value, as Hive and Spark write them: its column is in no record, and rows of
+// different partitions would be mixed.
+func CheckPartition(name string) error {
+	column, _, ok := strings.Cut(path.Base(name), "=")
+	if !ok || column == "" || strings.HasPrefix(column, ".") {
+		return nil
+	}
+	return refuse("%s is a partition directory, whose column %q is in none of its records, and would be lost: load one partition at a time by naming its directory as the input", name, column)
+}
+
+// found is what an input has led to, and what was left out.
+type found struct {
+	files, empty, hidden int
+	firstHidden          string
+	named                bool // the input is a file
+}
+
+func (f *found) hide(name string) {
+	if f.hidden++; f.hidden == 1 {
+		f.firstHidden = name
+	}
+}
+
+// nothing says why an input has no data.
+func (f *found) nothing() error {
+	why := "it has no files"
+	count := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	switch hidden := fmt.Sprintf("%s, such as %s", count(f.hidden, "hidden name"), f.firstHidden); {
+	case f.named:
+		why = "it is an empty file"
+	case f.empty > 0 && f.hidden > 0:
+		why = fmt.Sprintf("it has only %s and %s", count(f.empty, "empty file"), hidden)
+	case f.empty > 0:
+		why = "it has only " + count(f.empty, "empty file")
+	case f.hidden > 0:
+		why = "it has only " + hidden
+	}
+	return fmt.Errorf("%s: see that the export is complete (%s)", why, AllowEmptyHint)
+}
+
+// AllowEmptyHint says how an input without rows is accepted.
+const AllowEmptyHint = "--allow-empty accepts an input without rows"

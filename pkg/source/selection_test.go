@@ -1,0 +1,255 @@
+package source
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// openError opens inputs below a directory.
+func openError(t *testing.T, o Options, dir string, inputs ...string) error {
+	t.Helper()
+	var names []string
+	for _, in := range inputs {
+		names = append(names, dir+"/"+in)
+	}
+	_, err := Open(t.Context(), disk, names, o)
+	return err
+}
+
+func wantError(t *testing.T, what string, err error, say ...string) {
+	t.Helper()
+	for _, s := range say {
+		if err == nil || !strings.Contains(err.Error(), s) {
+			t.Errorf("%s: error %v does not say %q", what, err, s)
+		}
+	}
+}
+
+// TestFilesThatAreBeingWrittenAreRefused, found or named, empty as HDFS shows them first, or not.
+func TestFilesThatAreBeingWrittenAreRefused(t *testing.T) {
+	const data = "a\n1\n"
+	for _, name := range []string{"b.csv._COPYING_", "b.csv.inprogress", "b.csv.tmp", "b.csv.filepart", "b.csv.TMP", "sub/b.csv._COPYING_", "sub.tmp/b.csv"} {
+		for _, content := range []string{data, ""} {
+			dir := tree(t, map[string]string{"in/a.csv": data, "in/" + name: content})
+			first, _, _ := strings.Cut(name, "/")
+			for _, input := range []string{"in", "in/*", "i?"} {
+				wantError(t, input, openError(t, Options{}, dir, input), "in/"+first, "is being written")
+			}
+			if !strings.HasPrefix(name, "sub.tmp") {
+				wantError(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/"+name), "in/"+name, "is being written")
+			}
+			if err := openError(t, Options{}, dir, "in/*.csv"); err != nil {
+				t.Errorf("excluded: %v", err)
+			}
+		}
+	}
+	// Hidden names stay hidden, and names that only look alike are files.
+	dir := tree(t, map[string]string{"a.csv": data, ".b.csv.inprogress": data, "_c.tmp": data, "tmp": data, "d.crc": data, "part.csv.part": data})
+	if err := openError(t, Options{}, dir, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPipesAndDevicesAreRefused, found or named.
+func TestPipesAndDevicesAreRefused(t *testing.T) {
+	dir := tree(t, map[string]string{"in/a.csv": "a\n1\n"})
+	if err := syscall.Mkfifo(filepath.Join(dir, "in", "pipe.csv"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "in a directory", openError(t, Options{}, dir, "in"), "in/pipe.csv is a pipe")
+	wantError(t, "by a pattern", openError(t, Options{}, dir, "in/*.csv"), "in/pipe.csv is a pipe")
+	wantError(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/pipe.csv"), "in/pipe.csv is a pipe")
+	if err := os.Symlink(filepath.Join(dir, "in", "pipe.csv"), filepath.Join(dir, "link.csv")); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "by a link", openError(t, Options{}, dir, "link.csv"), "link.csv is a pipe")
+	wantError(t, "a device", openError(t, Options{}, "/dev", "null"), "/dev/null is a device")
+	t.Chdir(dir)
+	l, err := net.Listen("unix", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	wantError(t, "a socket", openError(t, Options{}, dir, "s"), "s is a socket")
+}
+
+// TestInputsWithoutDataAreRefused, with the reason, unless they are allowed.
+func TestInputsWithoutDataAreRefused(t *testing.T) {
+	dir := tree(t, map[string]string{"full/a.csv": "a\n1\n", "full/b.csv": "", "empty/a.csv": "", "empty/sub/b.csv": "", "hidden/_SUCCESS": "", "hidden/.x": "a\n1\n",
+		"both/a.csv": "", "both/_SUCCESS": "", "tree/_temporary/0/a.csv": "a\n1\n"})
+	if err := os.MkdirAll(filepath.Join(dir, "none", "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for input, say := range map[string]string{
+		"none": "it has no files", "empty": "it has only 2 empty files", "hidden": "it has only 2 hidden names, such as .x",
+		"both": "only 1 empty file and 1 hidden name, such as _SUCCESS", "tree": "1 hidden name, such as _temporary",
+		"empty/a.csv": "it is an empty file", "empty/*.csv": "only 1 empty file", "hidden/*": "only 2 hidden names",
+	} {
+		wantError(t, input, openError(t, Options{}, dir, input), dir+"/"+input+": ", say, "--allow-empty")
+		wantError(t, input, openError(t, Options{}, dir, "full", input), say) // each input by itself
+		if err := openError(t, Options{AllowEmpty: true}, dir, input); err != nil {
+			t.Errorf("%s, allowed: %v", input, err)
+		}
+	}
+	if err := openError(t, Options{}, dir, "full"); err != nil {
+		t.Error(err)
+	}
+	for _, input := range []string{"gone", "gone/*"} {
+		wantError(t, input, openError(t, Options{AllowEmpty: true}, dir, input), "gone")
+	}
+}
+
+// TestPartitionDirectoriesAreRefused unless the input names the partition itself.
+func TestPartitionDirectoriesAreRefused(t *testing.T) {
+	const data = "a\n1\n"
+	dir := tree(t, map[string]string{"t/dt=2026-11-01/a.csv": data, "t/dt=2026-11-02/region=eu/a.csv": data, "t/dt=2026-11-02/region=us/b.csv": data,
+		"u/_x=1/a.csv": data, "u/b.csv": data, "v/a=b.csv": data, "v/=x/a.csv": data})
+	for input, names := range map[string]string{
+		"t": "t/dt=2026-11-01", "t/*": "t/dt=2026-11-01", "t/dt=*": "t/dt=2026-11-01", "t/*/a.csv": "t/dt=2026-11-01", "t/dt=2026-11-02": "t/dt=2026-11-02/region=eu",
+		"t/dt=2026-11-02/region=[u]s": "region=us", "u": "u/_x=1",
+	} {
+		wantError(t, input, openError(t, Options{}, dir, input), names, "partition directory")
+	}
+	for _, input := range []string{"t/dt=2026-11-01", "t/dt=2026-11-01/*.csv", "t/dt=2026-11-02/region=eu", "*/dt=2026-11-01/a.csv", "*/dt=2026-11-01", "v"} {
+		if err := openError(t, Options{}, dir, input); err != nil {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+}
+
+// TestHiveTextIsNoDump: fields behind 0x01 and line feeds behind records.
+func TestHiveTextIsNoDump(t *testing.T) {
+	o := Options{Columns: []string{"a", "b"}}
+	lines := func(n int) []byte { return []byte(strings.Repeat("1\x01x\n", n)) }
+	feed := o
+	feed.RecordSep = SepOf('\n')
+	for name, tt := range map[string]struct {
+		o    Options
+		data []byte
+		want int // records
+		say  string
+	}{
+		"one line":                        {o, lines(1), 0, "--record-sep"},
+		"many lines":                      {o, lines(50_000), 0, "--record-sep"},
+		"one line, said to be a dump":     {Options{Columns: o.Columns, Format: FormatDump}, lines(1), 0, "ends with a line feed"},
+		"many lines, said to be a dump":   {Options{Columns: o.Columns, Format: FormatDump}, lines(50_000), 0, "ends with a line feed"},
+		"with its separators":             {feed, lines(3), 3, ""},
+		"a record without end, and no LF": {o, []byte("1\x01x"), 0, "--format dump"},
+		"that one, said to be a dump":     {Options{Columns: o.Columns, Format: FormatDump}, []byte("1\x01x"), 1, ""},
+		"a first record of 100 KB":        {o, []byte("1\x01" + strings.Repeat("x", 100_000) + "\x102\x01y\x10"), 2, ""},
+		"a dump":                          {o, []byte("1\x01x\n\x102\x01y\n\x10"), 2, ""},
+	} {
+		got, err := loadBytes(t, tt.o, "part-00000", tt.data)
+		if tt.say != "" {
+			wantError(t, name, err, tt.say, "/part-00000")
+		} else if err != nil || len(got) != tt.want {
+			t.Errorf("%s: %d records, %v", name, len(got), err)
+		}
+	}
+}
+
+// TestSumsDependOnContentOnly: not on chunks, on the order of splits or on who reads; and one byte changes one of them.
+func TestSumsDependOnContentOnly(t *testing.T) {
+	rows := checkRows(3000)
+	sums := func(path string, o Options, backwards bool) (list []uint32) {
+		o.SplitSize = 100_000
+		in, err := Open(t.Context(), disk, []string{path}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := in.NewReader()
+		order := make([]int, len(in.Splits()))
+		for i := range order {
+			order[i] = i
+		}
+		if backwards {
+			slices.Reverse(order)
+		}
+		for _, i := range order {
+			if _, ok := in.Sum(i); ok {
+				t.Error("a sum of a split that was not read")
+			}
+			if err := r.Read(t.Context(), i, func(*Batch) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range order {
+			sum, ok := in.Sum(i)
+			if !ok {
+				t.Error("no sum")
+			}
+			list = append(list, sum)
+		}
+		return list
+	}
+	csv := toCSV(append([][]string{checkColumns}, rows...)...)
+	parquet := filepath.Join(t.TempDir(), "x.parquet")
+	writeParquet(t, parquet, checkColumns, rows, 1000)
+	for name, c := range map[string]struct {
+		path string
+		o    Options
+		text int // bytes from which on one can be changed; 0: none
+	}{
+		"csv":     {writeFile(t, "x.csv", csv), Options{}, 300},
+		"dump":    {writeFile(t, "x.dump", toDump(rows)), Options{Columns: checkColumns}, 1},
+		"gz":      {writeFile(t, "x.csv.gz", pack(t, "gz", csv)), Options{}, 0},
+		"parquet": {parquet, Options{}, 0},
+	} {
+		first := sums(c.path, c.o, false)
+		if slices.Contains(first, 0) {
+			t.Errorf("%s: a sum is 0: %x", name, first)
+		}
+		for _, chunk := range []int{1000, 4096, 70_000} {
+			o := c.o
+			o.ChunkSize = chunk
+			if got := sums(c.path, o, true); !slices.Equal(got, first) {
+				t.Errorf("%s, chunks of %d: %x, want %x", name, chunk, got, first)
+			}
+		}
+		if c.text == 0 {
+			continue
+		}
+		data, err := os.ReadFile(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.Index(data[c.text:], '2') + c.text
+		data[at] = '3'
+		if err := os.WriteFile(c.path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		different := 0
+		for i, sum := range sums(c.path, c.o, false) {
+			if sum != first[i] {
+				different++
+			}
+		}
+		if different != 1 {
+			t.Errorf("%s: one byte changed %d sums", name, different)
+		}
+	}
+}
+
+// TestHeaderIsInTheSum: another order of columns is another input, though its records are the same.
+func TestHeaderIsInTheSum(t *testing.T) {
+	var sums []uint32
+	for _, header := range []string{"a,b\n", "b,a\n"} {
+		in, err := Open(t.Context(), disk, []string{writeFile(t, "x.csv", []byte(header+"1,2\n"))}, Options{Columns: []string{"a", "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		sum, _ := in.Sum(0)
+		sums = append(sums, sum)
+	}
+	if sums[0] == sums[1] {
+		t.Error("the sums are equal")
+	}
+}

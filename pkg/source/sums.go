@@ -1,0 +1,56 @@
+package source
+
+import (
+	"fmt"
+	"hash/crc32"
+	"sync"
+)
+
+// splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
+// unpacked, of Parquet the pages of the row group. The first split of a file includes the header, every row group the
+// schema. So they depend on the files and on [Options.SplitSize] only.
+type splitSums struct {
+	mu   sync.Mutex
+	sums []uint32
+	read []bool
+}
+
+func (s *splitSums) init(n int) { s.sums, s.read = make([]uint32, n), make([]bool, n) }
+
+// set notes the checksum of a split. It is false when the split was read before and had another.
+func (s *splitSums) set(split int, sum uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.read[split] && s.sums[split] != sum {
+		return false
+	}
+	s.sums[split], s.read[split] = sum, true
+	return true
+}
+
+// Sum is the CRC32C of what the records of a split were read from; false as long as the split was not read to its end.
+func (in *Input) Sum(split int) (sum uint32, ok bool) {
+	in.sums.mu.Lock()
+	defer in.sums.mu.Unlock()
+	return in.sums.sums[split], in.sums.read[split]
+}
+
+// firstSum is what the checksum of a split begins with.
+func (r *Reader) firstSum(split int) uint32 {
+	if r.file.format == FormatParquet || split == r.file.firstSplit {
+		return r.file.headSum
+	}
+	return 0
+}
+
+// addSum adds bytes to a checksum: CRC32C has an instruction on every machine that this runs on.
+func (r *Reader) addSum(b []byte) { r.sum = crc32.Update(r.sum, r.castagnoli, b) }
+
+// finishSum notes the checksum of the split at hand.
+func (r *Reader) finishSum() error {
+	if !r.in.sums.set(r.split, r.sum) {
+		s := r.in.splits[r.split]
+		return &ChangedError{s.Path, fmt.Sprintf("the part that begins at %d was read twice and had another checksum", s.Start)}
+	}
+	return nil
+}
