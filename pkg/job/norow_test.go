@@ -67,3 +67,26 @@ func TestLongestRowKey(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSpannedLinesAreInBothCounts has a bad record of several lines: records less rejected ones are the rows.
+func TestSpannedLinesAreInBothCounts(t *testing.T) {
+	const text = "a,b\n1,x\n2,\"y\n3,z\n4,\",w\n5,v\n,\"u\nu\"\n" // the last has no key
+	s := Spec{Key: "a", BadRecords: "5"}
+	m, err := buildText(t, s, text)
+	if err != nil || m.Records != 7 || m.Rejected != 5 || m.Digest.Rows != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	s.BadRecords = "4"
+	if _, err := buildText(t, s, text); KindOf(err) != KindBadRows {
+		t.Error(err)
+	}
+}
+
+// TestUnclosedQuoteFailsWhateverTheBudget has many rows behind the quote.
+func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
+	s := Spec{Key: "a", BadRecords: "100%"}
+	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))
+	if KindOf(err) != KindInput || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
+		t.Error(err)
+	}
+}

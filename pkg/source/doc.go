@@ -60,7 +60,8 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
-// [Options.Reject], usually that of a [Budget], decides whether to go on without it. What makes the rest of a file
-// unreadable (damage, a record above [Options.MaxRecord]) is an error in any case. Numbers count a file's records from
+// [Options.Reject], usually that of a [Budget], decides whether to go on without it; one that spans lines of a CSV file
+// counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
+// not closed before the end) is an error in any case. Numbers count a file's records from
 // 1; to know them, the splits before the one at hand are counted where they have not been read yet.
 package source

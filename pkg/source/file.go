@@ -83,6 +83,11 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	if f.format == FormatAuto {
 		f.format = o.detect(head)
 	}
+	if f.format != FormatParquet {
+		if err := f.checkText(head, o); err != nil {
+			return err
+		}
+	}
 	switch f.format {
 	case FormatParquet:
 		return f.probeParquet(ctx, o)
@@ -181,14 +186,22 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		if bytes.HasPrefix(data, bom) {
 			f.dataStart = int64(len(bom))
 		}
-		if o.Header == HeaderNone {
-			return nil
-		}
 		last := int64(len(data)) < size
-		ok, err := f.header(data, last, o)
+		comma := o.FieldSep.or(',')
+		only, more := crOnly(data[f.dataStart:], comma, last)
+		ok := o.Header == HeaderNone
+		if !ok && !only {
+			if ok, err = f.header(data, last, o); err != nil {
+				return fmt.Errorf("%s: header: %w", f.path, err)
+			}
+			if ok {
+				only, more = crOnly(data[f.dataStart:], comma, last)
+			}
+		}
 		switch {
-		case err != nil:
-			return fmt.Errorf("%s: header: %w", f.path, err)
+		case only && (!more || size >= int64(o.MaxRecord)):
+			return fmt.Errorf("%s: %w", f.path, errCROnly)
+		case only:
 		case ok:
 			return nil
 		case last:
@@ -222,7 +235,7 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	if err := checkNames(names); err != nil {
+	if err := checkHeader(names); err != nil {
 		return false, err
 	}
 	f.columns, f.dataStart = names, int64(start+end)

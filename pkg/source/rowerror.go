@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type RowError struct {
 	// Since is 0, so that Record counts from the beginning of the file, unless the record lies so far into the file that
 	// counting would take long.
 	Since int64
+	// Lines is how many lines of a CSV file the record spans, 0 for one.
+	Lines int64
 	// Column is the name of the column at fault, if it is one.
 	Column string
 	// Reason says what is wrong.
@@ -62,6 +65,9 @@ func (e *RowError) Unwrap() error { return e.Err }
 // rowError begins an error about a record of the split at hand. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
 	e := RowError{Path: r.file.path, Offset: offset, Record: number, rows: r.file.format == FormatParquet}
+	if r.file.format == FormatCSV {
+		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
+	}
 	e.Raw = slices.Clone(raw[:min(len(raw), maxRaw)])
 	if r.quiet {
 		return e // records are being counted
