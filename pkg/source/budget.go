@@ -79,8 +79,8 @@ func (b *Budget) Reject(e RowError) error {
 	lines := max(e.Lines, 1)
 	b.extra.Add(lines - 1)
 	bad := b.bad.Add(lines)
-	if b.none() {
-		return &budgetError{row: &e, text: "no bad record is allowed: --bad-records N or P% sets them aside"}
+	if b.None() {
+		return &budgetError{row: e.keep(), text: "no bad record is allowed: --bad-records N or P% sets them aside"}
 	}
 	if b.File != nil {
 		if err := b.File.Write(e); err != nil {
@@ -90,20 +90,20 @@ func (b *Budget) Reject(e RowError) error {
 	if !b.share {
 		switch {
 		case bad > b.most && lines > 1:
-			return &budgetError{row: &e, text: fmt.Sprintf("it spans %d lines, which count as so many bad records: with them there are %d, and --bad-records allows %d", lines, bad, b.most)}
+			return &budgetError{row: e.keep(), text: fmt.Sprintf("it spans %d lines, which count as so many bad records: with them there are %d, and --bad-records allows %d", lines, bad, b.most)}
 		case bad > b.most:
-			return &budgetError{row: &e, text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
+			return &budgetError{row: e.keep(), text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
 		}
 		return nil
 	}
 	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
-		return &budgetError{row: &e, text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
+		return &budgetError{row: e.keep(), text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
 	}
 	return nil
 }
 
-// none says that not a single bad record is allowed.
-func (b *Budget) none() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
+// None says that not a single bad record is allowed.
+func (b *Budget) None() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
 
 // Finish judges the whole input: total is the number of its records, bad ones included, without [Budget.Extra]. It does
 // not finish the file.

@@ -10,12 +10,16 @@ import (
 const maxName = 4096
 
 var (
-	errCROnly = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
-	errUTF16  = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
+	errCROnly  = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
+	errRejects = errors.New("it is a file of bad records of an earlier job: its records are read with --format rejects")
+	errUTF16   = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
 )
 
 // checkText finds texts that no format here has, by their first bytes.
 func (f *inputFile) checkText(head []byte, o *Options) error {
+	if o.Format != FormatDump && bytes.HasPrefix(head, rejectMagic) {
+		return fmt.Errorf("%s: %w", f.path, errRejects)
+	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if f.format == FormatCSV && wide(head) || mark && o.Format != FormatDump {
 		return fmt.Errorf("%s: %w", f.path, errUTF16)

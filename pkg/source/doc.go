@@ -28,6 +28,9 @@
 // quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
 // must have the columns of the schema, all and no others, in any order.
 //
+// A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
+// tells, as if they were packed.
+//
 // Parquet files must be flat: a nested or repeated column is refused by its name. Pages may be packed with snappy, zstd,
 // gzip, brotli or lz4_raw. Values become text by these rules; a null is an empty field:
 //

@@ -27,6 +27,9 @@ type inputFile struct {
 	dataStart   int64 // text: where the first record after byte order mark and header begins, unpacked
 	meta        parquetMeta
 	firstSplit  int
+	maxRecord   int         // of a reject file
+	rejects     *rejectForm // of a reject file that is an input
+	form        *rejectForm // of this file's own bad records
 }
 
 // detectSize is how much of a file is looked at to tell its format.
@@ -48,6 +51,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
 	f.format = o.Format
+	if f.format == FormatRejects {
+		return f.probeRejects(ctx, o)
+	}
 	name := strings.ToLower(path.Base(f.name))
 	if f.format == FormatAuto {
 		for _, ext := range strange {

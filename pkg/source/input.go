@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -30,6 +31,7 @@ type Input struct {
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
 	mu      sync.Mutex     // held while records are counted
+	lookups int64          // how often those before a split were asked for
 }
 
 // Split is a part of a file that is read on its own.
@@ -75,7 +77,7 @@ func Open(ctx context.Context, resolve func(path string) (FS, string, error), in
 	if err := in.each(ctx, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
 		return nil, err
 	}
-	if err := in.schema(); err != nil {
+	if err := errors.Join(in.rejectOptions(), in.schema()); err != nil {
 		return nil, err
 	}
 	if err := in.plan(ctx); err != nil {
@@ -173,6 +175,7 @@ func (in *Input) schema() error {
 			f.columns = in.columns
 		}
 		f.cols = len(f.columns)
+		f.form = f.rejectForm(&in.opts, in.columns)
 	}
 	return nil
 }
