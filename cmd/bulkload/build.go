@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
@@ -79,6 +81,12 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	work := o.workOptions(s.events())
+	if work.RejectFile == "" && spec.BadRecords != "" {
+		if work.RejectFile, err = o.rejects(env); err != nil {
+			return err
+		}
+	}
+	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
 	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, work)
 	r := &job.Result{Schema: 1, Table: spec.Table, Manifest: m}
@@ -91,15 +99,28 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	return g.summarize(cmd.OutOrStdout(), r)
 }
 
-// defaultRejects is where bad records go when nothing else is said.
-const defaultRejects = "bulkload-rejects.jsonl"
+// rejects is where the bad records of a build go when nothing else is said: beside its output, since what lies in that is
+// loaded. Of an output on HDFS it is a file in the current directory.
+func (o *buildOptions) rejects(env *job.Env) (string, error) {
+	l, err := env.Conf.Resolve(o.out)
+	if err != nil {
+		return "", err
+	}
+	name := l.Path
+	if !l.Local() {
+		const longest = 120 // names of files have a bound
+		name = strings.ReplaceAll(strings.Trim(name, "/"), "/", "_")
+		name = name[max(0, len(name)-longest):]
+	}
+	if name, err = filepath.Abs(name + "." + job.RejectsName); err != nil {
+		return "", err
+	}
+	return name, os.MkdirAll(filepath.Dir(name), 0o755) // as the output's own
+}
 
 func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 	reject := w.rejectFile
-	if reject == "" {
-		reject = defaultRejects
-	}
-	if abs, err := filepath.Abs(reject); err == nil {
+	if abs, err := filepath.Abs(reject); err == nil && reject != "" {
 		reject = abs
 	}
 	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}

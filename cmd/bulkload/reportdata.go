@@ -229,7 +229,10 @@ func servers(taken []job.Taken) []report.Server {
 func (w *reporter) addRejects(r *report.Report, o outcome) {
 	name := r.RejectFile
 	if name == "" && o.code == exitBadRows {
-		name = cmp.Or(valueOf(w.cmd, "reject-file"), defaultRejects)
+		name = w.session.rejects
+		if name == "" && o.result != nil && o.result.Job != "" {
+			name = filepath.Join(o.result.Job, job.RejectsName)
+		}
 		info, err := os.Stat(name)
 		if err != nil || info.ModTime().Before(o.began) {
 			return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ const (
 	mostRejects      = 20
 	mostReject       = 200 // characters of a record
 	mostRejectReason = 300
+	mostRejectLine   = 64 << 10 // bytes, of which more is not looked at
 )
 
 // readRejects reads the first lines of a file of bad records, and counts all. Reasons may quote a value; what is quoted is
@@ -29,17 +31,23 @@ func readRejects(name string, records bool) (list []report.Reject, all int64, er
 		return nil, 0, fmt.Errorf("bad records: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewReader(f)
+	in := bufio.NewReaderSize(f, mostRejectLine)
 	for {
-		line, err := in.ReadBytes('\n')
+		line, whole, err := rejectLine(in)
 		if errors.Is(err, io.EOF) {
 			return list, all, nil
 		}
 		if err != nil {
 			return list, all, fmt.Errorf("bad records: %w", err)
 		}
+		if bytes.HasPrefix(line, []byte(`{"bulkload_rejects":`)) {
+			continue // how the records were read
+		}
 		if all++; len(list) == mostRejects {
 			continue
+		}
+		if !whole { // the record comes last
+			line = append(line[:max(0, bytes.Index(line, []byte(`,"raw`)))], '}')
 		}
 		r, err := parseReject(line, records)
 		if err != nil {
@@ -47,6 +55,19 @@ func readRejects(name string, records bool) (list []report.Reject, all int64, er
 		}
 		list = append(list, r)
 	}
+}
+
+// rejectLine reads a line, or of a long one as much as is looked at.
+func rejectLine(in *bufio.Reader) (line []byte, whole bool, err error) {
+	line, err = in.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, true, err
+	}
+	line = bytes.Clone(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		_, err = in.ReadSlice('\n')
+	}
+	return line, false, err
 }
 
 func parseReject(line []byte, records bool) (report.Reject, error) {

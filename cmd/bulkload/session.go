@@ -43,6 +43,7 @@ type session struct {
 	observers []observer
 	began     time.Time
 	outcome   *outcome // nil until the end
+	rejects   string   // the file of bad records that was asked for, if one was
 	report    string   // where the report is, once it is written
 }
 

@@ -150,7 +150,7 @@ func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user 
 	case "spill-dir":
 		v.Value = os.TempDir()
 	case "reject-file":
-		v.Value = defaultRejects
+		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, beside --out)"
 	case "state":
 		v.Value, _ = job.DefaultState()
 	}

@@ -24,7 +24,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
-	f.StringVar(&s.spec.Format, "format", "", "csv, dump or parquet (default: by extension and content)")
+	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	f.StringVar(&s.spec.Header, "header", "", "csv: yes if the first record holds the column names (default), or no")
 	f.StringVar(&s.spec.FieldSep, "field-sep", "", `dump: byte between columns, such as , or \t or \x01 (default \x01)`)
@@ -130,7 +130,7 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&w.workers, "workers", 0, "workers of each pass (default: the number of cores)")
 	f.StringVar(&w.spillDir, "spill-dir", "", "directory for sorted runs that do not fit in memory (default: the system's temporary directory)")
 	f.Var(&w.spillLimit, "spill-limit", "most disk that sorted runs may take, such as 200GiB; a job that needs more fails and says how much (default no limit)")
-	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines (default bulkload-rejects.jsonl when --bad-records allows any)")
+	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines, when --bad-records allows any (default rejects.jsonl in the job's state directory; of build, beside --out)")
 }
 
 func (w *workFlags) check() error {

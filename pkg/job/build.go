@@ -217,7 +217,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: in.Records(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	t = sortTotals{Records: in.Records() + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
 	if f := o.Budget.File; f != nil {
 		n, err := f.Finish()
 		if err != nil {

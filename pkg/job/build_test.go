@@ -300,7 +300,7 @@ func TestBadRecordsAreSetAside(t *testing.T) {
 			t.Errorf("--bad-records %s: %+v", budget, m)
 		}
 		b, err := os.ReadFile(rejects)
-		if err != nil || bytes.Count(b, []byte("\n")) != 2 || !bytes.Contains(b, []byte("check_id")) || !bytes.Contains(b, []byte("18 expected")) {
+		if err != nil || bytes.Count(b, []byte("\n")) != 3 || !bytes.Contains(b, []byte("check_id")) || !bytes.Contains(b, []byte("18 expected")) {
 			t.Errorf("reject file: %s, %v", b, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 
 	"bulkload/pkg/keygen"
@@ -14,17 +15,18 @@ import (
 func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 	data := w.values[:0]
 	var err error
+	none := -1 // its sign is lost with the first cell
 	for i := range w.plan.slots {
 		s := &w.plan.slots[i]
 		at := len(data)
-		none := false
+		empty := false
 		switch {
 		case s.column >= 0:
 			text := b.Field(row, s.column)
 			switch {
 			case len(text) == 0:
 				// An empty text can be a cell; an empty number is none.
-				none = !w.plan.StoreEmpty || s.convert != nil
+				empty = !w.plan.StoreEmpty || s.convert != nil
 			case s.convert == nil:
 				data = append(data, text...)
 			default:
@@ -40,12 +42,17 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			data = append(data, s.constant...)
 		}
 		w.offsets[i], w.lengths[i] = uint32(at), len(data)-at
-		if none {
+		if empty {
 			w.lengths[i] = -1
 		}
+		none &= w.lengths[i]
 		if len(data)-at > maxCell {
 			return w.tooLong(i, len(data)-at)
 		}
+	}
+	// Of a wide row, another record may have the cells.
+	if none < 0 && len(w.plan.wide) == 0 {
+		return noCell()
 	}
 	for i, c := range w.plan.wide {
 		name := b.Field(row, c)
@@ -88,6 +95,7 @@ func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row i
 // textRow finds the values of a record's cells in the batch.
 func (w *readWorker) textRow(b *source.Batch, row int) error {
 	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
+	none := -1 // its sign is lost with the first cell
 	for i, c := range w.plan.order {
 		n := int(spans[c].Len)
 		if n == 0 && !w.plan.StoreEmpty {
@@ -96,8 +104,17 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 			return w.tooLong(i, n)
 		}
 		w.lengths[i], w.offsets[i] = n, spans[c].Off
+		none &= n
+	}
+	if none < 0 {
+		return noCell()
 	}
 	return nil
+}
+
+// noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
+func noCell() error {
+	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is empty (--empty store makes empty cells)")}
 }
 
 func (w *readWorker) tooLong(slot, n int) error {

@@ -241,6 +241,9 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	if err != nil {
 		return w.bad(b, row, err)
 	}
+	if len(key) == 0 {
+		return w.bad(b, row, noKey())
+	}
 	w.buf = key
 	t, size := w.t, int64(len(key))
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {

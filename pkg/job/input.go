@@ -3,8 +3,10 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"time"
 
 	"bulkload/pkg/source"
@@ -15,7 +17,7 @@ type WorkOptions struct {
 	Workers    int
 	Memory     Size
 	SpillDir   string
-	RejectFile string // absolute; written only if bad records are allowed and there are some
+	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
 	Events     Events
 	Gate       Gate          // where work waits between its steps, default nowhere
 	Uploads    UploadOptions // of HFiles to HDFS
@@ -46,8 +48,11 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 	if k.budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, fail(KindConfig, err)
 	}
-	if w.RejectFile != "" {
+	if w.RejectFile != "" && !k.budget.None() {
 		k.budget.File = source.NewRejectFile(w.RejectFile)
+		if err := k.budget.File.Check(nil); err != nil {
+			return nil, fail(KindConfig, err)
+		}
 	}
 	o.Reject = k.budget.Reject
 	if err := o.Validate(); err != nil {
@@ -58,7 +63,29 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 	if k.in, err = source.Open(ctx, env.source, s.Inputs, o); err != nil {
 		return nil, fail(KindInput, budget.inputMemory(err))
 	}
+	if k.budget.File != nil {
+		if err := k.budget.File.Check(k.in); err != nil {
+			return nil, fail(KindConfig, err)
+		}
+	}
 	return k, nil
+}
+
+// RejectsName is the name of the file of bad records in a job's state directory.
+const RejectsName = "rejects.jsonl"
+
+// keepRejects puts the bad records of a job that names no file for them into its state directory. What a killed attempt
+// has left there unfinished goes: the job's lock is held.
+func (o *RunOptions) keepRejects(dir string) error {
+	if o.RejectFile != "" || dir == "" {
+		return nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return fail(KindConfig, err)
+	}
+	o.RejectFile = filepath.Join(abs, RejectsName)
+	return fail(KindConfig, source.NewRejectFile(o.RejectFile).RemoveTemp())
 }
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
@@ -124,6 +151,9 @@ func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOption
 		return m, err
 	}
 	n, rejectErr := k.budget.File.Finish()
+	if n > 0 && errors.Is(err, source.ErrBudget) {
+		err = fmt.Errorf("%w (bad records are in %s)", err, w.RejectFile)
+	}
 	if err = errors.Join(err, rejectErr); err != nil {
 		return nil, err
 	}

@@ -90,8 +90,14 @@ func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	}
 	var err error
 	m.key, m.ends, err = m.program.AppendParts(m.key[:0], m.ends[:0], m.fields)
+	if err == nil && len(m.key) == 0 {
+		err = noKey()
+	}
 	return m.key, fail(KindBadRows, err)
 }
+
+// noKey is the error of a record whose key has no byte: HBase has no such row.
+func noKey() error { return &keygen.FieldError{Err: keygen.ErrNoKey} }
 
 // An ExplainedKey is a key with its parts and the region it falls in.
 type ExplainedKey struct {

@@ -134,6 +134,9 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 	if err != nil {
 		return w.bad(b, row, err)
 	}
+	if len(key) == 0 {
+		return w.bad(b, row, noKey())
+	}
 	w.keyBuf = key
 	data := b.Data
 	if w.plan.mapped {

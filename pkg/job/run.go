@@ -82,6 +82,9 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 		return known, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
+	if err := o.keepRejects(st.dir); err != nil {
+		return known, err
+	}
 	if !st.done || o.State.Restart { // that there is nothing to do can be said at any time
 		if err := pass(ctx, o.Gate); err != nil {
 			return nil, err

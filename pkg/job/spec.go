@@ -21,7 +21,7 @@ type Spec struct {
 	Family string `yaml:"family"` // default f
 
 	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
-	Format    string   `yaml:"format"`     // csv, dump, parquet; default: by extension and content
+	Format    string   `yaml:"format"`     // csv, dump, parquet, rejects; default: by extension and content
 	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
 	Header    string   `yaml:"header"`     // csv: "yes" (default) or "no"
 	FieldSep  string   `yaml:"field_sep"`  // dump: one byte, default \x01
@@ -98,7 +98,7 @@ func (s Spec) Validate() error {
 		_, err := keygen.Parse(s.Key)
 		bad("key", err)
 	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet")
+	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
 	oneOf("header", s.Header, "yes", "no")
 	oneOf("empty", s.Empty, "skip", "store")
 	oneOf("verify", s.Verify, "full", "sample", "off")

@@ -13,6 +13,7 @@ const MaxKey = 32767
 var (
 	ErrEmpty  = errors.New("key column is empty")
 	ErrUTF8   = errors.New("key column is not valid UTF-8")
+	ErrNoKey  = errors.New("row key is empty") // for callers: a reader's part of a key may be empty
 	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey)
 	ErrNumber = errors.New("not a whole number")
 	ErrRange  = errors.New("number out of range")

@@ -94,7 +94,7 @@ func functions() []function {
 		{name: "trim", form: "trim(e)", about: "without spaces and control characters at both ends", text: fromText(trim, false), shape: trimShape},
 		{name: "hex", form: "hex(e)", about: "each byte as two lower-case hex digits", text: fromText(toHex, false), shape: hexShape},
 		{name: "unhex", form: "unhex(e)", about: "the bytes that hex digits name", text: fromText(fromHex, false), shape: unhexShape},
-		{name: "orempty", form: "orempty(column)", about: "the column, which may be empty", check: checkOrEmpty, text: compileOrEmpty, shape: orEmptyShape},
+		{name: "orempty", form: "orempty(column)", about: "the column, which may be empty; a record whose whole key is empty is bad", check: checkOrEmpty, text: compileOrEmpty, shape: orEmptyShape},
 	}
 }
 

@@ -41,26 +41,44 @@ func (b *Batch) Field(row, col int) []byte {
 	return b.Data[s.Off : s.Off+s.Len : s.Off+s.Len]
 }
 
-// RowError begins an error about a row: it names the place and has a copy of the record. The caller adds Column,
+// RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
 // Reason and Err.
 func (b *Batch) RowError(row int) RowError {
 	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
 }
 
-// raw is the record as the file has it; for Parquet, which has no such thing, its values with commas between them.
+// raw is the record as the file has it; for Parquet, which has no such thing, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
 	if b.reader.file.format == FormatParquet {
-		values := make([][]byte, b.Cols)
-		for c := range values {
-			values[c] = b.Field(row, c)
+		var line []byte
+		for c := range b.Cols {
+			if c > 0 {
+				line = append(line, ',')
+			}
+			line = appendCSV(line, b.Field(row, c))
 		}
-		return bytes.Join(values, []byte{','})
+		return line
 	}
 	start, end := int(b.Offsets[row]-b.base), b.end
 	if row+1 < b.Rows {
 		end = int(b.Offsets[row+1] - b.base)
 	}
 	return b.reader.trimEnd(b.Data[start:end])
+}
+
+// appendCSV appends a field of CSV, in quotes where it needs them.
+func appendCSV(dst, value []byte) []byte {
+	if !bytes.ContainsAny(value, "\",\r\n") {
+		return append(dst, value...)
+	}
+	dst = append(dst, '"')
+	for _, c := range value {
+		if c == '"' {
+			dst = append(dst, c)
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, '"')
 }
 
 // permute puts the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file.

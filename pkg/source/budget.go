@@ -25,6 +25,7 @@ type Budget struct {
 	percent float64 // of all records, when share
 	share   bool
 	bad     atomic.Int64
+	extra   atomic.Int64 // of them, lines behind the first of a record
 	read    atomic.Int64
 }
 
@@ -57,21 +58,29 @@ func NewBudget(spec string) (*Budget, error) {
 // Count notes that n records were read, bad ones or not. It lets a share be judged before the end.
 func (b *Budget) Count(n int64) { b.read.Add(n) }
 
-// Bad is how many records were given to Reject.
+// Bad is how many records were given to Reject; one that spans lines counts as so many.
 func (b *Budget) Bad() int64 { return b.bad.Load() }
+
+// Extra is how many lines the bad records had beyond one each. A record that spans lines counts as so many bad records: as
+// a rule a quote stands wrong in one of the lines, and the others were records. So what was read are the input's records
+// and these.
+func (b *Budget) Extra() int64 { return b.extra.Load() }
 
 // Reset forgets what was counted: for a pass that reads the same input once more. No one may use the budget meanwhile.
 func (b *Budget) Reset() {
 	b.bad.Store(0)
+	b.extra.Store(0)
 	b.read.Store(0)
 }
 
 // Reject sets a bad record aside. Its error is about this record when none is allowed, or says that there are too many;
 // both match ErrBudget. It is what [Options.Reject] wants.
 func (b *Budget) Reject(e RowError) error {
-	bad := b.bad.Add(1)
-	if b.none() {
-		return &budgetError{row: &e, text: "no bad record is allowed: --bad-records N or P% sets them aside"}
+	lines := max(e.Lines, 1)
+	b.extra.Add(lines - 1)
+	bad := b.bad.Add(lines)
+	if b.None() {
+		return &budgetError{row: e.keep(), text: "no bad record is allowed: --bad-records N or P% sets them aside"}
 	}
 	if b.File != nil {
 		if err := b.File.Write(e); err != nil {
@@ -79,23 +88,28 @@ func (b *Budget) Reject(e RowError) error {
 		}
 	}
 	if !b.share {
-		if bad > b.most {
-			return &budgetError{row: &e, text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
+		switch {
+		case bad > b.most && lines > 1:
+			return &budgetError{row: e.keep(), text: fmt.Sprintf("it spans %d lines, which count as so many bad records: with them there are %d, and --bad-records allows %d", lines, bad, b.most)}
+		case bad > b.most:
+			return &budgetError{row: e.keep(), text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
 		}
 		return nil
 	}
-	if read := max(b.read.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
-		return &budgetError{row: &e, text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
+	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
+		return &budgetError{row: e.keep(), text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
 	}
 	return nil
 }
 
-// none says that not a single bad record is allowed.
-func (b *Budget) none() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
+// None says that not a single bad record is allowed.
+func (b *Budget) None() bool { return b.share && b.percent == 0 || !b.share && b.most == 0 }
 
-// Finish judges the whole input: total is the number of its records, bad ones included. It does not finish the file.
+// Finish judges the whole input: total is the number of its records, bad ones included, without [Budget.Extra]. It does
+// not finish the file.
 func (b *Budget) Finish(total int64) error {
 	bad := b.Bad()
+	total += b.Extra()
 	switch {
 	case bad == 0:
 		return nil

@@ -71,11 +71,12 @@ func TestRejectFile(t *testing.T) {
 		for w := range 4 {
 			wg.Go(func() {
 				for i := range 100 {
-					n := i*4 + w
+					split := w*10 + i/10 // of ten records, in order
 					if run == 1 {
-						n = 399 - n
+						split = 39 - split
 					}
-					e := RowError{Path: fmt.Sprintf("p%d", n%3), Offset: int64(n), Record: int64(n + 1), Column: "c", Reason: "why", Raw: []byte("规,\"")}
+					n := split*10 + i%10
+					e := RowError{Path: fmt.Sprintf("p%d", split/20), Offset: int64(n), Record: int64(n + 1), Column: "c", Reason: "why", Raw: []byte("规,\""), split: split}
 					if n == 200 {
 						e.Raw = []byte{0xff, 'x'}
 					}
@@ -115,10 +116,16 @@ func TestRejectFile(t *testing.T) {
 		Raw            *string
 		RawBase64      []byte `json:"raw_base64"`
 	}
-	for i, l := range lines {
+	if lines[0] != `{"bulkload_rejects":1}` || len(lines) != 401 {
+		t.Errorf("%d lines, the first is %s", len(lines), lines[0])
+	}
+	for i, l := range lines[1:] {
 		e.Raw, e.RawBase64 = nil, nil
 		if err := json.Unmarshal([]byte(l), &e); err != nil {
 			t.Fatal(err)
+		}
+		if e.Offset != int64(i) {
+			t.Fatalf("line %d: %s", i, l)
 		}
 		if e.Offset == 200 {
 			if e.Raw != nil || string(e.RawBase64) != "\xffx" {
@@ -152,15 +159,6 @@ func TestRejectFileAbort(t *testing.T) {
 	f = NewRejectFile(filepath.Join(dir, "none", "bad.jsonl"))
 	if err := f.Write(RowError{Path: "x"}); err == nil {
 		t.Error("no error for a directory that is not there")
-	}
-}
-
-func TestRawIsCutAtCharacters(t *testing.T) {
-	for cut := range 4 {
-		raw := []byte(strings.Repeat("x", cut) + strings.Repeat("规", maxRaw))[:maxRaw]
-		if got := wholeRunes(raw); len(got) < maxRaw-3 || !strings.HasSuffix(string(got), "规") {
-			t.Errorf("cut %d: %d bytes", cut, len(got))
-		}
 	}
 }
 

@@ -29,7 +29,10 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 		}
 		switch {
 		case end >= 0:
-			if err = r.flush(r.kept, start); err == nil {
+			if err = r.flush(r.kept, start); err == nil && fault.reason == reasonUnclosed {
+				return start, r.unclosed(start, fault)
+			}
+			if err == nil {
 				err = r.reject(start, end, r.file.columnName(fault.column), fault.reason)
 			}
 			if err == nil {
@@ -49,6 +52,15 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 		return start, err
 	}
 	return min(start, n), r.flush(r.kept, min(start, n))
+}
+
+// unclosed is the error of a record whose quote is not closed before the file ends. No budget of bad records allows it:
+// all records behind the quote would be lost with this one, however many there are.
+func (r *Reader) unclosed(start int, f *fault) error {
+	e := r.rowError(r.off+int64(start), r.records+1, nil)
+	e.Column, e.Reason = r.file.columnName(f.column), fmt.Sprintf("%s: the quote is at byte %d (--bad-records does not allow this: all that follows would be lost)",
+		f.reason, r.off+int64(start+f.at))
+	return &e
 }
 
 // scanCSV takes records from buf[start:n] as long as they are whole and their quotes in order, and returns where it

@@ -31,6 +31,9 @@ type inputFile struct {
 	window      int64  // zstd: of the first frame
 	mostWindow  uint64 // zstd: of any frame
 	firstSplit  int
+	maxRecord   int         // of a reject file
+	rejects     *rejectForm // of a reject file that is an input
+	form        *rejectForm // of this file's own bad records
 }
 
 // detectSize is how much of a file is looked at to tell its format.
@@ -52,6 +55,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
 	f.format = o.Format
+	if f.format == FormatRejects {
+		return f.probeRejects(ctx, o)
+	}
 	name := strings.ToLower(path.Base(f.name))
 	if f.format == FormatAuto {
 		for _, ext := range strange {
@@ -86,6 +92,11 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	}
 	if f.format == FormatAuto {
 		if f.format, err = f.detect(ctx, head, o); err != nil {
+			return err
+		}
+	}
+	if f.format != FormatParquet {
+		if err := f.checkText(head, o); err != nil {
 			return err
 		}
 	}
@@ -257,14 +268,22 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 		if bytes.HasPrefix(data, bom) {
 			f.dataStart = int64(len(bom))
 		}
-		if o.Header == HeaderNone {
-			return nil
-		}
 		last := int64(len(data)) < size
-		ok, err := f.header(data, last, o)
+		comma := o.FieldSep.or(',')
+		only, more := crOnly(data[f.dataStart:], comma, last)
+		ok := o.Header == HeaderNone
+		if !ok && !only {
+			if ok, err = f.header(data, last, o); err != nil {
+				return fmt.Errorf("%s: header: %w", f.path, err)
+			}
+			if ok {
+				only, more = crOnly(data[f.dataStart:], comma, last)
+			}
+		}
 		switch {
-		case err != nil:
-			return fmt.Errorf("%s: header: %w", f.path, err)
+		case only && (!more || size >= int64(o.MaxRecord)):
+			return fmt.Errorf("%s: %w", f.path, errCROnly)
+		case only:
 		case ok:
 			return nil
 		case last:
@@ -298,7 +317,7 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	if err := checkNames(names); err != nil {
+	if err := checkHeader(names); err != nil {
 		return false, err
 	}
 	f.columns, f.dataStart = names, int64(start+end)

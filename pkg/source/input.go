@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -31,6 +32,7 @@ type Input struct {
 	counts  []atomic.Int64 // records of each split, -1 while unknown
 	sums    splitSums      // of what was read of each split
 	mu      sync.Mutex     // held while records are counted
+	lookups int64          // how often those before a split were asked for
 
 	resolve func(path string) (FS, string, error)
 	inputs  []string // as they were given
@@ -83,7 +85,7 @@ func Open(ctx context.Context, resolve func(path string) (FS, string, error), in
 	if err := in.each(ctx, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
 		return nil, err
 	}
-	if err := in.schema(); err != nil {
+	if err := errors.Join(in.rejectOptions(), in.schema()); err != nil {
 		return nil, err
 	}
 	if err := in.plan(ctx); err != nil {
@@ -189,6 +191,7 @@ func (in *Input) schema() error {
 			f.columns = in.columns
 		}
 		f.cols = len(f.columns)
+		f.form = f.rejectForm(&in.opts, in.columns)
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ const (
 	FormatCSV     Format = "csv"
 	FormatDump    Format = "dump"
 	FormatParquet Format = "parquet"
+	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line tells.
+	FormatRejects Format = "rejects"
 )
 
 // HeaderMode says whether CSV files name their columns.
@@ -90,8 +92,8 @@ func (o Options) withDefaults() Options {
 
 // Validate finds options that contradict each other.
 func (o Options) Validate() error {
-	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet}, o.Format) {
-		return fmt.Errorf("format %q is not known: it is csv, dump or parquet", o.Format)
+	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatRejects}, o.Format) {
+		return fmt.Errorf("format %q is not known: it is csv, dump, parquet or rejects", o.Format)
 	}
 	if o.SplitSize < 0 || o.ChunkSize < 0 || o.MaxRecord < 0 {
 		return errors.New("split size, chunk size and longest record must not be negative")

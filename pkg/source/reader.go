@@ -19,6 +19,9 @@ type Reader struct {
 	file    *inputFile
 	emit    func(*Batch) error
 	records int64 // good and bad, so far
+	before  int64 // records before the split, and the byte since which they were counted; once counted
+	since   int64
+	counted bool
 	sum     uint32
 
 	castagnoli *crc32.Table
@@ -56,7 +59,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	s := r.in.splits[split]
 	r.ctx, r.split, r.emit = ctx, split, emit
 	r.file = r.in.files[s.File]
-	r.records, r.kept, r.offsets = 0, 0, r.offsets[:0]
+	r.records, r.kept, r.offsets, r.counted = 0, 0, r.offsets[:0], false
 	r.sum = r.firstSum(split)
 	var err error
 	if r.file.format == FormatParquet {
@@ -110,7 +113,7 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 	e := r.rowError(r.off+int64(start), r.records, r.trimEnd(r.buf[start:end]))
 	e.Column, e.Reason = column, reason
 	if r.in.opts.Reject == nil {
-		return &e
+		return e.keep()
 	}
 	return r.in.opts.Reject(e)
 }
@@ -120,7 +123,19 @@ func (r *Reader) trimEnd(record []byte) []byte {
 	if r.file.format == FormatDump {
 		return bytes.TrimSuffix(record, []byte{r.recordSep})
 	}
-	return bytes.TrimRight(record, "\r\n")
+	if !bytes.HasSuffix(record, []byte{'\n'}) {
+		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file
+	}
+	for {
+		line, ok := bytes.CutSuffix(record, []byte{'\n'})
+		if !ok {
+			return record
+		}
+		record = bytes.TrimSuffix(line, []byte{'\r'})
+		if r.file.cols == 1 {
+			return record // of one column, blank lines are records
+		}
+	}
 }
 
 // growFields makes room for the fields of a block behind the first k.

@@ -21,6 +21,7 @@ func (in *Input) recordsBefore(ctx context.Context, split int) (records, since i
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.lookups++
 	var r *Reader
 	for i := f.firstSplit; i < split; i++ {
 		n := in.counts[i].Load()

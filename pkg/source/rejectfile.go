@@ -1,125 +1,63 @@
 package source
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"unicode/utf8"
 )
 
-// RejectFile collects bad records in a local file, one JSON object a line:
+// RejectFile collects bad records in a local file, one JSON object a line. Its first line says how the records were read:
 //
+//	{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["id","check_id"]}
 //	{"path":"check.csv","offset":2301,"record":17,"column":"check_id","reason":"…","raw":"…"}
 //
-// "since" is there when record counts from that byte of the file on; "column" when one column is at fault; "raw_base64"
-// stands in for "raw" when the record is not UTF-8. At most 4 KiB of a record are kept.
+// so that it can be read as an input again, by [FormatRejects]; where that changes from one file to the next, such a line
+// stands before the first record. "since" is there when record counts from that byte of the file on; "lines" when the
+// record spans several; "column" and "value" when one column is at fault. "raw" is the record without its end mark,
+// "raw_base64" stands in for it when the record is not UTF-8. Parquet has no such thing: raw is a line of CSV then.
 //
-// The order of lines is that of paths and offsets, however the records came in. Until Finish they lie in a temporary file
-// beside it, and about 50 bytes of memory for each. Its methods may be called by any number of goroutines.
+// The order of lines is that of the input, however the records came in. Until Finish they lie in a temporary file beside
+// it, which takes a few megabytes of memory, however many they are. Its methods may be called by any number of goroutines.
 type RejectFile struct {
-	path string
-
-	mu     sync.Mutex
-	spool  *os.File // in the order of arrival; nil before the first record
-	w      *bufio.Writer
-	at     int64
-	lines  []rejectLine
-	paths  map[string]string // one copy of each path
-	closed bool
-	err    error
-}
-
-// rejectLine is where a line lies in the spool.
-type rejectLine struct {
 	path   string
-	offset int64
-	column string
-	at     int64
-	size   int
+	target string // the path without symbolic links, once it was checked
+
+	mu      sync.Mutex
+	spool   *rejectSpool // nil before the first record
+	records int
+	closed  bool
+	err     error
 }
 
 // NewRejectFile is a reject file with the given local path. Nothing is created before the first record, so a job without
-// bad records leaves no file, and one that has some replaces what is there.
-func NewRejectFile(path string) *RejectFile {
-	return &RejectFile{path: path, paths: make(map[string]string)}
-}
+// bad records leaves no file, and one that has some replaces an earlier reject file.
+func NewRejectFile(path string) *RejectFile { return &RejectFile{path: path, target: path} }
 
 // Path is where Finish puts the file.
 func (f *RejectFile) Path() string { return f.path }
 
-type rejectJSON struct {
-	Path      string  `json:"path"`
-	Offset    int64   `json:"offset"`
-	Record    int64   `json:"record"`
-	Since     int64   `json:"since,omitempty"`
-	Column    string  `json:"column,omitempty"`
-	Reason    string  `json:"reason"`
-	Raw       *string `json:"raw,omitempty"`
-	RawBase64 []byte  `json:"raw_base64,omitempty"`
-}
-
-// Write adds a record.
+// Write adds a record. It keeps nothing of e.
 func (f *RejectFile) Write(e RowError) error {
-	j := rejectJSON{Path: e.Path, Offset: e.Offset, Record: e.Record, Since: e.Since, Column: e.Column, Reason: e.Reason}
-	if j.Reason == "" && e.Err != nil {
-		j.Reason = e.Err.Error()
-	}
-	if raw := wholeRunes(e.Raw); utf8.Valid(raw) {
-		text := string(raw)
-		j.Raw = &text
-	} else {
-		j.RawBase64 = e.Raw
-	}
-	line, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("reject file %s: %w", f.path, err)
-	}
-	line = append(line, '\n')
-
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed && f.err == nil {
 		f.err = os.ErrClosed
 	}
 	if f.spool == nil && f.err == nil {
-		f.spool, f.err = os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".*")
-		f.w = bufio.NewWriter(f.spool)
+		f.spool, f.err = newRejectSpool(f.target)
 	}
 	if f.err == nil {
-		_, f.err = f.w.Write(line)
+		f.spool.split, f.spool.form = e.split, e.form
+		f.err = writeReject(f.spool, &e)
 	}
 	if f.err != nil {
 		return fmt.Errorf("reject file %s: %w", f.path, f.err)
 	}
-	if _, ok := f.paths[e.Path]; !ok {
-		f.paths[e.Path] = e.Path
-	}
-	f.lines = append(f.lines, rejectLine{f.paths[e.Path], e.Offset, e.Column, f.at, len(line)})
-	f.at += int64(len(line))
+	f.records++
 	return nil
-}
-
-// wholeRunes takes off a character that was cut in two at the length limit.
-func wholeRunes(raw []byte) []byte {
-	if len(raw) < maxRaw {
-		return raw
-	}
-	for i := 1; i <= utf8.UTFMax && i <= len(raw); i++ {
-		if tail := raw[len(raw)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return raw[:len(raw)-i]
-			}
-			break
-		}
-	}
-	return raw
 }
 
 // Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
@@ -128,7 +66,7 @@ func (f *RejectFile) Finish() (records int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		return len(f.lines), f.err
+		return f.records, f.err
 	}
 	f.closed = true
 	if f.spool == nil {
@@ -137,46 +75,31 @@ func (f *RejectFile) Finish() (records int, err error) {
 	defer func() {
 		f.err = err
 		if err != nil {
-			err = fmt.Errorf("reject file %s: %w", f.path, err)
+			records, err = 0, fmt.Errorf("reject file %s: %w", f.path, err)
 		}
 	}()
-	defer func() { err = errors.Join(err, f.dropSpool()) }()
+	defer func() { err = errors.Join(err, f.spool.Close()) }()
 	if f.err != nil {
 		return 0, f.err
 	}
-	if err := f.w.Flush(); err != nil {
-		return 0, err
-	}
-	slices.SortStableFunc(f.lines, func(a, b rejectLine) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.offset, b.offset), cmp.Compare(a.column, b.column))
-	})
-	out, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".*")
+	out, err := os.CreateTemp(filepath.Dir(f.target), tempPattern(f.target)) // mode 0600
 	if err != nil {
 		return 0, err
 	}
-	if err := f.copySorted(out); err != nil {
-		return 0, errors.Join(err, out.Close(), os.Remove(out.Name()))
+	err = f.spool.copyTo(out)
+	if err == nil {
+		err = out.Sync()
 	}
-	if err := os.Rename(out.Name(), f.path); err != nil {
+	if err = errors.Join(err, out.Close()); err == nil {
+		_, err = replaceable(f.target) // what has come meanwhile is not replaced either
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), f.target)
+	}
+	if err != nil {
 		return 0, errors.Join(err, os.Remove(out.Name()))
 	}
-	return len(f.lines), nil
-}
-
-func (f *RejectFile) copySorted(out *os.File) error {
-	w := bufio.NewWriter(out)
-	for _, l := range f.lines {
-		if _, err := io.Copy(w, io.NewSectionReader(f.spool, l.at, int64(l.size))); err != nil {
-			return err
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := out.Sync(); err != nil {
-		return err
-	}
-	return out.Close()
+	return f.records, nil
 }
 
 // Abort drops all records.
@@ -188,9 +111,20 @@ func (f *RejectFile) Abort() error {
 		return nil
 	}
 	f.closed = true
-	return f.dropSpool()
+	return f.spool.Close()
 }
 
-func (f *RejectFile) dropSpool() error {
-	return errors.Join(f.spool.Close(), os.Remove(f.spool.Name()))
+// tempPattern is that of the temporary files beside a reject file.
+func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
+
+// RemoveTemp removes the temporary files that a killed process has left beside a reject file: for those who know that no
+// other is at work on it.
+func (f *RejectFile) RemoveTemp() error {
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), tempPattern(f.path)))
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }
+
+var _ io.Writer = (*rejectSpool)(nil)

@@ -1,13 +1,10 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
-
-// maxRaw is how much of a bad record is kept.
-const maxRaw = 4 << 10
 
 // RowError is a record that cannot be used, with its place.
 type RowError struct {
@@ -22,16 +19,21 @@ type RowError struct {
 	// Since is 0, so that Record counts from the beginning of the file, unless the record lies so far into the file that
 	// counting would take long.
 	Since int64
+	// Lines is how many lines of a CSV file the record spans, 0 for one.
+	Lines int64
 	// Column is the name of the column at fault, if it is one.
 	Column string
 	// Reason says what is wrong.
 	Reason string
-	// Raw is a copy of the record, at most 4 KiB of it, without its end mark.
+	// Raw is the record without its end mark; of a Parquet file, its values as a line of CSV. It is lent: valid until the
+	// callback that got it returns.
 	Raw []byte
 	// Err is the cause behind Reason, if there is one.
 	Err error
 
-	rows bool // Offset counts rows, not bytes
+	rows  bool // Offset counts rows, not bytes
+	split int  // in which it lies
+	form  *rejectForm
 }
 
 // Error names file, record, byte, column and reason.
@@ -57,16 +59,27 @@ func (e *RowError) Error() string {
 	return b.String()
 }
 
+// keep is a copy without what is lent.
+func (e RowError) keep() *RowError {
+	e.Raw = nil
+	return &e
+}
+
 func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the split at hand. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.path, Offset: offset, Record: number, rows: r.file.format == FormatParquet}
-	e.Raw = slices.Clone(raw[:min(len(raw), maxRaw)])
+	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet, split: r.split, form: r.file.form}
+	if r.file.format == FormatCSV {
+		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
+	}
 	if r.quiet {
 		return e // records are being counted
 	}
-	before, since := r.in.recordsBefore(r.ctx, r.split)
-	e.Record, e.Since = number+before, since
+	if !r.counted {
+		r.before, r.since = r.in.recordsBefore(r.ctx, r.split)
+		r.counted = true
+	}
+	e.Record, e.Since = number+r.before, r.since
 	return e
 }

@@ -102,7 +102,9 @@ func (s *textStream) Close() error {
 func (s *textStream) unpack() error {
 	var text io.Reader
 	stop := func() {}
-	if s.file.compression == "gz" {
+	if s.file.compression == packedRejects {
+		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
+	} else if s.file.compression == "gz" {
 		z, err := gzip.NewReader(rawReader{s})
 		if err != nil {
 			return s.packError(err)

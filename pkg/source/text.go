@@ -111,7 +111,7 @@ func (r *Reader) unbalanced(s Split) error {
 }
 
 func (r *Reader) tooLong(n int) error {
-	e := r.rowError(r.off, r.records+1, r.buf[:n])
+	e := r.rowError(r.off, r.records+1, nil)
 	e.Reason = fmt.Sprintf("the record is longer than %d bytes: a separator is missing", r.in.opts.MaxRecord)
 	if r.file.format == FormatCSV {
 		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)

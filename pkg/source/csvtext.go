@@ -1,0 +1,77 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// maxName is the greatest length of a column's name in bytes. What is longer is no name but data, or several lines.
+const maxName = 4096
+
+var (
+	errCROnly  = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
+	errRejects = errors.New("it is a file of bad records of an earlier job: its records are read with --format rejects")
+	errUTF16   = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
+)
+
+// checkText finds texts that no format here has, by their first bytes.
+func (f *inputFile) checkText(head []byte, o *Options) error {
+	if o.Format != FormatDump && bytes.HasPrefix(head, rejectMagic) {
+		return fmt.Errorf("%s: %w", f.path, errRejects)
+	}
+	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if f.format == FormatCSV && wide(head) || mark && o.Format != FormatDump {
+		return fmt.Errorf("%s: %w", f.path, errUTF16)
+	}
+	return nil
+}
+
+// wide says that half of the bytes at even places or at odd ones are NUL, and next to none of the others: characters of
+// two bytes.
+func wide(head []byte) bool {
+	var nul [2]int
+	head = head[:min(len(head), 4<<10)]
+	for i, b := range head {
+		if b == 0 {
+			nul[i&1]++
+		}
+	}
+	half := len(head) / 2
+	return half >= 4 && max(nul[0], nul[1]) >= (half+1)/2 && min(nul[0], nul[1]) <= half/50
+}
+
+// crOnly says that lines which begin with data end with CR only: no LF is outside of quotes, and a CR is, which is not the
+// last byte of the text. more says that data is not all of it, and what follows may be otherwise.
+func crOnly(data []byte, comma byte, last bool) (only, more bool) {
+	quoted, begins := false, true // within quotes; a field may begin
+	for i, b := range data {
+		switch {
+		case b == '"' && (quoted || begins):
+			quoted = !quoted
+			begins = !quoted // a doubled quote goes on
+			continue
+		case quoted:
+			continue
+		case b == '\n':
+			return false, false
+		case b == '\r' && i+1 < len(data) && data[i+1] != '\n':
+			only = true
+		}
+		begins = b == comma || b == '\r'
+	}
+	return only, only && !last
+}
+
+// checkHeader finds names that are none.
+func checkHeader(names []string) error {
+	for i, n := range names {
+		if len(n) > maxName {
+			return fmt.Errorf("column %d has a name of %d bytes, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, len(n), maxName)
+		}
+		if bytes.IndexByte([]byte(n), 0) >= 0 {
+			return fmt.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (--format)", i+1)
+		}
+	}
+	return checkNames(names)
+}

@@ -1,0 +1,365 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestWholeRecordIsKept sets long records aside, of text and of other bytes.
+func TestWholeRecordIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bad.jsonl")
+	f := NewRejectFile(path)
+	raws := []string{strings.Repeat("规,\"\\\n\t\x01", 1<<18), strings.Repeat("\xff\x00,", 1<<20), "", "</>&\u2028"}
+	for i, raw := range raws {
+		if err := f.Write(RowError{Path: "x", Offset: int64(i), Raw: []byte(raw)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := f.Finish(); n != len(raws) || err != nil {
+		t.Fatal(n, err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+	for i, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n"))[1:] {
+		var j struct {
+			Raw       string
+			RawBase64 []byte `json:"raw_base64"`
+		}
+		if err := json.Unmarshal(line, &j); err != nil || j.Raw+string(j.RawBase64) != raws[i] {
+			t.Errorf("record %d: %d and %d bytes of %d, %v", i, len(j.Raw), len(j.RawBase64), len(raws[i]), err)
+		}
+	}
+}
+
+// TestRejectFileReplacesNothingElse has all kinds of things at the path.
+func TestRejectFileReplacesNothingElse(t *testing.T) {
+	ours := `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n"
+	formerly := `{"path":"x.csv","offset":1,"record":1,"reason":"why","raw":"x"}` + "\n"
+	for name, tt := range map[string]struct {
+		make func(path string) error
+		ok   bool
+	}{
+		"nothing":            {func(string) error { return nil }, true},
+		"an empty file":      {func(p string) error { return os.WriteFile(p, nil, 0o644) }, true},
+		"a reject file":      {func(p string) error { return os.WriteFile(p, []byte(ours), 0o644) }, true},
+		"one without a form": {func(p string) error { return os.WriteFile(p, []byte(formerly), 0o644) }, true},
+		"a link to a reject": {func(p string) error {
+			return errors.Join(os.WriteFile(p+"x", []byte(ours), 0o644), os.Symlink(p+"x", p))
+		}, true},
+		"an export":          {func(p string) error { return os.WriteFile(p, []byte("a,b\n1,2\n"), 0o644) }, false},
+		"other JSON":         {func(p string) error { return os.WriteFile(p, []byte(`{"path":"x"}`), 0o644) }, false},
+		"a directory":        {func(p string) error { return os.Mkdir(p, 0o755) }, false},
+		"a pipe":             {func(p string) error { return syscall.Mkfifo(p, 0o644) }, false},
+		"a link to a device": {func(p string) error { return os.Symlink(os.DevNull, p) }, false},
+		"a link to an export": {func(p string) error {
+			return errors.Join(os.WriteFile(p+"x", []byte("a\n"), 0o644), os.Symlink(p+"x", p))
+		}, false},
+		"a link to nothing": {func(p string) error { return os.Symlink(p+"x", p) }, false},
+		"no directory, but this": {func(p string) error {
+			return errors.Join(os.Remove(filepath.Dir(p)), os.WriteFile(filepath.Dir(p), nil, 0o644))
+		}, false},
+		"no directory": {func(p string) error { return os.Remove(filepath.Dir(p)) }, false},
+	} {
+		path := filepath.Join(t.TempDir(), "d", "r.jsonl")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o755), tt.make(path)); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(path)
+		f := NewRejectFile(path)
+		if err := f.Check(nil); (err == nil) != tt.ok || err != nil && !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !tt.ok && before != nil && before.IsDir() == false && before.Mode()&os.ModeNamedPipe == 0 {
+			// What came after the check is not replaced either.
+			if err := f.Write(RowError{Path: "x"}); err == nil {
+				if _, err := f.Finish(); err == nil {
+					t.Errorf("%s: it was replaced", name)
+				}
+			}
+		}
+		after, _ := os.Lstat(path)
+		if !tt.ok && (before == nil) != (after == nil) || before != nil && !os.SameFile(before, after) {
+			t.Errorf("%s: it was %v, it is %v", name, before, after)
+		}
+		if !tt.ok {
+			continue
+		}
+		if err := f.Write(RowError{Path: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Finish(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after, _ := os.Lstat(path); name == "a link to a reject" && after.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s: the link was replaced, not what it names", name)
+		}
+	}
+}
+
+// TestRejectFileIsNoInput names an input of the job by another link of it.
+func TestRejectFileIsNoInput(t *testing.T) {
+	ours := `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a"]}` + "\n"
+	input := writeFile(t, "x.jsonl", []byte(ours))
+	link := filepath.Join(t.TempDir(), "link.jsonl")
+	if err := os.Link(input, link); err != nil {
+		t.Fatal(err)
+	}
+	in, err := Open(t.Context(), disk, []string{input}, Options{Format: FormatRejects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{input, link} {
+		if err := NewRejectFile(path).Check(in); !errors.Is(err, ErrRejectPath) || !strings.Contains(err.Error(), "it is the input "+input) {
+			t.Error(err)
+		}
+	}
+}
+
+// rejected reads data, and gives the records, the bad ones, and the reject file.
+func rejected(t *testing.T, o Options, inputs ...string) (good [][]string, bad []string, path string) {
+	path = filepath.Join(t.TempDir(), "rejects.jsonl")
+	f := NewRejectFile(path)
+	o.Reject = func(e RowError) error {
+		bad = append(bad, fmt.Sprintf("%s %q %d", e.Reason, e.Raw, e.Lines))
+		return f.Write(e)
+	}
+	in, err := Open(t.Context(), disk, inputs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := readAll(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.Finish(); n != len(bad) || err != nil {
+		t.Fatal(n, err)
+	}
+	return values(records), bad, path
+}
+
+// TestRejectsAreReadAgain corrects records in a reject file by hand, and reads it.
+func TestRejectsAreReadAgain(t *testing.T) {
+	csv := writeFile(t, "x.csv", []byte("a;b\n1;x\n2\n3;\"y\n4;\"z;w\n\"\xff\";5;6\n7;v\n"))
+	dump := writeFile(t, "x.dump", []byte("1\x01x\x102\x103\x01y\nz\x01w\x10"))
+	for name, tt := range map[string]struct {
+		o          Options
+		input      string
+		edit, with string
+		want       [][]string
+		bad        int // before it was edited
+	}{
+		"csv":  {Options{FieldSep: SepOf(';')}, csv, `"raw":"2"`, `"raw":"2;\"u;\""`, [][]string{{"2", "u;"}}, 3},
+		"more": {Options{FieldSep: SepOf(';')}, csv, `"raw":"3;\"y\n4;\"z;w"`, `"raw":"3;y\n4;z"`, [][]string{{"3", "y"}, {"4", "z"}}, 3},
+		"base": {Options{FieldSep: SepOf(';')}, csv, `"raw_base64":"Iv8iOzU7Ng=="`, `"raw_base64":"/zs2"`, [][]string{{"\xff", "6"}}, 3},
+		"dump": {Options{Format: FormatDump, Columns: []string{"a", "b"}}, dump, `"raw":"2"`, `"raw":"2\u0001\n"`, [][]string{{"2", "\n"}}, 2},
+	} {
+		_, bad, path := rejected(t, tt.o, tt.input)
+		if len(bad) != tt.bad {
+			t.Fatalf("%s: %q", name, bad)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited := strings.Replace(string(data), tt.edit, tt.with, 1)
+		if edited == string(data) {
+			t.Fatalf("%s: no %s in %s", name, tt.edit, data)
+		}
+		if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		good, again, _ := rejected(t, Options{Format: FormatRejects, Columns: []string{"a", "b"}, Header: HeaderFirst}, path)
+		if diff := cmp.Diff(tt.want, good); diff != "" || len(again) != tt.bad-1 {
+			t.Errorf("%s: %d bad (-want +got):\n%s", name, len(again), diff)
+		}
+	}
+}
+
+// TestRejectsOfParquetAreReadAgain has rows of a form that has no text.
+func TestRejectsOfParquetAreReadAgain(t *testing.T) {
+	rows := [][]string{{"1", "a,\"b\"\n"}, {"2", ""}, {"", "x"}}
+	line := &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: []string{"a", "b"}}
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	f := NewRejectFile(path)
+	for _, row := range rows {
+		var raw []byte
+		for i, v := range row {
+			if i > 0 {
+				raw = append(raw, ',')
+			}
+			raw = appendCSV(raw, []byte(v))
+		}
+		if err := f.Write(RowError{Path: "x", Raw: raw, form: line}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	good, bad, _ := rejected(t, Options{Format: FormatRejects}, path)
+	if diff := cmp.Diff(rows, good); diff != "" || len(bad) > 0 {
+		t.Errorf("%q (-want +got):\n%s", bad, diff)
+	}
+}
+
+// TestRejectsAreBadForTheSameReasons reads the bad records of any text again: they are what they were.
+func TestRejectsAreBadForTheSameReasons(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		data := []byte(rapid.OneOf(text("ab,,\"\"\n\n\r"), rapid.Map(rapid.SliceOfN(text("a,\"\n\r"), 0, 20), func(s []string) string { return strings.Join(s, "\n") })).Draw(rt, "data"))
+		cols := []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "cols")]
+		o := Options{Header: HeaderNone, Columns: cols, ChunkSize: rapid.IntRange(1, 20).Draw(rt, "chunk")}
+		var before, after []string
+		f := NewRejectFile(filepath.Join(dir, "r.jsonl"))
+		defer f.Abort()
+		o.Reject = func(e RowError) error {
+			before = append(before, fmt.Sprintf("%s %q %d", e.Reason, e.Raw, e.Lines))
+			return f.Write(e)
+		}
+		if _, err := loadBytes(rt, o, "x.csv", data); err != nil {
+			rt.Skip(err)
+		}
+		if f.spool == nil {
+			return
+		}
+		var file bytes.Buffer
+		if err := f.spool.copyTo(&file); err != nil {
+			rt.Fatal(err)
+		}
+		again := Options{Format: FormatRejects, Columns: cols, ChunkSize: o.ChunkSize, Reject: func(e RowError) error {
+			after = append(after, fmt.Sprintf("%s %q %d", e.Reason, e.Raw, e.Lines))
+			return nil
+		}}
+		got, err := loadBytes(rt, again, "r.jsonl", file.Bytes())
+		if err != nil || len(got) > 0 {
+			rt.Fatalf("%q, %v", values(got), err)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			rt.Fatalf("(-before +after):\n%s", diff)
+		}
+	})
+}
+
+// TestDamagedRejectsAreRefused has lines that hold no record, with their numbers.
+func TestDamagedRejectsAreRefused(t *testing.T) {
+	const form = `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a","b"]}` + "\n"
+	const good = `{"path":"x","raw":"1,2"}` + "\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"empty":             {"", "line 1: it does not say how"},
+		"no form":           {good, "line 1: it does not say how"},
+		"another version":   {strings.Replace(form, ":1,", ":2,", 1), "line 1: form 2 is not known"},
+		"no format":         {`{"bulkload_rejects":1}` + "\n" + good, "line 1: it names no format"},
+		"no columns":        {`{"bulkload_rejects":1,"format":"csv"}` + "\n" + good, "line 1: it names no columns"},
+		"no JSON":           {form + good + "secret\n", "line 3: no JSON: syntax error at byte 1"},
+		"no record":         {form + "\n" + `{"path":"x"}`, "line 3: it has no record"},
+		"emptied":           {form + `{"raw":""}`, "line 2: its record is empty: remove the line"},
+		"an open quote":     {form + `{"raw":"1,\"2"}` + "\n" + good, "line 2: its record has a quote that is not closed"},
+		"open behind a bad": {form + `{"raw":"1\"\n1,\"2"}` + "\n" + good, "line 2: its record has a quote"},
+		"another form":      {form + good + strings.Replace(form, `"a","b"`, `"b","a"`, 1) + good, "line 3: from here on the records have another form"},
+		"cut":               {form + good[:12], "line 2: no JSON"},
+	} {
+		path := writeFile(t, "r.jsonl", []byte(tt.text))
+		_, err := load(t, Options{Format: FormatRejects}, path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := writeFile(t, "r.jsonl", []byte(form+good))
+	for _, format := range []Format{FormatAuto, FormatCSV} {
+		if _, err := load(t, Options{Format: format}, path); err == nil || !strings.Contains(err.Error(), "--format rejects") {
+			t.Errorf("as %q: %v", format, err)
+		}
+	}
+	// The same form again is no other one: files can be put together.
+	if got, err := load(t, Options{Format: FormatRejects}, writeFile(t, "r.jsonl", []byte(form+good+form+good))); err != nil || len(got) != 2 {
+		t.Error(got, err)
+	}
+}
+
+// TestWorkForARejectIsConstant counts: what a bad record costs depends neither on how many there are nor on where it is.
+func TestWorkForARejectIsConstant(t *testing.T) {
+	f := NewRejectFile(filepath.Join(t.TempDir(), "r.jsonl"))
+	e := RowError{Path: "x.csv", Reason: "why", Raw: bytes.Repeat([]byte("x"), 80)}
+	if err := f.Write(e); err != nil {
+		t.Fatal(err)
+	}
+	f.spool.most = 64 << 10
+	const splits, each, workers = 40, 500, 4
+	for group := 0; group < splits; group += workers {
+		for i := range each { // workers go side by side
+			for w := range workers {
+				e.split, e.Offset = group+w, int64(i)
+				if err := f.Write(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if s := f.spool; s.flushes < 10 || len(s.segments) > s.flushes*(workers+1)+splits || s.held > s.most {
+		t.Errorf("%d segments of %d flushes, %d bytes held", len(s.segments), s.flushes, s.held)
+	}
+	if n := testing.AllocsPerRun(2000, func() {
+		if err := f.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 6 {
+		t.Errorf("%v allocations for a record", n)
+	}
+	if err := f.Abort(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A split's number of records before it is found once, not for each of its bad records.
+	in, err := Open(t.Context(), disk, []string{writeFile(t, "x.csv", []byte("a,b\n"+strings.Repeat("1\n", 1000)))}, Options{SplitSize: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := 0
+	in.opts.Reject = func(RowError) error { bad++; return nil }
+	r := in.NewReader()
+	for i := range in.splits {
+		if err := r.Read(t.Context(), i, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bad != 1000 || in.lookups != int64(len(in.splits)-1) {
+		t.Errorf("%d bad records, %d times counted what is before %d splits", bad, in.lookups, len(in.splits))
+	}
+}
+
+// BenchmarkReject sets records aside.
+func BenchmarkReject(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			raw := bytes.Repeat([]byte("x,"), 60)
+			b.ReportAllocs()
+			for b.Loop() {
+				f := NewRejectFile(filepath.Join(b.TempDir(), "r.jsonl"))
+				for i := range n {
+					if err := f.Write(RowError{Path: "x.csv", Offset: int64(i), Record: int64(i), Reason: "3 columns found, 2 expected", Raw: raw, split: i / 1000}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if _, err := f.Finish(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
+		})
+	}
+}

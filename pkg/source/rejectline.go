@@ -1,0 +1,127 @@
+package source
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"slices"
+	"unicode/utf8"
+)
+
+// rejectForm is how the records of a reject file were read, the first of its lines.
+type rejectForm struct {
+	Version   int      `json:"bulkload_rejects"` // 1
+	Format    Format   `json:"format,omitempty"`
+	FieldSep  string   `json:"field_sep,omitempty"`
+	RecordSep string   `json:"record_sep,omitempty"`
+	Columns   []string `json:"columns,omitempty"` // in the order of the records
+}
+
+// rejectMagic is how every reject file begins.
+var rejectMagic = []byte(`{"bulkload_rejects":`)
+
+// rejectForm is that of the file's records. Parquet has no text of its own: its values become a line of CSV.
+func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
+	field, record := o.dumpSeps()
+	switch f.format {
+	case FormatDump:
+		return &rejectForm{1, FormatDump, SepOf(field).String(), SepOf(record).String(), f.columns}
+	case FormatParquet:
+		return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: schema}
+	}
+	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: f.columns}
+}
+
+func (f *rejectForm) same(o *rejectForm) bool {
+	return f == o || f != nil && o != nil && f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && slices.Equal(f.Columns, o.Columns)
+}
+
+func (f *rejectForm) line() []byte {
+	if f == nil {
+		f = &rejectForm{Version: 1}
+	}
+	line, _ := json.Marshal(f) // texts and a number
+	return append(line, '\n')
+}
+
+// rejectJSON is a record in a reject file, but for the record itself, which may be long: raw or raw_base64.
+type rejectJSON struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+	Record int64  `json:"record"`
+	Since  int64  `json:"since,omitempty"`
+	Lines  int64  `json:"lines,omitempty"`
+	Column string `json:"column,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// writeReject writes the line of a record.
+func writeReject(w io.Writer, e *RowError) error {
+	j := rejectJSON{e.Path, e.Offset, e.Record, e.Since, e.Lines, e.Column, e.Reason}
+	if j.Lines == 1 {
+		j.Lines = 0
+	}
+	if j.Reason == "" && e.Err != nil {
+		j.Reason = e.Err.Error()
+	}
+	line, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	line = line[:len(line)-1]
+	if !utf8.Valid(e.Raw) {
+		if _, err := w.Write(append(line, `,"raw_base64":"`...)); err != nil {
+			return err
+		}
+		enc := base64.NewEncoder(base64.StdEncoding, w)
+		if _, err := enc.Write(e.Raw); err != nil {
+			return err
+		}
+		if err := enc.Close(); err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "\"}\n")
+		return err
+	}
+	line = append(line, `,"raw":"`...)
+	for raw := e.Raw; len(raw) > 0; { // a piece at a time: a record may be as long as memory
+		n := min(len(raw), 32<<10)
+		line = appendJSON(line, raw[:n])
+		raw = raw[n:]
+		if len(raw) > 0 {
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+			line = line[:0]
+		}
+	}
+	_, err = w.Write(append(line, "\"}\n"...))
+	return err
+}
+
+// appendJSON appends UTF-8 as it stands within a text of JSON.
+func appendJSON(dst, text []byte) []byte {
+	const digits = "0123456789abcdef"
+	for len(text) > 0 {
+		n := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
+		if n < 0 {
+			return append(dst, text...)
+		}
+		dst = append(dst, text[:n]...)
+		switch c := text[n]; c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+		text = text[n+1:]
+	}
+	return dst
+}

@@ -1,0 +1,233 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// probeRejects reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
+func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
+	h, raw, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	r := newRejectReader(f.path, io.NewSectionReader(raw, 0, f.info.Size()), o.MaxRecord)
+	form, err := r.readForm()
+	if err != nil {
+		return err
+	}
+	f.format, f.compression, f.columns, f.rejects, f.maxRecord = form.Format, packedRejects, form.Columns, form, o.MaxRecord
+	return nil
+}
+
+// packedRejects is the compression of text that lies within a reject file.
+const packedRejects = "rejects"
+
+// rejectOptions takes the separators from the reject files, which must all have the same.
+func (in *Input) rejectOptions() error {
+	var first *inputFile
+	for _, f := range in.files {
+		if f.rejects == nil {
+			continue
+		}
+		if first == nil {
+			first = f
+		}
+		if a, b := first.rejects, f.rejects; a.Format != b.Format || a.FieldSep != b.FieldSep || a.RecordSep != b.RecordSep {
+			return fmt.Errorf("%s: its records were read in another way than those of %s (%s, separators %s %s, not %s, %s %s): read one after the other", f.path, first.path,
+				b.Format, b.FieldSep, b.RecordSep, a.Format, a.FieldSep, a.RecordSep)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	var err error
+	if in.opts.FieldSep, err = ParseSep(first.rejects.FieldSep); err == nil {
+		in.opts.RecordSep, err = ParseSep(first.rejects.RecordSep)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: first line: %w", first.path, err)
+	}
+	return nil
+}
+
+// rejectReader reads the records of a reject file as the text that they were.
+type rejectReader struct {
+	path string
+	in   *bufio.Reader
+	most int // bytes of a line
+	line []byte
+	n    int64 // lines read
+	form *rejectForm
+	comma,
+	end byte // after each record
+	text []byte // of the record at hand that is still to be given
+}
+
+func newRejectReader(path string, in io.Reader, maxRecord int) *rejectReader {
+	return &rejectReader{path: path, in: bufio.NewReaderSize(in, 64<<10), most: 6*maxRecord + 1<<20} // a byte takes up to six
+}
+
+func (r *rejectReader) fail(err error) error {
+	return rawError{fmt.Errorf("reject file %s: line %d: %w", r.path, r.n, err)}
+}
+
+// next reads a line that is not blank.
+func (r *rejectReader) next() ([]byte, error) {
+	for {
+		r.line = r.line[:0]
+		for {
+			part, err := r.in.ReadSlice('\n')
+			r.line = append(r.line, part...)
+			if err == nil || err == io.EOF && len(r.line) > 0 {
+				break
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				return nil, err
+			}
+			if len(r.line) > r.most {
+				r.n++
+				return nil, r.fail(fmt.Errorf("it is longer than %d bytes, which no record takes", r.most))
+			}
+		}
+		r.n++
+		if line := bytes.TrimSpace(r.line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// readForm reads the first line.
+func (r *rejectReader) readForm() (*rejectForm, error) {
+	line, err := r.next()
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if err == io.EOF || !bytes.HasPrefix(line, rejectMagic) {
+		r.n = 1
+		return nil, r.fail(errors.New("it does not say how the records were read: the first line of a reject file begins with " + string(rejectMagic) + " and must be kept"))
+	}
+	return r.parseForm(line)
+}
+
+func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
+	form := new(rejectForm)
+	if err := json.Unmarshal(line, form); err != nil {
+		return nil, r.fail(fmt.Errorf("no JSON: %w", jsonError(err)))
+	}
+	switch {
+	case form.Version != 1:
+		return nil, r.fail(fmt.Errorf("form %d is not known to this version", form.Version))
+	case form.Format != FormatCSV && form.Format != FormatDump:
+		return nil, r.fail(errors.New("it names no format whose records have text"))
+	case len(form.Columns) == 0:
+		return nil, r.fail(errors.New("it names no columns"))
+	}
+	if err := checkHeader(form.Columns); err != nil {
+		return nil, r.fail(err)
+	}
+	if r.form == nil {
+		r.form = form
+		field, err := ParseSep(form.FieldSep)
+		if err != nil {
+			return nil, r.fail(err)
+		}
+		record, err := ParseSep(form.RecordSep)
+		if err != nil {
+			return nil, r.fail(err)
+		}
+		r.comma, r.end = field.or(','), '\n'
+		if form.Format == FormatDump {
+			r.end = record.or(0x10)
+		}
+	}
+	return form, nil
+}
+
+// jsonError leaves out what a message of encoding/json quotes.
+func jsonError(err error) error {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("syntax error at byte %d of the line", e.Offset)
+	}
+	return errors.New("a field is of another type")
+}
+
+// Read implements [io.Reader]. Its errors are rawErrors, which go through as they are.
+func (r *rejectReader) Read(p []byte) (int, error) {
+	for len(r.text) == 0 {
+		line, err := r.next()
+		if err != nil {
+			return 0, err
+		}
+		if bytes.HasPrefix(line, rejectMagic) {
+			first := r.form
+			form, err := r.parseForm(line)
+			if err != nil {
+				return 0, err
+			}
+			if first != nil && !form.same(first) {
+				return 0, r.fail(errors.New("from here on the records have another form or order of columns: make a file of its own of this line and those that follow"))
+			}
+			continue
+		}
+		if err := r.record(line); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.text)
+	r.text = r.text[n:]
+	return n, nil
+}
+
+// record takes the text of a line's record, which may have been made several by hand.
+func (r *rejectReader) record(line []byte) error {
+	var j struct {
+		Raw       *string `json:"raw"`
+		RawBase64 []byte  `json:"raw_base64"`
+	}
+	if err := json.Unmarshal(line, &j); err != nil {
+		return r.fail(fmt.Errorf("no JSON: %w", jsonError(err)))
+	}
+	switch {
+	case j.Raw != nil:
+		r.text = append(r.text[:0], *j.Raw...)
+	case len(j.RawBase64) > 0:
+		r.text = append(r.text[:0], j.RawBase64...)
+	default:
+		return r.fail(errors.New("it has no record: raw or raw_base64"))
+	}
+	if len(r.text) == 0 && len(r.form.Columns) > 1 {
+		return r.fail(errors.New("its record is empty: remove the line to leave the record out"))
+	}
+	if r.form.Format == FormatCSV && bytes.HasSuffix(r.text, []byte{'\r'}) {
+		r.text = append(r.text, '\r') // it is the value's, not the line's
+	}
+	r.text = append(r.text, r.end)
+	if r.form.Format == FormatCSV && !closed(r.text, r.comma) {
+		return r.fail(errors.New("its record has a quote that is not closed"))
+	}
+	return nil
+}
+
+// closed says that the last record in data ends with it: no quote stays open that would take in what follows.
+func closed(data []byte, comma byte) bool {
+	for len(data) > 0 {
+		fault := csvFault(data, comma, true)
+		if fault == nil {
+			_, end := firstRecord(data, comma, true)
+			data = data[max(end, 1):]
+			continue
+		}
+		if fault.reason == reasonUnclosed {
+			return false
+		}
+		data = data[fault.end(data, true):]
+	}
+	return true
+}

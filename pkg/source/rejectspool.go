@@ -1,0 +1,111 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// spoolMemory is how many bytes of lines are held before they go to disk.
+const spoolMemory = 4 << 20
+
+// rejectSpool puts lines in the order of the input that come in the order in which workers find them. Those of one split
+// come in order, so they are gathered for each split, and go to disk as a segment of the split's. There is one for each
+// split and time that the memory was full, so what a line costs does not depend on how many there are.
+type rejectSpool struct {
+	split int         // whose lines are written
+	form  *rejectForm // and how it was read
+
+	file     *os.File
+	at       int64
+	open     map[int]*splitLines
+	held     int
+	most     int // default spoolMemory
+	segments []rejectSegment
+	flushes  int
+}
+
+type splitLines struct {
+	form *rejectForm
+	data []byte
+}
+
+// rejectSegment is lines of one split in the spool.
+type rejectSegment struct {
+	split    int
+	form     *rejectForm
+	at, size int64
+}
+
+func newRejectSpool(path string) (*rejectSpool, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPattern(path))
+	if err != nil {
+		return nil, err
+	}
+	return &rejectSpool{file: f, open: make(map[int]*splitLines), most: spoolMemory}, nil
+}
+
+// Write adds to the lines of the split at hand.
+func (s *rejectSpool) Write(p []byte) (int, error) {
+	lines := s.open[s.split]
+	if lines == nil {
+		lines = &splitLines{form: s.form}
+		s.open[s.split] = lines
+	}
+	lines.data = append(lines.data, p...)
+	if s.held += len(p); s.held < s.most {
+		return len(p), nil
+	}
+	return len(p), s.flush()
+}
+
+// flush writes all that is held. Splits that were read to their end are forgotten with it.
+func (s *rejectSpool) flush() error {
+	for split, lines := range s.open {
+		n, err := s.file.Write(lines.data)
+		if err != nil {
+			return err
+		}
+		s.segments = append(s.segments, rejectSegment{split, lines.form, s.at, int64(n)})
+		s.at += int64(n)
+	}
+	clear(s.open)
+	s.held = 0
+	s.flushes++
+	return nil
+}
+
+// copyTo writes all lines in the order of the input, with a line about the records' form wherever that changes.
+func (s *rejectSpool) copyTo(out io.Writer) error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	slices.SortFunc(s.segments, func(a, b rejectSegment) int { return cmp.Or(cmp.Compare(a.split, b.split), cmp.Compare(a.at, b.at)) })
+	buf := make([]byte, 256<<10)
+	for i, seg := range s.segments {
+		if i == 0 || !seg.form.same(s.segments[i-1].form) {
+			if _, err := out.Write(seg.form.line()); err != nil {
+				return err
+			}
+		}
+		for at, end := seg.at, seg.at+seg.size; at < end; {
+			n, err := s.file.ReadAt(buf[:min(int64(len(buf)), end-at)], at)
+			if err != nil {
+				return err
+			}
+			if _, err := out.Write(buf[:n]); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+	}
+	return nil
+}
+
+// Close removes the spool.
+func (s *rejectSpool) Close() error {
+	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
+}

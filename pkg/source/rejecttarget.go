@@ -1,0 +1,95 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrRejectPath is matched by the errors that say why a file cannot be the reject file.
+var ErrRejectPath = errors.New("it cannot be the reject file")
+
+// Check says before any work whether the file can be written: its directory is there, and what has its name, if
+// something has, is an earlier reject file and no input.
+func (f *RejectFile) Check(in *Input) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(filepath.Dir(f.path))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no directory", filepath.Dir(f.path))
+	}
+	if err == nil {
+		f.target, err = replaceable(f.path)
+	}
+	if err == nil && in != nil {
+		if info, e := os.Stat(f.path); e == nil {
+			err = in.notInput(info)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("reject file %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// replaceable is the file that a path names, through symbolic links, if it may be replaced: it is missing, empty or an
+// earlier reject file.
+func replaceable(path string) (string, error) {
+	link, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if link.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", fmt.Errorf("%w: it is a symbolic link: %w", ErrRejectPath, err)
+		}
+		if link, err = os.Lstat(path); err != nil {
+			return "", err
+		}
+	}
+	if !link.Mode().IsRegular() {
+		return "", fmt.Errorf("%w: it is no regular file (name another with --reject-file)", ErrRejectPath)
+	}
+	if link.Size() == 0 {
+		return path, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", err
+	}
+	if !isRejects(head[:n]) {
+		return "", fmt.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with --reject-file, or remove it)", ErrRejectPath)
+	}
+	return path, nil
+}
+
+// isRejects knows a reject file by its beginning. Earlier ones had no line about the records' form.
+func isRejects(head []byte) bool {
+	if bytes.HasPrefix(head, rejectMagic) {
+		return true
+	}
+	return bytes.HasPrefix(head, []byte(`{"path":"`)) && bytes.Contains(head, []byte(`,"offset":`)) && bytes.Contains(head, []byte(`,"record":`))
+}
+
+// notInput is an error if a file is one of the inputs, under whatever name.
+func (in *Input) notInput(info fs.FileInfo) error {
+	for _, f := range in.files {
+		if os.SameFile(f.info, info) {
+			return fmt.Errorf("%w: it is the input %s (name another with --reject-file)", ErrRejectPath, f.path)
+		}
+	}
+	return nil
+}
