@@ -20,7 +20,7 @@ func damagedFile(t testing.TB, o hfile.Options) []byte {
 	o.BlockSize, o.IndexBlockSize, o.IndexMinEntries = 150, 200, 4
 	o.BloomBlockSize = 128
 	c := &testCase{o: o}
-	for row := range 130 {
+	for row := range 230 {
 		key := fmt.Appendf(nil, "row%05d", row*7)
 		for q := range 3 {
 			cell := hfile.Cell{Row: key, Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: clock, Type: hfile.Put, Value: fmt.Appendf(nil, "value %d %d", row, q)}
@@ -70,8 +70,8 @@ func (a *anatomy) nth(magic string, i int) *part {
 	return found[i]
 }
 
-// rowByte raises a byte of the row of an index key: the last, so that the key
-// moves past its block's first cell; or lowers it, before the last cell of the
+// moveKey raises or lowers the last byte of the row of an index key, so that
+// the key moves past its block's first cell, or before the last cell of the
 // block before.
 func moveKey(e entry, by int) {
 	n := int(binary.BigEndian.Uint16(e.key))
