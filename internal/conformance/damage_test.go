@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,7 @@ func damagedFile(t testing.TB, o hfile.Options) []byte {
 	o.BlockSize, o.IndexBlockSize, o.IndexMinEntries = 150, 200, 4
 	o.BloomBlockSize = 128
 	c := &testCase{o: o}
-	for row := range 130 {
+	for row := range 230 {
 		key := fmt.Appendf(nil, "row%05d", row*7)
 		for q := range 3 {
 			cell := hfile.Cell{Row: key, Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: clock, Type: hfile.Put, Value: fmt.Appendf(nil, "value %d %d", row, q)}
@@ -70,8 +72,8 @@ func (a *anatomy) nth(magic string, i int) *part {
 	return found[i]
 }
 
-// rowByte raises a byte of the row of an index key: the last, so that the key
-// moves past its block's first cell; or lowers it, before the last cell of the
+// moveKey raises or lowers the last byte of the row of an index key, so that
+// the key moves past its block's first cell, or before the last cell of the
 // block before.
 func moveKey(e entry, by int) {
 	n := int(binary.BigEndian.Uint16(e.key))
@@ -375,6 +377,41 @@ func TestFilterOfManyFalseAnswersIsGood(t *testing.T) {
 		res := hfile.Check("x", bytes.NewReader(file), int64(len(file)), 20_000, hfile.ReaderOptions{})
 		if !res.OK || res.BloomFalsePositives == nil || *res.BloomFalsePositives < 0.03 {
 			t.Errorf("%s: %v, rate %v", bloom, res.Errors, res.BloomFalsePositives)
+		}
+	}
+}
+
+// TestFiltersOfEveryHash holds that files of HBase's own are proven whichever
+// of its hashes their filters have.
+func TestFiltersOfEveryHash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a JVM")
+	}
+	java := oracleOrNone(t, zstdModule)
+	if java == nil {
+		t.Skip("nothing to compare with")
+	}
+	dir := t.TempDir()
+	for _, hash := range []string{"jenkins", "murmur", "murmur3"} {
+		for _, bloom := range []hfile.BloomType{hfile.BloomRow, hfile.BloomRowCol} {
+			c := randomCase(5, 3)
+			c.o.Bloom, c.o.BloomBlockSize, c.o.Compression = bloom, 128, hfile.CompressionNone
+			name := filepath.Join(dir, hash+bloom.String())
+			in := name + ".cells"
+			if err := os.WriteFile(in, c.text(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			words := append([]string{"write", name}, c.words()...)
+			if _, _, err := java.run(in, name+".out", append(words, "-D", "hbase.hash.type="+hash)...); err != nil {
+				t.Fatal(err)
+			}
+			file, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res := checkBytes(file); !res.OK || res.BloomKeys == 0 {
+				t.Errorf("%s, %s: %+v", hash, bloom, res)
+			}
 		}
 	}
 }

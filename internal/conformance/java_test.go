@@ -95,15 +95,19 @@ type jvm struct {
 	stderr  bytes.Buffer
 }
 
-// startJVM runs the main class until the test ends.
-func startJVM(t testing.TB, mainClass, classPath string) *jvm {
-	t.Helper()
-	j := &jvm{}
-	args := []string{"-Xmx1536m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+// javaCommand runs a main class; options of the JVM come before the usual ones.
+func javaCommand(mainClass, classPath string, options ...string) *exec.Cmd {
+	args := append(options, "-Xmx1536m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 	for _, open := range []string{"java.nio", "java.lang", "sun.nio.ch"} {
 		args = append(args, "--add-opens", "java.base/"+open+"=ALL-UNNAMED")
 	}
-	j.cmd = exec.Command("java", append(args, "-cp", classPath, mainClass)...)
+	return exec.Command("java", append(args, "-cp", classPath, mainClass)...)
+}
+
+// startJVM runs the main class until the test ends.
+func startJVM(t testing.TB, mainClass, classPath string) *jvm {
+	t.Helper()
+	j := &jvm{cmd: javaCommand(mainClass, classPath)}
 	j.cmd.Stderr = &j.stderr
 	var err error
 	if j.in, err = j.cmd.StdinPipe(); err != nil {

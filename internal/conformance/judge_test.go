@@ -2,10 +2,10 @@ package conformance
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,10 +14,14 @@ import (
 )
 
 // A judge is HBase 2.6.4 that reads files as a region server does (HFileJudge).
+// A damaged file can end its JVM, or leave it with memory that is not its own;
+// then another takes its place.
 type judge struct {
-	in      io.Writer
-	answers *bufio.Reader
-	files   int
+	classes, classPath string
+	cmd                *exec.Cmd
+	in                 io.WriteCloser
+	answers            *bufio.Reader
+	files              int
 }
 
 // judgeOrNone is nil where there is no HBase to ask.
@@ -32,12 +36,46 @@ func judgeOrNone(t testing.TB) *judge {
 		t.Logf("not judged by HBase: %v", err)
 		return nil
 	}
-	classes, classPath := t.TempDir(), filepath.Join(lib, "*")
-	if err := compile(t.Context(), classes, classPath, filepath.Join(javaDir, "HFileJudge.java")); err != nil {
+	j := &judge{classes: t.TempDir()}
+	j.classPath = j.classes + ":" + filepath.Join(lib, "*")
+	if err := compile(t.Context(), j.classes, filepath.Join(lib, "*"), filepath.Join(javaDir, "HFileJudge.java")); err != nil {
 		t.Fatal(err)
 	}
-	j := startJVM(t, "HFileJudge", classes+":"+classPath)
-	return &judge{in: j.in, answers: j.answers}
+	j.start(t)
+	t.Cleanup(j.stop)
+	return j
+}
+
+func (j *judge) start(t testing.TB) {
+	t.Helper()
+	j.cmd = javaCommand("HFileJudge", j.classPath, "-XX:ErrorFile="+filepath.Join(j.classes, "crash%p.log"), "-XX:-CreateCoredumpOnCrash")
+	var err error
+	if j.in, err = j.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := j.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.answers = bufio.NewReader(out)
+	if err := j.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop ends the JVM; how it ends is of no interest.
+func (j *judge) stop() {
+	_ = j.in.Close()
+	_, _ = io.Copy(io.Discard, j.answers)
+	_ = j.cmd.Wait()
+}
+
+// anew has another JVM answer.
+func (j *judge) anew(t testing.TB, dir string, file []byte) string {
+	t.Helper()
+	j.stop()
+	j.start(t)
+	return j.verdict(t, dir, file)
 }
 
 // verdict is what HBase does with a file: "reads …", "misreads …" or "refuses …".
@@ -45,16 +83,30 @@ func (j *judge) verdict(t testing.TB, dir string, file []byte) string {
 	t.Helper()
 	j.files++
 	name := filepath.Join(dir, fmt.Sprintf("%032x", j.files))
-	if err := errors.Join(os.WriteFile(name, file, 0o644)); err != nil {
+	if err := os.WriteFile(name, file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Remove(name)
-	if _, err := io.WriteString(j.in, name+"\n"); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		_, err := io.WriteString(j.in, name+"\n")
+		if err == nil {
+			var answer string
+			if answer, err = j.answers.ReadString('\n'); err == nil && isVerdict(answer) {
+				return strings.TrimSuffix(answer, "\n")
+			}
+		}
+		// this file ended the JVM, or one before it did
+		j.stop()
+		j.start(t)
 	}
-	answer, err := j.answers.ReadString('\n')
-	if err != nil {
-		t.Fatal("the judge ended: ", err)
+	return "refuses\tthe JVM ends"
+}
+
+func isVerdict(answer string) bool {
+	for _, word := range []string{"reads\t", "misreads\t", "refuses\t"} {
+		if strings.HasPrefix(answer, word) {
+			return true
+		}
 	}
-	return strings.TrimSuffix(answer, "\n")
+	return false
 }

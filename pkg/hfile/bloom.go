@@ -68,7 +68,11 @@ func sizeBloom(chunkBytes int, errorRate float32, rowCol bool) bloomSizing {
 // arithmetic that wraps, remainder before absolute value.
 func setBloomBits(chunk []byte, hashes int, key []byte) {
 	h1 := murmur2(key, 0)
-	h2 := murmur2(key, h1)
+	setHashedBits(chunk, hashes, h1, murmur2(key, h1))
+}
+
+// setHashedBits sets the bits of a key of which the two hashes are known.
+func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
 	mask := bits - 1
@@ -98,9 +102,9 @@ func bloomBit(h, bits, mask int32) int32 {
 }
 
 // hasBloomBits says whether a key may be in a chunk.
-func hasBloomBits(chunk []byte, hashes int, key []byte) bool {
-	h1 := murmur2(key, 0)
-	h2 := murmur2(key, h1)
+func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
+	h1 := hash(key, 0)
+	h2 := hash(key, h1)
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
 	mask := bits - 1

@@ -12,12 +12,11 @@ type bloomReader struct {
 	kind    BloomType
 	prefix  int
 	hashes  int
-	murmur  bool // HBase's default hash; of another type the filter is not asked
+	hash    bloomHash
 	keys    int64
 	entries indexEntries
 	key     []byte
 
-	hash       int // its stored code
 	byteSize   int64
 	maxKeys    int64
 	comparator string
@@ -47,8 +46,7 @@ func (f *bloomReader) parseMeta(b []byte) error {
 	}
 	f.byteSize = d.i64()
 	f.hashes = d.i32()
-	f.hash = d.i32()
-	f.murmur = f.hash == hashMurmur
+	hash := d.i32()
 	f.keys = d.i64()
 	f.maxKeys = d.i64()
 	chunks := d.i32()
@@ -56,9 +54,13 @@ func (f *bloomReader) parseMeta(b []byte) error {
 	if d.err == nil && (f.hashes < 1 || f.hashes > 256 || chunks < 0 || chunks > d.rest()/minRootEntry) {
 		d.fail(fmt.Sprintf("%d hashes, %d chunks", f.hashes, chunks))
 	}
+	if d.err == nil && (hash < 0 || hash >= len(bloomHashes)) {
+		d.fail(fmt.Sprintf("hash type %d", hash))
+	}
 	if d.err != nil {
 		return d.err
 	}
+	f.hash = bloomHashes[hash]
 	err := f.entries.readRoot(d, chunks)
 	f.rest = d.rest()
 	return err
@@ -66,10 +68,10 @@ func (f *bloomReader) parseMeta(b []byte) error {
 
 // MayContain asks the file's Bloom filter for a row or, if it holds columns,
 // for a row's column. False means that the file surely lacks it; without a
-// filter, or with one of another hash than Murmur, the answer is true.
+// filter the answer is true.
 func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	f := r.bloom
-	if f == nil || f.kind == BloomNone || !f.murmur {
+	if f == nil || f.kind == BloomNone {
 		return true, nil
 	}
 	key := row
@@ -100,5 +102,5 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	if blk.kind != kindBloomChunk || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
 		return false, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.Type, len(blk.Payload), blk.Offset)
 	}
-	return hasBloomBits(blk.Payload, f.hashes, key), nil
+	return hasBloomBits(blk.Payload, f.hashes, f.hash, key), nil
 }

@@ -49,8 +49,6 @@ func (b *bloomProof) proveMeta() error {
 		comparators = cellComparators
 	}
 	switch {
-	case m.hash != hashMurmur:
-		return fmt.Errorf("hash type %d, where HBase's default is %d: %w", m.hash, hashMurmur, ErrUnsupported)
 	case !slices.Contains(comparators, m.comparator):
 		return fmt.Errorf("%w: comparator %.100q for a filter of type %s", ErrCorrupt, m.comparator, m.kind)
 	case m.rest > 0:
@@ -76,7 +74,8 @@ func (b *bloomProof) add(key []byte) error {
 	} else if b.opened == 0 {
 		return fmt.Errorf("%w: the first chunk of the %s does not begin with the first key", ErrCorrupt, b.what)
 	}
-	setBloomBits(b.made, b.meta.hashes, key)
+	h1 := b.meta.hash(key, 0)
+	setHashedBits(b.made, b.meta.hashes, h1, b.meta.hash(key, h1))
 	b.last = append(b.last[:0], key...)
 	b.inChunk++
 	b.keys++
@@ -181,7 +180,7 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 			key = appendRowColKey(nil, key, qualifier)
 		}
 		b.probed++
-		if hasBloomBits(b.stored, b.meta.hashes, key) {
+		if hasBloomBits(b.stored, b.meta.hashes, b.meta.hash, key) {
 			b.positives++
 		}
 	}
