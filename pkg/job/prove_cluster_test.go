@@ -316,6 +316,7 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 				}
 				fsys, files := p.stagedFiles()
 				victim := files[0]
+				t.Cleanup(func() { _ = fsys.RemoveAll(context.Background(), path.Dir(path.Dir(victim))) })
 				do(t, p, fsys, victim)
 				code, _, stderr := p.run("", "--verify=off")
 				if after == "written:6" || after == "built" {
@@ -394,8 +395,10 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 			if err == nil {
 				t.Error("it is loaded")
 			}
-			t.Log(err)
 			noRows(t, cluster, table)
+			if fsys, dir, err := env.Resolve(staging); err == nil {
+				_ = fsys.RemoveAll(t.Context(), dir) // kept, since nothing of it was loaded
+			}
 		})
 	}
 }
