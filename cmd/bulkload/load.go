@@ -14,12 +14,17 @@ func newLoadCmd(g *globals) *cobra.Command {
 	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
 	var table, verify, staging, way string
 	var maxFiles int
+	var trust bool
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
 		Long: `Load takes a directory that build wrote, or another program in the layout
 DIR/FAMILY/FILE, and loads its files into the table. Files on HDFS are moved into
-the table; local ones are uploaded to a staging directory first, and stay.` + "\n" + exitHelp,
+the table; local ones are uploaded to a staging directory first, and stay.
+
+Every file is read as a whole before the first is loaded: compared byte by byte
+with the checksum in build's manifest, or, without one, checked block by block and
+cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles`,
 		Args: exactArgs("DIR"),
@@ -52,7 +57,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 			}
 			work := job.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles,
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
 			if err := s.end(r, err); err != nil {
 				return err
@@ -66,6 +71,7 @@ the table; local ones are uploaded to a staging directory first, and stay.` + "\
 	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
+	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")

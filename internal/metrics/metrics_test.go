@@ -172,6 +172,7 @@ func TestLive(t *testing.T) {
 	}
 	want := `# HELP bulkload_phase_active 1 for the phase that is under way, 0 for the others.
 # TYPE bulkload_phase_active gauge
+bulkload_phase_active{phase="check"} 0
 bulkload_phase_active{phase="load"} 0
 bulkload_phase_active{phase="read"} 0
 bulkload_phase_active{phase="snapshot"} 0

@@ -46,8 +46,8 @@ type prover struct {
 	events Events
 }
 
-// mostProvers bounds the files that are read at a time, and with them memory.
-const mostProvers = 8
+// Files that are read at a time: more than one core has, since reading is waiting for DataNodes; the upper bound is one of memory.
+const leastProvers, mostProvers = 4, 8
 
 // all proves files, and puts in what it learns of them. Those that are damaged
 // are all found; an error says that a file could not be read.
@@ -65,7 +65,7 @@ func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*Dama
 	var mu sync.Mutex
 	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
-	err = together(ctx, min(runtime.GOMAXPROCS(0), len(files), mostProvers), func(ctx context.Context, _ int) error {
+	err = together(ctx, min(max(runtime.GOMAXPROCS(0), leastProvers), len(files), mostProvers), func(ctx context.Context, _ int) error {
 		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 			if err := pass(ctx, p.gate); err != nil {
 				return err
