@@ -30,7 +30,7 @@ func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	standard := &console{file: os.Stderr}
-	go stopOnSignal(cancel, standard)
+	stopOnSignal(cancel, standard)
 	g := &globals{console: standard}
 	cmd, err := execute(ctx, g, args)
 	code := exitDone
@@ -69,15 +69,17 @@ func (s signalled) Error() string { return s.sig.String() }
 // Is makes a stop by a signal a cancellation.
 func (s signalled) Is(target error) bool { return target == context.Canceled }
 
-// stopOnSignal cancels at the first SIGINT or SIGTERM; the second ends the
-// process at once.
+// stopOnSignal listens, and cancels at the first SIGINT or SIGTERM; the second
+// ends the process at once.
 func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
-	sig, _ := (<-c).(syscall.Signal)
-	signal.Reset()
-	standard.say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
-	cancel(signalled{sig})
+	go func() {
+		sig, _ := (<-c).(syscall.Signal)
+		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // those of pausing stay caught: by default they kill
+		standard.say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
+		cancel(signalled{sig})
+	}()
 }
 
 // execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.

@@ -64,7 +64,7 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 		s.err = err
 		return
 	}
-	s.probe(ctx, fsys)
+	s.probe(ctx, fsys, f.user)
 	for p := s.location.Path; ; p = path.Dir(p) {
 		info, err := fsys.Stat(ctx, p)
 		switch {
@@ -83,7 +83,7 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 
 // probe makes the directory as a job would, and in it a file that it renames
 // and removes.
-func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS) {
+func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 	do := func(step string, act func() error) bool {
 		if s.probeErr == nil {
 			if err := act(); err != nil {
@@ -98,7 +98,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS) {
 	_, _ = rand.Read(random[:]) // never fails
 	dir := path.Join(s.location.Path, probePrefix+hex.EncodeToString(random[:]))
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
-	do("make", func() error { return fsys.MkdirAll(ctx, s.location.Path, 0o711) })
+	do("make", func() error { return makeStagingBase(ctx, fsys, s.location.Path, user) })
 	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o700) })
 	do("write a file in", func() error {
 		w, err := fsys.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})

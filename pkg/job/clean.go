@@ -50,7 +50,7 @@ const (
 	JobAbandoned  JobStatus = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    JobStatus = "running"    // its lock is held
 	JobUnresolved JobStatus = "unresolved" // HBase may or may not have taken some of its files
-	JobUnknown    JobStatus = "unknown"    // there is no journal to tell
+	JobUnknown    JobStatus = "unknown"    // there is no journal to tell, or none that can be read
 )
 
 // Cleaning is what was found, and removed.
@@ -176,6 +176,8 @@ func (c *cleaner) decide(left *Leftover, trace jobTrace) {
 	age := c.now.Sub(left.Last)
 	switch {
 	case left.Status == JobRunning:
+	case trace.broken != nil && !c.o.Force:
+		left.Because = fmt.Sprintf("nothing tells what became of it: %s (--force removes it, and may lose rows)", oneLine(trace.broken))
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", trace.unresolved())
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):

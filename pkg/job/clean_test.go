@@ -188,6 +188,45 @@ func TestCleanStates(t *testing.T) {
 	}
 }
 
+// TestCleanKeepsJobsWhoseJournalTellsNothing: one that was emptied, torn or damaged says nothing of files that were sent,
+// and its age is its file's.
+func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
+	env := &Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	plan := `{"seq":1,"time":"2020-01-01T00:00:00Z","event":"plan","table":"t"}` + "\n"
+	for name, text := range map[string]string{
+		"emptied": "", "torn": strings.TrimSpace(plan), "damaged": plan + "nonsense\n" + plan, "zeros": "\x00\x00\x00\n", "blank": "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := t.TempDir()
+			dir := writeJournal(t, state, "t-000000000001", time.Hour)
+			file := filepath.Join(dir, journal.FileName)
+			old := time.Now().Add(-30 * 24 * time.Hour)
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file, old, old); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []CleanOptions{{State: state, Remove: true}, {State: state, Remove: true, Job: "t-000000000001"}} {
+				got, _ := Clean(t.Context(), env, o) // there is no HDFS here
+				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because, "nothing tells what became of it") {
+					t.Fatalf("%+v", got.Dirs)
+				}
+				if last := got.Dirs[0].Last; name != "damaged" && !last.Equal(old.Truncate(0)) && time.Since(last) > 40*24*time.Hour {
+					t.Errorf("last %s, want %s", last, old)
+				}
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := Clean(t.Context(), env, CleanOptions{State: state, Remove: true, Force: true})
+			if _, err := os.Stat(dir); err == nil {
+				t.Errorf("--force leaves it: %+v", got.Dirs)
+			}
+		})
+	}
+}
+
 // TestCleanStaging removes directories on HDFS with the jobs that they belong
 // to, those of no job when they are old, and nothing else.
 func TestCleanStaging(t *testing.T) {

@@ -39,12 +39,16 @@ type jobTrace struct {
 	spill   string // its sorted rows on this machine
 	last    time.Time
 	done    bool
+	records int
+	broken  error           // why the journal does not tell what became of the job
 	sent    map[string]bool // files of which HBase may have taken some, by name
 }
 
 // status is what the journal says became of the job.
 func (t jobTrace) status() JobStatus {
 	switch {
+	case t.broken != nil:
+		return JobUnknown
 	case t.done:
 		return JobDone
 	case len(t.sent) > 0:
@@ -62,7 +66,11 @@ func readTrace(dir string) (jobTrace, error) {
 		return jobTrace{}, err
 	}
 	defer f.Close()
-	return parseTrace(f.Name(), f)
+	t, err := traceOf(f.Name(), f)
+	if info, e := f.Stat(); e == nil && t.last.IsZero() {
+		t.last = info.ModTime()
+	}
+	return t, err
 }
 
 // readStagedTrace reads the copy of a journal in a staging directory.
@@ -73,8 +81,34 @@ func readStagedTrace(ctx context.Context, fsys hdfsio.FS, dir string) (jobTrace,
 		return jobTrace{}, err
 	}
 	defer f.Close()
-	return parseTrace(name, f)
+	return traceOf(name, f)
 }
+
+// errNoRecord is a journal that was emptied, or whose only record is torn.
+var errNoRecord = errors.New("it has no record")
+
+// traceOf reads a journal. One that cannot be read, or has no record, is
+// broken: its job may have files of which HBase has some.
+func traceOf(name string, r io.Reader) (jobTrace, error) {
+	t, err := parseTrace(name, r)
+	if _, reading := errors.AsType[journalReadError](err); reading {
+		return t, err
+	}
+	if err == nil && t.records == 0 {
+		err = fmt.Errorf("journal %s: %w", name, errNoRecord)
+	}
+	t.broken = err
+	return t, nil
+}
+
+// journalReadError is a journal of which it is not known what it holds.
+type journalReadError struct {
+	name string
+	error
+}
+
+func (e journalReadError) Error() string { return "read journal " + e.name + ": " + e.error.Error() }
+func (e journalReadError) Unwrap() error { return e.error }
 
 // parseTrace reads a journal: a JSON object on each line. A last line that is
 // torn is left out, as a crash in the middle of its writing leaves one.
@@ -87,7 +121,7 @@ func parseTrace(name string, r io.Reader) (jobTrace, error) {
 			return t, nil
 		}
 		if err != nil {
-			return t, fmt.Errorf("read journal %s: %w", name, err)
+			return t, journalReadError{name, err}
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
@@ -112,6 +146,7 @@ func (t *jobTrace) add(line []byte) error {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return err
 	}
+	t.records++
 	if head.Time.After(t.last) {
 		t.last = head.Time
 	}

@@ -196,10 +196,19 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{path.Dir(l.Path), l.Path} {
-		if err := fsys.MkdirAll(ctx, dir, 0o711); err != nil {
-			return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
-		}
+	user, err := env.Conf.User()
+	if err != nil {
+		return nil, fail(KindConfig, err)
+	}
+	err = makeStagingBase(ctx, fsys, path.Dir(l.Path), user)
+	if err == nil {
+		err = fsys.MkdirAll(ctx, l.Path, 0o711)
+	}
+	if err == nil {
+		err = checkStagingOwner(ctx, fsys, l.Path, user)
+	}
+	if err != nil {
+		return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
 	}
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
 		return nil, fail(KindHDFS, err)

@@ -83,8 +83,14 @@ func (c *Cluster) Cleanup(ctx context.Context, table TableName, token string) er
 	return c.cleanup(ctx, table, token)
 }
 
-// prepare makes the staging directory and gives its path, the token.
+// prepare makes the staging directory and gives its path, the token. A call that is under way when the context ends is
+// waited for: of a directory that HBase made and nobody heard of nothing could be removed.
 func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) {
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("prepare the load of table %s: %w", table, context.Cause(ctx))
+	}
+	ctx, end := outlive(ctx, c.cfg.LoadGrace/2)
+	defer end()
 	resp, err := c.firstRegion(ctx, table, "PrepareBulkLoad", func(r Region) (proto.Message, error) {
 		b, err := appendMessage(nil, prepareTable, table.proto())
 		if err != nil {
