@@ -182,7 +182,11 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 	c, facts, m := loadedJob(t, nil)
 	keys := sampledKeys(m)
 	mutateCell(t, facts, keys[0], "v", m.Timestamp+1000, true)
-	if _, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "major-compact", facts.Name.String()); err != nil {
+	_, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "major-compact", facts.Name.String())
+	if err != nil { // a cluster that others use may have many to do before
+		_, err = testcluster.Shared(t).AdminT(t).Run(t.Context(), "major-compact", facts.Name.String())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for mode, look := range verifications(t, c, facts, m) {
