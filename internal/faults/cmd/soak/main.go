@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,11 +32,21 @@ func main() {
 func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 200, "rounds to do")
 	seed := flag.Uint64("seed", uint64(time.Now().Unix()), "seed of the first round; the next has the next")
-	kind := flag.String("fault", "", "this kind of fault only (default: all)")
+	kind := flag.String("fault", "", "this kind of fault only, \"none\" too")
+	kinds := flag.String("kinds", "all", "kinds of faults, each with a weight if it is to have more rounds than others: kill,bit-flip=3; \"all\" has three times as many of "+
+		strings.Join(faults.Seams(), ", ")+" as of each other")
+	results := flag.String("json", "", "file for all rounds and the totals as JSON, written after each round")
 	dir := flag.String("dir", "", "directory for data and for what wrong rounds leave (default: a temporary one)")
 	program := flag.String("program", "", "the built program (default: built now)")
 	verbose := flag.Bool("v", false, "say what is done")
 	flag.Parse()
+	if *kind != "" {
+		kinds = kind
+	}
+	mix, err := faults.ParseMix(*kinds)
+	if err != nil {
+		return err
+	}
 	level := slog.LevelWarn
 	if *verbose {
 		level = slog.LevelDebug
@@ -56,13 +67,16 @@ func run(ctx context.Context) (err error) {
 	if err := lab.Open(ctx); err != nil {
 		return err
 	}
-	report := &faults.Report{}
+	report, started := &faults.Report{}, time.Now()
 	for i := range *rounds {
-		o := lab.Round(ctx, *seed+uint64(i), *kind)
+		o := lab.Round(ctx, *seed+uint64(i), mix.Kind(*seed+uint64(i)))
 		if ctx.Err() != nil {
 			break
 		}
 		report.Add(o)
+		if err := writeJSON(*results, report, started); err != nil {
+			return err
+		}
 		fmt.Printf("%s round %d of %d: %s\n", time.Now().UTC().Format(time.TimeOnly), i+1, *rounds, o)
 		if !o.OK() {
 			fmt.Printf("!!! seed %d is not as it must be; see the round of that seed in %s\n", o.Seed, *dir)
@@ -88,4 +102,19 @@ func run(ctx context.Context) (err error) {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	return os.RemoveAll(*dir)
+}
+
+// writeJSON writes the report into a file, which is whole at any time.
+func writeJSON(name string, r *faults.Report, started time.Time) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.WriteJSON(f, started), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
