@@ -16,6 +16,7 @@ import (
 
 // The ways to change an input.
 const (
+	Arrive   = "arrive"   // the job begins when a part of a file is there; the rest comes
 	Grow     = "grow"     // records are appended to a file
 	Replace  = "replace"  // another file of the same size is renamed over one
 	Edit     = "edit"     // one byte each of some values is another, and the time is set back
@@ -26,26 +27,46 @@ const (
 )
 
 func inputChanges() []string {
-	return []string{Grow, Replace, Edit, Truncate, Add, Remove, Delete}
+	return []string{Arrive, Grow, Replace, Edit, Truncate, Add, Remove, Delete}
 }
 
-// change changes the input on disk. It gives what is there then, nil when that is no export any more.
+// change changes the input on disk: one of its files or, where that is another state of the whole, every other time all. It
+// gives what is there then, nil when that is no export any more.
 func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	next := *d
 	next.files = slices.Clone(d.files)
 	i := r.IntN(len(d.files))
 	f := &next.files[i]
+	some := next.files[i : i+1]
+	if r.IntN(2) == 0 {
+		some = next.files
+	}
 	var err error
 	whole := true
 	switch how {
+	case Arrive:
+		for _, f := range d.files {
+			var b []byte
+			if b, err = d.encode(f.records); err == nil {
+				err = write(f.name, b)
+			}
+			if err != nil {
+				break
+			}
+		}
 	case Grow:
-		err = d.grow(f, r)
+		err = each(some, func(f *inputFile) error { return d.grow(f, r) })
 	case Replace:
-		err = d.replace(f, r)
+		sameTime := r.IntN(2) == 0
+		err = each(some, func(f *inputFile) error { return d.replace(f, sameTime) })
 	case Edit:
-		err = d.edit(f, r)
+		err = each(some, func(f *inputFile) error { return d.edit(f, r) })
 	case Truncate:
-		whole, err = d.truncate(f, r)
+		err = each(some, func(f *inputFile) error {
+			ok, err := d.truncate(f, r)
+			whole = whole && ok
+			return err
+		})
 	case Add:
 		var b []byte
 		added := inputFile{name: filepath.Join(d.dir, "added-"+filepath.Base(f.name))}
@@ -75,6 +96,30 @@ func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 		return nil, nil
 	}
 	return &next, nil
+}
+
+// each does the same to some files, until it fails.
+func each(files []inputFile, do func(*inputFile) error) error {
+	for i := range files {
+		if err := do(&files[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part leaves the beginning of one of the files, every other time with the beginning of a record.
+func (d *delivery) part(r *rand.Rand) error {
+	f := d.files[r.IntN(len(d.files))]
+	b, err := d.encode(f.records[:len(f.records)/2])
+	if err != nil || d.form == data.Parquet {
+		return errors.Join(err, os.Truncate(f.name, 1000))
+	}
+	next, err := d.tail(f.records[len(f.records)/2:][:1])
+	if err != nil {
+		return err
+	}
+	return os.Truncate(f.name, int64(len(b)+r.IntN(2)*r.IntN(len(next))))
 }
 
 // more are records that are not in a file yet.
@@ -108,8 +153,8 @@ func (d *delivery) grow(f *inputFile, r *rand.Rand) error {
 	return err
 }
 
-// replace puts another file of the same size under the name, every other time with the same time too.
-func (d *delivery) replace(f *inputFile, r *rand.Rand) error {
+// replace puts another file of the same size under the name.
+func (d *delivery) replace(f *inputFile, sameTime bool) error {
 	was, err := os.Stat(f.name)
 	if err != nil {
 		return err
@@ -129,7 +174,7 @@ func (d *delivery) replace(f *inputFile, r *rand.Rand) error {
 	if err := os.WriteFile(other, b, 0o644); err != nil {
 		return err
 	}
-	if r.IntN(2) == 0 {
+	if sameTime {
 		if err := os.Chtimes(other, was.ModTime(), was.ModTime()); err != nil {
 			return err
 		}

@@ -97,6 +97,7 @@ type round struct {
 	late      bool      // the fault came when there was nothing left to harm
 	undecided bool      // it came when nobody can say whose fault the outcome is
 	flipped   string    // file on HDFS
+	partly    bool      // not all of the input is there
 }
 
 // Round draws a job and a fault of a kind, any when that is empty, from the seed and does the round.
@@ -226,7 +227,8 @@ func (r *round) run(ctx context.Context, argv []string, inject bool, o *Outcome)
 		go func() {
 			hit, err := r.inject(ctx, p)
 			o.Hit = hit
-			injected <- err
+			<-p.done
+			injected <- errors.Join(err, r.arrive(p))
 		}()
 		err = errors.Join(p.wait(ctx), <-injected)
 	} else {
@@ -277,6 +279,12 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	}
 	if r.input, err = deliver(ctx, filepath.Dir(r.state), r.job); err != nil {
 		return err
+	}
+	if r.fault.How == Arrive {
+		r.partly = true
+		if err := r.input.part(rand.New(rand.NewPCG(r.fault.Pick, partStream))); err != nil {
+			return err
+		}
 	}
 	r.loaded = r.input.rows(r.job.Spec.Regions, r.job.Store)
 	r.names = append(r.input.names(), r.name)

@@ -37,8 +37,11 @@ func (f *Fault) drawSeam(r *rand.Rand) {
 		switch {
 		case f.Between:
 			f.When.Event = oneOf(r, "plan", "attempt", "sorted", "written", "written", "built", "loading", "sending", "loaded", "loaded")
-		case early: // while the input is read
-			f.When = Trigger{Event: oneOf(r, "plan", "attempt"), After: soon}
+		case early || f.How == Arrive: // while the input is read
+			f.When = Trigger{Event: oneOf(r, "plan", "attempt", "attempt"), After: soon}
+		}
+		if f.How == Arrive { // later it cannot be noticed that there is more
+			f.When.Event = oneOf(r, "plan", "attempt", "sorted")
 		}
 	case BitFlip:
 		f.How = oneOf(r, flipWays()...)
@@ -73,8 +76,14 @@ func fitted(j Job, f Fault) (Job, Fault) {
 	if f.How == Add || f.How == Remove {
 		j.Files, j.Dir = max(2, j.Files), true
 	}
+	if f.Kind == InputChange && !f.Between && f.When.Event != "" {
+		j.Spec.Rows = min(3*j.Spec.Rows, 60_000) // so that reading them takes a while
+	}
 	if j.Form == data.Parquet && j.Files > 1 && j.Memory == "64MiB" {
 		j.Memory = "512MiB"
+	}
+	if f.When.Event == "prepared" && j.Stage == "direct" { // nothing is prepared then
+		f.When.Event = "loading"
 	}
 	switch {
 	case f.When.Event != "written" && f.When.Event != "loaded":
@@ -104,6 +113,16 @@ func (r *round) between(ctx context.Context, p *process) (hit bool, err error) {
 	return !r.late, err
 }
 
+// arrive has the rest of the input come, if nothing has brought it until the end of the first run.
+func (r *round) arrive(p *process) error {
+	if !r.partly {
+		return nil
+	}
+	r.late = true
+	r.undecided = p.exit == 0 // it was through before there was anything to notice
+	return r.changeInput()
+}
+
 // seam does one of these harms.
 func (r *round) seam(ctx context.Context) error {
 	switch r.fault.Kind {
@@ -118,8 +137,9 @@ func (r *round) seam(ctx context.Context) error {
 
 // inputStream and flipStream tell apart what is drawn from a fault's Pick.
 const (
-	inputStream = 1
-	flipStream  = 2
+	inputStream = iota
+	flipStream
+	partStream
 )
 
 // changeInput changes the input.
@@ -127,6 +147,10 @@ func (r *round) changeInput() error {
 	next, err := r.input.change(r.fault.How, rand.New(rand.NewPCG(r.fault.Pick, inputStream)))
 	if err != nil {
 		return err
+	}
+	if r.fault.How == Arrive {
+		r.partly = false
+		return nil // it is what was meant from the beginning
 	}
 	if r.input = next; next != nil {
 		r.names = append(r.names, next.names()...)
