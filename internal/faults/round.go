@@ -37,6 +37,9 @@ type Outcome struct {
 	Restarted bool // it was begun anew, as a refusal said
 	Refused   bool // the last word is a refusal, which is right
 	Late      bool // it came when the damage was in the table
+	// Spoilt says that region servers have read a damaged file. They read into buffers that they use again, and may fail with
+	// other tables after it: the next round needs another cluster.
+	Spoilt bool
 }
 
 // OK says that nothing that is promised was broken.
@@ -140,6 +143,7 @@ func (r *round) whole(ctx context.Context, seed uint64) *Outcome {
 	o := &Outcome{Seed: seed, Job: r.job, Fault: r.fault}
 	o.Broken = r.do(ctx, o)
 	o.Note, o.Took = r.note, time.Since(start)
+	o.Spoilt = r.flipped != "" && r.fault.How != flipReplica && (o.Silent || o.Late || r.undecided || r.journaled("loaded", r.flipped))
 	return o
 }
 
@@ -287,7 +291,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.loaded = r.input.rows(r.job.Spec.Regions, r.job.Store)
-	r.names = append(r.input.names(), r.name)
+	r.names = append(r.input.names(), r.table)
 	if !r.exists {
 		if err := r.create(ctx); err != nil {
 			return err

@@ -84,7 +84,7 @@ func run(ctx context.Context) (err error) {
 				fmt.Printf("!!! error %d: %s\n", n+1, e)
 			}
 		}
-		if o.Broken != nil {
+		if o.Broken != nil || o.Spoilt {
 			fmt.Println("starting another cluster")
 			if err := lab.Renew(ctx); err != nil {
 				return errors.Join(err, report.Write(os.Stdout))
