@@ -84,7 +84,7 @@ func (l *Lab) command(ctx context.Context, argv ...string) error {
 // are on serverHost, so that everyone who asks meta goes through a proxy.
 func (l *Lab) start(ctx context.Context) (err error) {
 	options := testcluster.Options{
-		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 4 * time.Minute, Log: l.Log,
+		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log,
 		HeapMB: map[testcluster.Role]int{testcluster.RegionServer: 640},
 		HBaseSite: map[string]string{
 			"hbase.regionserver.hostname": serverHost, "hbase.regionserver.ipc.address": "127.0.0.1",
@@ -184,6 +184,22 @@ func (l *Lab) Renew(ctx context.Context) error {
 		l.Log.Warn("the old cluster did not stop well", "error", err)
 	}
 	return l.start(ctx)
+}
+
+// Refresh gives the next round what a round has spoilt or broken: other region servers, or another cluster.
+func (l *Lab) Refresh(ctx context.Context, o *Outcome) error {
+	if o.Broken != nil || !o.Spoilt {
+		return l.Renew(ctx)
+	}
+	var err error
+	for n := range regionServers {
+		err = errors.Join(err, l.cluster.Daemon(testcluster.RegionServer.Nth(n+1)).Restart(ctx))
+	}
+	if err = errors.Join(err, l.Heal(ctx)); err != nil {
+		l.Log.Warn("the region servers do not start again", "error", err)
+		return l.Renew(ctx)
+	}
+	return nil
 }
 
 // environment is what the program sees.

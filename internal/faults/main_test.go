@@ -85,7 +85,7 @@ func report(t *testing.T, l *Lab, o *Outcome) {
 		t.Errorf("seed %d broke a promise", o.Seed)
 	}
 	if o.Broken != nil || o.Spoilt {
-		if err := l.Renew(context.Background()); err != nil {
+		if err := l.Refresh(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

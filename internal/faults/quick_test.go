@@ -53,7 +53,8 @@ func TestQuickKilled(t *testing.T) {
 func sameTime(t *testing.T) uint64 {
 	for pick := range uint64(100) {
 		r := rand.New(rand.NewPCG(pick, inputStream))
-		if r.IntN(1); r.IntN(2) == 1 && r.IntN(2) == 0 {
+		r.Uint64() // which of one file
+		if r.IntN(2) == 1 && r.IntN(2) == 0 {
 			return pick
 		}
 	}

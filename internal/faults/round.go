@@ -38,7 +38,7 @@ type Outcome struct {
 	Refused   bool // the last word is a refusal, which is right
 	Late      bool // it came when the damage was in the table
 	// Spoilt says that region servers have read a damaged file. They read into buffers that they use again, and may fail with
-	// other tables after it: the next round needs another cluster.
+	// other tables after it: see [Lab.Refresh].
 	Spoilt bool
 }
 
@@ -103,11 +103,16 @@ type round struct {
 	partly    bool      // not all of the input is there
 }
 
-// Round draws a job and a fault of a kind, any when that is empty, from the seed and does the round.
-func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
+// Draw draws a job and a fault of a kind, any when that is empty, from the seed.
+func Draw(seed uint64, kind string) (Job, Fault) {
 	r := rand.New(rand.NewPCG(seed, 0x6c6f6164))
 	j := RandomJob(r)
-	j, f := fitted(j, RandomFault(r, kind))
+	return fitted(j, RandomFault(r, kind))
+}
+
+// Round does the round of the seed.
+func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
+	j, f := Draw(seed, kind)
 	return l.Do(ctx, seed, j, f)
 }
 

@@ -77,7 +77,7 @@ func fitted(j Job, f Fault) (Job, Fault) {
 		j.Files, j.Dir = max(2, j.Files), true
 	}
 	if f.Kind == InputChange && !f.Between && f.When.Event != "" {
-		j.Spec.Rows = min(3*j.Spec.Rows, 60_000) // so that reading them takes a while
+		j.Spec.Rows = min(3*j.Spec.Rows, 40_000) // so that reading them takes a while
 	}
 	if j.Form == data.Parquet && j.Files > 1 && j.Memory == "64MiB" {
 		j.Memory = "512MiB"

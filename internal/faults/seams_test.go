@@ -3,7 +3,6 @@ package faults
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,16 +12,11 @@ import (
 
 // TestSeamsAreDrawn draws many rounds: a seed gives the same one again, and each can be done.
 func TestSeamsAreDrawn(t *testing.T) {
-	draw := func(seed uint64, kind string) (Job, Fault) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		j := RandomJob(r)
-		return fitted(j, RandomFault(r, kind))
-	}
 	ways := map[string]int{}
 	for _, kind := range Seams() {
 		for seed := range uint64(500) {
-			j, f := draw(seed, kind)
-			if again, same := draw(seed, kind); !reflect.DeepEqual(j, again) || f != same {
+			j, f := Draw(seed, kind)
+			if again, same := Draw(seed, kind); !reflect.DeepEqual(j, again) || f != same {
 				t.Fatalf("seed %d: %v %v, then %v %v", seed, j, f, again, same)
 			}
 			ways[kind+" "+f.How]++

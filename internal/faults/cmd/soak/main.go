@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -35,6 +36,8 @@ func run(ctx context.Context) (err error) {
 	kind := flag.String("fault", "", "this kind of fault only, \"none\" too")
 	kinds := flag.String("kinds", "all", "kinds of faults, each with a weight if it is to have more rounds than others: kill,bit-flip=3; \"all\" has three times as many of "+
 		strings.Join(faults.Seams(), ", ")+" as of each other")
+	list := flag.String("seeds", "", "these seeds and no others: 7,12,1003")
+	dry := flag.Bool("dry-run", false, "only print the job and the fault of each round")
 	results := flag.String("json", "", "file for all rounds and the totals as JSON, written after each round")
 	dir := flag.String("dir", "", "directory for data and for what wrong rounds leave (default: a temporary one)")
 	program := flag.String("program", "", "the built program (default: built now)")
@@ -46,6 +49,17 @@ func run(ctx context.Context) (err error) {
 	mix, err := faults.ParseMix(*kinds)
 	if err != nil {
 		return err
+	}
+	seeds, err := seedsOf(*list, *seed, *rounds)
+	if err != nil {
+		return err
+	}
+	if *dry {
+		for _, s := range seeds {
+			j, f := faults.Draw(s, mix.Kind(s))
+			fmt.Printf("seed %d | %s | %s\n", s, j, f)
+		}
+		return nil
 	}
 	level := slog.LevelWarn
 	if *verbose {
@@ -68,8 +82,8 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	report, started := &faults.Report{}, time.Now()
-	for i := range *rounds {
-		o := lab.Round(ctx, *seed+uint64(i), mix.Kind(*seed+uint64(i)))
+	for i, s := range seeds {
+		o := lab.Round(ctx, s, mix.Kind(s))
 		if ctx.Err() != nil {
 			break
 		}
@@ -77,7 +91,7 @@ func run(ctx context.Context) (err error) {
 		if err := writeJSON(*results, report, started); err != nil {
 			return err
 		}
-		fmt.Printf("%s round %d of %d: %s\n", time.Now().UTC().Format(time.TimeOnly), i+1, *rounds, o)
+		fmt.Printf("%s round %d of %d: %s\n", time.Now().UTC().Format(time.TimeOnly), i+1, len(seeds), o)
 		if !o.OK() {
 			fmt.Printf("!!! seed %d is not as it must be; see the round of that seed in %s\n", o.Seed, *dir)
 			for n, e := range o.Errors {
@@ -85,13 +99,13 @@ func run(ctx context.Context) (err error) {
 			}
 		}
 		if o.Broken != nil || o.Spoilt {
-			fmt.Println("starting another cluster")
-			if err := lab.Renew(ctx); err != nil {
+			fmt.Println("starting other servers")
+			if err := lab.Refresh(ctx, o); err != nil {
 				return errors.Join(err, report.Write(os.Stdout))
 			}
 		}
 	}
-	fmt.Printf("\n%d rounds from seed %d\n", report.Rounds, *seed)
+	fmt.Printf("\n%d rounds from seed %d\n", report.Rounds, seeds[0])
 	if err := report.Write(os.Stdout); err != nil {
 		return err
 	}
@@ -102,6 +116,24 @@ func run(ctx context.Context) (err error) {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	return os.RemoveAll(*dir)
+}
+
+// seedsOf are the seeds of the rounds: those of the list, or successive ones.
+func seedsOf(list string, first uint64, rounds int) (all []uint64, err error) {
+	if list == "" {
+		for i := range uint64(max(1, rounds)) {
+			all = append(all, first+i)
+		}
+		return all, nil
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("seed: %w", err)
+		}
+		all = append(all, seed)
+	}
+	return all, nil
 }
 
 // writeJSON writes the report into a file, which is whole at any time.
