@@ -75,14 +75,16 @@ func (r *round) flip(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	all, _ := events(r.state)
 	last := ""
-	if all, _ := events(r.state); len(all) > 0 {
+	if len(all) > 0 {
 		last = all[len(all)-1]
 	}
 	r.note = fmt.Sprintf("bit %d of byte %d of %d of %s after %s", bit, at, was.Size(), path.Base(name), last)
-	// HBase has it, or is about to: what it makes of the file is none of the program's business.
+	// The program has read the file for the last time, perhaps, or HBase has it: what comes of that is nobody's business.
 	now, err := fsys.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) || r.fault.How != flipRewritten && err == nil && !sameFile(was, now) || r.journaled("sending", name) {
+	if errors.Is(err, fs.ErrNotExist) || r.fault.How != flipRewritten && err == nil && !sameFile(was, now) || !r.fault.Between && count(all, "built") > 0 ||
+		r.journaled("sending", name) {
 		r.late, r.undecided = true, true
 		return nil
 	}

@@ -22,8 +22,8 @@
 // is never right is an exit code 0 with a table that is not exactly one state of the input: such an
 // outcome is [Outcome.Silent].
 //
-// A harm that comes too late is none: a bit of a file that HBase has or is being handed, a table that is
-// made again when all of it was loaded and looked at, the rest of an input when the job is done.
+// A harm that comes too late is none: a bit of a file that the running program may have read for the last
+// time before it loads it, or that HBase has, a table that is made again when all of it was loaded and looked at, the rest of an input when the job is done.
 //
 // Everything random follows from the seed of the round; a [Mix] says which kind a seed has. When a fault
 // hits is up to the machine. Labs share nothing: several may run side by side on one machine.

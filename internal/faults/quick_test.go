@@ -100,7 +100,7 @@ func TestQuickFault(t *testing.T) {
 		{fewRows(), Fault{Kind: string(RequestLate), Calls: 1, For: 3 * second}},
 		{blind, Fault{Kind: InputChange, How: Replace, When: at("written"), Nth: 2, Between: true, Pick: sameTime(t)}},
 		{blind, Fault{Kind: InputChange, How: Grow, When: at("plan"), Frozen: true}},
-		{fewRows(), Fault{Kind: BitFlip, How: flipRewritten, When: at("built"), Frozen: true}},
+		{blind, Fault{Kind: BitFlip, How: flipUnseen, When: at("built"), Nth: 1, Between: true}},
 		{blind, Fault{Kind: Recreate, How: dropped, When: at("loaded"), Nth: 2, Between: true}},
 	} {
 		t.Run(strings.TrimSpace(c.fault.Kind+" "+c.fault.How), func(t *testing.T) {
@@ -108,6 +108,9 @@ func TestQuickFault(t *testing.T) {
 			// What the server has done must be found out, and not be sent again.
 			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {
 				t.Errorf("%d loading calls for %d regions in %d runs", o.Calls, c.job.Spec.Regions, len(o.Exits))
+			}
+			if o.Late {
+				t.Error("a damaged file was loaded")
 			}
 			if slices.Contains([]string{Split, Merge, Move}, c.fault.Kind) && o.Note != "" {
 				t.Errorf("the table did not change: %s", o.Note)

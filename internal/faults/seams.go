@@ -46,21 +46,22 @@ func (f *Fault) drawSeam(r *rand.Rand) {
 	case BitFlip:
 		f.How = oneOf(r, flipWays()...)
 		f.Frozen = r.IntN(2) == 0
-		f.Between = f.Between && early
-		f.When = Trigger{Event: oneOf(r, "written", "written", "built", "loading", "prepared"), After: soon / 5}
+		// A program that runs reads the files once more between "built" and "loading"; one that goes on, when it begins.
+		if f.Between = early; early {
+			f.When.Event = oneOf(r, "written", "written", "built", "loading", "prepared")
+		} else {
+			f.When = Trigger{Event: "written", After: soon / 10}
+		}
 	case Recreate:
 		f.How = oneOf(r, dropped, dropped, truncated)
 		f.Frozen = true
 		f.When = Trigger{Event: oneOf(r, "plan", "sorted", "written", "built", "prepared", "sending", "loaded", "loaded", "loaded"), After: soon / 5}
 	}
-	switch {
-	case f.Between:
+	if f.Between {
 		f.Frozen, f.When.After = false, 0
 		if slices.Contains([]string{"prepared", "sending", "loaded"}, f.When.Event) {
 			f.Another = false // a program that is to stop then is done before
 		}
-	case f.Kind == BitFlip && f.When.Event == "prepared":
-		f.Frozen, f.When.After = true, 0 // the files are sent right after it
 	}
 }
 
