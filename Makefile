@@ -61,8 +61,9 @@ test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's o
 
 ROUNDS ?= 200
 SEED ?= 1
-soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1
-	go run ./internal/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED)
+KINDS ?= all
+soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 KINDS=kill,bit-flip=3 JSON=FILE
+	go run ./internal/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
 
 test-short: ## the tests that need no cluster
 	go test -short ./...

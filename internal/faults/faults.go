@@ -22,7 +22,9 @@ type Fault struct {
 	Server  int           // region server or DataNode, 0 or 1
 	Nth     int           // occurrence of the event at which the program kills itself
 	Pick    uint64        // decides what else there is to decide
-	Another bool          // SIGINT instead of SIGTERM
+	Another bool          // SIGINT instead of SIGTERM; SIGTERM instead of a kill between runs
+	How     string        // the way of a harm that has several
+	Between bool          // the first run is stopped, and the harm done before the next
 }
 
 func (f Fault) String() string {
@@ -31,12 +33,18 @@ func (f Fault) String() string {
 	}
 	s := f.Kind + " " + f.When.String()
 	switch {
-	case f.Kind == KillAt:
+	case f.Kind == KillAt || f.Between && !f.Another:
 		s = fmt.Sprintf("%s %s:%d", f.Kind, f.When.Event, f.Nth)
 	case f.Calls > 0:
 		s = fmt.Sprintf("%s of %d calls", f.Kind, f.Calls)
 	case f.Frozen:
 		s += ", program frozen"
+	}
+	if f.Between {
+		s += ", between runs"
+	}
+	if f.How != "" {
+		s = strings.Replace(s, f.Kind, f.Kind+" ("+f.How+")", 1)
 	}
 	if f.For > 0 {
 		s += fmt.Sprintf(", %d ms", f.For.Milliseconds())
@@ -70,7 +78,8 @@ const (
 func Kinds() []string {
 	return []string{None, Kill, KillAt, Term, Stop, RSKill, RSPause, RSZombie, DNKill, DNPause, NNKill, NNPause,
 		MasterKill, MasterPause, Split, Merge, Move, Disable,
-		string(AnswerCut), string(AnswerSwallow), string(AnswerDelay), string(RequestCut), string(RequestLate)}
+		string(AnswerCut), string(AnswerSwallow), string(AnswerDelay), string(RequestCut), string(RequestLate),
+		InputChange, BitFlip, Recreate}
 }
 
 // journalEvents are the events of a job that loads without trouble.
@@ -111,6 +120,9 @@ func RandomFault(r *rand.Rand, kind string) Fault {
 	if f.Kind != Split && f.Kind != Merge && f.Kind != Move {
 		f.Frozen = false
 	}
+	if f.mayRefuse() {
+		f.drawSeam(r)
+	}
 	return f
 }
 
@@ -143,6 +155,9 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 		}
 		return true, nil
 	}
+	if f.Between {
+		return r.between(ctx, p)
+	}
 	if f.Kind == KillAt {
 		<-p.done
 		return p.exit == 128+int(syscall.SIGKILL), nil
@@ -151,7 +166,8 @@ func (r *round) inject(ctx context.Context, p *process) (hit bool, err error) {
 		return false, nil
 	}
 	r.lab.Log.Debug("fault", "kind", f.Kind, "when", f.When.String())
-	return true, r.harm(ctx, p)
+	err = r.harm(ctx, p)
+	return !r.late, err
 }
 
 func (r *round) harm(ctx context.Context, p *process) error {
@@ -190,8 +206,13 @@ func (r *round) harm(ctx context.Context, p *process) error {
 		return freeze(ctx, daemon(testcluster.Master), f.For)
 	}
 	if f.Frozen {
-		p.signal(syscall.SIGSTOP)
+		if err := p.freeze(ctx); err != nil {
+			return err
+		}
 		defer p.signal(syscall.SIGCONT)
+	}
+	if f.mayRefuse() {
+		return r.seam(ctx)
 	}
 	return r.change(ctx)
 }

@@ -12,6 +12,8 @@ import (
 type Job struct {
 	Spec   data.Spec // rows; Spec.Regions is the salt's modulus and the number of the table's regions
 	Form   data.Form
+	Files  int    // that the rows are divided among; 0: one
+	Dir    bool   // the input is the directory of the files
 	Memory string // of --memory
 	Stage  string // of --stage; empty: not given
 	Verify string // of --verify
@@ -30,6 +32,12 @@ type Job struct {
 func (j Job) String() string {
 	s := fmt.Sprintf("%s %s, %d rows, %d regions, %s", j.Spec.Table, j.Form, j.Spec.Rows, j.Spec.Regions, j.Memory)
 	var more []string
+	switch {
+	case j.Dir:
+		more = append(more, fmt.Sprintf("a directory of %d files", max(1, j.Files)))
+	case j.Files > 1:
+		more = append(more, fmt.Sprintf("%d files", j.Files))
+	}
 	if j.Stage != "" {
 		more = append(more, j.Stage)
 	}
@@ -41,6 +49,9 @@ func (j Job) String() string {
 	}
 	if j.Compact {
 		more = append(more, "compacted")
+	}
+	if j.Verify == "off" {
+		more = append(more, "not verified")
 	}
 	if len(more) > 0 {
 		s += ", " + strings.Join(more, ", ")
@@ -71,6 +82,12 @@ func RandomJob(r *rand.Rand) Job {
 		j.Before = 2 + r.IntN(20)
 	}
 	j.Compact = r.IntN(4) == 0
+	switch j.Spec.Seed % 6 {
+	case 0:
+		j.Files = 2
+	case 1:
+		j.Files, j.Dir = 3, true
+	}
 	if j.Spec.Regions > 1 && r.IntN(4) == 0 {
 		j.Spec.RegionShare = 0.7
 	}

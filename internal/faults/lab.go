@@ -45,6 +45,7 @@ type Lab struct {
 	cluster *testcluster.Cluster
 	proxies *Proxies
 	env     *job.Env // of the user hbase
+	tina    *job.Env // of the user that runs the program
 	help    string   // of bulkload run
 	watch   supervisor
 }
@@ -83,7 +84,7 @@ func (l *Lab) command(ctx context.Context, argv ...string) error {
 // are on serverHost, so that everyone who asks meta goes through a proxy.
 func (l *Lab) start(ctx context.Context) (err error) {
 	options := testcluster.Options{
-		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 4 * time.Minute, Log: l.Log,
+		RegionServers: regionServers, DataNodes: dataNodes, StartTimeout: 8 * time.Minute, Log: l.Log,
 		HeapMB: map[testcluster.Role]int{testcluster.RegionServer: 640},
 		HBaseSite: map[string]string{
 			"hbase.regionserver.hostname": serverHost, "hbase.regionserver.ipc.address": "127.0.0.1",
@@ -119,20 +120,24 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if err := errors.Join(err, proxyErr); err != nil {
 		return err
 	}
+	if l.env, err = l.as("hbase"); err == nil {
+		l.tina, err = l.as(user)
+	}
+	return err
+}
+
+// as is the world that a user of the cluster sees.
+func (l *Lab) as(user string) (*job.Env, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		switch name {
 		case "HADOOP_CONF_DIR", "HBASE_CONF_DIR":
 			return l.cluster.ConfDir(), true
 		case "HADOOP_USER_NAME":
-			return "hbase", true
+			return user, true
 		}
 		return "", false
 	})
-	if err != nil {
-		return err
-	}
-	l.env = &job.Env{Conf: conf, Log: l.Log}
-	return nil
+	return &job.Env{Conf: conf, Log: l.Log}, err
 }
 
 // chosenPorts waits until a cluster that is starting in dir has written down its ports, and gives those
@@ -155,8 +160,10 @@ func chosenPorts(ctx context.Context, dir string) ([]int, error) {
 // stop ends what start started.
 func (l *Lab) stop() error {
 	var errs []error
-	if l.env != nil {
-		errs = append(errs, l.env.Close())
+	for _, env := range []*job.Env{l.env, l.tina} {
+		if env != nil {
+			errs = append(errs, env.Close())
+		}
 	}
 	if l.proxies != nil {
 		errs = append(errs, l.proxies.Close())
@@ -164,7 +171,7 @@ func (l *Lab) stop() error {
 	if l.cluster != nil {
 		errs = append(errs, l.cluster.Stop())
 	}
-	l.env, l.proxies, l.cluster = nil, nil, nil
+	l.env, l.tina, l.proxies, l.cluster = nil, nil, nil, nil
 	return errors.Join(errs...)
 }
 
@@ -177,6 +184,22 @@ func (l *Lab) Renew(ctx context.Context) error {
 		l.Log.Warn("the old cluster did not stop well", "error", err)
 	}
 	return l.start(ctx)
+}
+
+// Refresh gives the next round what a round has spoilt or broken: other region servers, or another cluster.
+func (l *Lab) Refresh(ctx context.Context, o *Outcome) error {
+	if o.Broken != nil || !o.Spoilt {
+		return l.Renew(ctx)
+	}
+	var err error
+	for n := range regionServers {
+		err = errors.Join(err, l.cluster.Daemon(testcluster.RegionServer.Nth(n+1)).Restart(ctx))
+	}
+	if err = errors.Join(err, l.Heal(ctx)); err != nil {
+		l.Log.Warn("the region servers do not start again", "error", err)
+		return l.Renew(ctx)
+	}
+	return nil
 }
 
 // environment is what the program sees.

@@ -84,8 +84,8 @@ func report(t *testing.T, l *Lab, o *Outcome) {
 	if !o.OK() {
 		t.Errorf("seed %d broke a promise", o.Seed)
 	}
-	if o.Broken != nil {
-		if err := l.Renew(context.Background()); err != nil {
+	if o.Broken != nil || o.Spoilt {
+		if err := l.Refresh(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -68,6 +70,31 @@ func (p *process) signal(s syscall.Signal) {
 	default:
 		syscall.Kill(p.pid, s)
 	}
+}
+
+// freeze stops the program, and returns when it stands still or has ended.
+func (p *process) freeze(ctx context.Context) error {
+	p.signal(syscall.SIGSTOP)
+	for p.running() {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.pid))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(threads, moves) {
+			return nil
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moves says whether the thread of a file of /proc is one that does not stand still.
+func moves(stat string) bool {
+	b, err := os.ReadFile(stat)
+	_, state, _ := bytes.Cut(b, []byte(") "))
+	return err == nil && !bytes.HasPrefix(state, []byte("T"))
 }
 
 func (p *process) running() bool {
@@ -205,6 +232,20 @@ func awaitEvent(p *process, state, event string) bool {
 		case <-timer.C:
 		}
 	}
+}
+
+// journaled says whether the journal has an event of a file.
+func (r *round) journaled(event, name string) bool {
+	names, _ := filepath.Glob(filepath.Join(r.state, "*", "journal.jsonl"))
+	for _, journal := range names {
+		b, _ := os.ReadFile(journal)
+		for line := range bytes.Lines(b) {
+			if bytes.Contains(line, []byte(`"event":"`+event+`"`)) && bytes.Contains(line, []byte(path.Base(name))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // events are the events of the one journal below a state directory, in order.

@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,13 +49,17 @@ func TestQuickKilled(t *testing.T) {
 	}
 }
 
-func count(all []string, one string) (n int) {
-	for _, s := range all {
-		if s == one {
-			n++
+// sameTime is a Pick with which the file that replaces an input has its time too.
+func sameTime(t *testing.T) uint64 {
+	for pick := range uint64(100) {
+		r := rand.New(rand.NewPCG(pick, inputStream))
+		r.Uint64() // which of one file
+		if r.IntN(2) == 1 && r.IntN(2) == 0 {
+			return pick
 		}
 	}
-	return n
+	t.Fatal("no such pick")
+	return 0
 }
 
 // TestQuickFault survives one fault of each kind.
@@ -61,9 +67,11 @@ func TestQuickFault(t *testing.T) {
 	l := sharedLab(t)
 	second := time.Second
 	direct := fewRows()
-	direct.Stage = "direct"
+	direct.Stage, direct.Files = "direct", 2
 	compact := fewRows()
-	compact.Compact = true
+	compact.Compact, compact.Files, compact.Dir = true, 3, true
+	blind := fewRows()
+	blind.Verify = "off"
 	for i, c := range []struct {
 		job   Job
 		fault Fault
@@ -90,12 +98,19 @@ func TestQuickFault(t *testing.T) {
 		{fewRows(), Fault{Kind: string(AnswerDelay), Calls: 2, For: 2 * second}},
 		{fewRows(), Fault{Kind: string(RequestCut), Calls: 2}},
 		{fewRows(), Fault{Kind: string(RequestLate), Calls: 1, For: 3 * second}},
+		{blind, Fault{Kind: InputChange, How: Replace, When: at("written"), Nth: 2, Between: true, Pick: sameTime(t)}},
+		{blind, Fault{Kind: InputChange, How: Grow, When: at("plan"), Frozen: true}},
+		{blind, Fault{Kind: BitFlip, How: flipUnseen, When: at("built"), Nth: 1, Between: true}},
+		{blind, Fault{Kind: Recreate, How: dropped, When: at("loaded"), Nth: 2, Between: true}},
 	} {
-		t.Run(c.fault.Kind, func(t *testing.T) {
+		t.Run(strings.TrimSpace(c.fault.Kind+" "+c.fault.How), func(t *testing.T) {
 			o := survive(t, l, uint64(100+i), c.job, c.fault)
 			// What the server has done must be found out, and not be sent again.
 			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {
 				t.Errorf("%d loading calls for %d regions in %d runs", o.Calls, c.job.Spec.Regions, len(o.Exits))
+			}
+			if o.Late {
+				t.Error("a damaged file was loaded")
 			}
 			if slices.Contains([]string{Split, Merge, Move}, c.fault.Kind) && o.Note != "" {
 				t.Errorf("the table did not change: %s", o.Note)

@@ -23,15 +23,23 @@ type Outcome struct {
 	Seed     uint64
 	Job      Job
 	Fault    Fault
-	Hit      bool   // the fault came while the program ran
-	Note     string // why a fault could not be what it was to be
+	Hit      bool   // the fault came while the program ran, or between its runs
+	Note     string // why a fault could not be what it was to be, or what it was
 	Exits    []int  // of each run
 	Errors   []string
 	Problems []string // promises that were broken
+	Silent   bool     // one of them by a command that said that all is well
 	Broken   error    // the round itself could not be done: the cluster did not heal
 	Took     time.Duration
 	Calls    int // loading calls in all runs, where a proxy harmed some
 	Events   []string
+
+	Restarted bool // it was begun anew, as a refusal said
+	Refused   bool // the last word is a refusal, which is right
+	Late      bool // it came when the damage was in the table
+	// Spoilt says that region servers have read a damaged file. They read into buffers that they use again, and may fail with
+	// other tables after it: see [Lab.Refresh].
+	Spoilt bool
 }
 
 // OK says that nothing that is promised was broken.
@@ -47,12 +55,21 @@ func (o *Outcome) String() string {
 	switch {
 	case o.Broken != nil:
 		verdict = "BROKEN ROUND: " + strings.ReplaceAll(o.Broken.Error(), "\n", " | ")
+	case o.Silent:
+		verdict = "SILENT: " + strings.Join(o.Problems, "; ")
 	case len(o.Problems) > 0:
 		verdict = "WRONG: " + strings.Join(o.Problems, "; ")
 	case !o.Hit && o.Fault.Kind != None:
 		verdict = "ok, the fault came too late"
-	case o.Note != "":
-		verdict = "ok, but " + o.Note
+	case o.Late:
+		verdict = "refused late, what was damaged is in the table"
+	case o.Refused:
+		verdict = "ok, refused"
+	case o.Restarted:
+		verdict = "ok, begun anew"
+	}
+	if o.Note != "" {
+		verdict += " (" + o.Note + ")"
 	}
 	return fmt.Sprintf("seed %d | %s | %s | exits %s | %.1fs | %s", o.Seed, o.Job, o.Fault, strings.Join(exits, ","), o.Took.Seconds(), verdict)
 }
@@ -69,29 +86,47 @@ type round struct {
 	stage  string // directory on HDFS
 	exists bool   // the table is there
 	prior  []row  // are in it
+	others []row  // all that is in it before the job
+	before int64  // cells of them
 	loaded []row  // of the job, in order
-	before int64  // cells that are in the table before the job
-	want   string // digest
 	argv   []string
 	armed  <-chan struct{}
 	note   string
+	result []byte // what the last run has printed
+
+	input     *delivery // what is there; nil: no export
+	contents  []content // that the table may have in the end, the last is that of the input as it is
+	names     []string  // one of them is in a refusal
+	late      bool      // the fault came when there was nothing left to harm
+	undecided bool      // it came when nobody can say whose fault the outcome is
+	flipped   string    // file on HDFS
+	partly    bool      // not all of the input is there
 }
 
-// Round draws a job and a fault of a kind, any when that is empty, from the seed and does the round.
-func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
+// Draw draws a job and a fault of a kind, any when that is empty, from the seed.
+func Draw(seed uint64, kind string) (Job, Fault) {
 	r := rand.New(rand.NewPCG(seed, 0x6c6f6164))
-	return l.Do(ctx, seed, RandomJob(r), RandomFault(r, kind))
+	j := RandomJob(r)
+	return fitted(j, RandomFault(r, kind))
+}
+
+// Round does the round of the seed.
+func (l *Lab) Round(ctx context.Context, seed uint64, kind string) *Outcome {
+	j, f := Draw(seed, kind)
+	return l.Do(ctx, seed, j, f)
 }
 
 // Do does a round. The name of what it makes follows from the seed and the clock.
 func (l *Lab) Do(ctx context.Context, seed uint64, j Job, f Fault) *Outcome {
 	r := l.round(seed, j, f)
 	o := r.whole(ctx, seed)
-	if o.OK() {
-		// What a bad round leaves is evidence.
+	if o.OK() || f.Kind == BitFlip {
+		// What a bad round leaves is evidence; but a damaged region would trouble the servers in later rounds.
 		if _, err := l.admin(ctx, "drop", r.table); err != nil {
 			l.Log.Warn("the table of a round is not dropped", "table", r.table, "error", err)
 		}
+	}
+	if o.OK() {
 		os.RemoveAll(filepath.Join(l.Dir, r.name))
 	}
 	return o
@@ -113,6 +148,7 @@ func (r *round) whole(ctx context.Context, seed uint64) *Outcome {
 	o := &Outcome{Seed: seed, Job: r.job, Fault: r.fault}
 	o.Broken = r.do(ctx, o)
 	o.Note, o.Took = r.note, time.Since(start)
+	o.Spoilt = r.flipped != "" && r.fault.How != flipReplica && (o.Silent || o.Late || r.undecided || r.journaled("loaded", r.flipped))
 	return o
 }
 
@@ -123,15 +159,8 @@ func (r *round) do(ctx context.Context, o *Outcome) error {
 	if r.fault.proxied() {
 		r.armed = r.lab.proxies.Arm(Harm(r.fault.Kind), r.fault.Calls, r.fault.For)
 	}
-	for len(o.Exits) < mostRuns {
-		first := len(o.Exits) == 0
-		p, err := r.run(ctx, first, o)
-		if err != nil {
-			return err
-		}
-		if p.exit == 0 {
-			break
-		}
+	if err := r.commands(ctx, o); err != nil {
+		return err
 	}
 	if r.fault.proxied() {
 		o.Calls, _ = r.lab.proxies.Disarm()
@@ -139,8 +168,14 @@ func (r *round) do(ctx context.Context, o *Outcome) error {
 	if err := r.lab.Heal(ctx); err != nil {
 		return err
 	}
+	if r.undecided || o.Refused {
+		return nil
+	}
 	if last := o.Exits[len(o.Exits)-1]; last != 0 {
 		o.problem("exit code %d after %d runs: %s", last, len(o.Exits), o.Errors[len(o.Errors)-1])
+		if r.fault.mayRefuse() {
+			return nil // it has not said that anything is in the table
+		}
 	}
 	if r.lab.can("state") {
 		o.Events, _ = events(r.state)
@@ -167,7 +202,9 @@ func (r *round) repeat(ctx context.Context, o *Outcome) error {
 	if err := p.wait(ctx); err != nil {
 		return err
 	}
-	if p.exit != exitDoneBefore {
+	if r.fault.Kind == InputChange && p.exit != exitDoneBefore && o.Hit {
+		r.refusal(p, o) // that the input is another now is right too
+	} else if p.exit != exitDoneBefore {
 		o.problem("the finished job run again exits %d, want %d: %s", p.exit, exitDoneBefore, p.lastError())
 	}
 	return nil
@@ -177,13 +214,19 @@ func (o *Outcome) problem(format string, args ...any) {
 	o.Problems = append(o.Problems, fmt.Sprintf(format, args...))
 }
 
+// silent is a problem of which no command says anything.
+func (o *Outcome) silent(format string, args ...any) {
+	o.Silent = o.Silent || o.Exits == nil || o.Exits[len(o.Exits)-1] == 0
+	o.problem(format, args...)
+}
+
 // run gives the command once and injects the fault into the first. When it returns the cluster is whole.
-func (r *round) run(ctx context.Context, inject bool, o *Outcome) (*process, error) {
+func (r *round) run(ctx context.Context, argv []string, inject bool, o *Outcome) (*process, error) {
 	var more []string
-	if inject && r.fault.Kind == KillAt {
+	if inject && r.fault.kills() {
 		more = append(more, fmt.Sprintf("BULKLOAD_TEST_STOP_AFTER=%s:%d", r.fault.When.Event, r.fault.Nth))
 	}
-	p, err := launch(r.argv, r.lab.environment(more...), r.lab.root)
+	p, err := launch(argv, r.lab.environment(more...), r.lab.root)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +236,8 @@ func (r *round) run(ctx context.Context, inject bool, o *Outcome) (*process, err
 		go func() {
 			hit, err := r.inject(ctx, p)
 			o.Hit = hit
-			injected <- err
+			<-p.done
+			injected <- errors.Join(err, r.arrive(p))
 		}()
 		err = errors.Join(p.wait(ctx), <-injected)
 	} else {
@@ -201,6 +245,7 @@ func (r *round) run(ctx context.Context, inject bool, o *Outcome) (*process, err
 	}
 	stop()
 	o.Exits = append(o.Exits, p.exit)
+	r.result = p.stdout.Bytes()
 	if p.exit != 0 {
 		o.Errors = append(o.Errors, p.lastError())
 	}
@@ -237,17 +282,21 @@ func (r *round) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.loaded, err = generated(r.job.Spec, r.job.Store); err != nil {
-		return err
-	}
 	// A daemon may end long after the fault that is the cause of it.
 	if err := r.lab.Heal(ctx); err != nil {
 		return err
 	}
-	input, err := data.WriteFile(ctx, filepath.Dir(r.state), r.job.Spec, r.job.Form)
-	if err != nil {
+	if r.input, err = deliver(ctx, filepath.Dir(r.state), r.job); err != nil {
 		return err
 	}
+	if r.fault.How == Arrive {
+		r.partly = true
+		if err := r.input.part(rand.New(rand.NewPCG(r.fault.Pick, partStream))); err != nil {
+			return err
+		}
+	}
+	r.loaded = r.input.rows(r.job.Spec.Regions, r.job.Store)
+	r.names = append(r.input.names(), r.table)
 	if !r.exists {
 		if err := r.create(ctx); err != nil {
 			return err
@@ -261,9 +310,12 @@ func (r *round) prepare(ctx context.Context) (err error) {
 		empty = "store"
 	}
 	r.argv = []string{r.lab.Program, "run", "--output=json", "--log-level=debug",
-		"--job=" + filepath.Join(r.lab.root, "examples", string(r.job.Spec.Table)+".yaml"), "--table=" + r.table, "--input=" + input,
+		"--job=" + filepath.Join(r.lab.root, "examples", string(r.job.Spec.Table)+".yaml"), "--table=" + r.table,
 		"--format=" + string(r.job.Form), "--regions=" + strconv.Itoa(r.job.Spec.Regions), "--memory=" + r.job.Memory, "--workers=2",
 		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--verify=" + r.job.Verify, "--empty=" + empty}
+	for _, input := range r.input.inputs() {
+		r.argv = append(r.argv, "--input="+input)
+	}
 	if r.lab.can("state") {
 		r.argv = append(r.argv, "--state="+r.state)
 	}
@@ -296,21 +348,19 @@ func (r *round) create(ctx context.Context) error {
 // occupy puts cells into the table, half of them under cells that the job loads, and works out what the
 // table must hold in the end.
 func (r *round) occupy(ctx context.Context) error {
-	rows := slices.Concat(r.prior, r.loaded)
+	r.others = slices.Clone(r.prior)
 	for i := range r.job.Before {
 		key, column, value := fmt.Sprintf("%d-before-%03d", i%10, i), "id", "before "+strconv.Itoa(i)
 		if i%2 == 1 {
 			key = r.loaded[len(r.loaded)*i/r.job.Before].key
-		} else {
-			rows = append(rows, row{key, []cell{{column, value}}})
 		}
+		r.others = append(r.others, row{key, []cell{{column, value}}})
 		if _, err := r.lab.admin(ctx, "put", r.table, key, family+":"+column, value, "1000"); err != nil {
 			return err
 		}
 		r.before++
 	}
-	sortRows(rows)
-	r.want = digest(rows, family)
+	r.deliver(r.input, "the input")
 	if r.job.Before == 0 {
 		return nil
 	}

@@ -70,29 +70,6 @@ func record(t data.Table, columns, fields []string, salts int, store bool) row {
 	return r
 }
 
-// generated are all rows of a spec in the order of the table.
-func generated(s data.Spec, store bool) ([]row, error) {
-	g, err := data.NewGenerator(s)
-	if err != nil {
-		return nil, err
-	}
-	var rows []row
-	columns := g.Columns()
-	for {
-		raw, ok := g.Next()
-		if !ok {
-			break
-		}
-		fields := make([]string, len(raw))
-		for i, b := range raw {
-			fields[i] = string(b)
-		}
-		rows = append(rows, record(s.Table, columns, fields, s.Regions, store))
-	}
-	sortRows(rows)
-	return rows, nil
-}
-
 func sortRows(rows []row) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.key, b.key) })
 }

@@ -219,12 +219,13 @@ func TestRow22NewerCells(t *testing.T) {
 	adm(t, l, "put", r.table, newer, "f:id", "newer", "3000000000000")
 	adm(t, l, "put", r.table, older, "f:id", "older", "1000")
 	adm(t, l, "flush", r.table)
-	r.before = 2
+	want := &r.contents[0]
+	want.cells += 2
 	for i, c := range r.loaded[3].cells {
 		if c.qualifier == "id" {
 			was := r.loaded[3].cells[i].value
 			r.loaded[3].cells[i].value = "newer"
-			r.want = digest(r.loaded, family)
+			want.digest = digest(r.loaded, family)
 			r.loaded[3].cells[i].value = was
 		}
 	}
@@ -267,7 +268,8 @@ func TestQuickRow25TwoAtOnce(t *testing.T) {
 		all = append(all, row{fmt.Sprintf("%d-before-%03d", i%10, i), []cell{{"id", "before " + strconv.Itoa(i)}}})
 	}
 	sortRows(all)
-	r.want, r.before = digest(all, family), r.before+countCells(other.loaded)
+	r.contents[0].digest = digest(all, family)
+	r.contents[0].cells += countCells(other.loaded)
 	held(t, r)
 }
 

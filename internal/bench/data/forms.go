@@ -62,6 +62,24 @@ func Write(ctx context.Context, w io.Writer, s Spec, f Form) error {
 	return to.close()
 }
 
+// WriteRecords writes records, each with the fields of the table's columns in their order, to w. The form TSV, which also needs
+// a spec, is refused.
+func WriteRecords(w io.Writer, t Table, f Form, records [][][]byte) error {
+	if f == TSV {
+		return fmt.Errorf("records are not written as %s", f)
+	}
+	to, err := newSink(w, Spec{Table: t}.withDefaults(), f)
+	if err != nil {
+		return err
+	}
+	for _, fields := range records {
+		if err := to.add(fields); err != nil {
+			return err
+		}
+	}
+	return to.close()
+}
+
 func newSink(w io.Writer, s Spec, f Form) (sink, error) {
 	const buffer = 1 << 20
 	columns := s.Table.Columns()
