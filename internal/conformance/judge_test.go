@@ -24,6 +24,9 @@ type judge struct {
 	files              int
 }
 
+// judgeFiles is how many files one JVM judges.
+const judgeFiles = 100
+
 // judgeOrNone is nil where there is no HBase to ask.
 func judgeOrNone(t testing.TB) *judge {
 	t.Helper()
@@ -81,7 +84,10 @@ func (j *judge) anew(t testing.TB, dir string, file []byte) string {
 // verdict is what HBase does with a file: "reads …", "misreads …" or "refuses …".
 func (j *judge) verdict(t testing.TB, dir string, file []byte) string {
 	t.Helper()
-	j.files++
+	if j.files++; j.files%judgeFiles == 0 {
+		j.stop()
+		j.start(t)
+	}
 	name := filepath.Join(dir, fmt.Sprintf("%032x", j.files))
 	if err := os.WriteFile(name, file, 0o644); err != nil {
 		t.Fatal(err)

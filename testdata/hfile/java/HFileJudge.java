@@ -110,7 +110,7 @@ public class HFileJudge {
     } catch (Misread e) {
       return "misreads\t" + e.getMessage();
     } catch (Throwable e) {
-      return "refuses\t" + e;
+      return "refuses\t" + e + (e.getCause() == null ? "" : ", " + e.getCause());
     }
   }
 
