@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -113,7 +114,8 @@ func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 		t.Fatal(err)
 	}
 	id, _ := hdfsio.FileID(info)
-	want := loader.HFile{Family: f.Family, Path: f.Path, First: first, Last: last, Size: info.Size(), Cells: int64(len(lines)), FileID: id}
+	want := loader.HFile{Family: f.Family, Path: f.Path, First: first, Last: last, Size: info.Size(), Cells: int64(len(lines)), FileID: id,
+		CRC32C: crc32.Checksum(readWhole(t, fsys, name), crc32.MakeTable(crc32.Castagnoli))}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Fatalf("the file is not as it is said to be (-is +said):\n%s", d)
 	}
