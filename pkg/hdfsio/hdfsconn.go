@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"bulkload/pkg/frames"
 )
 
 // conn puts a deadline on every read and write.
@@ -19,6 +21,7 @@ type conn struct {
 	net.Conn
 	s        *session
 	dataNode bool
+	frames   *frames.Filter // of a NameNode's answers
 
 	mu  sync.Mutex
 	err error
@@ -33,6 +36,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if !c.dataNode {
+		if e := c.frames.Pass(p[:n]); e != nil {
+			return 0, c.fail(e)
+		}
 		c.s.blocks.answer(p[:n])
 	}
 	if err == io.EOF {

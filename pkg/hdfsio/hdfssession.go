@@ -276,7 +276,7 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, s: s, dataNode: dataNode}
+	c := &conn{Conn: nc, s: s, dataNode: dataNode, frames: newNameNodeFilter()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead != nil {

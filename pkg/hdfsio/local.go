@@ -96,7 +96,10 @@ func (Local) Rename(ctx context.Context, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(to))
+	if err := syncDir(filepath.Dir(to)); err != nil || filepath.Dir(from) == filepath.Dir(to) {
+		return err
+	}
+	return syncDir(filepath.Dir(from))
 }
 
 // Remove implements [FS].
@@ -145,7 +148,7 @@ func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) erro
 		if dir != name {
 			mode |= 0o300
 		}
-		if err := os.Chmod(dir, mode); err != nil {
+		if err := errors.Join(os.Chmod(dir, mode), syncDir(filepath.Dir(dir))); err != nil {
 			return err
 		}
 	}

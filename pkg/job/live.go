@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -68,7 +69,7 @@ func (l Live) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return ReplaceFile(filepath.Join(dir, LiveName), append(b, '\n'))
+	return replaceFile(filepath.Join(dir, LiveName), append(b, '\n'))
 }
 
 // readLive reads what a job says of itself; nil if there is nothing that this
@@ -128,7 +129,16 @@ func readState[T any](name string) (*T, error) {
 // ReplaceFile writes a file under another name beside it and renames it, so
 // that who reads it sees the old one or the new one whole. Its mode is 0644
 // less the umask.
-func ReplaceFile(name string, data []byte) (err error) {
+func ReplaceFile(name string, data []byte) error {
+	if err := replaceFile(name, data, (*os.File).Sync); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// replaceFile does that without care for a crash of the machine, but for what
+// finish does to the file.
+func replaceFile(name string, data []byte, finish ...func(*os.File) error) (err error) {
 	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
@@ -143,8 +153,28 @@ func ReplaceFile(name string, data []byte) (err error) {
 	if _, err := f.Write(data); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err := f.Close(); err != nil {
+	for _, do := range finish {
+		err = errors.Join(err, do(f))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// syncDir makes the names in a directory durable, where the file system can
+// and the directory may be read.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }

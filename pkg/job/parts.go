@@ -93,7 +93,7 @@ func lockParts(ctx context.Context, s Spec, o StateOptions, e Events) (dir strin
 	}
 	// The name has not the form of a job's state: nobody takes it for one.
 	dir = filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := journal.MakeDir(dir); err != nil {
 		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	lock, err = waitLock(ctx, dir, o.LockWait, e)

@@ -71,7 +71,7 @@ func openState(ctx context.Context, s Spec, o StateOptions, e Events) (_ *state,
 		return st, nil
 	}
 	st.dir = stateDir(s, o)
-	if err := os.MkdirAll(st.dir, 0o700); err != nil {
+	if err := journal.MakeDir(st.dir); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	if st.lock, err = waitLock(ctx, st.dir, o.LockWait, e); err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/frames"
 )
 
 // serverKey names a connection: HBase asks for the service when a connection is made.
@@ -160,10 +162,12 @@ func (l *link) explain(err error) error {
 	return fmt.Errorf("%s: %w", l.client.Addr(), err)
 }
 
-// tap is a connection that remembers why it broke and how much was written, and that bounds each write.
+// tap is a connection that remembers why it broke and how much was written, that bounds each write, and that looks at
+// answers before gohbase does.
 type tap struct {
 	net.Conn
 	writeTimeout time.Duration
+	frames       *frames.Filter // of what is read
 	written      atomic.Int64
 	broken       chan struct{} // closed at the first failure
 
@@ -172,7 +176,7 @@ type tap struct {
 }
 
 func newTap(nc net.Conn, writeTimeout time.Duration) *tap {
-	return &tap{Conn: nc, writeTimeout: writeTimeout, broken: make(chan struct{})}
+	return &tap{Conn: nc, writeTimeout: writeTimeout, frames: newAnswerFilter(), broken: make(chan struct{})}
 }
 
 // SetReadDeadline hides an error from gohbase, which sets the deadline anew between having an answer and giving it on,
@@ -186,6 +190,9 @@ func (t *tap) SetReadDeadline(at time.Time) error {
 
 func (t *tap) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
+	if e := t.frames.Pass(p[:n]); e != nil {
+		return 0, t.note(e)
+	}
 	return n, t.note(err)
 }
 

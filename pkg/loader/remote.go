@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/frames"
 )
 
 // Reaction is what a server's exception asks of the client.
@@ -101,6 +103,9 @@ func repeatable(err error) bool {
 	}
 	if errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) {
 		return true
+	}
+	if _, ok := errors.AsType[*frames.Error](err); ok {
+		return false // the next answer would be no other
 	}
 	_, ok := errors.AsType[*ConnectionError](err)
 	return ok

@@ -88,7 +88,11 @@ func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, erro
 	}
 	dialer := func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: min(timeout, cfg.DialTimeout)}
-		return d.DialContext(ctx, network, addr)
+		nc, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return newZKConn(nc), nil
 	}
 	conn, _, err := zk.Connect(servers, cfg.LookupTimeout, zk.WithLogger(zkLogger{log}), zk.WithDialer(dialer))
 	if err != nil {

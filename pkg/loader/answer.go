@@ -1,0 +1,131 @@
+package loader
+
+import (
+	"encoding/binary"
+	"net"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
+)
+
+// mostAnswer is the longest answer that is read: a batch of a scan has some megabytes, a cell 10 MiB by HBase's default.
+const mostAnswer = 256 << 20
+
+// newAnswerFilter looks at the answers of a master or a region server, of which gohbase believes each length.
+func newAnswerFilter() *frames.Filter { return &frames.Filter{Most: mostAnswer, Check: checkAnswer} }
+
+// Fields of RPC.proto.
+const (
+	headerException = 2 // ResponseHeader.exception
+	headerBlock     = 3 // .cell_block_meta
+	exceptionClass  = 1 // ExceptionResponse.exception_class_name
+	exceptionTrace  = 2 // .stack_trace
+	blockLength     = 1 // CellBlockMeta.length
+)
+
+// checkAnswer reads the header of an answer, which is behind its length.
+func checkAnswer(head []byte, size uint32) (need int, why string) {
+	from, to, need, why := frames.Delimited(head, 0, size)
+	if need > 0 || why != "" {
+		return need, why
+	}
+	if len(head) < to {
+		return to, ""
+	}
+	exception, class, trace, cells := false, false, false, uint32(0)
+	whole := messageFields(head[from:to], func(n protowire.Number, b []byte, _ uint64) bool {
+		switch n {
+		case headerException:
+			exception = true
+			return messageFields(b, func(n protowire.Number, b []byte, _ uint64) bool {
+				class, trace = class || n == exceptionClass && b != nil, trace || n == exceptionTrace && b != nil
+				return true
+			})
+		case headerBlock:
+			return messageFields(b, func(n protowire.Number, _ []byte, v uint64) bool {
+				if n == blockLength {
+					cells = uint32(v)
+				}
+				return true
+			})
+		}
+		return true
+	})
+	switch {
+	case !whole:
+		return 0, "has a header that is damaged"
+	case exception && !(class && trace):
+		return 0, "tells of an exception without its class or its trace"
+	case cells > size-uint32(to):
+		return 0, "says that its cells are longer than it is"
+	}
+	return 0, ""
+}
+
+// messageFields visits the fields of a message: b has the bytes of one that has some, else v its number. It is false when the
+// message is damaged, or visit says so.
+func messageFields(message []byte, visit func(n protowire.Number, b []byte, v uint64) bool) bool {
+	for len(message) > 0 {
+		n, kind, size := protowire.ConsumeTag(message)
+		if size < 0 {
+			return false
+		}
+		message = message[size:]
+		var b []byte
+		var v uint64
+		switch kind {
+		case protowire.BytesType:
+			b, size = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			v, size = protowire.ConsumeVarint(message)
+		default:
+			size = protowire.ConsumeFieldValue(n, kind, message)
+		}
+		if size < 0 || !visit(n, b, v) {
+			return false
+		}
+		message = message[size:]
+	}
+	return true
+}
+
+// zkConn is a connection to ZooKeeper whose answers are looked at first.
+type zkConn struct {
+	net.Conn
+	frames *frames.Filter
+}
+
+// mostZnode is the longest answer of ZooKeeper that is read; jute.maxbuffer is 1 MiB as a rule.
+const mostZnode = 16 << 20
+
+func newZKConn(nc net.Conn) *zkConn {
+	first := true
+	return &zkConn{nc, &frames.Filter{Most: mostZnode, Check: func(head []byte, size uint32) (int, string) {
+		if size < 16 {
+			return 0, "is too short for ZooKeeper"
+		}
+		need := min(20, int(size))
+		if len(head) < need {
+			return need, ""
+		}
+		// The answer to the connect has 16 bytes and a password. The others have a header of 16 bytes, with the number of
+		// the request and an error; what was asked for is a znode's data.
+		data := len(head) >= 20 && (first || int32(binary.BigEndian.Uint32(head)) > 0 && binary.BigEndian.Uint32(head[12:]) == 0)
+		first = false
+		if data {
+			if n := int32(binary.BigEndian.Uint32(head[16:])); n > int32(size)-20 {
+				return 0, "says that its data are longer than it is"
+			}
+		}
+		return need, ""
+	}}}
+}
+
+func (c *zkConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if e := c.frames.Pass(p[:n]); e != nil {
+		return 0, e
+	}
+	return n, err
+}

@@ -1,0 +1,173 @@
+package loader
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"github.com/tsuna/gohbase/region"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
+)
+
+// hostile is a server that answers every connection with the same bytes, behind what it was sent first.
+func hostile(t *testing.T, answer []byte) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer nc.Close()
+				buf := make([]byte, 4096)
+				for seen := 0; seen < 60; { // the hello and a call
+					n, err := nc.Read(buf)
+					if err != nil {
+						return
+					}
+					seen += n
+				}
+				_, _ = nc.Write(answer)
+				_, _ = io.Copy(io.Discard, nc)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// answerFrame is an answer with a header of fields and what is behind it.
+func answerFrame(header, rest []byte) []byte {
+	body := append(protowire.AppendBytes(nil, header), rest...)
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+// TestHostileAnswersAreRefused: answers that gohbase would allocate 4 GiB for, or panic over in a goroutine of its own, are
+// an error with the server's name.
+func TestHostileAnswersAreRefused(t *testing.T) {
+	call := appendUint(nil, 1, 1) // the number of the first call
+	for name, answer := range map[string][]byte{
+		"4 GiB":                      {0xff, 0xff, 0xff, 0xff},
+		"cells longer than all":      answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 1<<32-1)), []byte{0}),
+		"cells over the header":      answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 10)), []byte{0}),
+		"an exception without class": answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionTrace, []byte("x"))), nil),
+		"an exception without trace": answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionClass, []byte("x"))), nil),
+		"an empty exception":         answerFrame(appendBytes(call, headerException, nil), nil),
+		"a header beyond its end":    {0, 0, 0, 2, 100, 0},
+		"a header that is damaged":   answerFrame([]byte{0xff}, nil),
+		"nothing":                    {0, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := hostile(t, answer)
+			cfg := Config{Quorum: "localhost:1", EffectiveUser: "x"}.withDefaults()
+			takeLogrus(slog.New(slog.DiscardHandler))
+			c := &Cluster{cfg: cfg, log: slog.New(slog.DiscardHandler), servers: map[serverKey]*server{}, regions: map[TableName][]Region{}}
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			l, err := c.connect(ctx, addr, region.RegionClient)
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := &blockCall{call: *newCall(ctx, "Scan", &pb.ScanRequest{Region: Region{Name: []byte("a_region_with_a_name_of_some_length")}.specifier()}, &pb.ScanResponse{})}
+			l.client.QueueRPC(call)
+			err = l.wait(call)
+			ce, ok := errors.AsType[*ConnectionError](err)
+			if _, refused := errors.AsType[*frames.Error](err); !ok || !refused || ce.Addr != addr || repeatable(err) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestAnswerCheckAcceptsAnswers: what servers send passes, with an exception, with cells and without.
+func TestAnswerCheckAcceptsAnswers(t *testing.T) {
+	call := appendUint(nil, 1, 7)
+	exception := appendBytes(appendBytes(nil, exceptionClass, []byte("java.io.IOException")), exceptionTrace, []byte("at x"))
+	f := newAnswerFilter()
+	for range 3 {
+		for _, answer := range [][]byte{
+			answerFrame(call, protowire.AppendBytes(nil, []byte("response"))),
+			answerFrame(appendBytes(call, headerException, exception), nil),
+			answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)),
+		} {
+			if err := f.Pass(answer); err != nil {
+				t.Errorf("%q: %v", answer, err)
+			}
+		}
+	}
+}
+
+// TestHostileZooKeeperIsRefused: a server in ZooKeeper's place that says its answer has gigabytes.
+func TestHostileZooKeeperIsRefused(t *testing.T) {
+	connect := make([]byte, 36)
+	binary.BigEndian.PutUint32(connect[4:], 4000)
+	connect[15], connect[19] = 1, 16
+	frame := func(b []byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
+	get := make([]byte, 16+4)
+	get[3] = 1
+	binary.BigEndian.PutUint32(get[16:], 1<<31-1)
+	for _, c := range []struct {
+		answers []byte
+		why     string
+	}{
+		{[]byte{0x7f, 0xff, 0xff, 0xff}, "longer than"},
+		{frame(make([]byte, 8)), "too short"},
+		{append(frame(connect), 0xff, 0xff, 0xff, 0xff), "longer than"},
+		{append(frame(connect), frame(make([]byte, 15))...), "too short"},
+		{append(frame(connect), frame(get)...), "data are longer"},
+		{frame(connect), ""},
+	} {
+		here, there := net.Pipe()
+		go func() {
+			_, _ = there.Write(c.answers)
+			there.Close()
+		}()
+		_, err := io.ReadAll(newZKConn(here))
+		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("%x: %v, want %q", c.answers, err, c.why)
+		}
+	}
+}
+
+// FuzzAnswer feeds gohbase's own parsing, by a connection of bytes that passed the filter.
+func FuzzAnswer(f *testing.F) {
+	call := appendUint(nil, 1, 1)
+	f.Add(answerFrame(call, protowire.AppendBytes(nil, []byte{8, 1})))
+	f.Add(answerFrame(appendBytes(call, headerBlock, appendUint(nil, blockLength, 5)), append(protowire.AppendBytes(nil, nil), "cells"...)))
+	f.Add(answerFrame(appendBytes(call, headerException, appendBytes(nil, exceptionClass, []byte("x"))), nil))
+	takeLogrus(slog.New(slog.DiscardHandler))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		here, there := net.Pipe()
+		tap := newTap(here, time.Second)
+		client := region.NewClient("x", region.RegionClient, 1, 0, "u", time.Second, nil, func(context.Context, string, string) (net.Conn, error) { return tap, nil })
+		go func() {
+			_, _ = io.CopyN(io.Discard, there, 40)
+			go func() { _, _ = io.Copy(io.Discard, there) }()
+			_, _ = there.Write(answer)
+			there.Close()
+		}()
+		if err := client.Dial(t.Context()); err != nil {
+			return
+		}
+		l := &link{client: client, tap: tap}
+		call := &blockCall{call: *newCall(t.Context(), "Scan", &pb.ScanRequest{}, &pb.ScanResponse{})}
+		client.QueueRPC(call)
+		_ = l.wait(call)
+		client.Close()
+	})
+}
