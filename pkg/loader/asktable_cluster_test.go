@@ -134,6 +134,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 		if e, ok := errors.AsType[*UnknownOutcomeError](err); !ok || !errors.Is(e, want) || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
+		must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
 	}
 	t.Run("no cells", func(t *testing.T) { refuse(t, gone(), LoadRequest{Timestamp: testTime}, errNoCells) })
 	t.Run("no timestamp", func(t *testing.T) { refuse(t, gone(), LoadRequest{}, errNoTimestamp) })
@@ -205,6 +206,7 @@ func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 		if _, ok := errors.AsType[*UnknownOutcomeError](err); !ok || report.Loaded != 0 {
 			t.Errorf("%v, report %+v", err, report)
 		}
+		must(t, b.Cleanup(t.Context(), table, report.Token)) // it is kept, in doubt
 		if fails < 0 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("it does not say why: %v", err)
 		}
