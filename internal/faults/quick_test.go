@@ -99,7 +99,7 @@ func TestQuickFault(t *testing.T) {
 		{fewRows(), Fault{Kind: string(RequestCut), Calls: 2}},
 		{fewRows(), Fault{Kind: string(RequestLate), Calls: 1, For: 3 * second}},
 		{blind, Fault{Kind: InputChange, How: Replace, When: at("written"), Nth: 2, Between: true, Pick: sameTime(t)}},
-		{blind, Fault{Kind: InputChange, How: Grow, When: at("plan"), Frozen: true}},
+		{blind, Fault{Kind: InputChange, How: Arrive, When: at("attempt"), Frozen: true}},
 		{blind, Fault{Kind: BitFlip, How: flipUnseen, When: at("built"), Nth: 1, Between: true}},
 		{blind, Fault{Kind: Recreate, How: dropped, When: at("loaded"), Nth: 2, Between: true}},
 	} {
