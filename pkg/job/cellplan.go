@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/keygen"
 )
 
 // slot is one cell that a record may become. A row's payload in the sort has
@@ -45,7 +47,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 		if i := slices.Index(p.Columns, column); i >= 0 {
 			return i, nil
 		}
-		return -1, fmt.Errorf("unknown column %q (the input has %q)", column, p.Columns)
+		return -1, fmt.Errorf("unknown column %q (the input has %s)", column, keygen.ColumnList(p.Columns))
 	}
 	used := slices.Clone(m.Skip)
 	for _, column := range m.Skip {

@@ -126,10 +126,10 @@ func readState[T any](name string) (*T, error) {
 }
 
 // ReplaceFile writes a file under another name beside it and renames it, so
-// that who reads it sees the old one or the new one whole. Its mode is 0644
-// less the umask.
+// that who reads it sees the old one or the new one whole. Only its owner
+// may read it, whatever the umask.
 func ReplaceFile(name string, data []byte) (err error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,11 @@ func ReplaceFile(name string, data []byte) (err error) {
 			}
 		}
 	}()
-	if _, err := f.Write(data); err != nil {
+	err = f.Chmod(0o600) // of one that a killed process has left, too
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := f.Close(); err != nil {

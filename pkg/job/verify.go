@@ -98,7 +98,7 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 	for _, s := range samples {
 		row, ok := found[string(s.key)]
 		if !ok {
-			return v, failf(KindVerify, "table %s does not hold the row %q, which was loaded", facts.Name, s.key)
+			return v, fail(KindVerify, aboutf(s.key, "table %s does not hold a row, of %d bytes, which was loaded", facts.Name, len(s.key)))
 		}
 		stamp := m.Timestamp
 		if m.Stamped {
@@ -112,8 +112,8 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 			return v, fail(KindVerify, err)
 		}
 		if r.last != s.sum {
-			return v, failf(KindVerify, "the row %q of table %s has other cells than were loaded with timestamp %d (deletes and newer versions also show so)",
-				s.key, facts.Name, stamp)
+			return v, fail(KindVerify, aboutf(s.key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (deletes and newer versions also show so)",
+				len(s.key), facts.Name, stamp))
 		}
 	}
 	v.Got = r.digest
@@ -165,10 +165,10 @@ func (r *rowReader) add(row loader.Row) error {
 		c := &row.Cells[i]
 		at, ok := r.at[string(c.Family)][string(c.Qualifier)]
 		if !ok {
-			return failf(KindVerify, "row %q has a cell of qualifier %q, which was not loaded", row.Key, c.Qualifier)
+			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
 		}
 		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
-			return failf(KindVerify, "row %q has cells of the timestamps %d and %d: those of a loaded row have one", row.Key, row.Cells[0].Timestamp, c.Timestamp)
+			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has cells of the timestamps %d and %d: those of a loaded row have one", len(row.Key), row.Cells[0].Timestamp, c.Timestamp))
 		}
 		if r.values[at] = c.Value; c.Value == nil {
 			r.values[at] = none
