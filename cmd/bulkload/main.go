@@ -33,6 +33,7 @@ func run(args []string) int {
 	stopOnSignal(cancel, standard)
 	g := &globals{console: standard}
 	cmd, err := execute(ctx, g, args)
+	err = g.showing(err)
 	code := exitDone
 	if err != nil {
 		code = endCode(ctx, err)
@@ -42,7 +43,7 @@ func run(args []string) int {
 	case code > exitSignal:
 		standard.say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case code != exitAlready:
-		standard.say(slog.LevelError, "the command ended with an error", err.Error())
+		standard.say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
 	}
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
 		standard.say(slog.LevelError, "the result could not be told", told.Error())

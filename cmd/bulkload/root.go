@@ -15,6 +15,7 @@ type globals struct {
 	logs     logFlags
 	log      *slog.Logger // see logger
 	output   string
+	showData bool
 	profile  profileFlags
 	ending   // what the command's result is made of
 	settings settingFlags
@@ -57,6 +58,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
+	f.BoolVar(&g.showData, "show-data", false, "show values and row keys in error messages, which go into logs, results, reports and lineage; otherwise their places and lengths are")
 	g.logs.add(f)
 	g.profile.add(f)
 	g.settings.add(f)

@@ -44,13 +44,14 @@ type session struct {
 	began     time.Time
 	outcome   *outcome // nil until the end
 	rejects   string   // the file of bad records that was asked for, if one was
-	report    string   // where the report is, once it is written
+	showing   func(error) error
+	report    string // where the report is, once it is written
 }
 
 // begin starts a session, of which the command's result will tell.
 func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec job.Spec) *session {
 	jobAttrsOf(log).events().OnStart(job.Start{Table: spec.Table})
-	g.session = &session{ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
+	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
 	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}
 	return g.session
 }
@@ -68,6 +69,9 @@ func (s *session) events() job.Events {
 // end tells all how the job ended, and gives the error back.
 func (s *session) end(r *job.Result, err error) error {
 	s.tracker.End()
+	if s.showing != nil {
+		err = s.showing(err)
+	}
 	o := outcome{result: r, err: err, began: s.began, ended: time.Now(), progress: s.tracker.Progress()}
 	if err != nil {
 		o.code = endCode(s.ctx, err)

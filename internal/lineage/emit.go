@@ -26,7 +26,7 @@ func (f File) String() string { return string(f) }
 
 // Send appends a line with one write, so that lines of several processes do not mix.
 func (f File) Send(_ context.Context, line []byte, _ int) error {
-	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	out, err := os.OpenFile(string(f), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -73,13 +73,13 @@ func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 		return w.err
 	}
 	if len(values) != len(r.s.Qualifiers) {
-		return w.fail(fmt.Errorf("row %q has %d values for %d qualifiers", row, len(values), len(r.s.Qualifiers)))
+		return w.fail(fmt.Errorf("row of %d bytes has %d values for %d qualifiers", len(row), len(values), len(r.s.Qualifiers)))
 	}
 	if len(row) > MaxRowLen {
-		return w.fail(fmt.Errorf("%w: row of %d bytes, more than %d, starting %q", ErrTooLarge, len(row), MaxRowLen, row[:32]))
+		return w.fail(fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen))
 	}
 	if w.started && bytes.Compare(w.prev.row(), row) >= 0 {
-		return w.fail(fmt.Errorf("%w: row %q after %q", ErrOrder, row, w.prev.row()))
+		return w.fail(outOfOrder(row, w.prev.row()))
 	}
 	if r.general {
 		return r.appendCells(row, values)

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// ErrOrder is wrapped by the error for a cell that comes before the one before it.
+// ErrOrder is wrapped by the error for a cell that comes before the one before it, an [*OrderError].
 var ErrOrder = errors.New("cells out of order")
 
 // ErrTooLarge is wrapped by the error for a cell beyond HBase's limits.
@@ -96,7 +96,7 @@ func (w *Writer) Append(c *Cell) error {
 	if w.started {
 		order := compareFlat(&w.prev, &w.cur)
 		if order > 0 {
-			return w.fail(fmt.Errorf("%w: %s after %s", ErrOrder, w.cur.describe(), w.prev.describe()))
+			return w.fail(&OrderError{w.cur.describe(), w.prev.describe()})
 		}
 		equal = order == 0
 	}
@@ -154,17 +154,17 @@ func (w *Writer) placeValue(before int) {
 func (w *Writer) check(c *Cell) error {
 	switch {
 	case len(c.Row) > MaxRowLen:
-		return fmt.Errorf("%w: row of %d bytes, more than %d, starting %q", ErrTooLarge, len(c.Row), MaxRowLen, c.Row[:32])
+		return fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(c.Row), MaxRowLen)
 	case len(c.Family) == 0 || len(c.Family) > MaxFamilyLen:
 		return fmt.Errorf("%w: family %q has %d bytes, outside 1..%d", ErrTooLarge, c.Family, len(c.Family), MaxFamilyLen)
 	case len(c.Tags) > MaxTagsLen:
-		return fmt.Errorf("%w: tags of %d bytes, more than %d, in row %q", ErrTooLarge, len(c.Tags), MaxTagsLen, c.Row)
+		return fmt.Errorf("%w: tags of %d bytes, more than %d, in a row of %d bytes", ErrTooLarge, len(c.Tags), MaxTagsLen, len(c.Row))
 	case int64(len(c.Row))+int64(len(c.Qualifier))+int64(len(c.Value)) > 1<<30:
-		return fmt.Errorf("%w: over %d bytes in row %q", ErrTooLarge, 1<<30, c.Row)
+		return fmt.Errorf("%w: over %d bytes in a row of %d bytes", ErrTooLarge, 1<<30, len(c.Row))
 	case c.Timestamp < 0:
-		return fmt.Errorf("timestamp %d of row %q is below 0", c.Timestamp, c.Row)
+		return fmt.Errorf("timestamp %d of a row of %d bytes is below 0", c.Timestamp, len(c.Row))
 	case len(w.o.Family) > 0 && string(w.o.Family) != string(c.Family):
-		return fmt.Errorf("cell of family %q in a file of family %q, row %q", c.Family, w.o.Family, c.Row)
+		return fmt.Errorf("cell of family %q in a file of family %q, row of %d bytes", c.Family, w.o.Family, len(c.Row))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/keygen"
 )
 
 // slot is one cell that a record may become. A row's payload in the sort has
@@ -49,7 +51,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 		if i, ok := places[column]; ok {
 			return i, nil
 		}
-		return -1, fmt.Errorf("unknown column %q (the input has %q)", column, p.Columns)
+		return -1, fmt.Errorf("unknown column %q (the input has %s)", column, keygen.ColumnList(p.Columns))
 	}
 	used := slices.Clone(m.Skip)
 	for _, column := range m.Skip {

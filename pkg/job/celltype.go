@@ -21,12 +21,7 @@ var errValue = errors.New("value cannot be converted")
 
 // valueError tells of a text that is no value of its type.
 func valueError(text []byte, why string) error {
-	const most = 40
-	shown := strconv.Quote(string(text[:min(len(text), most)]))
-	if len(text) > most {
-		shown += "…"
-	}
-	return fmt.Errorf("%w: %s %s", errValue, shown, why)
+	return fmt.Errorf("%w: %w", errValue, keygen.NewValueError(text, errors.New(why)))
 }
 
 // cellTypes are the names of types in the order in which messages list them.

@@ -173,7 +173,7 @@ func TestDates(t *testing.T) {
 // TestConversionErrors has texts that are no values, and specs that are no types.
 func TestConversionErrors(t *testing.T) {
 	for _, c := range []struct{ typ, encoding, layout, text, want string }{
-		{"int", "", "", "12x", `"12x" is no whole number (type int)`},
+		{"int", "", "", "12x", `value of 3 bytes is no whole number (type int)`},
 		{"int", "", "", "2147483648", "is out of range"},
 		{"short", "", "", "-32769", "is out of range"},
 		{"long", "", "", "9223372036854775808", "is out of range"},

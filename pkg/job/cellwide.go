@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"bulkload/pkg/hfile"
@@ -78,8 +77,8 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 
 func (w *wideRow) add(m *extsort.Merge) error {
 	if len(w.data)+len(m.Payload())+(len(w.records)+1)*len(w.values)*wideCellSize > maxWideRow {
-		return failf(KindBadRows, "the %d records of the key %q take more than %d bytes together, which is the most for one row: make a row of fewer, by a key with more in it",
-			len(w.records)+1, w.key, maxWideRow)
+		return fail(KindBadRows, aboutf(w.key, "the %d records of one key, of %d bytes, take more than %d bytes together, which is the most for one row: make a row of fewer, by a key with more in it",
+			len(w.records)+1, len(w.key), maxWideRow))
 	}
 	w.data = append(w.data, m.Payload()...)
 	w.records = append(w.records, wideRecord{len(w.data), m.Seq()})
@@ -184,7 +183,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 		dups++
 		switch plan.Duplicates {
 		case extsort.Fail:
-			return dups, fmt.Errorf("two records have other values of %s:%q: %w", plan.Families[c.family].Name, c.qualifier,
+			return dups, aboutf(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %d bytes: %w", plan.Families[c.family].Name, len(c.qualifier),
 				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
 		case extsort.KeepLast:
 			*k = c

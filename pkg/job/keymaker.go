@@ -61,7 +61,7 @@ func NewKeyMaker(s Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
 		splits = partition.SaltSplits(n)
 	}
 	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
-		return nil, failf(KindConfig, "unknown column %q is to be unique (there are %q)", o.Unique, columns)
+		return nil, failf(KindConfig, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
 	}
 	m := &KeyMaker{Spec: s.Key}
 	if m.Report, err = keygen.Check(e, keygen.CheckOptions{Columns: columns, Unique: o.Unique, Regions: n, Splits: splits}); err != nil {

@@ -127,8 +127,8 @@ func readState[T any](name string) (*T, error) {
 }
 
 // ReplaceFile writes a file under another name beside it and renames it, so
-// that who reads it sees the old one or the new one whole. Its mode is 0644
-// less the umask.
+// that who reads it sees the old one or the new one whole. Only its owner
+// may read it, whatever the umask.
 func ReplaceFile(name string, data []byte) error {
 	if err := replaceFile(name, data, (*os.File).Sync); err != nil {
 		return err
@@ -139,7 +139,7 @@ func ReplaceFile(name string, data []byte) error {
 // replaceFile does that without care for a crash of the machine, but for what
 // finish does to the file.
 func replaceFile(name string, data []byte, finish ...func(*os.File) error) (err error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,11 @@ func replaceFile(name string, data []byte, finish ...func(*os.File) error) (err 
 			}
 		}
 	}()
-	if _, err := f.Write(data); err != nil {
+	err = f.Chmod(0o600) // of one that a killed process has left, too
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if err != nil {
 		return errors.Join(err, f.Close())
 	}
 	for _, do := range finish {

@@ -88,7 +88,7 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, mor
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {
-			return nil, failf(KindConfig, "query: unknown column %q (the input has %q)", c, columns)
+			return nil, failf(KindConfig, "query: unknown column %q (the input has %s)", c, keygen.ColumnList(columns))
 		}
 	}
 	return p, p.mapCells(s.Mapping, s.FamilyName(), append(more, f))

@@ -137,10 +137,10 @@ func (r *rowReader) add(row loader.Row) error {
 		c := &row.Cells[i]
 		at, ok := r.at[string(c.Family)][string(c.Qualifier)]
 		if !ok {
-			return failf(KindVerify, "row %q has a cell of qualifier %q, which was not loaded", row.Key, c.Qualifier)
+			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
 		}
 		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
-			return failf(KindVerify, "row %q has cells of the timestamps %d and %d: those of a loaded row have one", row.Key, row.Cells[0].Timestamp, c.Timestamp)
+			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has cells of the timestamps %d and %d: those of a loaded row have one", len(row.Key), row.Cells[0].Timestamp, c.Timestamp))
 		}
 		if r.values[at] = c.Value; c.Value == nil {
 			r.values[at] = none

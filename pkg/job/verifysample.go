@@ -118,7 +118,7 @@ func (r *sampleReader) compare(ctx context.Context, s sampleRow) error {
 		return r.same(s, req.MinTime, row, h)
 	})
 	if err == nil && !found {
-		return failf(KindVerify, "table %s does not hold the row %q, which was loaded", r.facts.Name, s.key)
+		return fail(KindVerify, aboutf(s.key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.key)))
 	}
 	return err
 }
@@ -137,8 +137,8 @@ func (r *sampleReader) same(s sampleRow, stamp int64, row loader.Row, h loader.H
 		return fail(KindVerify, err)
 	}
 	if r.rows.last != s.sum {
-		return failf(KindVerify, "the row %q of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
-			s.key, r.facts.Name, stamp)
+		return fail(KindVerify, aboutf(s.key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+			len(s.key), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest
 	r.masked.addRow(h)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ErrUnknownColumn is why a spec does not fit its records.
@@ -108,11 +109,19 @@ func checkColumns(e Expr, columns []string) error {
 		return nil
 	}
 	var errs []error
-	for _, name := range Columns(e) {
+	wanted := Columns(e)
+	if proven := slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(columns, name) }); !proven && len(wanted) > 0 {
+		hint := fmt.Sprintf("the input has %d others: is its first line a header?", len(columns))
+		if near := nearest(strings.ToLower(wanted[0]), columns); len(near) == 1 {
+			hint = "did you mean " + near[0] + "?"
+		}
+		return &unprovenError{fmt.Errorf("%w %s (%s)", ErrUnknownColumn, ColumnList(wanted), hint), columns}
+	}
+	for _, name := range wanted {
 		if slices.Contains(columns, name) {
 			continue
 		}
-		hint := fmt.Sprintf("the input has %q", columns)
+		hint := "the input has " + ColumnList(columns)
 		if s := suggest(name, columns); s != "" {
 			hint = s
 		}

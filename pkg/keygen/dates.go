@@ -81,7 +81,7 @@ func (d *Dates) Append(dst []byte, ms int64, nanos int) ([]byte, error) {
 }
 
 func outsideYears(ms int64) error {
-	return fmt.Errorf("%d ms is outside the years 0 to 9999: %w", ms, ErrRange)
+	return about(strconv.AppendInt(nil, ms, 10), "is a time in ms outside the years 0 to 9999: %w", ErrRange)
 }
 
 // The years 0 to 9999 in seconds since 1970.
@@ -133,7 +133,7 @@ func (m *millisNumber) value(fields [][]byte) (int64, error) {
 }
 
 func (m *millisNumber) fail(text []byte, err error) error {
-	return m.in.fail(fmt.Errorf("%s is %w", shown(text), err))
+	return m.in.fail(about(text, "is %w", err))
 }
 
 // dateOp writes a date in another layout.

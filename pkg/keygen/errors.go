@@ -1,9 +1,9 @@
 package keygen
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // MaxKey is the greatest length of a row key in HBase (HConstants.MAX_ROW_LENGTH).
@@ -48,11 +48,32 @@ func (e *FieldError) Reason() string {
 
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// shown is a value in a message, cut where it is long.
-func shown(value []byte) string {
-	const most = 40
-	if len(value) > most {
-		return strconv.Quote(string(value[:most])) + "…"
-	}
-	return strconv.Quote(string(value))
+// A ValueError is about a value of a record. Its message has the value's length only: messages go where data may not.
+type ValueError struct {
+	Value []byte // its beginning
+	Bytes int    // how long it is
+	Err   error  // what goes on from "value …"
 }
+
+// about is an error about a value, of which it keeps a copy.
+func about(value []byte, format string, args ...any) error {
+	return NewValueError(value, fmt.Errorf(format, args...))
+}
+
+// NewValueError keeps the value's beginning. The message of err goes on from "value of 3 bytes".
+func NewValueError(value []byte, err error) *ValueError {
+	const most = 256 // a little more than is shown
+	return &ValueError{bytes.Clone(value[:min(len(value), most)]), len(value), err}
+}
+
+func (e *ValueError) Error() string {
+	if e.Bytes == 1 {
+		return "value of 1 byte " + e.Err.Error()
+	}
+	return fmt.Sprintf("value of %d bytes %v", e.Bytes, e.Err)
+}
+
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// Data is the value's beginning, for who may show it.
+func (e *ValueError) Data() []byte { return e.Value }

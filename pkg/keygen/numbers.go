@@ -25,7 +25,7 @@ func (t *textNumber) value(fields [][]byte) (int64, error) {
 	}
 	v, err := parseInt(b)
 	if err != nil {
-		return 0, t.in.fail(fmt.Errorf("%s is %w", shown(b), err))
+		return 0, t.in.fail(about(b, "is %w", err))
 	}
 	return v, nil
 }
@@ -104,7 +104,7 @@ func remainder(v, n int64) (int64, error) { return v % n, nil }
 
 func absolute(v, _ int64) (int64, error) {
 	if v == math.MinInt64 {
-		return 0, &FieldError{Err: fmt.Errorf("abs of %d is a %w of 64 bits", v, ErrRange)}
+		return 0, &FieldError{Err: about(strconv.AppendInt(nil, v, 10), "has in abs a %w of 64 bits", ErrRange)}
 	}
 	return max(v, -v), nil
 }
@@ -167,7 +167,7 @@ func appendLong(dst []byte, v int64, _ int) ([]byte, error) {
 // appendInt is HBase's Bytes.toBytes(int).
 func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 	if v != int64(int32(v)) {
-		return dst, &FieldError{Err: fmt.Errorf("%d is a %w of 32 bits", v, ErrRange)}
+		return dst, &FieldError{Err: about(strconv.AppendInt(nil, v, 10), "is a %w of 32 bits", ErrRange)}
 	}
 	return binary.BigEndian.AppendUint32(dst, uint32(v)), nil
 }
@@ -175,7 +175,7 @@ func appendInt(dst []byte, v int64, _ int) ([]byte, error) {
 // latest is Long.MAX_VALUE − t: the later, the smaller.
 func latest(t int64) (int64, error) {
 	if t < 0 {
-		return 0, &FieldError{Err: fmt.Errorf("time %d ms is before 1970: %w", t, ErrRange)}
+		return 0, &FieldError{Err: about(strconv.AppendInt(nil, t, 10), "is a time in ms before 1970: %w", ErrRange)}
 	}
 	return math.MaxInt64 - t, nil
 }

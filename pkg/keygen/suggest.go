@@ -1,6 +1,7 @@
 package keygen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -68,3 +69,29 @@ func distance(a, b string) int {
 	}
 	return rows[len(a)][len(b)]
 }
+
+// ColumnList prints names for a message: not too many of them, and none too long.
+func ColumnList(names []string) string {
+	const most, longest = 30, 60
+	cut := make([]string, min(len(names), most))
+	for i := range cut {
+		if cut[i] = names[i]; len(cut[i]) > longest {
+			cut[i] = cut[i][:longest] + "…"
+		}
+	}
+	if len(names) > most {
+		return fmt.Sprintf("%q and %d more", cut, len(names)-most)
+	}
+	return fmt.Sprintf("%q", cut)
+}
+
+// unprovenError is about names that may be no names: those of a file without a header are the data of its first line.
+type unprovenError struct {
+	error
+	names []string
+}
+
+func (e *unprovenError) Unwrap() error { return e.error }
+
+// Data are the names, for who may show them.
+func (e *unprovenError) Data() []byte { return []byte(ColumnList(e.names)) }

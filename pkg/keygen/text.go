@@ -2,7 +2,6 @@ package keygen
 
 import (
 	"encoding/hex"
-	"fmt"
 	"unicode"
 	"unicode/utf8"
 )
@@ -108,7 +107,7 @@ func substr(dst, b []byte, ints []int) ([]byte, error) {
 		end = start + n
 	}
 	if !ok || start == end {
-		return dst, fmt.Errorf("%w: the %d characters of %s do not reach", ErrShort, utf8.RuneCount(b), shown(b))
+		return dst, about(b, "is %w: its %d characters do not reach", ErrShort, utf8.RuneCount(b))
 	}
 	return append(dst, b[start:end]...), nil
 }
@@ -132,7 +131,7 @@ func skipRunes(b []byte, n int) (int, bool) {
 // pad puts zeros before the bytes, up to the width.
 func pad(dst, b []byte, ints []int) ([]byte, error) {
 	if len(b) > ints[0] {
-		return dst, fmt.Errorf("%s is %w of %d bytes", shown(b), ErrWide, ints[0])
+		return dst, about(b, "is %w of %d bytes", ErrWide, ints[0])
 	}
 	for range ints[0] - len(b) {
 		dst = append(dst, '0')
@@ -149,13 +148,13 @@ func toHex(dst, b []byte, _ []int) ([]byte, error) {
 
 func fromHex(dst, b []byte, _ []int) ([]byte, error) {
 	if len(b)%2 != 0 {
-		return dst, fmt.Errorf("%s is %w", shown(b), ErrHex)
+		return dst, about(b, "is %w", ErrHex)
 	}
 	for i := 0; i < len(b); i += 2 {
 		hi, ok1 := hexDigit(b[i])
 		lo, ok2 := hexDigit(b[i+1])
 		if !ok1 || !ok2 {
-			return dst, fmt.Errorf("%s is %w", shown(b), ErrHex)
+			return dst, about(b, "is %w", ErrHex)
 		}
 		dst = append(dst, hi<<4|lo)
 	}

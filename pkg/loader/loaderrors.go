@@ -14,9 +14,15 @@ type MisfitError struct {
 }
 
 func (e *MisfitError) Error() string {
-	return fmt.Sprintf("file %s has rows %q to %q, but region %s of table %s, which holds the first of them, is [%q, %q): "+
+	return fmt.Sprintf("file %s has rows beyond region %s of table %s, [%q, %q), which holds the first of them: "+
 		"the table was split or merged after the plan; build again",
-		e.File.Path, e.File.First, e.File.Last, e.Region.Encoded, e.Table, e.Region.Start, e.Region.End)
+		e.File.Path, e.Region.Encoded, e.Table, e.Region.Start, e.Region.End)
+}
+
+// Data are the file's first and last row, for who may show them.
+func (e *MisfitError) Data() []byte {
+	const most = 200
+	return fmt.Appendf(nil, "%q to %q", e.File.First[:min(len(e.File.First), most)], e.File.Last[:min(len(e.File.Last), most)])
 }
 
 // FamilyError is files for families that the table lacks.

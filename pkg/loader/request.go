@@ -191,7 +191,7 @@ func (r LoadRequest) Validate() error {
 		case f.Family == "" || f.Path == "":
 			return fmt.Errorf("load %q: family %q and path must not be empty", f.Path, f.Family)
 		case bytes.Compare(f.First, f.Last) > 0:
-			return fmt.Errorf("load %s: its first row %q comes after its last row %q", f.Path, f.First, f.Last)
+			return fmt.Errorf("load %s: its first row comes after its last row", f.Path)
 		case len(f.First) == 0:
 			return fmt.Errorf("load %s: its first row is empty", f.Path)
 		case !path.IsAbs(fsPath(f.Path)):

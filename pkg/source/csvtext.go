@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // maxName is the greatest length of a column's name in bytes. What is longer is no name but data, or several lines.
@@ -73,5 +74,33 @@ func checkHeader(names []string) error {
 			return fmt.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (--format)", i+1)
 		}
 	}
+	seen := make(map[string]int, len(names))
+	for i, n := range names {
+		if j, ok := seen[n]; ok {
+			return &headerError{fmt.Sprintf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
+		}
+		seen[n] = i + 1
+	}
 	return checkNames(names)
+}
+
+// headerError is about the name of a column in a file's first line, which is data if the file has no header: so the
+// message has its place only.
+type headerError struct {
+	text string
+	name string
+}
+
+func (e *headerError) Error() string { return e.text }
+
+// Data is the name, for who may show it.
+func (e *headerError) Data() []byte { return []byte(e.name) }
+
+// nameText is a name for a message, cut where it is long.
+func nameText(name string) string {
+	const most = 200
+	if len(name) > most {
+		return strconv.Quote(name[:most]) + "…"
+	}
+	return strconv.Quote(name)
 }

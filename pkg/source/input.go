@@ -178,7 +178,11 @@ func (in *Input) schema() error {
 		if len(in.columns) == 0 {
 			in.columns, first = f.columns, f.path
 		}
-		order, err := match(in.columns, f.columns)
+		proven := f.format == FormatParquet || len(in.opts.Columns) > 0
+		if proven && f.format == FormatCSV && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
+			return &headerError{fmt.Sprintf("%s: none of its %d columns is among %s: is its first line a header? else --header no", f.path, len(f.columns), first), f.columns[0]}
+		}
+		order, err := match(in.columns, f.columns, proven)
 		if err != nil {
 			return fmt.Errorf("%s: %w compared with %s", f.path, err, first)
 		}
@@ -196,8 +200,9 @@ func (in *Input) schema() error {
 	return nil
 }
 
-// match finds for each column of the schema its place in a file, which must have exactly these columns.
-func match(schema, file []string) ([]int, error) {
+// match finds for each column of the schema its place in a file, which must have exactly these columns. Names of a header
+// are in a message only if the header is proven to be one: by a name that was given.
+func match(schema, file []string, proven bool) ([]int, error) {
 	at := make(map[string]int, len(file))
 	for i, name := range file {
 		at[name] = i
@@ -205,16 +210,23 @@ func match(schema, file []string) ([]int, error) {
 	order := make([]int, len(schema))
 	for i, name := range schema {
 		place, ok := at[name]
-		if !ok {
-			return nil, fmt.Errorf("column %q is missing", name)
+		switch {
+		case !ok && !proven:
+			return nil, &headerError{fmt.Sprintf("column %d of the others is missing (is the first line a header? else --header no)", i+1), name}
+		case !ok:
+			return nil, fmt.Errorf("column %s is missing", nameText(name))
 		}
 		order[i] = place
 		delete(at, name)
 	}
-	for _, name := range file {
-		if _, left := at[name]; left {
-			return nil, fmt.Errorf("unknown column %q", name)
+	for i, name := range file {
+		if _, left := at[name]; !left {
+			continue
 		}
+		if !proven {
+			return nil, &headerError{fmt.Sprintf("column %d is unknown (is the first line a header? else --header no)", i+1), name}
+		}
+		return nil, fmt.Errorf("unknown column %s", nameText(name))
 	}
 	return order, nil
 }

@@ -253,14 +253,14 @@ func TestManyColumns(t *testing.T) {
 	}
 	reversed := slices.Clone(names)
 	slices.Reverse(reversed)
-	order, err := match(names, reversed)
+	order, err := match(names, reversed, true)
 	if err != nil || order[0] != len(names)-1 {
 		t.Fatal(order[:1], err)
 	}
-	if _, err := match(names, append(slices.Clone(reversed[1:]), "b")); err == nil || !strings.Contains(err.Error(), reversed[0]) {
+	if _, err := match(names, append(slices.Clone(reversed[1:]), "b"), true); err == nil || !strings.Contains(err.Error(), reversed[0]) {
 		t.Error(err)
 	}
-	if _, err := match(names, append(slices.Clone(reversed), "b")); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
+	if _, err := match(names, append(slices.Clone(reversed), "b"), true); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
 		t.Error(err)
 	}
 }

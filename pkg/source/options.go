@@ -147,7 +147,7 @@ func checkNames(names []string) error {
 			return fmt.Errorf("column %d has no name", i+1)
 		}
 		if j, ok := seen[n]; ok {
-			return fmt.Errorf("column name %q stands twice: columns %d and %d", n, j, i+1)
+			return fmt.Errorf("column name %s stands twice: columns %d and %d", nameText(n), j, i+1)
 		}
 		seen[n] = i + 1
 	}

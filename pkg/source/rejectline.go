@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"unicode/utf8"
@@ -53,14 +54,21 @@ type rejectJSON struct {
 	Since  int64  `json:"since,omitempty"`
 	Lines  int64  `json:"lines,omitempty"`
 	Column string `json:"column,omitempty"`
+	Value  string `json:"value,omitempty"` // the beginning of what is at fault, if it is UTF-8
 	Reason string `json:"reason"`
 }
 
 // writeReject writes the line of a record.
 func writeReject(w io.Writer, e *RowError) error {
-	j := rejectJSON{e.Path, e.Offset, e.Record, e.Since, e.Lines, e.Column, e.Reason}
+	j := rejectJSON{e.Path, e.Offset, e.Record, e.Since, e.Lines, e.Column, "", e.Reason}
 	if j.Lines == 1 {
 		j.Lines = 0
+	}
+	if about, ok := errors.AsType[interface {
+		error
+		Data() []byte
+	}](e.Err); ok && utf8.Valid(about.Data()) {
+		j.Value = string(about.Data())
 	}
 	if j.Reason == "" && e.Err != nil {
 		j.Reason = e.Err.Error()

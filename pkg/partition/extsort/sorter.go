@@ -32,13 +32,18 @@ func ParsePolicy(s string) (Policy, error) {
 	return 0, fmt.Errorf("duplicate policy %q is none of fail, first, last", s)
 }
 
-// A DuplicateError names a key that two rows have.
+// A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
 type DuplicateError struct {
 	Key           []byte
 	First, Second uint64 // sequence numbers
 }
 
-func (e *DuplicateError) Error() string { return fmt.Sprintf("two rows have the key %q", e.Key) }
+// Data is the key, for who may show it.
+func (e *DuplicateError) Data() []byte { return e.Key }
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("two rows have the same key, of %d bytes", len(e.Key))
+}
 
 // ErrMemory is wrapped when a row or the number of runs asks for more than
 // the budget has.
