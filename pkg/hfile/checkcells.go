@@ -15,7 +15,6 @@ type cellProof struct {
 	started bool
 	maxSeq  int64
 	key     []byte // of a filter
-	first   flat   // the first cell of the open block
 }
 
 func (p *cellProof) start(c *checker) {

@@ -6,19 +6,17 @@ import (
 
 // layout is what the walk over a file's blocks keeps of them.
 type layout struct {
-	counts       [kindCount]int
-	prev         [kindCount]int64 // offset of the last block of each chain
-	rank         int              // of the last block
-	checksum     ChecksumType
-	perSum       int
-	total        int64 // trailer's total_uncompressed_bytes
-	index        int64 // trailer's uncompressed data index size
-	firstData    int64
-	lastData     int64
-	inlineEnd    int64 // offset behind the last block that lies among the data
-	metas        int   // meta blocks
-	generalChunk int   // chunks of the general filter
-	deleteChunk  int
+	counts    [kindCount]int
+	prev      [kindCount]int64 // offset of the last block of each chain
+	rank      int              // of the last block
+	checksum  ChecksumType
+	perSum    int
+	total     int64 // trailer's total_uncompressed_bytes
+	index     int64 // trailer's uncompressed data index size
+	firstData int64
+	lastData  int64
+	inlineEnd int64 // offset behind the last block that lies among the data
+	metas     int   // meta blocks
 }
 
 func (l *layout) start() {
