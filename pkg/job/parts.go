@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,21 +60,25 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
-	state, lock, err := lockParts(ctx, s, o.State, o.Events)
+	cluster, err := clusterOf(ctx, env, o.State)
+	if err != nil {
+		if _, wrong := directories(ctx, env, s); wrong != nil {
+			return nil, wrong // needs no cluster to be seen
+		}
+		return nil, err
+	}
+	state, lock, err := lockParts(ctx, env, s, cluster, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
 	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	dirs, err := source.Directories(ctx, env.source, s.Inputs)
+	dirs, err := directories(ctx, env, s)
 	if err != nil {
-		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+		return nil, err
 	}
-	if len(dirs) == 0 {
-		return nil, failf(KindInput, "split by directory: the inputs hold no files")
-	}
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, cluster: cluster, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
 	for i, d := range dirs {
 		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
 	}
@@ -85,19 +88,52 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	return p.result, err
 }
 
+// directories are the parts of a spec's inputs.
+func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, error) {
+	dirs, err := source.Directories(ctx, env.source, s.Inputs)
+	if err != nil {
+		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+	}
+	if len(dirs) == 0 {
+		return nil, failf(KindInput, "split by directory: the inputs hold no files")
+	}
+	return dirs, nil
+}
+
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, s Spec, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}
+	id, err := identify(env, s, "split by directory\x00"+o.JobID)
+	if err != nil {
+		return "", nil, err
+	}
 	// The name has not the form of a job's state: nobody takes it for one.
-	dir = filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
+	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	lock, err = waitLock(ctx, dir, o.LockWait, e)
 	return dir, lock, err
+}
+
+// clusterOf is the id of the cluster, if there is a state.
+func clusterOf(ctx context.Context, env *Env, o StateOptions) (string, error) {
+	if o.Dir == "" {
+		return "", nil
+	}
+	if err := o.makeDir(); err != nil {
+		return "", err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	id, err := c.ID(ctx)
+	return id, clusterError(err)
 }
 
 // parts is one RunParts.
@@ -106,6 +142,7 @@ type parts struct {
 	spec    Spec
 	o       RunOptions
 	dirs    []source.Directory
+	cluster string // its id
 	result  *Result
 	results []*Result  // of the parts, nil where nothing is known
 	begun   []bool     // parts that an earlier run has begun
@@ -208,15 +245,18 @@ func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 	}
 	var last time.Time
 	loading := false
-	for i, d := range p.dirs {
-		dir := stateDir(p.partSpec(i), p.o.State)
+	for i := range p.dirs {
+		dir, err := p.stateDir(i)
+		if err != nil {
+			return nil, -1, err
+		}
 		h, err := readHistory(dir)
 		if err != nil {
 			return nil, -1, err
 		}
 		p.begun[i] = h.plan != nil && !h.done
 		loading = loading || h.loading && !h.done
-		if !h.done || h.result == nil || h.plan == nil || !h.plan.hasFiles(d.Files) {
+		if !h.done || h.result == nil || h.plan == nil || !p.isOf(h.plan, i) {
 			continue
 		}
 		known[i] = h.result
@@ -254,11 +294,25 @@ func readHistory(dir string) (history, error) {
 	return h, nil
 }
 
-// hasFiles says whether a plan was made of just these files as they are.
-func (p *planRecord) hasFiles(files []source.FileInfo) bool {
-	return slices.EqualFunc(p.Inputs, files, func(was inputRecord, f source.FileInfo) bool {
-		return was.Input == f.Path && was.Size == f.Size && was.Time.Equal(f.ModTime)
-	})
+// isOf says whether a plan was made of just the files of a part as they are,
+// and of all that the spec says.
+func (p *parts) isOf(was *planRecord, i int) bool {
+	s := p.partSpec(i)
+	now := was.asked(s)
+	at, err := p.env.places(s.Inputs)
+	if err != nil {
+		return false
+	}
+	for _, f := range p.dirs[i].Files {
+		now.Inputs = append(now.Inputs, inputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime, Place: at[0](f.Name)})
+	}
+	return was.same(now) == nil
+}
+
+// stateDir is the directory of a part's state.
+func (p *parts) stateDir(i int) (string, error) {
+	id, err := identify(p.env, p.partSpec(i), p.o.State.JobID)
+	return p.o.State.stateDir(id.on(p.cluster)), err
 }
 
 func (p *parts) tell(i int, status PartStatus, r *Result) {
@@ -276,9 +330,7 @@ func (p *parts) tell(i int, status PartStatus, r *Result) {
 
 func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took time.Duration) {
 	part := &p.result.Parts[i]
-	if p.o.State.Dir != "" {
-		part.Job = stateDir(p.partSpec(i), p.o.State)
-	}
+	part.Job, _ = p.stateDir(i)
 	part.Status, part.Error, part.Elapsed = PartFailed, err.Error(), took
 	switch {
 	case ctx.Err() != nil:

@@ -45,9 +45,19 @@ func (j *run) plan(ctx context.Context) error {
 	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
 		return err
 	}
-	now := j.planRecord(families)
+	now, err := j.planRecord(families)
+	if err != nil {
+		return err
+	}
 	if old := j.st.history.plan; old != nil {
 		if err := old.same(now); err != nil {
+			return err
+		}
+		kind := KindCheck
+		if j.st.done {
+			kind = KindVerify
+		}
+		if err := j.recreated(ctx, j.facts, kind); err != nil {
 			return err
 		}
 		j.work, err = old.plan(families[0])
@@ -64,6 +74,9 @@ func (j *run) plan(ctx context.Context) error {
 	if err := j.elsewhere(ctx, l); err != nil {
 		return err
 	}
+	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
+		return err
+	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, Key(split))
@@ -73,20 +86,29 @@ func (j *run) plan(ctx context.Context) error {
 }
 
 // planRecord is the plan as far as it can be told before it is made.
-func (j *run) planRecord(families []Family) planRecord {
-	p := planRecord{Job: j.st.id, Table: j.spec.Table, Family: families[0], Key: j.spec.Key, Columns: j.input.in.Columns(), Empty: j.spec.Empty,
-		Duplicates: j.spec.Duplicates, BadRecords: j.spec.BadRecords, Timestamp: j.spec.Timestamp, Modulus: j.spec.Regions}
-	if j.spec.Mapping.given() {
-		p.Families, p.Mapping, p.MapFamily = families, &j.spec.Mapping, j.spec.FamilyName()
+func (j *run) planRecord(families []Family) (planRecord, error) {
+	places, err := j.env.places(j.spec.Inputs)
+	if err != nil {
+		return planRecord{}, err
 	}
-	for _, f := range j.input.in.Files() {
-		p.Inputs = append(p.Inputs, inputRecord{f.Path, f.Size, f.ModTime.UTC()})
+	var formats []string
+	files := j.input.in.Files()
+	for _, f := range files {
+		formats = append(formats, formatOf(f))
 	}
-	return p
+	p := asked(j.spec, formats)
+	p.Job, p.Table, p.Family, p.Columns = j.st.id, j.spec.Table, families[0], j.input.in.Columns()
+	if p.Mapping != nil {
+		p.Families = families
+	}
+	for i, f := range files {
+		p.Inputs = append(p.Inputs, inputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), Place: places[f.Input](f.Name), Format: formats[i]})
+	}
+	return p, nil
 }
 
-// already is the answer to a job that was done before. A table that has none
-// of its rows any more was made anew or emptied since.
+// already is the answer to a job that was done before. Its rows are looked for
+// in the table as the job says now, not as it said then.
 func (j *run) already(ctx context.Context) (*Result, error) {
 	r := j.result
 	if j.st.result != nil {
@@ -98,18 +120,29 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	j.o.Events.start(start)
 	j.sweep(ctx)
 	m := (&resumable{j.st}).manifest(j.work, Output{})
-	if len(m.samples) == 0 {
-		return r, nil
+	var err error
+	switch mode := j.spec.Verify; {
+	case mode == "full":
+		if err := pass(ctx, j.o.Gate); err != nil {
+			return r, err
+		}
+		err = verify(ctx, j.c, j.facts, mode, m, j.o.Events, r)
+	case mode == "sample" && len(m.samples) > 0:
+		_, err = verifySample(ctx, j.c, j.facts, m)
 	}
-	if _, err := verifySample(ctx, j.c, j.facts, m); err != nil {
+	if err != nil {
 		return r, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
 	}
 	return r, nil
 }
 
 // sweep removes the staging directory that a job left which was killed
-// between its end and that.
+// between its end and that. What a run was told to keep stays; so does what
+// another version has left, which does not say which it is.
 func (j *run) sweep(ctx context.Context) {
+	if j.st.history.staging != stagingRemoved {
+		return
+	}
 	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
 	if err != nil || j.o.Keep {
 		return
@@ -153,6 +186,9 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.load(ctx); err != nil {
 		return err
 	}
+	if err := j.stillTheSame(ctx); err != nil {
+		return err
+	}
 	if err := pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
@@ -164,9 +200,11 @@ func (j *run) finish(ctx context.Context) error {
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
-	if err := j.st.record("done", struct {
-		Result *Result `json:"result"`
-	}{&done}, true); err != nil {
+	staging := stagingRemoved
+	if j.o.Keep {
+		staging = stagingKept
+	}
+	if err := j.st.record("done", doneRecord{&done, staging}, true); err != nil {
 		return err
 	}
 	if j.o.Keep {
@@ -196,6 +234,9 @@ func (j *run) start() Start {
 // phasesLeft are those that the attempt is to go through, as far as the journal tells.
 func (j *run) phasesLeft() (phases []string) {
 	if j.st.done {
+		if j.spec.Verify == "full" {
+			return []string{"verify"}
+		}
 		return nil
 	}
 	if j.st.built == nil {
@@ -236,7 +277,9 @@ func (j *run) check(ctx context.Context) error {
 	if j.st.loading {
 		return nil
 	}
-	r, err := Preflight(ctx, j.env, j.spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+	spec := j.spec
+	spec.Regions = j.work.Modulus // which split points need not tell any more
+	r, err := Preflight(ctx, j.env, spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,9 @@ type FileInfo struct {
 	// Path is the file as messages name it: in the form in which the input was given.
 	Path string
 	// Name is the file's absolute name in its file system.
-	Name    string
+	Name string
+	// Input is the ordinal of the input that led to the file.
+	Input   int
 	Size    int64
 	ModTime time.Time
 	Format  Format
@@ -100,7 +102,7 @@ func (in *Input) Splits() []Split { return in.splits }
 func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {
-		infos[i] = FileInfo{Path: f.path, Name: f.name, Size: f.info.Size(), ModTime: f.info.ModTime(), Format: f.format, Compression: f.compression}
+		infos[i] = FileInfo{Path: f.path, Name: f.name, Input: f.input, Size: f.info.Size(), ModTime: f.info.ModTime(), Format: f.format, Compression: f.compression}
 	}
 	return infos
 }
