@@ -256,7 +256,7 @@ func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 		}
 		p.begun[i] = h.plan != nil && !h.done
 		loading = loading || h.loading && !h.done
-		if !h.done || h.result == nil || h.plan == nil || !p.isOf(h.plan, i) {
+		if !h.done || h.result == nil || h.plan == nil || !p.isOf(h, i) {
 			continue
 		}
 		known[i] = h.result
@@ -296,9 +296,12 @@ func readHistory(dir string) (history, error) {
 
 // isOf says whether a plan was made of just the files of a part as they are,
 // and of all that the spec says.
-func (p *parts) isOf(was *planRecord, i int) bool {
-	s := p.partSpec(i)
+func (p *parts) isOf(h history, i int) bool {
+	s, was := p.partSpec(i), h.plan
 	now := was.asked(s)
+	if was.Reading != nil && h.allows(now.Reading) {
+		now.Reading.BadRecords = was.Reading.BadRecords
+	}
 	at, err := p.env.places(s.Inputs)
 	if err != nil {
 		return false

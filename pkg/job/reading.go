@@ -79,6 +79,14 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	return all
 }
 
+// allows says whether the bad records that a job has set aside are allowed now
+// too, if it has come so far. Then another allowance gives the same rows: it
+// decides whether a job fails, not which records are bad.
+func (h *history) allows(now *readingRecord) bool {
+	b, err := source.NewBudget(now.BadRecords)
+	return err == nil && (h.sorted == nil || b.Allows(h.sorted.Rejected, h.sorted.Records))
+}
+
 // formatOf is what a file was found to be, such as csv or csv.gz.
 func formatOf(f source.FileInfo) string {
 	if f.Compression != "" {

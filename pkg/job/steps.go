@@ -50,6 +50,9 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	if old := j.st.history.plan; old != nil {
+		if old.Reading != nil && j.st.allows(now.Reading) {
+			now.Reading.BadRecords = old.Reading.BadRecords
+		}
 		if err := old.same(now); err != nil {
 			return err
 		}

@@ -60,6 +60,14 @@ func (b *Budget) Count(n int64) { b.read.Add(n) }
 // Bad is how many records were given to Reject.
 func (b *Budget) Bad() int64 { return b.bad.Load() }
 
+// Allows says whether so many bad records of all records are within the budget, whatever was counted.
+func (b *Budget) Allows(bad, total int64) bool {
+	if b.share {
+		return bad == 0 || float64(bad) <= b.percent/100*float64(total)
+	}
+	return bad <= b.most
+}
+
 // Reset forgets what was counted: for a pass that reads the same input once more. No one may use the budget meanwhile.
 func (b *Budget) Reset() {
 	b.bad.Store(0)
