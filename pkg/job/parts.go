@@ -60,12 +60,17 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
-	cluster, err := clusterOf(ctx, env, o.State)
-	if err != nil {
-		if _, wrong := directories(ctx, env, s); wrong != nil {
-			return nil, wrong // needs no cluster to be seen
+	cluster, unreached := clusterOf(ctx, env, o.State)
+	if unreached != nil {
+		dirs, err := directories(ctx, env, s)
+		if err != nil {
+			return nil, err // no cluster is needed to see that
 		}
-		return nil, err
+		p := newParts(env, s, o, dirs)
+		p.failed(ctx, 0, nil, unreached, time.Since(start))
+		p.total()
+		p.result.Elapsed = time.Since(start)
+		return p.result, p.errorOf(0, unreached)
 	}
 	state, lock, err := lockParts(ctx, env, s, cluster, o.State, o.Events)
 	if err != nil {
@@ -78,62 +83,12 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, cluster: cluster, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
-	for i, d := range dirs {
-		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
-	}
+	p := newParts(env, s, o, dirs)
+	p.cluster, p.result.Job = cluster, state
 	err = p.run(ctx)
 	p.total()
 	p.result.Elapsed = time.Since(start)
 	return p.result, err
-}
-
-// directories are the parts of a spec's inputs.
-func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, error) {
-	dirs, err := source.Directories(ctx, env.source, s.Inputs)
-	if err != nil {
-		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
-	}
-	if len(dirs) == 0 {
-		return nil, failf(KindInput, "split by directory: the inputs hold no files")
-	}
-	return dirs, nil
-}
-
-// lockParts keeps other runs over the same tree out, if there is a state. The
-// lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
-	if o.Dir == "" {
-		return "", nil, nil
-	}
-	id, err := identify(env, s, "split by directory\x00"+o.JobID)
-	if err != nil {
-		return "", nil, err
-	}
-	// The name has not the form of a job's state: nobody takes it for one.
-	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
-	}
-	lock, err = waitLock(ctx, dir, o.LockWait, e)
-	return dir, lock, err
-}
-
-// clusterOf is the id of the cluster, if there is a state.
-func clusterOf(ctx context.Context, env *Env, o StateOptions) (string, error) {
-	if o.Dir == "" {
-		return "", nil
-	}
-	if err := o.makeDir(); err != nil {
-		return "", err
-	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	id, err := c.ID(ctx)
-	return id, clusterError(err)
 }
 
 // parts is one RunParts.
@@ -151,8 +106,20 @@ type parts struct {
 	clock   *waitClock // nil without a gate
 }
 
+func newParts(env *Env, s Spec, o RunOptions, dirs []source.Directory) *parts {
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}, results: make([]*Result, len(dirs))}
+	for i, d := range dirs {
+		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
+	}
+	return p
+}
+
+// errorOf is why a part has failed.
+func (p *parts) errorOf(i int, err error) error {
+	return fmt.Errorf("directory %s (%d of %d): %w", p.dirs[i].Path, i+1, len(p.dirs), err)
+}
+
 func (p *parts) run(ctx context.Context) error {
-	p.results = make([]*Result, len(p.dirs))
 	known, newest, err := p.doneBefore()
 	if err != nil {
 		return err
@@ -193,7 +160,7 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		if err != nil {
 			p.failed(ctx, i, r, err, time.Since(begun))
-			return fmt.Errorf("directory %s (%d of %d): %w", d.Path, i+1, len(p.dirs), err)
+			return p.errorOf(i, err)
 		}
 		if r.Already {
 			p.tell(i, PartAlready, r)
@@ -294,30 +261,6 @@ func readHistory(dir string) (history, error) {
 	return h, nil
 }
 
-// isOf says whether a plan was made of just the files of a part as they are,
-// and of all that the spec says.
-func (p *parts) isOf(h history, i int) bool {
-	s, was := p.partSpec(i), h.plan
-	now := was.asked(s)
-	if was.Reading != nil && h.allows(now.Reading) {
-		now.Reading.BadRecords = was.Reading.BadRecords
-	}
-	at, err := p.env.places(s.Inputs)
-	if err != nil {
-		return false
-	}
-	for _, f := range p.dirs[i].Files {
-		now.Inputs = append(now.Inputs, inputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime, Place: at[0](f.Name)})
-	}
-	return was.same(now) == nil
-}
-
-// stateDir is the directory of a part's state.
-func (p *parts) stateDir(i int) (string, error) {
-	id, err := identify(p.env, p.partSpec(i), p.o.State.JobID)
-	return p.o.State.stateDir(id.on(p.cluster)), err
-}
-
 func (p *parts) tell(i int, status PartStatus, r *Result) {
 	p.results[i] = r
 	part := &p.result.Parts[i]
@@ -333,7 +276,9 @@ func (p *parts) tell(i int, status PartStatus, r *Result) {
 
 func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took time.Duration) {
 	part := &p.result.Parts[i]
-	part.Job, _ = p.stateDir(i)
+	if p.cluster != "" {
+		part.Job, _ = p.stateDir(i)
+	}
 	part.Status, part.Error, part.Elapsed = PartFailed, err.Error(), took
 	switch {
 	case ctx.Err() != nil:
