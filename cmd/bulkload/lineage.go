@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bulkload/internal/lineage"
@@ -28,13 +29,18 @@ func newLineageObserver(sink lineage.Sink, command string, input *inputs, base l
 }
 
 func (l *lineageObserver) events() job.Events {
+	var done atomic.Bool // by an earlier run: what follows only looks
 	return job.Events{
 		OnStart: func(s job.Start) {
-			if s.Attempt > 0 {
+			if done.Store(s.Attempt == 0); s.Attempt > 0 {
 				l.begin(time.Now())
 			}
 		},
-		OnPhase: func(string) { l.begin(time.Now()) },
+		OnPhase: func(string) {
+			if !done.Load() {
+				l.begin(time.Now())
+			}
+		},
 	}
 }
 

@@ -50,10 +50,17 @@ func TestFullDiskChild(t *testing.T) {
 			t.Errorf("kind %d: %v", KindOf(err), err)
 		}
 	}
-	spec := Spec{Table: "t", Inputs: []string{"/in.csv"}, Key: "id"}.withDefaults()
+	identified := func(table string) identity {
+		id, err := identify(testEnv(t), Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.withDefaults(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id.on("test")
+	}
+	id := identified("t")
 	options := StateOptions{Dir: dir}
 	t.Run("journal", func(t *testing.T) {
-		st, err := openState(t.Context(), spec, options, Events{})
+		st, err := openState(t.Context(), id, options, Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +75,7 @@ func TestFullDiskChild(t *testing.T) {
 		_ = st.close()
 		whole := wholeRecords(t, filepath.Join(st.dir, journal.FileName))
 		remove(t, ballast)
-		st, err = openState(t.Context(), spec, options, Events{})
+		st, err = openState(t.Context(), id, options, Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,9 +87,7 @@ func TestFullDiskChild(t *testing.T) {
 	t.Run("a new state directory", func(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
-		other := spec
-		other.Table = "other"
-		_, err := openState(t.Context(), other, options, Events{})
+		_, err := openState(t.Context(), identified("other"), options, Events{})
 		full(t, err)
 	})
 	t.Run("reject file", func(t *testing.T) {

@@ -32,20 +32,20 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if err != nil {
 		return fail(KindHDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
-	prefix := strings.ReplaceAll(j.spec.Table, ":", "_") + "-"
+	prefix := j.st.table + "-"
 	for _, info := range list {
 		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !stagingName.MatchString(info.Name()) {
 			continue
 		}
 		trace, err := readStagedTrace(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.id != j.st.id[:stateDigits] || trace.status() == JobDone {
+		if err != nil || trace.id != j.st.id[:stateDigits] && trace.id != j.st.old[:stateDigits] || trace.status() == JobDone {
 			continue // another's, which cannot be read, or one that is not to be gone on with
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
 		return failf(KindCheck, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
-			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, j.st.id[:stateDigits])
+			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, trace.id)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
 )
 
@@ -67,6 +68,23 @@ func (e *Env) source(name string) (source.FS, string, error) {
 	return fsys, p, err
 }
 
+// places are, for each input, the one name of what lies in its file system
+// under an absolute name.
+func (e *Env) places(inputs []string) ([]func(name string) string, error) {
+	all := make([]func(string) string, len(inputs))
+	for i, input := range inputs {
+		l, err := e.Conf.Resolve(input)
+		if err != nil {
+			return nil, fail(KindConfig, err)
+		}
+		all[i] = func(name string) string {
+			l.Path = name
+			return placeOf(l)
+		}
+	}
+	return all, nil
+}
+
 // Close closes all connections.
 func (e *Env) Close() error {
 	e.mu.Lock()
@@ -90,12 +108,14 @@ func (e *Env) Rest() {
 	}
 }
 
-// tableName says that a spec names a table.
+// tableName is the table of a spec, as HBase writes it. No path is made of a
+// name that was not looked at here.
 func tableName(s Spec) (string, error) {
 	if s.Table == "" {
 		return "", failf(KindConfig, "no table: name it with --table, or under table in the job file")
 	}
-	return s.Table, nil
+	name, err := loader.ParseTableName(s.Table)
+	return name.String(), fail(KindConfig, err)
 }
 
 // errNoCluster says how a cluster is found.

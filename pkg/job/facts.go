@@ -43,6 +43,7 @@ type Facts struct {
 	Family   Family   // the first of those that were asked about
 	Families []Family // all of them
 	Splits   [][]byte
+	Regions  []loader.Region
 }
 
 // tableFacts asks the cluster, and refuses a table that cannot be loaded.
@@ -85,6 +86,7 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	if err != nil {
 		return nil, clusterError(err)
 	}
+	f.Regions = regions
 	for _, r := range regions[1:] {
 		f.Splits = append(f.Splits, r.Start)
 	}

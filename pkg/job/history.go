@@ -12,23 +12,25 @@ import (
 
 // planRecord is what a job was going to do when it began.
 type planRecord struct {
-	Job        string        `json:"job"`
-	Table      string        `json:"table"`
-	Family     Family        `json:"family"`             // the first
-	Families   []Family      `json:"families,omitempty"` // all, if the job has a mapping
-	Mapping    *Mapping      `json:"mapping,omitempty"`
-	MapFamily  string        `json:"mapping_family,omitempty"` // of cells that name none
-	Key        string        `json:"key"`
-	Modulus    int           `json:"modulus"`
-	Columns    []string      `json:"columns"`
-	Empty      string        `json:"empty"`
-	Duplicates string        `json:"duplicates"`
-	BadRecords string        `json:"bad_records,omitempty"`
-	Timestamp  int64         `json:"timestamp"`
-	Given      bool          `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
-	Splits     []Key         `json:"splits"`
-	Staging    string        `json:"staging"`
-	Inputs     []inputRecord `json:"inputs"`
+	Job        string         `json:"job"`
+	Table      string         `json:"table"`
+	Family     Family         `json:"family"`             // the first
+	Families   []Family       `json:"families,omitempty"` // all, if the job has a mapping
+	Mapping    *Mapping       `json:"mapping,omitempty"`
+	MapFamily  string         `json:"mapping_family,omitempty"` // of cells that name none
+	Key        string         `json:"key"`
+	Modulus    int            `json:"modulus"`
+	Columns    []string       `json:"columns"`
+	Empty      string         `json:"empty"`
+	Duplicates string         `json:"duplicates"`
+	Format     string         `json:"format,omitempty"`  // asked for; what was found stands with the inputs
+	Reading    *readingRecord `json:"reading,omitempty"` // nil in journals of earlier versions
+	Timestamp  int64          `json:"timestamp"`
+	Given      bool           `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
+	Splits     []Key          `json:"splits"`
+	Staging    string         `json:"staging"`
+	Inputs     []inputRecord  `json:"inputs"`
+	Made       *tableRecord   `json:"table_made,omitempty"` // likewise
 }
 
 // inputRecord is an input file as it was.
@@ -37,6 +39,8 @@ type inputRecord struct {
 	Size  int64     `json:"size"`
 	Time  time.Time `json:"mtime"`
 
+	Place  string    `json:"place,omitempty"`   // where it is, however the input was given
+	Format string    `json:"format,omitempty"`  // that was found
 	FileID uint64    `json:"file_id,omitempty"` // inode, or that of HDFS
 	Change time.Time `json:"ctime,omitzero"`    // of local files
 }
@@ -176,6 +180,18 @@ type rewrittenRecord struct {
 	Children []fileRecord `json:"children"`
 }
 
+// doneRecord is a job that is done.
+type doneRecord struct {
+	Result  *Result `json:"result"`
+	Staging string  `json:"staging_directory,omitempty"`
+}
+
+// What becomes of the staging directory.
+const (
+	stagingKept    = "kept"
+	stagingRemoved = "removed"
+)
+
 // tokenRecord is HBase's staging directory for the load.
 type tokenRecord struct {
 	Token string `json:"token"`
@@ -207,6 +223,7 @@ type history struct {
 	verified     bool
 	done         bool
 	doneAt       time.Time
+	staging      string // what becomes of the staging directory of a job that is done: removed, kept; empty: not told
 	result       *Result
 }
 
@@ -289,10 +306,8 @@ func (h *history) replay(r journal.Record) (err error) {
 	case "verified":
 		h.verified = true
 	case "done":
-		d, err := decode[struct {
-			Result *Result `json:"result"`
-		}](r)
-		h.done, h.doneAt, h.result = true, r.Time, d.Result
+		d, err := decode[doneRecord](r)
+		h.done, h.doneAt, h.result, h.staging = true, r.Time, d.Result, d.Staging
 		return err
 	}
 	return nil

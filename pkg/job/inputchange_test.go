@@ -185,8 +185,12 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &run{spec: s, st: &state{}, input: k}
-		return j.planRecord([]Family{testFamily})
+		j := &run{env: env, spec: s, st: &state{}, input: k}
+		p, err := j.planRecord([]Family{testFamily})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 	old := record()
 	if err := old.same(record()); err != nil {

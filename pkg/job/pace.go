@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"bulkload/pkg/journal"
@@ -48,7 +47,7 @@ func earlierPace(dir string) *Pace {
 		return nil
 	}
 	name := filepath.Base(dir)
-	prefix := name[:strings.LastIndexByte(name, '-')+1]
+	table := tableOf(name)
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
 		return nil
@@ -59,7 +58,7 @@ func earlierPace(dir string) *Pace {
 	}
 	var jobs []found
 	for _, e := range entries {
-		if e.Name() == name || !strings.HasPrefix(e.Name(), prefix) || len(e.Name()) != len(prefix)+stateDigits {
+		if e.Name() == name || table == "" || tableOf(e.Name()) != table {
 			continue
 		}
 		j := filepath.Join(filepath.Dir(dir), e.Name(), journal.FileName)

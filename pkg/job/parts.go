@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,43 +60,35 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
-	state, lock, err := lockParts(ctx, s, o.State, o.Events)
+	cluster, unreached := clusterOf(ctx, env, o.State)
+	if unreached != nil {
+		dirs, err := directories(ctx, env, s)
+		if err != nil {
+			return nil, err // no cluster is needed to see that
+		}
+		p := newParts(env, s, o, dirs)
+		p.failed(ctx, 0, nil, unreached, time.Since(start))
+		p.total()
+		p.result.Elapsed = time.Since(start)
+		return p.result, p.errorOf(0, unreached)
+	}
+	state, lock, err := lockParts(ctx, env, s, cluster, o.State, o.Events)
 	if err != nil {
 		return nil, err
 	}
 	if lock != nil {
 		defer func() { err = errors.Join(err, lock.Release()) }()
 	}
-	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
+	dirs, err := directories(ctx, env, s)
 	if err != nil {
-		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+		return nil, err
 	}
-	if len(dirs) == 0 && !s.AllowEmpty {
-		return nil, failf(KindInput, "split by directory: the inputs hold no files")
-	}
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Job: state, Parts: make([]Part, len(dirs))}}
-	for i, d := range dirs {
-		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
-	}
+	p := newParts(env, s, o, dirs)
+	p.cluster, p.result.Job = cluster, state
 	err = p.run(ctx)
 	p.total()
 	p.result.Elapsed = time.Since(start)
 	return p.result, err
-}
-
-// lockParts keeps other runs over the same tree out, if there is a state. The
-// lock lies in a directory of its own.
-func lockParts(ctx context.Context, s Spec, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
-	if o.Dir == "" {
-		return "", nil, nil
-	}
-	// The name has not the form of a job's state: nobody takes it for one.
-	dir = filepath.Join(o.Dir, "split", strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, "split by directory\x00"+o.JobID)[:stateDigits])
-	if err := journal.MakeDir(dir); err != nil {
-		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
-	}
-	lock, err = waitLock(ctx, dir, o.LockWait, e)
-	return dir, lock, err
 }
 
 // parts is one RunParts.
@@ -106,6 +97,7 @@ type parts struct {
 	spec    Spec
 	o       RunOptions
 	dirs    []source.Directory
+	cluster string // its id
 	result  *Result
 	results []*Result  // of the parts, nil where nothing is known
 	begun   []bool     // parts that an earlier run has begun
@@ -114,8 +106,20 @@ type parts struct {
 	clock   *waitClock // nil without a gate
 }
 
+func newParts(env *Env, s Spec, o RunOptions, dirs []source.Directory) *parts {
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}, results: make([]*Result, len(dirs))}
+	for i, d := range dirs {
+		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
+	}
+	return p
+}
+
+// errorOf is why a part has failed.
+func (p *parts) errorOf(i int, err error) error {
+	return fmt.Errorf("directory %s (%d of %d): %w", p.dirs[i].Path, i+1, len(p.dirs), err)
+}
+
 func (p *parts) run(ctx context.Context) error {
-	p.results = make([]*Result, len(p.dirs))
 	known, newest, err := p.doneBefore()
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		if err != nil {
 			p.failed(ctx, i, r, err, time.Since(begun))
-			return fmt.Errorf("directory %s (%d of %d): %w", d.Path, i+1, len(p.dirs), err)
+			return p.errorOf(i, err)
 		}
 		if r.Already {
 			p.tell(i, PartAlready, r)
@@ -208,15 +212,18 @@ func (p *parts) doneBefore() (known []*Result, newest int, err error) {
 	}
 	var last time.Time
 	loading := false
-	for i, d := range p.dirs {
-		dir := stateDir(p.partSpec(i), p.o.State)
+	for i := range p.dirs {
+		dir, err := p.stateDir(i)
+		if err != nil {
+			return nil, -1, err
+		}
 		h, err := readHistory(dir)
 		if err != nil {
 			return nil, -1, err
 		}
 		p.begun[i] = h.plan != nil && !h.done
 		loading = loading || h.loading && !h.done
-		if !h.done || h.result == nil || h.plan == nil || !h.plan.hasFiles(d.Files) {
+		if !h.done || h.result == nil || h.plan == nil || !p.isOf(h, i) {
 			continue
 		}
 		known[i] = h.result
@@ -254,13 +261,6 @@ func readHistory(dir string) (history, error) {
 	return h, nil
 }
 
-// hasFiles says whether a plan was made of just these files as they are.
-func (p *planRecord) hasFiles(files []source.FileInfo) bool {
-	return slices.EqualFunc(p.Inputs, files, func(was inputRecord, f source.FileInfo) bool {
-		return was.Input == f.Path && was.differs(inputRecordOf(f)) == ""
-	})
-}
-
 func (p *parts) tell(i int, status PartStatus, r *Result) {
 	p.results[i] = r
 	part := &p.result.Parts[i]
@@ -276,8 +276,8 @@ func (p *parts) tell(i int, status PartStatus, r *Result) {
 
 func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took time.Duration) {
 	part := &p.result.Parts[i]
-	if p.o.State.Dir != "" {
-		part.Job = stateDir(p.partSpec(i), p.o.State)
+	if p.cluster != "" {
+		part.Job, _ = p.stateDir(i)
 	}
 	part.Status, part.Error, part.Elapsed = PartFailed, err.Error(), took
 	switch {

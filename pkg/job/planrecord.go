@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,27 +15,36 @@ import (
 func (p planRecord) same(now planRecord) error {
 	var input, other []string
 	was := map[string]inputRecord{}
+	at := func(f inputRecord) string { return f.Input }
+	if !slices.ContainsFunc(p.Inputs, func(f inputRecord) bool { return f.Place == "" }) {
+		at = func(f inputRecord) string { return f.Place }
+	}
 	for _, f := range p.Inputs {
-		was[f.Input] = f
+		was[at(f)] = f
 	}
 	for _, f := range now.Inputs {
-		old, ok := was[f.Input]
-		delete(was, f.Input)
+		old, ok := was[at(f)]
+		delete(was, at(f))
 		switch {
 		case !ok:
 			input = append(input, fmt.Sprintf("%s is new", f.Input))
 		case old.differs(f) != "":
 			input = append(input, old.differs(f))
+		case old.Format != "" && f.Format != "" && old.Format != f.Format:
+			other = append(other, fmt.Sprintf("the format of %s was %s, it is %s", f.Input, old.Format, f.Format))
 		}
 	}
-	for name := range was {
-		input = append(input, name+" is gone")
+	for _, f := range was {
+		input = append(input, f.Input+" is gone")
 	}
 	slices.Sort(input)
 	differs := func(what string, old, now any) {
 		if fmt.Sprint(old) != fmt.Sprint(now) {
 			other = append(other, fmt.Sprintf("%s was %v, it is %v", what, old, now))
 		}
+	}
+	if p.Reading != nil && now.Reading != nil {
+		other = append(other, p.Reading.differences(now.Reading)...)
 	}
 	differs("the family", p.Family, now.Family)
 	differs("the families", p.Families, now.Families)
@@ -56,6 +66,35 @@ func (p planRecord) same(now planRecord) error {
 		return failf(KindCheck, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
 	}
 	return nil
+}
+
+// asked is what a spec, with its defaults, says of the records and rows of a
+// job that reads files of these formats.
+func asked(s Spec, formats []string) planRecord {
+	p := planRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
+		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
+	if s.Mapping.given() {
+		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()
+	}
+	return p
+}
+
+// asked is what a spec says now, where the rest is as it was: what only the
+// table and the inputs tell, and the inputs themselves, which are left out.
+func (p planRecord) asked(s Spec) planRecord {
+	var formats []string
+	for _, f := range p.Inputs {
+		formats = append(formats, f.Format)
+	}
+	now := asked(s, formats)
+	now.Family, _ = s.ApplyTo(p.Family)
+	if now.Mapping != nil {
+		now.Families, _ = s.applyToAll(p.Families)
+	}
+	if now.Columns = s.Columns; len(now.Columns) == 0 {
+		now.Columns = p.Columns
+	}
+	return now
 }
 
 // few prints the first of a list.

@@ -34,7 +34,11 @@ func newResumedBuild(t *testing.T, spec Spec) *resumedBuild {
 func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
 	t := b.t
 	t.Helper()
-	st, err := openState(t.Context(), b.spec.withDefaults(), StateOptions{Dir: b.state}, Events{})
+	id, err := identify(b.env, b.spec.withDefaults(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := openState(t.Context(), id.on("test"), StateOptions{Dir: b.state}, Events{})
 	if err != nil {
 		t.Fatal(err)
 	}

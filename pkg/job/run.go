@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 )
 
@@ -76,8 +77,24 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	if err != nil {
 		return nil, err
 	}
-	known := &Result{Schema: 1, Table: s.Table, Job: stateDir(s, o.State)}
-	st, err := openState(ctx, s, o.State, o.Events)
+	id, err := identify(env, s, o.State.JobID)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.State.makeDir(); err != nil {
+		return nil, err
+	}
+	known := &Result{Schema: 1, Table: table}
+	c, err := env.Dial(ctx)
+	if err == nil {
+		defer c.Close()
+		id, err = id.onCluster(ctx, c)
+	}
+	if err != nil {
+		return notReached(known, id, o.State, err)
+	}
+	known.Job = o.State.stateDir(id)
+	st, err := openState(ctx, id, o.State, o.Events)
 	if err != nil {
 		return known, err
 	}
@@ -95,11 +112,6 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 			return known, err
 		}
 	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return known, err
-	}
-	defer c.Close()
 	facts, err := tableFacts(ctx, env, c, table, s.Families()...)
 	if err != nil {
 		return known, err
@@ -119,6 +131,25 @@ func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err er
 	err = j.finish(ctx)
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
+}
+
+// notReached ends a run that does not know its cluster. If the job has state of
+// one cluster only, another process that has that is named, and what came of the
+// run is for its directory.
+func notReached(known *Result, id identity, o StateOptions, cause error) (*Result, error) {
+	dir := o.anyCluster(id)
+	if dir == "" {
+		return known, cause
+	}
+	lock, err := journal.TryLock(dir)
+	if _, busy := errors.AsType[*journal.BusyError](err); busy {
+		return known, fail(KindBusy, err)
+	}
+	if err != nil {
+		return known, cause
+	}
+	known.Job = dir
+	return known, errors.Join(cause, lock.Release())
 }
 
 // verify runs the verification that a spec asks for.
@@ -185,7 +216,11 @@ func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, 
 	if _, err := rand.Read(random[:]); err != nil {
 		return hdfsio.Location{}, err
 	}
-	return l.Join(fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(table, ":", "_"), timestamp, hex.EncodeToString(random[:]))), nil
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return hdfsio.Location{}, fail(KindConfig, err)
+	}
+	return l.Join(fmt.Sprintf("%s-%d-%s", pathName(name), timestamp, hex.EncodeToString(random[:]))), nil
 }
 
 // stagingAt makes the directory, or finds it. Region servers move files out of

@@ -2,8 +2,6 @@ package job
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,20 +32,10 @@ type StateOptions struct {
 // ~/.local/state/bulkload.
 func DefaultState() (string, error) { return cleanState() }
 
-// jobID is a job's identity: table, inputs as they were given, key, family
-// and the caller's own word.
-func jobID(s Spec, id string) string {
-	h := sha256.New()
-	for _, part := range append([]string{s.Table, s.FamilyName(), s.Key, id}, s.Inputs...) {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // state is the journal of a job with what it told when it was opened. All
 // methods do nothing without a directory.
 type state struct {
-	id   string
+	identity
 	dir  string
 	lock *journal.Lock
 	log  *journal.Journal
@@ -55,22 +43,25 @@ type state struct {
 	stop stopAfter
 }
 
-// stateDir is the directory of a job's state; empty: nothing is kept.
-func stateDir(s Spec, o StateOptions) string {
+// makeDir makes the directory of all jobs.
+func (o StateOptions) makeDir() error {
 	if o.Dir == "" {
-		return ""
+		return nil
 	}
-	return filepath.Join(o.Dir, strings.ReplaceAll(s.Table, ":", "_")+"-"+jobID(s, o.JobID)[:stateDigits])
+	if err := journal.MakeDir(o.Dir); err != nil {
+		return failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+	}
+	return nil
 }
 
 // openState takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [KindBusy].
-func openState(ctx context.Context, s Spec, o StateOptions, e Events) (_ *state, err error) {
-	st := &state{id: jobID(s, o.JobID), history: newHistory()}
+func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *state, err error) {
+	st := &state{identity: id, history: newHistory()}
 	if o.Dir == "" {
 		return st, nil
 	}
-	st.dir = stateDir(s, o)
+	st.dir = o.stateDir(id)
 	if err := journal.MakeDir(st.dir); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -47,9 +46,22 @@ func (j *run) plan(ctx context.Context) error {
 	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
 		return err
 	}
-	now := j.planRecord(families)
+	now, err := j.planRecord(families)
+	if err != nil {
+		return err
+	}
 	if old := j.st.history.plan; old != nil {
+		if old.Reading != nil && j.st.allows(now.Reading) {
+			now.Reading.BadRecords = old.Reading.BadRecords
+		}
 		if err := old.same(now); err != nil {
+			return err
+		}
+		kind := KindCheck
+		if j.st.done {
+			kind = KindVerify
+		}
+		if err := j.recreated(ctx, j.facts, kind); err != nil {
 			return err
 		}
 		j.work, err = old.plan(families[0])
@@ -66,6 +78,9 @@ func (j *run) plan(ctx context.Context) error {
 	if err := j.elsewhere(ctx, l); err != nil {
 		return err
 	}
+	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
+		return err
+	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
 	now.Given = j.spec.Timestamp != 0
 	for _, split := range j.facts.Splits {
@@ -76,60 +91,27 @@ func (j *run) plan(ctx context.Context) error {
 }
 
 // planRecord is the plan as far as it can be told before it is made.
-func (j *run) planRecord(families []Family) planRecord {
-	p := planRecord{Job: j.st.id, Table: j.spec.Table, Family: families[0], Key: j.spec.Key, Columns: j.input.in.Columns(), Empty: j.spec.Empty,
-		Duplicates: j.spec.Duplicates, BadRecords: j.spec.BadRecords, Timestamp: j.spec.Timestamp, Modulus: j.spec.Regions}
-	if j.spec.Mapping.given() {
-		p.Families, p.Mapping, p.MapFamily = families, &j.spec.Mapping, j.spec.FamilyName()
-	}
-	for _, f := range j.input.in.Files() {
-		p.Inputs = append(p.Inputs, inputRecordOf(f))
-	}
-	return p
-}
-
-// already is the answer to a job that was done before. A table that has none
-// of its rows any more was made anew or emptied since.
-func (j *run) already(ctx context.Context) (*Result, error) {
-	r := j.result
-	if j.st.result != nil {
-		*r = *j.st.result
-	}
-	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
-	start := j.start()
-	start.Attempt = 0
-	j.o.Events.start(start)
-	j.sweep(ctx)
-	m, err := (&resumable{j.st}).manifest(j.work, Output{})
+func (j *run) planRecord(families []Family) (planRecord, error) {
+	places, err := j.env.places(j.spec.Inputs)
 	if err != nil {
-		return r, err
+		return planRecord{}, err
 	}
-	if len(m.samples) == 0 {
-		return r, nil
+	var formats []string
+	files := j.input.in.Files()
+	for _, f := range files {
+		formats = append(formats, formatOf(f))
 	}
-	if _, err := verifySample(ctx, j.c, j.facts, m); err != nil {
-		return r, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+	p := asked(j.spec, formats)
+	p.Job, p.Table, p.Family, p.Columns = j.st.id, j.spec.Table, families[0], j.input.in.Columns()
+	if p.Mapping != nil {
+		p.Families = families
 	}
-	return r, nil
-}
-
-// sweep removes the staging directory that a job left which was killed
-// between its end and that.
-func (j *run) sweep(ctx context.Context) {
-	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
-	if err != nil || j.o.Keep {
-		return
+	for i, f := range files {
+		r := inputRecordOf(f)
+		r.Place, r.Format = places[f.Input](f.Name), formats[i]
+		p.Inputs = append(p.Inputs, r)
 	}
-	fsys, err := j.env.FS(l)
-	if err == nil {
-		_, err = fsys.Stat(ctx, l.Path)
-	}
-	if err == nil {
-		err = (&staging{location: l, out: Output{FS: fsys, Dir: l.Path}}).remove(ctx)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		j.o.Events.warn("staging directory is left behind", "path", l.String(), "error", err)
-	}
+	return p, nil
 }
 
 // finish does what is left of the job.
@@ -162,6 +144,9 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.load(ctx); err != nil {
 		return err
 	}
+	if err := j.stillTheSame(ctx); err != nil {
+		return err
+	}
 	if err := pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
@@ -173,9 +158,11 @@ func (j *run) finish(ctx context.Context) error {
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
-	if err := j.st.record("done", struct {
-		Result *Result `json:"result"`
-	}{&done}, true); err != nil {
+	staging := stagingRemoved
+	if j.o.Keep {
+		staging = stagingKept
+	}
+	if err := j.st.record("done", doneRecord{&done, staging}, true); err != nil {
 		return err
 	}
 	if j.o.Keep {
@@ -205,6 +192,9 @@ func (j *run) start() Start {
 // phasesLeft are those that the attempt is to go through, as far as the journal tells.
 func (j *run) phasesLeft() (phases []string) {
 	if j.st.done {
+		if j.spec.Verify == "full" {
+			return []string{"verify"}
+		}
 		return nil
 	}
 	if len(j.st.written) > 0 && !j.st.loading {
@@ -267,7 +257,9 @@ func (j *run) check(ctx context.Context) error {
 	if j.st.loading {
 		return nil
 	}
-	r, err := Preflight(ctx, j.env, j.spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+	spec := j.spec
+	spec.Regions = j.work.Modulus // which split points need not tell any more
+	r, err := Preflight(ctx, j.env, spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/tsuna/gohbase/pb"
 )
 
 // ErrClosed is given by calls on a closed Cluster.
@@ -45,6 +47,24 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		return nil, fmt.Errorf("dial HBase at %s%s: %w", c.cfg.Quorum, c.cfg.Root, err)
 	}
 	return c, nil
+}
+
+// ID is what tells the cluster from every other, also from one that has its addresses later: the UUID in its directory
+// (hbase.id), as ZooKeeper has it, else as the master says.
+func (c *Cluster) ID(ctx context.Context) (string, error) {
+	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
+	if err != nil || p.id != "" {
+		return p.id, err
+	}
+	var resp pb.GetClusterStatusResponse
+	if err := c.master(ctx, "GetClusterStatus", &pb.GetClusterStatusRequest{}, &resp); err != nil {
+		return "", fmt.Errorf("ask for the cluster's id: %w", err)
+	}
+	id := resp.GetClusterStatus().GetClusterId().GetClusterId()
+	if id == "" {
+		return "", fmt.Errorf("neither %s/hbaseid nor the master tells the cluster's id", c.cfg.Root)
+	}
+	return id, nil
 }
 
 // Close ends all connections. Calls in progress return with an error.

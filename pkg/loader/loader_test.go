@@ -18,7 +18,7 @@ import (
 
 func TestTableName(t *testing.T) {
 	for in, want := range map[string]TableName{
-		"t": {"default", "t"}, "ns:t": {"ns", "t"}, "default:t": {"default", "t"}, "n_1:a-b.c": {"n_1", "a-b.c"},
+		"t": {"default", "t"}, "ns:t": {"ns", "t"}, "default:t": {"default", "t"}, "n_1:a-b.c": {"n_1", "a-b.c"}, "表": {"default", "表"}, "é1:٣": {"é1", "٣"}, "a..b": {"default", "a..b"},
 	} {
 		got, err := ParseTableName(in)
 		if err != nil || got != want {
@@ -28,7 +28,7 @@ func TestTableName(t *testing.T) {
 			t.Errorf("%q printed as %q", in, got)
 		}
 	}
-	for _, in := range []string{"", ":", "ns:", ":t", "a:b:c", "-t", ".t", "n-s:t", "tab le", "t\x00", "表"} {
+	for _, in := range []string{"", ":", "ns:", ":t", "a:b:c", "-t", ".t", "n-s:t", "tab le", "t\x00", "\U00020000", "t\xff", "zookeeper", "ns:zookeeper", "zookeeper:t", "../t", "ns:../t", "a/b"} {
 		if got, err := ParseTableName(in); err == nil {
 			t.Errorf("%q: %v", in, got)
 		}

@@ -130,8 +130,14 @@ var ErrTableNotFound = errors.New("the table does not exist")
 // tableState reads the table's row of hbase:meta, family "table", qualifier "state": a TableState message without the
 // usual PBUF before it.
 func (c *Cluster) tableState(ctx context.Context, table TableName) (TableState, error) {
+	state, _, err := c.tableStateAt(ctx, table)
+	return state, err
+}
+
+// tableStateAt is tableState with the timestamp of its cell.
+func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState, int64, error) {
 	row := []byte(table.String())
-	state, found := Enabled, false
+	state, at, found := Enabled, int64(0), false
 	err := c.scanMeta(ctx, row, append(row, 0), "table", func(row Row) error {
 		for _, cell := range row.Cells {
 			if string(cell.Qualifier) != "state" {
@@ -141,14 +147,14 @@ func (c *Cluster) tableState(ctx context.Context, table TableName) (TableState, 
 			if !ok {
 				return fmt.Errorf("state of table %s: %q is not a table state", table, cell.Value)
 			}
-			state, found = TableState(value), true
+			state, at, found = TableState(value), cell.Timestamp, true
 		}
 		return nil
 	})
 	if err == nil && !found {
 		err = fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
-	return state, err
+	return state, at, err
 }
 
 // varintField and bytesField read one field of a message for which the library has no type.

@@ -25,6 +25,9 @@ const (
 type Table struct {
 	Name  TableName
 	State TableState
+	// StateTime is when the master wrote the state last: at the latest when the table was made, emptied, restored, taken
+	// out of service or put into it. Splits, merges and moves of regions do not change it.
+	StateTime int64
 	// Families are sorted by name.
 	Families []Family
 	// Attributes and Configuration are as the descriptor has them. HBase 2 keeps a table's configuration among its attributes.
@@ -73,7 +76,7 @@ func (t *Table) FileTracker(f Family) string {
 // Describe asks the master for the table's descriptor. A table that does not exist gives ErrTableNotFound.
 func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error) {
 	// The state first: it needs no master, so a mistyped name is known when no master is there.
-	state, err := c.tableState(ctx, table)
+	state, at, err := c.tableStateAt(ctx, table)
 	if err != nil {
 		return nil, fmt.Errorf("describe table: %w", err)
 	}
@@ -89,7 +92,7 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 	if err != nil {
 		return nil, fmt.Errorf("describe table %s: %w", table, err)
 	}
-	t.State = state
+	t.State, t.StateTime = state, at
 	return t, nil
 }
 

@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/tsuna/gohbase/pb"
 )
@@ -15,7 +16,8 @@ type TableName struct {
 	Namespace, Qualifier string
 }
 
-// ParseTableName reads "ns:name" or "name". It allows what HBase allows (TableName.isLegalFullyQualifiedTableName).
+// ParseTableName reads "ns:name" or "name". It allows what HBase allows (TableName.isLegalFullyQualifiedTableName, 2.6.4):
+// letters and digits of every script, as far as Java has one char for them. A legal name has no slash, but dots.
 func ParseTableName(s string) (TableName, error) {
 	ns, name, ok := strings.Cut(s, ":")
 	if !ok {
@@ -38,12 +40,18 @@ func ParseTableName(s string) (TableName, error) {
 		return TableName{}, fmt.Errorf("table name %q: the table is empty", s)
 	case name[0] == '-' || name[0] == '.':
 		return TableName{}, fmt.Errorf("table name %q: a table begins with a letter, a digit or an underscore", s)
+	case ns == zookeeperName || name == zookeeperName:
+		return TableName{}, fmt.Errorf("table name %q: HBase allows no table and no namespace of the name %s", s, zookeeperName)
 	}
 	return TableName{Namespace: ns, Qualifier: name}, nil
 }
 
+// zookeeperName is a znode that ZooKeeper keeps for itself.
+const zookeeperName = "zookeeper"
+
+// isWord is Java's Character.isAlphabetic or isDigit, or an underscore.
 func isWord(r rune) bool {
-	return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return r == '_' || r <= 0xFFFF && unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.Nd)
 }
 
 // String is the name as users write it, and as HBase writes it in hbase:meta: the default namespace is left out.

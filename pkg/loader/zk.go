@@ -20,6 +20,7 @@ import (
 // places is what ZooKeeper tells. An empty address has to be looked up.
 type places struct {
 	meta, master string // host:port
+	id           string // of the cluster; empty: not told
 }
 
 // metaServer is the server that holds hbase:meta.
@@ -112,6 +113,9 @@ func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, erro
 		return p, fmt.Errorf("%s/meta-region-server: %w", cfg.Root, err)
 	}
 	p.meta = address(meta.GetServer())
+	if p.id, err = readClusterID(ctx, conn, cfg.Root); err != nil {
+		return p, err
+	}
 	data, err = readZnode(ctx, conn, path.Join(cfg.Root, "master"))
 	if errors.Is(err, zk.ErrNoNode) {
 		return p, nil // reading works without a master
@@ -125,6 +129,22 @@ func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, erro
 	}
 	p.master = address(master.GetMaster())
 	return p, nil
+}
+
+// readClusterID reads what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for everybody.
+func readClusterID(ctx context.Context, conn *zk.Conn, root string) (string, error) {
+	data, err := readZnode(ctx, conn, path.Join(root, "hbaseid"))
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var id pb.ClusterId
+	if err := proto.Unmarshal(data, &id); err != nil {
+		return "", fmt.Errorf("%s/hbaseid: %w", root, err)
+	}
+	return id.GetClusterId(), nil
 }
 
 func address(s *pb.ServerName) string {

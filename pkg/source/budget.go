@@ -66,6 +66,14 @@ func (b *Budget) Bad() int64 { return b.bad.Load() }
 // and these.
 func (b *Budget) Extra() int64 { return b.extra.Load() }
 
+// Allows says whether so many bad records of all records are within the budget, whatever was counted.
+func (b *Budget) Allows(bad, total int64) bool {
+	if b.share {
+		return bad == 0 || float64(bad) <= b.percent/100*float64(total)
+	}
+	return bad <= b.most
+}
+
 // Reset forgets what was counted: for a pass that reads the same input once more. No one may use the budget meanwhile.
 func (b *Budget) Reset() {
 	b.bad.Store(0)

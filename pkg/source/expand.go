@@ -18,7 +18,7 @@ func expand(ctx context.Context, resolve func(string) (FS, string, error), input
 	}
 	var files []*inputFile
 	from := make(map[string]string) // the input that each file came from
-	for _, input := range inputs {
+	for i, input := range inputs {
 		fsys, name, err := resolve(input)
 		if err != nil {
 			return nil, err
@@ -35,6 +35,7 @@ func expand(ctx context.Context, resolve func(string) (FS, string, error), input
 				return nil, fmt.Errorf("input %s: the file %s is there twice (it also comes from %s)", input, f.path, other)
 			}
 			from[f.path] = input
+			f.input = i
 		}
 		files = append(files, e.files...)
 	}

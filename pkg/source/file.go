@@ -15,10 +15,11 @@ import (
 
 // inputFile is one file and what was found out about it when the input was opened.
 type inputFile struct {
-	fs   FS
-	name string // in fs
-	path string // in messages
-	info fs.FileInfo
+	fs    FS
+	name  string // in fs
+	path  string // in messages
+	input int    // ordinal of the input that led to it
+	info  fs.FileInfo
 
 	format      Format
 	compression string   // "", "gz" or "zst"

@@ -55,7 +55,9 @@ type FileInfo struct {
 	// Path is the file as messages name it: in the form in which the input was given.
 	Path string
 	// Name is the file's absolute name in its file system.
-	Name    string
+	Name string
+	// Input is the ordinal of the input that led to the file.
+	Input   int
 	Size    int64
 	ModTime time.Time
 	// FileID is the inode of a local file, or the file id on HDFS; 0 if neither is known.
@@ -119,7 +121,7 @@ func (in *Input) Files() []FileInfo {
 // describe is the file as far as it is known.
 func (f *inputFile) describe() FileInfo {
 	id := identityOf(f.info)
-	return FileInfo{Path: f.path, Name: f.name, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
+	return FileInfo{Path: f.path, Name: f.name, Input: f.input, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
 		Format: f.format, Compression: f.compression}
 }
 

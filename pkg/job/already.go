@@ -1,0 +1,66 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// already is the answer to a job that was done before. Its rows are looked for
+// in the table as the job says now, not as it said then.
+func (j *run) already(ctx context.Context) (*Result, error) {
+	r := j.result
+	if j.st.result != nil {
+		*r = *j.st.result
+	}
+	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
+	start := j.start()
+	start.Attempt = 0
+	j.o.Events.start(start)
+	j.sweep(ctx)
+	m, err := (&resumable{j.st}).manifest(j.work, Output{})
+	if err != nil {
+		return r, err
+	}
+	switch mode := j.spec.Verify; {
+	case mode == "full":
+		if err := pass(ctx, j.o.Gate); err != nil {
+			return r, err
+		}
+		err = verify(ctx, j.c, j.facts, mode, m, j.o.Events, r)
+	case mode == "sample" && len(m.samples) > 0:
+		_, err = verifySample(ctx, j.c, j.facts, m)
+	}
+	if err != nil && KindOf(err) != KindVerify {
+		return r, err // that the table could not be read says nothing of what it holds
+	}
+	if err != nil {
+		return r, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+	}
+	return r, nil
+}
+
+// sweep removes the staging directory that a job left which was killed
+// between its end and that. What a run was told to keep stays; so does what
+// another version has left, which does not say which it is.
+func (j *run) sweep(ctx context.Context) {
+	if j.st.history.staging != stagingRemoved {
+		return
+	}
+	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
+	if err != nil || j.o.Keep {
+		return
+	}
+	fsys, err := j.env.FS(l)
+	if err == nil {
+		_, err = fsys.Stat(ctx, l.Path)
+	}
+	if err == nil {
+		err = (&staging{location: l, out: Output{FS: fsys, Dir: l.Path}}).remove(ctx)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.o.Events.warn("staging directory is left behind", "path", l.String(), "error", err)
+	}
+}

@@ -1,0 +1,166 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/journal"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+)
+
+// identity tells a job from every other. Two jobs are one if they have the same
+//
+//   - HBase cluster, by its id, whatever addresses lead to it;
+//   - table, with or without the default namespace;
+//   - family and key, however the key is spaced;
+//   - inputs in the same order, by the places that they name: a local path made
+//     absolute, a path on HDFS with the nameservice or the NameNode's address and
+//     port, both without dots and double slashes;
+//   - word of the caller, see [StateOptions].
+//
+// Two names of one place that only the file system or the name service can tell
+// to be one, such as a symbolic link and its target, or a host and its address,
+// are two jobs. How the inputs are read is part of the plan, see [readingRecord].
+type identity struct {
+	table string // in the names of its directories
+	rest  string // hexadecimal digits of all but the cluster
+	id    string // of all; empty before the cluster is known
+	old   string // what earlier versions made of the texts as they were given
+	given string // the table likewise, in the names of their directories
+}
+
+// identify is the identity of a job on a cluster that is not known yet.
+func identify(env *Env, s Spec, word string) (identity, error) {
+	name, err := loader.ParseTableName(s.Table)
+	if err != nil {
+		return identity{}, fail(KindConfig, err)
+	}
+	key := s.Key
+	if expr, err := keygen.Parse(s.Key); err == nil {
+		key = expr.String()
+	}
+	places := make([]string, len(s.Inputs))
+	for i, input := range s.Inputs {
+		l, err := env.Conf.Resolve(input)
+		if err != nil {
+			return identity{}, fail(KindConfig, err)
+		}
+		places[i] = placeOf(l)
+	}
+	return identity{table: pathName(name), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
+		given: strings.ReplaceAll(s.Table, ":", "_"), old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
+}
+
+// on is the identity on a cluster.
+func (i identity) on(cluster string) identity {
+	i.id = digestOf(i.rest, cluster)
+	return i
+}
+
+// onCluster is [identity.on] the one that is connected.
+func (i identity) onCluster(ctx context.Context, c *loader.Cluster) (identity, error) {
+	cluster, err := c.ID(ctx)
+	if err != nil {
+		return i, clusterError(err)
+	}
+	return i.on(cluster), nil
+}
+
+func digestOf(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// name is that of the job's directory: its table, twelve digits that it has on
+// every cluster, and twelve that no other job has.
+func (i identity) name() string { return i.prefix() + i.id[:stateDigits] }
+
+// prefix begins the names that the job has on any cluster.
+func (i identity) prefix() string { return i.table + "-" + i.rest[:stateDigits] + "-" }
+
+// oldName is that of the directory that earlier versions made.
+func (i identity) oldName() string { return i.given + "-" + i.old[:stateDigits] }
+
+// stateDir is the directory of a job's state; empty: nothing is kept. A journal
+// that an earlier version has begun is gone on with where it is.
+func (o StateOptions) stateDir(i identity) string {
+	if o.Dir == "" {
+		return ""
+	}
+	dir := filepath.Join(o.Dir, i.name())
+	if old := filepath.Join(o.Dir, i.oldName()); !hasJournal(dir) && hasJournal(old) {
+		return old
+	}
+	return dir
+}
+
+// anyCluster is the directory of the job's state while its cluster is not
+// known; empty when there is none, or more than one.
+func (o StateOptions) anyCluster(i identity) string {
+	if o.Dir == "" {
+		return ""
+	}
+	found, err := filepath.Glob(filepath.Join(globEscape.Replace(o.Dir), i.prefix()+strings.Repeat("[0-9a-f]", stateDigits)))
+	if old := filepath.Join(o.Dir, i.oldName()); hasJournal(old) {
+		found = append(found, old)
+	}
+	if err != nil || len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// hasJournal says whether there is a journal with anything in it.
+func hasJournal(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, journal.FileName))
+	return err == nil && info.Size() > 0
+}
+
+// tableOf is the table's part of the name of a job's directory.
+func tableOf(name string) string {
+	if m := stateTable.FindStringSubmatch(name); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var stateTable = regexp.MustCompile(`^(.+?)(?:-[0-9a-f]{12})?-[0-9a-f]{12}$`)
+
+// pathName is a table's name as part of a file's name: without a colon, in
+// ASCII, and not too long for one.
+func pathName(t loader.TableName) string {
+	const longest = 150
+	name := []byte(strings.Map(func(r rune) rune {
+		if r == ':' || r > 0x7e {
+			return '_'
+		}
+		return r
+	}, t.String()))
+	return string(name[:min(len(name), longest)])
+}
+
+// placeOf is a location as the one name of it.
+func placeOf(l hdfsio.Location) string {
+	if l.Local() {
+		return l.Path
+	}
+	const port = ":8020"
+	authority := l.Authority
+	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
+		authority = strings.ToLower(l.Addresses[0]) // no nameservice: with its port
+	}
+	return l.Scheme + "://" + authority + l.Path
+}

@@ -1,0 +1,195 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/journal"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// secondCluster gives the cluster a second root in ZooKeeper, with another id.
+func secondCluster(t *testing.T, env *Env) (root string) {
+	t.Helper()
+	connect := func() *zk.Conn {
+		conn, _, err := zk.Connect(strings.Split(env.Conf.Quorum(), ","), 10*time.Second, zk.WithLogInfo(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	conn := connect()
+	defer conn.Close()
+	root = fmt.Sprintf("/bulkload-test-%x", rand.Uint64())
+	put := func(name string, data []byte) {
+		if _, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			conn := connect()
+			defer conn.Close()
+			if err := conn.Delete(name, -1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	put(root, nil)
+	for _, name := range []string{"meta-region-server", "master"} {
+		data, _, err := conn.Get(env.Conf.Znode() + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(root+"/"+name, data)
+	}
+	id := "00000000-1111-2222-3333-444444444444"
+	put(root+"/hbaseid", append([]byte{0xFF, 0, 0, 0, 0, 'P', 'B', 'U', 'F', 1<<3 | 2, byte(len(id))}, id...))
+	return root
+}
+
+// TestSecondClusterIsAnotherJob, at the same addresses too.
+func TestSecondClusterIsAnotherJob(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env, other := clusterEnv(t, cluster), clusterEnv(t, cluster)
+	other.Conf.Set("zookeeper.znode.parent", secondCluster(t, env), "test")
+	s := exampleSpec(t, "check")
+	s.Table, s.Inputs = freshTable(t, env, 10, nil), []string{absolute(t, filepath.Join(exports, "check.dump"))}
+	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+	jobs := map[string]bool{}
+	for _, c := range []struct {
+		env     *Env
+		already bool
+	}{{env, false}, {other, false}, {other, true}} {
+		s.Verify = map[bool]string{false: "sample", true: "off"}[c.env == other]
+		r, err := Run(t.Context(), c.env, s, o)
+		if err != nil || r.Already != c.already {
+			t.Fatalf("%v, already %v", err, r.Already)
+		}
+		jobs[r.Job] = true
+	}
+	if len(jobs) != 2 {
+		t.Errorf("jobs: %v", jobs)
+	}
+}
+
+// TestClusterOutOfReach: the job says that, and who works on it, and status
+// finds it.
+func TestClusterOutOfReach(t *testing.T) {
+	env := testEnv(t)
+	env.Conf.Set("hbase.zookeeper.quorum", "127.0.0.1:1", "test")
+	env.Conf.Set("hbase.client.user", "x", "test")
+	s := exampleSpec(t, "check")
+	s.Inputs = []string{"/in"}
+	o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
+	id, err := identify(env, s.withDefaults(), "night")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), env, s, o)
+	if KindOf(err) != KindLoad || r == nil || r.Job != "" {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	dir := filepath.Join(o.State.Dir, id.on("c").name())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Run(t.Context(), env, s, o); KindOf(err) != KindLoad || r.Job != dir || !IsOurs(dir) {
+		t.Errorf("with state of one cluster: %v: %+v", err, r)
+	}
+	lock, err := journal.TryLock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), env, s, o); KindOf(err) != KindBusy {
+		t.Errorf("while another process has it: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(o.State.Dir, id.on("d").name()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Run(t.Context(), env, s, o); KindOf(err) != KindLoad || r.Job != "" {
+		t.Errorf("with state of two clusters: %v: %+v", err, r)
+	}
+}
+
+// TestJobOfAnEarlierVersionGoesOn under its name of then.
+func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
+	env := testEnv(t)
+	s := exampleSpec(t, "check")
+	s.Table, s.Inputs = "default:check", []string{"./in"}
+	id, err := identify(env, s.withDefaults(), "night")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := StateOptions{Dir: t.TempDir()}
+	id = id.on("c")
+	if want := filepath.Join(o.Dir, id.name()); o.stateDir(id) != want {
+		t.Errorf("it is %s", o.stateDir(id))
+	}
+	old := filepath.Join(o.Dir, id.oldName())
+	if want := "default_check-ca63e4e76561"; filepath.Base(old) != want {
+		t.Errorf("its name was %s", old)
+	}
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(old, journal.FileName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o.stateDir(id) == old {
+		t.Error("a journal without records is gone on with")
+	}
+	if err := os.WriteFile(filepath.Join(old, journal.FileName), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o.stateDir(id) != old || o.anyCluster(id) != old {
+		t.Errorf("it is %s", o.stateDir(id))
+	}
+}
+
+// TestDonePartIsNotSkippedWhenReadDifferently: a part that was done with other
+// options is refused, as it is by itself.
+func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := clusterEnv(t, cluster)
+	base := t.TempDir()
+	for _, day := range []string{"01", "02"} {
+		dir := filepath.Join(base, day)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,v\n"+day+"a,1\n"+day+"b,2\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
+	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+	if _, err := RunParts(t.Context(), env, s, o); err != nil {
+		t.Fatal(err)
+	}
+	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that, and these had none
+	if r, err := RunParts(t.Context(), env, s, o); err != nil || !r.Already {
+		t.Errorf("the same again: %v", err)
+	}
+	for what, change := range map[string]func(*Spec){"header was no, it is yes": func(s *Spec) { s.Header = "yes" },
+		"empty was skip, it is store": func(s *Spec) { s.Empty = "store" }} {
+		changed := s
+		change(&changed)
+		if _, err := RunParts(t.Context(), env, changed, o); KindOf(err) != KindCheck || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(o.State.Dir, "split")); errors.Is(err, fs.ErrNotExist) {
+		t.Error("no lock was taken")
+	}
+}

@@ -1,0 +1,84 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"bulkload/pkg/journal"
+	"bulkload/pkg/source"
+)
+
+// directories are the parts of a spec's inputs.
+func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, error) {
+	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
+	if err != nil {
+		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+	}
+	if len(dirs) == 0 && !s.AllowEmpty {
+		return nil, failf(KindInput, "split by directory: the inputs hold no files")
+	}
+	return dirs, nil
+}
+
+// lockParts keeps other runs over the same tree out, if there is a state. The
+// lock lies in a directory of its own.
+func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
+	if o.Dir == "" {
+		return "", nil, nil
+	}
+	id, err := identify(env, s, "split by directory\x00"+o.JobID)
+	if err != nil {
+		return "", nil, err
+	}
+	// The name has not the form of a job's state: nobody takes it for one.
+	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
+	if err := journal.MakeDir(dir); err != nil {
+		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+	}
+	lock, err = waitLock(ctx, dir, o.LockWait, e)
+	return dir, lock, err
+}
+
+// clusterOf is the id of the cluster, if there is a state.
+func clusterOf(ctx context.Context, env *Env, o StateOptions) (string, error) {
+	if o.Dir == "" {
+		return "", nil
+	}
+	if err := o.makeDir(); err != nil {
+		return "", err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	id, err := c.ID(ctx)
+	return id, clusterError(err)
+}
+
+// isOf says whether a plan was made of just the files of a part as they are,
+// and of all that the spec says.
+func (p *parts) isOf(h history, i int) bool {
+	s, was := p.partSpec(i), h.plan
+	now := was.asked(s)
+	if was.Reading != nil && h.allows(now.Reading) {
+		now.Reading.BadRecords = was.Reading.BadRecords
+	}
+	at, err := p.env.places(s.Inputs)
+	if err != nil {
+		return false
+	}
+	for _, f := range p.dirs[i].Files {
+		r := inputRecordOf(f)
+		r.Place = at[0](f.Name)
+		now.Inputs = append(now.Inputs, r)
+	}
+	return was.same(now) == nil
+}
+
+// stateDir is the directory of a part's state.
+func (p *parts) stateDir(i int) (string, error) {
+	id, err := identify(p.env, p.partSpec(i), p.o.State.JobID)
+	return p.o.State.stateDir(id.on(p.cluster)), err
+}

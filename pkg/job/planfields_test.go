@@ -1,0 +1,298 @@
+package job
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// specField says where a field of [Spec] is kept of a job, so that a later run
+// cannot go on, or call the job done, with another value of it.
+type specField struct {
+	where  string      // identity, plan, or free
+	change func(*Spec) // gives the field another meaning
+	says   string      // of a plan: the words of the refusal
+	reason string      // of a free field: why it changes no rows
+}
+
+// fieldsOfASpec has every field of [Spec]: a new one belongs into the plan, as a
+// rule.
+func fieldsOfASpec() map[string]specField {
+	return map[string]specField{
+		"Table":       {"identity", func(s *Spec) { s.Table = "other" }, "", ""},
+		"Family":      {"identity", func(s *Spec) { s.Family = "g" }, "", ""},
+		"Inputs":      {"identity", func(s *Spec) { s.Inputs = []string{"/other"} }, "", ""},
+		"Key":         {"identity", func(s *Spec) { s.Key = "id" }, "", ""},
+		"Format":      {"free", func(s *Spec) { s.Format = "csv" }, "", "what was found of each file is in the plan"},
+		"Columns":     {"plan", func(s *Spec) { s.Columns = []string{"x"} }, "the list of columns was [id v], it is [x]", ""},
+		"Header":      {"plan", func(s *Spec) { s.Header = "no" }, "header was yes, it is no", ""},
+		"FieldSep":    {"plan", func(s *Spec) { s.FieldSep = ";" }, "field_sep was , and 0x01, it is ;", ""},
+		"RecordSep":   {"plan", func(s *Spec) { s.RecordSep = `\n` }, "record_sep was 0x10, it is 0x0a", ""},
+		"Query":       {"free", func(s *Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
+		"Regions":     {"plan", func(s *Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
+		"Empty":       {"plan", func(s *Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
+		"Duplicates":  {"plan", func(s *Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
+		"BadRecords":  {"plan", func(s *Spec) { s.BadRecords = "5" }, "bad_records was 0, it is 5", ""},
+		"Verify":      {"free", func(s *Spec) { s.Verify = "full" }, "", "it only reads"},
+		"Timestamp":   {"plan", func(s *Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
+		"Cells":       {"plan", func(s *Spec) { s.Cells = []CellSpec{{Column: "v"}} }, "the mapping was", ""},
+		"Skip":        {"plan", func(s *Spec) { s.Skip = []string{"v"} }, "the mapping was", ""},
+		"Compression": {"plan", func(s *Spec) { s.Compression = "NONE" }, "the family was", ""},
+		"Encoding":    {"plan", func(s *Spec) { s.Encoding = "NONE" }, "the family was", ""},
+		"Bloom":       {"plan", func(s *Spec) { s.Bloom = "NONE" }, "the family was", ""},
+		"BlockSize":   {"plan", func(s *Spec) { s.BlockSize = 4096 }, "the family was", ""},
+		"Options":     {"free", func(s *Spec) { s.Options = Options{{}} }, "", "settings of the program: how it works, not what it reads"},
+
+		"CellTimestamp": {"plan", func(s *Spec) { s.CellTimestamp = &TimeColumn{Column: "v"} }, "the mapping was", ""},
+		"CellTTL":       {"plan", func(s *Spec) { s.CellTTL = &TTLColumn{Column: "v"} }, "the mapping was", ""},
+	}
+}
+
+// TestEveryFieldOfASpecIsAccountedFor: each is part of the job's identity or of
+// its plan, or cannot change rows.
+func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
+	known := fieldsOfASpec()
+	seen := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Spec]()) {
+		if f.Anonymous {
+			continue
+		}
+		seen[f.Name] = true
+		if _, ok := known[f.Name]; !ok {
+			t.Errorf("the field %s is in no plan: see readingRecord and planRecord.same, or say here why it changes no rows", f.Name)
+		}
+	}
+	spec := Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.withDefaults()
+	plan := asked(spec, []string{"csv.gz", "dump"})
+	plan.Family, plan.Columns, plan.Modulus = testFamily, []string{"id", "v"}, 10
+	plan.Inputs = []inputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
+	env := testEnv(t)
+	id, err := identify(env, spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range known {
+		if !seen[name] {
+			t.Errorf("a spec has no field %s", name)
+		}
+		changed := spec
+		f.change(&changed)
+		now := plan.asked(changed)
+		now.Inputs = plan.Inputs
+		err := plan.same(now)
+		other, idErr := identify(env, changed, "")
+		if idErr != nil {
+			t.Fatal(idErr)
+		}
+		switch f.where {
+		case "identity":
+			if other.rest == id.rest {
+				t.Errorf("%s: it is the same job", name)
+			}
+		case "plan":
+			if KindOf(err) != KindCheck || !strings.Contains(err.Error(), f.says) || !strings.Contains(err.Error(), "--restart") {
+				t.Errorf("%s: %v", name, err)
+			}
+		default:
+			if err != nil || other.rest != id.rest || f.reason == "" {
+				t.Errorf("%s (%s): %v, identity %v", name, f.reason, err, other.rest == id.rest)
+			}
+		}
+	}
+	now := plan.asked(spec)
+	now.Inputs = plan.Inputs
+	if err := plan.same(now); err != nil {
+		t.Errorf("nothing has changed: %v", err)
+	}
+}
+
+// TestEveryFieldOfReadingIsCompared: a field more needs nothing else.
+func TestEveryFieldOfReadingIsCompared(t *testing.T) {
+	for i := range reflect.TypeFor[readingRecord]().NumField() {
+		was, now := &readingRecord{}, &readingRecord{}
+		f := reflect.ValueOf(now).Elem().Field(i)
+		if f.Kind() != reflect.String {
+			t.Fatalf("field %d is a %s", i, f.Kind())
+		}
+		f.SetString("new")
+		if all := was.differences(now); len(all) != 1 || !strings.HasSuffix(all[0], " was of no use, it is new") || strings.HasPrefix(all[0], " ") {
+			t.Errorf("field %d: %q", i, all)
+		}
+		if all := now.differences(now); len(all) != 0 {
+			t.Errorf("field %d: %q", i, all)
+		}
+	}
+}
+
+// TestReadingHasDefaultsFilledIn: to write a default out changes nothing.
+func TestReadingHasDefaultsFilledIn(t *testing.T) {
+	for name, c := range map[string]struct {
+		formats []string
+		a, b    Spec
+		same    bool
+	}{
+		"csv":                     {[]string{"csv"}, Spec{}, Spec{Header: "yes", FieldSep: ",", RecordSep: `\x10`, BadRecords: "0%"}, true},
+		"dump":                    {[]string{"dump"}, Spec{}, Spec{Header: "no", FieldSep: `\x01`, RecordSep: `\x10`, BadRecords: "0"}, true},
+		"parquet has no header":   {[]string{"parquet"}, Spec{}, Spec{Header: "no", FieldSep: ";"}, true},
+		"a share":                 {[]string{"csv"}, Spec{BadRecords: "0.50%"}, Spec{BadRecords: ".5%"}, true},
+		"a number with zeros":     {[]string{"csv"}, Spec{BadRecords: "007"}, Spec{BadRecords: "7"}, true},
+		"a share is no number":    {[]string{"csv"}, Spec{BadRecords: "7%"}, Spec{BadRecords: "7"}, false},
+		"separators of two kinds": {[]string{"csv", "dump"}, Spec{}, Spec{FieldSep: ","}, false},
+		"separators of one kind":  {[]string{"csv", "csv.gz"}, Spec{}, Spec{FieldSep: ","}, true},
+	} {
+		a, b := readingOf(c.a.withDefaults(), c.formats), readingOf(c.b.withDefaults(), c.formats)
+		if (*a == *b) != c.same {
+			t.Errorf("%s: %+v and %+v", name, *a, *b)
+		}
+	}
+}
+
+// TestFormatThatWasFoundIsCompared, whatever was asked for.
+func TestFormatThatWasFoundIsCompared(t *testing.T) {
+	input := func(format string) []inputRecord {
+		return []inputRecord{{Input: "a", Place: "/a", Format: format}}
+	}
+	was := planRecord{Inputs: input("csv")}
+	if err := was.same(planRecord{Inputs: input("dump")}); KindOf(err) != KindCheck || !strings.Contains(err.Error(), "the format of a was csv, it is dump") {
+		t.Errorf("error is %v", err)
+	}
+	for _, now := range []planRecord{{Inputs: input("csv"), Format: "csv"}, {Inputs: input("")}} {
+		if err := was.same(now); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestJournalOfAnEarlierVersion: what it does not have is not compared.
+func TestJournalOfAnEarlierVersion(t *testing.T) {
+	spec := Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}.withDefaults()
+	was := planRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []inputRecord{{Input: "x"}}}
+	now := asked(spec, []string{"csv"})
+	now.Inputs = []inputRecord{{Input: "x", Place: "/there/x", Format: "csv"}}
+	if err := was.same(now); err != nil {
+		t.Error(err)
+	}
+	now.Inputs[0].Input = "y"
+	if err := was.same(now); KindOf(err) != KindInput {
+		t.Errorf("another input: %v", err)
+	}
+}
+
+// hdfsEnv is an environment with a nameservice and a default file system.
+func hdfsEnv(t *testing.T) *Env {
+	env := testEnv(t)
+	for key, value := range map[string]string{
+		"fs.defaultFS": "hdfs://NN.example", "dfs.nameservices": "ns", "dfs.ha.namenodes.ns": "a,b",
+		"dfs.namenode.rpc-address.ns.a": "one:8020", "dfs.namenode.rpc-address.ns.b": "two:8020",
+	} {
+		env.Conf.Set(key, value, "test")
+	}
+	return env
+}
+
+// TestIdentityIsOfPlaces: spellings of a place are one, places are many.
+func TestIdentityIsOfPlaces(t *testing.T) {
+	env := hdfsEnv(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	base := Spec{Table: "t", Key: "salt(a, 10) + b", Inputs: []string{"x"}}
+	same := func(a, b Spec) bool {
+		t.Helper()
+		i, err := identify(env, a, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := identify(env, b, "w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.on("c").name() == k.on("c").name()
+	}
+	input := func(names ...string) Spec { s := base; s.Inputs = names; return s }
+	for _, group := range [][]string{
+		{"x", "./x", "x/", dir + "/x", dir + "//x/", "file://" + dir + "/x", "y/../x"},
+		{"x/*.csv", "./x/*.csv", dir + "/x/*.csv"},
+		{"hdfs:///x", "hdfs:///x/", "hdfs:/x", "hdfs://nn.example/x", "hdfs://NN.example:8020/x", "hdfs://NN.example/./y/../x"},
+		{"hdfs://ns/x", "hdfs://ns/x/", "hdfs://ns//x"},
+		{"hdfs://NN.example:9000/x"},
+		{"X"},
+	} {
+		for _, other := range group {
+			if !same(input(group[0]), input(other)) {
+				t.Errorf("%s and %s are two jobs", group[0], other)
+			}
+		}
+		if group[0] != "x" && same(base, input(group[0])) {
+			t.Errorf("x and %s are one job", group[0])
+		}
+	}
+	if same(input("x", "y"), input("y", "x")) {
+		t.Error("the order of inputs, which decides between duplicates, does not count")
+	}
+	for _, change := range []func(*Spec){
+		func(s *Spec) { s.Table = "default:t" }, func(s *Spec) { s.Family = "f" }, func(s *Spec) { s.Key = " salt( a,10 )+b" },
+	} {
+		s := base
+		if change(&s); !same(base, s) {
+			t.Errorf("%+v is another job", s)
+		}
+	}
+	id, err := identify(env, base, "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id.on("a").name() == id.on("b").name() || !strings.HasPrefix(id.on("a").name(), id.prefix()) || !stateName.MatchString(id.on("a").name()) {
+		t.Errorf("on two clusters: %s and %s", id.on("a").name(), id.on("b").name())
+	}
+	if tableOf(id.on("a").name()) != "t" || tableOf(id.oldName()) != "t" || tableOf("report.html") != "" {
+		t.Error("the table is not seen in a name")
+	}
+}
+
+// TestNamesOfPathsAreSafe: what a table's name becomes in a path.
+func TestNamesOfPathsAreSafe(t *testing.T) {
+	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
+		id, err := identify(testEnv(t), Spec{Table: name}, "")
+		if err != nil || id.table != want {
+			t.Errorf("%s: %q, %v", name, id.table, err)
+		}
+	}
+	id, err := identify(testEnv(t), Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
+	if err != nil || len(spillPrefix(id.on("c").name())) > 220 {
+		t.Errorf("%d characters, %v", len(id.on("c").name()), err)
+	}
+}
+
+// TestTableIsKnownAgain by its state, its directory and its regions.
+func TestTableIsKnownAgain(t *testing.T) {
+	regions := []regionRecord{{"a", 1}, {"b", 2}}
+	for name, c := range map[string]struct {
+		was, now tableRecord
+		left     []string
+		want     sameness
+	}{
+		"untouched":                      {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 1, Dir: 7, Regions: regions}, nil, sameTable},
+		"all split":                      {tableRecord{State: 1, Regions: regions}, tableRecord{State: 1}, nil, sameTable},
+		"root directory copied":          {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 1, Dir: 8}, nil, sameTable},
+		"out of service":                 {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2, Dir: 7}, nil, sameTable},
+		"made again":                     {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2, Dir: 8}, []string{"a"}, otherTable},
+		"out of service, not readable":   {tableRecord{State: 1, Regions: regions}, tableRecord{State: 2, Dir: 8}, []string{"x", "b"}, sameTable},
+		"nothing left, not readable now": {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2}, []string{"x"}, doubtfulTable},
+	} {
+		got, err := c.was.compare(c.now, func() (map[string]bool, error) {
+			left := map[string]bool{}
+			for _, name := range c.left {
+				left[name] = true
+			}
+			return left, nil
+		})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %d %v, want %d", name, got, err, c.want)
+		}
+	}
+	if _, err := (tableRecord{State: 1}).compare(tableRecord{State: 2}, func() (map[string]bool, error) { return nil, hdfsio.ErrKerberos }); err == nil {
+		t.Error("an error is taken for an answer")
+	}
+}

@@ -1,0 +1,96 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bulkload/pkg/source"
+)
+
+// readingRecord is how a job's inputs are read, with defaults filled in: what decides
+// which records come out of the same bytes. All of its fields are compared by
+// [planRecord.same], under their names in JSON; a further option of reading is
+// one field more. What does not matter to the formats that were found is empty.
+type readingRecord struct {
+	Header     string `json:"header,omitempty"`     // csv
+	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
+	RecordSep  string `json:"record_sep,omitempty"` // dump
+	BadRecords string `json:"bad_records,omitempty"`
+}
+
+// readingOf is how a spec, with its defaults, reads files of these formats.
+func readingOf(s Spec, formats []string) *readingRecord {
+	csv, dump := false, false
+	for _, f := range formats {
+		csv = csv || strings.HasPrefix(f, string(source.FormatCSV))
+		dump = dump || strings.HasPrefix(f, string(source.FormatDump))
+	}
+	r := &readingRecord{BadRecords: allowance(s.BadRecords)}
+	var fields []string
+	if csv {
+		r.Header = s.Header
+		fields = append(fields, sepText(s.FieldSep, source.SepOf(',')))
+	}
+	if dump {
+		fields = append(fields, sepText(s.FieldSep, source.SepOf(0x01)))
+		r.RecordSep = sepText(s.RecordSep, source.SepOf(0x10))
+	}
+	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
+	return r
+}
+
+// sepText prints a separator, however it was written.
+func sepText(text string, none source.Sep) string {
+	sep, err := source.ParseSep(text)
+	if err != nil || sep.String() == "" {
+		sep = none
+	}
+	return sep.String()
+}
+
+// allowance prints how many bad records are allowed, however it was written.
+func allowance(text string) string {
+	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := strconv.ParseFloat(cmp.Or(number, "0"), 64)
+	switch {
+	case err != nil:
+		return text
+	case n == 0:
+		return "0"
+	case share:
+		return strconv.FormatFloat(n, 'g', -1, 64) + "%"
+	}
+	return strings.TrimLeft(number, "+0")
+}
+
+// differences says which fields are not what they were, and of which value.
+func (r *readingRecord) differences(now *readingRecord) (all []string) {
+	was, is := reflect.ValueOf(*r), reflect.ValueOf(*now)
+	for i := range was.NumField() {
+		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
+		if old, now := fmt.Sprint(was.Field(i)), fmt.Sprint(is.Field(i)); old != now {
+			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "of no use"), cmp.Or(now, "of no use")))
+		}
+	}
+	return all
+}
+
+// allows says whether the bad records that a job has set aside are allowed now
+// too, if it has come so far. Then another allowance gives the same rows: it
+// decides whether a job fails, not which records are bad.
+func (h *history) allows(now *readingRecord) bool {
+	b, err := source.NewBudget(now.BadRecords)
+	return err == nil && (h.sorted == nil || b.Allows(h.sorted.Rejected, h.sorted.Records))
+}
+
+// formatOf is what a file was found to be, such as csv or csv.gz.
+func formatOf(f source.FileInfo) string {
+	if f.Compression != "" {
+		return string(f.Format) + "." + f.Compression
+	}
+	return string(f.Format)
+}

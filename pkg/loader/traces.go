@@ -1,0 +1,66 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// RegionTraces are the encoded names of all regions of a table of which hbase:meta tells: those in service, parents of
+// splits and sources of merges. The latter two are there for some minutes only, until no file refers to theirs any more.
+func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string]bool, error) {
+	traces := map[string]bool{}
+	start, stop := []byte(table.String()+",,"), []byte(table.String()+" ,,") // as in readRegions
+	err := c.scanMeta(ctx, start, stop, "info", func(row Row) error {
+		for _, name := range regionTraces(table, row) {
+			traces[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for earlier regions of %s: %w", table, err)
+	}
+	return traces, nil
+}
+
+// regionTraces are the encoded names in a row of hbase:meta: its own region's, and those from which that was merged
+// (info:merge0000 and so on, each with a RegionInfo).
+func regionTraces(table TableName, row Row) (names []string) {
+	for _, cell := range row.Cells {
+		own := string(cell.Qualifier) == "regioninfo"
+		if !own && !strings.HasPrefix(string(cell.Qualifier), "merge") {
+			continue
+		}
+		payload, found := bytes.CutPrefix(cell.Value, []byte("PBUF"))
+		info := &pb.RegionInfo{}
+		if !found || proto.Unmarshal(payload, info) != nil {
+			continue
+		}
+		name := TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
+		if name != table || info.GetReplicaId() != 0 {
+			continue
+		}
+		if own {
+			names = append(names, encodedName(row.Key))
+		} else {
+			names = append(names, encodeName(table, info))
+		}
+	}
+	return names
+}
+
+// encodeName makes a region's encoded name (RegionInfo.encodeRegionName): the MD5 of its name before the last comma and
+// the encoded name itself.
+func encodeName(table TableName, info *pb.RegionInfo) string {
+	name := append([]byte(table.String()+","), info.GetStartKey()...)
+	name = strconv.AppendUint(append(name, ','), info.GetRegionId(), 10)
+	sum := md5.Sum(name)
+	return hex.EncodeToString(sum[:])
+}

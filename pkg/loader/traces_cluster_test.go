@@ -1,0 +1,122 @@
+package loader
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// TestClusterID is what ZooKeeper has, and what the master says where that is
+// missing; a cluster of another id is another at the same address.
+func TestClusterID(t *testing.T) {
+	b := newBench(t, nil)
+	id, err := b.ID(t.Context())
+	must(t, err)
+	if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(id) {
+		t.Errorf("the id is %q", id)
+	}
+	for name, c := range map[string]struct {
+		copied []string
+		other  string
+		want   string
+	}{
+		"without the znode": {[]string{"meta-region-server", "master"}, "", id},
+		"with another":      {[]string{"meta-region-server", "master"}, "00000000-1111-2222-3333-444444444444", "00000000-1111-2222-3333-444444444444"},
+	} {
+		cfg := b.cfg
+		cfg.Root = copyZnodes(t, cfg.Quorum, cfg.Root, c.copied, c.other)
+		other, err := Dial(t.Context(), cfg, nil)
+		must(t, err)
+		defer other.Close()
+		if got, err := other.ID(t.Context()); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// copyZnodes makes a second root of the same cluster, with another id if there is one.
+func copyZnodes(t testing.TB, quorum, root string, names []string, id string) string {
+	t.Helper()
+	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
+	must(t, err)
+	defer conn.Close()
+	to := fmt.Sprintf("/bulkload-test-%x", rand.Uint64())
+	put := func(name string, data []byte) {
+		_, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll))
+		must(t, err)
+		t.Cleanup(func() {
+			conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
+			must(t, err)
+			defer conn.Close()
+			must(t, conn.Delete(name, -1))
+		})
+	}
+	put(to, nil)
+	for _, name := range names {
+		data, _, err := conn.Get(root + "/" + name)
+		must(t, err)
+		put(to+"/"+name, data)
+	}
+	if id != "" {
+		payload := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), id)
+		put(to+"/hbaseid", append([]byte{0xFF, 0, 0, 0, 0, 'P', 'B', 'U', 'F'}, payload...))
+	}
+	return to
+}
+
+// TestRegionTraces: hbase:meta tells of a region that was split or merged, and
+// not of those of a table that is gone.
+func TestRegionTraces(t *testing.T) {
+	b := newBench(t, nil)
+	admin := b.cluster.AdminT(t)
+	table := b.table(t, "b", "d")
+	names := func() (list []string) {
+		regions, err := b.Regions(t.Context(), table)
+		must(t, err)
+		for _, r := range regions {
+			list = append(list, r.Encoded)
+		}
+		return list
+	}
+	at := func() int64 {
+		d, err := b.Describe(t.Context(), table)
+		must(t, err)
+		return d.StateTime
+	}
+	before, state := names(), at()
+	for _, args := range [][]string{{"split", table.String(), "c"}, {"merge", table.String(), "a", "b"}} {
+		_, err := admin.Run(t.Context(), args...)
+		must(t, err)
+	}
+	traces, err := b.RegionTraces(t.Context(), table)
+	must(t, err)
+	for _, name := range slices.Concat(before, names()) {
+		if !traces[name] {
+			t.Errorf("region %s is not among %v", name, traces)
+		}
+	}
+	if at() != state {
+		t.Error("a split or a merge changed the table's state")
+	}
+	_, err = admin.Run(t.Context(), "truncate", table.String())
+	must(t, err)
+	if traces, err = b.RegionTraces(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range before {
+		if traces[name] {
+			t.Errorf("region %s is still known", name)
+		}
+	}
+	if at() == state {
+		t.Error("the table was emptied and has the state of before")
+	}
+}
