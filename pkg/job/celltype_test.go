@@ -191,7 +191,7 @@ func TestConversionErrors(t *testing.T) {
 		{"decimal", "", "", strings.Repeat("9", 1001), "more than 1000 digits"},
 		{"decimal", "phoenix", "", strings.Repeat("9", 39), "more than 38 digits"},
 		{"decimal", "phoenix", "", "1e200", "is out of range"},
-		{"date", "", "", "2017-02-29", `"2017-02-29" is not a date of the layout yyyy-MM-dd`},
+		{"date", "", "", "2017-02-29", `value of 10 bytes is not a date of the layout yyyy-MM-dd`},
 		{"timestamp", "", "", "2017-02-28 10:00:00.5", "is not a date"},
 		{"date", "", "unix", "99999999999999999", "is a number out of range"},
 	} {

@@ -317,7 +317,8 @@ func TestMappedCells(t *testing.T) {
 		records := drawRecords(rt)
 		writeRecords(t, input, records)
 		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
-			Empty: rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
+			BadRecords: "100%", // those without a cell
+			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
 		f := testFamily
 		f.Encoding = rapid.SampledFrom([]hfile.Encoding{hfile.EncodingFastDiff, hfile.EncodingNone, hfile.EncodingDiff}).Draw(rt, "encoding")
@@ -334,8 +335,8 @@ func TestMappedCells(t *testing.T) {
 				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), got[i:min(i+1, len(got))], cellLine(&want[i]))
 			}
 		}
-		if len(got) != len(want) || m.Digest.Cells != int64(len(want)) || m.Digest.Rows != int64(len(rows)) {
-			rt.Fatalf("%d cells and %s, want %d and %d rows", len(got), m.Digest, len(want), len(rows))
+		if len(got) != len(want) || m.Digest.Cells != int64(len(want)) || m.Digest.Rows != int64(len(rows)) || m.Records-m.Rejected != int64(len(rows)) {
+			rt.Fatalf("%d cells and %s of %d records, %d rejected; want %d and %d rows", len(got), m.Digest, m.Records, m.Rejected, len(want), len(rows))
 		}
 	})
 }
@@ -413,7 +414,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	writeRecords(t, input, records)
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `records of the key "1" take more than`) {
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
 		t.Error(err)
 	}
 }

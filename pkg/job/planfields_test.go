@@ -30,6 +30,7 @@ func fieldsOfASpec() map[string]specField {
 		"Header":      {"plan", func(s *Spec) { s.Header = "no" }, "header was yes, it is no", ""},
 		"FieldSep":    {"plan", func(s *Spec) { s.FieldSep = ";" }, "field_sep was , and 0x01, it is ;", ""},
 		"RecordSep":   {"plan", func(s *Spec) { s.RecordSep = `\n` }, "record_sep was 0x10, it is 0x0a", ""},
+		"AllowEmpty":  {"free", func(s *Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":       {"free", func(s *Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
 		"Regions":     {"plan", func(s *Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
 		"Empty":       {"plan", func(s *Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
