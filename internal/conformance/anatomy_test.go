@@ -36,6 +36,8 @@ type part struct {
 	magic   string
 	payload []byte
 	packed  []byte // in place of the compressed payload, if a mutation sets it
+	was     []byte // a payload and how it is compressed, so that what is not changed keeps its bytes
+	wasIn   []byte
 	prev    int64
 	sum     byte
 	perSum  int
@@ -87,6 +89,7 @@ func dissect(file []byte) (*anatomy, error) {
 		if p.payload, err = a.unpack(h[headerSize:onData], raw); err != nil {
 			return nil, err
 		}
+		p.was, p.wasIn = bytes.Clone(p.payload), bytes.Clone(h[headerSize:onData])
 		a.parts = append(a.parts, p)
 		at += headerSize + onDisk
 	}
@@ -138,22 +141,29 @@ func (a *anatomy) pack(p *part) []byte {
 	if p.packed != nil {
 		return p.packed
 	}
+	if p.wasIn == nil || !bytes.Equal(p.payload, p.was) {
+		p.was, p.wasIn = bytes.Clone(p.payload), a.compress(p.payload)
+	}
+	return p.wasIn
+}
+
+func (a *anatomy) compress(payload []byte) []byte {
 	switch a.compression {
 	case hfile.CompressionGZ:
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
-		_, _ = w.Write(p.payload)
+		_, _ = w.Write(payload)
 		_ = w.Close()
 		return b.Bytes()
 	case hfile.CompressionSnappy:
-		b := binary.BigEndian.AppendUint32(nil, uint32(len(p.payload)))
-		if len(p.payload) == 0 {
+		b := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))
+		if len(payload) == 0 {
 			return b
 		}
-		piece := snappy.Encode(nil, p.payload)
+		piece := snappy.Encode(nil, payload)
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(piece))), piece...)
 	}
-	return p.payload
+	return payload
 }
 
 // assemble puts the file together. Offsets and sizes that still say what was
