@@ -96,7 +96,9 @@ func (c *conn) fail(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		c.err = fmt.Errorf("%s: %w", c.RemoteAddr(), err)
+		if c.err = err; blockError(err) == nil { // that one names its DataNode
+			c.err = fmt.Errorf("%s: %w", c.RemoteAddr(), err)
+		}
 		c.Conn.Close()
 		if c.dataNode && !errors.Is(err, fs.ErrClosed) {
 			c.s.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"sync"
 	"syscall"
 	"time"
@@ -15,6 +16,13 @@ import (
 
 // readAttempts is how often a read is begun again without a byte of progress. Each attempt already tries every replica.
 const readAttempts = 6
+
+// damagedAttempts is the same for a block of which no DataNode has sent good bytes: a bad disk stays bad, bytes that
+// were damaged on their way are not so again.
+const damagedAttempts = 3
+
+// mostSkip is how far ahead a stream reads on rather than connect anew.
+const mostSkip = 64 << 10
 
 // Open implements [FS]. A read that fails is begun again where it stopped.
 func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
@@ -94,21 +102,13 @@ type hdfsStream struct {
 	s      *session
 	stop   func() bool
 	f      *hdfs.FileReader
-	off    int64
+	pos    int64 // of f
+	off    int64 // of the next read
+	most   int   // bytes of one read of f
 	closed bool
 }
 
-func (r *hdfsStream) seek(off int64) {
-	if r.off == off {
-		return
-	}
-	r.off = off
-	if r.f != nil && off < r.info.Size() {
-		if _, err := r.f.Seek(off, io.SeekStart); err != nil {
-			r.drop(true)
-		}
-	}
-}
+func (r *hdfsStream) seek(off int64) { r.off = off }
 
 func (r *hdfsStream) read(p []byte) (int, error) {
 	switch {
@@ -121,6 +121,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	}
+	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may give more
 	wait := 250 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		n, err := r.readOnce(p)
@@ -134,9 +135,14 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF // the file has more bytes than this
 		}
+		err = r.blame(err)
 		r.drop(false)
 		if r.ctx.Err() != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: context.Cause(r.ctx)}
+		}
+		if blockError(err) != nil && attempt >= damagedAttempts {
+			return 0, pathError("read", r.name, fmt.Errorf("at byte %d no datanode has good bytes: %w (`hdfs fsck %s -files -blocks -locations` says where its replicas are; "+
+				"remove the damaged ones if there is a good one, else put the file there again)", r.off, err, r.name))
 		}
 		if answered(err) || errors.Is(err, errReplaced) || attempt == readAttempts {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
@@ -157,7 +163,46 @@ func (r *hdfsStream) readOnce(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	return r.f.Read(p)
+	if r.pos != r.off {
+		if err := r.move(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := r.f.Read(p[:min(len(p), r.most)])
+	r.pos += int64(n)
+	return n, err
+}
+
+// move brings f to where the next read is. The library's Seek would skip a short way within a block itself, and lose
+// count of it: the next DataNode would be asked for bytes that lie before the place.
+func (r *hdfsStream) move() error {
+	if skip := r.off - r.pos; skip > 0 && skip <= mostSkip {
+		n, err := io.CopyN(io.Discard, readsMost{r.f, r.most}, skip)
+		r.pos += n
+		return err
+	}
+	_, err := r.f.Seek(r.off, io.SeekStart)
+	r.pos = r.off
+	return err
+}
+
+// readsMost reads few bytes at a time.
+type readsMost struct {
+	r    io.Reader
+	most int
+}
+
+func (r readsMost) Read(p []byte) (int, error) { return r.r.Read(p[:min(len(p), r.most)]) }
+
+// blame adds to the last error of a read that a DataNode before it sent a damaged block.
+func (r *hdfsStream) blame(err error) error {
+	if r.s == nil || blockError(err) != nil {
+		return err
+	}
+	if e := blockError(r.s.dataNodeError()); e != nil {
+		return fmt.Errorf("%w; before that %w", err, e)
+	}
+	return err
 }
 
 func (r *hdfsStream) open() error {
@@ -170,7 +215,7 @@ func (r *hdfsStream) open() error {
 		r.h.release(s, stop, answered(err))
 		return err
 	}
-	r.s, r.stop, r.f = s, stop, f
+	r.s, r.stop, r.f, r.pos, r.most = s, stop, f, 0, math.MaxInt
 	now := newHDFSInfo(f.Stat())
 	was, _ := r.info.FileID()
 	if is, _ := now.FileID(); is != was || now.Size() < r.info.Size() {
@@ -180,8 +225,15 @@ func (r *hdfsStream) open() error {
 		if _, err := f.Seek(r.off, io.SeekStart); err != nil {
 			return err
 		}
+		r.pos = r.off
 	}
-	return nil
+	defaults, err := s.client.ServerDefaults()
+	if err == nil && defaults.EncryptDataTransfer {
+		// blockConn cannot look into it. In reads that are shorter than what has a checksum, the library compares it before
+		// it hands the bytes out.
+		r.most = max(min(defaults.BytesPerChecksum, checksumChunk)-1, 1)
+	}
+	return err
 }
 
 // drop gives the session back; one that saw an error is not used again.

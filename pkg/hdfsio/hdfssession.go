@@ -284,5 +284,8 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 		return nil, s.dead
 	}
 	s.conns[c] = struct{}{}
+	if dataNode {
+		return &blockConn{conn: c}, nil
+	}
 	return c, nil
 }

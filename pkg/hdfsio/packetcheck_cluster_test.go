@@ -1,0 +1,98 @@
+package hdfsio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+// replicas are the files on the DataNodes' disks whose content is that of a block.
+func replicas(t testing.TB, content []byte) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(filepath.Join(testcluster.Shared(t).Dir(), "data"), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(d.Name(), "blk_") || strings.HasSuffix(p, ".meta") {
+			return nil // others' files come and go
+		}
+		if info, err := d.Info(); err != nil || info.Size() != int64(len(content)) {
+			return nil
+		}
+		if b, err := os.ReadFile(p); err == nil && bytes.Equal(b, content) {
+			found = append(found, p)
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no block of %d bytes: %v", len(content), err)
+	}
+	return found
+}
+
+// TestFlippedBitOnDiskIsNotRead flips a bit in the second block of a file, on every disk that has it.
+func TestFlippedBitOnDiskIsNotRead(t *testing.T) {
+	h, dir := clusterFS(t, "")
+	data := noise(2<<20 + 12_345)
+	name := dir + "/flipped"
+	writeFile(t, h, name, data, CreateOptions{BlockSize: 1 << 20})
+	const at = 1<<20 + 500_001
+	for _, file := range replicas(t, data[1<<20:2<<20]) {
+		f, err := os.OpenFile(file, os.O_RDWR, 0)
+		must(t, err)
+		_, err = f.WriteAt([]byte{data[at] ^ 1}, at-1<<20)
+		must(t, errors.Join(err, f.Close()))
+	}
+	for _, size := range []int{100, 512, 70_000, len(data)} {
+		f, err := h.Open(t.Context(), name)
+		must(t, err)
+		var got []byte
+		p := make([]byte, size)
+		for err == nil {
+			var n int
+			n, err = f.Read(p)
+			got = append(got, p[:n]...)
+		}
+		if blockError(err) == nil || !strings.Contains(err.Error(), "hdfs fsck "+name) {
+			t.Errorf("reads of %d bytes: %v", size, err)
+		}
+		if len(got) > at || !bytes.HasPrefix(data, got) {
+			t.Errorf("reads of %d bytes: %d came, or wrong ones", size, len(got))
+		}
+		if n, err := f.(io.ReaderAt).ReadAt(p, at-10); blockError(err) == nil || !bytes.Equal(p[:n], data[at-10:at-10+n]) {
+			t.Errorf("ReadAt of %d bytes: %d, %v", size, n, err)
+		}
+		rest := make([]byte, len(data)-2<<20)
+		if _, err := f.(io.ReaderAt).ReadAt(rest, 2<<20); err != nil || !bytes.Equal(rest, data[2<<20:]) {
+			t.Errorf("the block behind it: %v", err)
+		}
+		must(t, f.Close())
+	}
+}
+
+func BenchmarkHDFSRead(b *testing.B) {
+	if os.Getenv(testcluster.EnvConf) == "" {
+		b.Skip("set " + testcluster.EnvConf + " to a running cluster's configuration")
+	}
+	h, dir := clusterFS(b, "")
+	const size = 256 << 20
+	must(b, benchWrite(b.Context(), h, dir+"/f", noise(1<<20), size))
+	b.SetBytes(size)
+	b.ReportAllocs()
+	buf := make([]byte, 512<<10)
+	for b.Loop() {
+		f, err := h.Open(b.Context(), dir+"/f")
+		must(b, err)
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, f, buf)
+		must(b, err)
+		if n != size {
+			b.Fatal(n)
+		}
+		must(b, f.Close())
+	}
+}
