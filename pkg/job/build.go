@@ -209,7 +209,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	if err != nil {
 		return t, readError(r.explainSpill(err))
 	}
-	if err := errors.Join(recheck(ctx, in), someRecords(in.Records(), o.Budget.Bad(), o)); err != nil {
+	if err := errors.Join(recheck(ctx, in), someRecords(in.Records()+o.Budget.Extra(), o.Budget.Bad(), o)); err != nil {
 		return t, err
 	}
 	o.Events.phase("sort")

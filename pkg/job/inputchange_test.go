@@ -236,12 +236,12 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	}
 	column := "v"
 	s := csvSpec(name)
-	s.Duplicates, s.BadRecords, s.Cells = "first", "1", []CellSpec{{Column: column}}
+	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []CellSpec{{Column: column}}
 	m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, partition.SaltSplits(10), filepath.Join(dir, "out"), WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Records != 7 || m.Rejected != 1 || m.Duplicates != 2 || m.NoCells != 2 || m.Digest.Rows != 2 {
+	if m.Records != 7 || m.Rejected != 4 || m.Duplicates != 1 || m.NoCells != 0 || m.Digest.Rows != 2 {
 		t.Errorf("%+v", m.Summary())
 	}
 }
@@ -257,7 +257,7 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 		"a header alone":        {"id,v\n", nil, "the input has no records"},
 		"a header, blank lines": {"id,v\n\n\n", nil, "the input has no records"},
 		"bad records alone":     {"id,v\n1\n2\n", func(s *Spec) { s.BadRecords = "100%" }, "all 2 records of the input are bad"},
-		"no cells":              {"id,v\n1,\n2,\n", func(s *Spec) { s.Cells = []CellSpec{{Column: "v"}} }, "none of the 2 records"},
+		"no cells":              {"id,v\n1,\n2,\n", func(s *Spec) { s.Cells, s.BadRecords = []CellSpec{{Column: "v"}}, "2" }, "all 2 records of the input are bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := csvSpec(filepath.Join(t.TempDir(), "a.csv"))

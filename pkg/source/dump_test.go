@@ -90,6 +90,9 @@ func TestSplitsOfDump(t *testing.T) {
 		data := rapid.OneOf(rapid.SliceOfN(rapid.SampledFrom(seps), 0, 60), rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom(seps)), 0, 300)).Draw(t, "data")
 		o := Options{Format: FormatDump, FieldSep: SepOf(seps[0]), RecordSep: SepOf(seps[1]), Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "cols")],
 			SplitSize: int64(rapid.IntRange(1, len(data)+1).Draw(t, "split")), ChunkSize: rapid.IntRange(1, 100).Draw(t, "chunk")}
+		if packed(data) != "" {
+			return // the first bytes say that it is a packed file
+		}
 		got := read(t, "x", data, o)
 		if otherText(data, seps[1]) {
 			if !strings.Contains(got.Err, "ends with a line feed") {

@@ -260,7 +260,7 @@ func TestDamagedRejectsAreRefused(t *testing.T) {
 	const form = `{"bulkload_rejects":1,"format":"csv","field_sep":",","columns":["a","b"]}` + "\n"
 	const good = `{"path":"x","raw":"1,2"}` + "\n"
 	for name, tt := range map[string]struct{ text, want string }{
-		"empty":             {"", "line 1: it does not say how"},
+		"empty":             {"", "it is an empty file"},
 		"no form":           {good, "line 1: it does not say how"},
 		"another version":   {strings.Replace(form, ":1,", ":2,", 1), "line 1: form 2 is not known"},
 		"no format":         {`{"bulkload_rejects":1}` + "\n" + good, "line 1: it names no format"},
