@@ -3,6 +3,8 @@ package job
 import (
 	"errors"
 	"fmt"
+
+	"bulkload/pkg/hdfsio"
 )
 
 // Kind says in which way a job failed, so that a caller, a person or an
@@ -44,7 +46,8 @@ func KindOf(err error) Kind {
 }
 
 // fail marks an error with a kind unless it has one. A full local disk has
-// its own, whatever was being done.
+// its own, whatever was being done, and so has an input of which HDFS has a
+// block that is damaged: it is there, and is read again when it is mended.
 func fail(k Kind, err error) error {
 	if err == nil {
 		return nil
@@ -54,6 +57,9 @@ func fail(k Kind, err error) error {
 	}
 	if diskFull(err) {
 		k, err = KindHDFS, explainFull(err)
+	}
+	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == KindInput {
+		k = KindHDFS
 	}
 	return &Error{Kind: k, Err: err}
 }

@@ -70,7 +70,7 @@ func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*Dama
 			if err := pass(ctx, p.gate); err != nil {
 				return err
 			}
-			err := p.one(ctx, &files[i])
+			err := damagedBlock(files[i].path, p.one(ctx, &files[i]))
 			if d, ok := errors.AsType[*DamagedError](err); ok {
 				mu.Lock()
 				damaged[i] = d
@@ -82,6 +82,14 @@ func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*Dama
 		return nil
 	})
 	return damaged, err
+}
+
+// damagedBlock makes a damaged file of one that has a block of which HDFS has no good replica.
+func damagedBlock(name string, err error) error {
+	if b, ok := errors.AsType[*hdfsio.BlockError](err); ok {
+		return &DamagedError{name, []string{b.Error()}}
+	}
+	return err
 }
 
 // one proves a file. It learns its checksum, if that was not known.

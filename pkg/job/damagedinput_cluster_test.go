@@ -1,0 +1,61 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/hdfsio"
+)
+
+// TestInputWithAFlippedBitOnDiskIsNotLoaded has an export on HDFS whose only replica has a flipped bit. Nothing is
+// loaded; when the replica is mended, the same job loads all of it.
+func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	for _, export := range []string{"check.csv", "check.dump", "check.parquet"} {
+		t.Run(export, func(t *testing.T) {
+			env := clusterEnv(t, cluster)
+			table := freshTable(t, env, 10, nil)
+			fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/damaged-input-%x", rand.Uint64()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := fsys.MkdirAll(t.Context(), dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = fsys.RemoveAll(context.Background(), dir) })
+			content := readWhole(t, hdfsio.Local{}, absolute(t, filepath.Join(exports, export)))
+			name := path.Join(dir, export)
+			if err := writeOver(t.Context(), fsys, name, content); err != nil {
+				t.Fatal(err)
+			}
+			block := replica(t, cluster, content)
+			flipReplica(t, block, false)
+
+			s := exampleSpec(t, "check")
+			s.Table, s.Inputs, s.Verify = table, []string{"hdfs://" + name}, "off"
+			var o RunOptions
+			o.State.Dir = t.TempDir()
+			_, err = Run(t.Context(), env, s, o)
+			if KindOf(err) != KindHDFS || !errors.Is(err, hdfsio.ErrBlockChecksum) || !strings.Contains(err.Error(), "hdfs fsck "+name) {
+				t.Errorf("kind %d: %v", KindOf(err), err)
+			}
+			noRows(t, cluster, table)
+
+			flipReplica(t, block, false) // back
+			if _, err = Run(t.Context(), env, s, o); err != nil {
+				t.Fatal(err)
+			}
+			got, err := cluster.AdminT(t).Digest(t.Context(), table)
+			if want := digestLine(t, "check", "skip"); got != want || err != nil {
+				t.Errorf("the table has %s, want %s, %v", got, want, err)
+			}
+		})
+	}
+}
