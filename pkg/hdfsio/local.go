@@ -96,10 +96,7 @@ func (Local) Rename(ctx context.Context, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(to)); err != nil || filepath.Dir(from) == filepath.Dir(to) {
-		return err
-	}
-	return syncDir(filepath.Dir(from))
+	return syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
 }
 
 // Remove implements [FS].
