@@ -240,6 +240,14 @@ var damages = []struct {
 	{name: "a data block twice", plain: true, damage: func(a *anatomy) { a.nth("data", 2).payload = a.nth("data", 1).payload }},
 	{name: "size of a block's cells", damage: func(a *anatomy) { p := a.nth("data", 1); put32(p, 2, get32(p, 2)+1) }},
 	{name: "flags of a block's first cell", damage: func(a *anatomy) { a.nth("data", 1).payload[6] = 8 }},
+	{name: "a shared prefix that ends in the family", damage: func(a *anatomy) { p := a.nth("data", 0); p.payload[sharedAt(p)]-- }},
+	{name: "a shared prefix that is shorter", damage: func(a *anatomy) { p := a.nth("data", 0); p.payload[sharedAt(p)] = 0 }},
+	{name: "name of a key of the file info", damage: func(a *anatomy) {
+		pairs := a.info()
+		i := slices.IndexFunc(pairs, func(p pair) bool { return p.key == "MAJOR_COMPACTION_KEY" })
+		pairs[i].key = "MAJOR_COMPACTION_KEX"
+		a.setInfo(pairs)
+	}},
 	{name: "encoding id of a block", damage: func(a *anatomy) { a.nth("data", 1).payload[1] = 3 }},
 	{name: "a cell's type", plain: true, damage: func(a *anatomy) { p := a.nth("data", 0); p.payload[8+get32(p, 0)-1] = 5 }},
 	{name: "a cell's timestamp below 0", plain: true, damage: func(a *anatomy) { p := a.nth("data", 0); p.payload[8+get32(p, 0)-9] = 0xff }},
@@ -254,6 +262,14 @@ var damages = []struct {
 		p.prev, p.old = p.old, a.parts[len(a.parts)-1].old+1<<40
 		a.parts = append(a.parts, &p)
 	}},
+}
+
+// sharedAt is where the second cell of a FAST_DIFF block of the damaged file
+// says how many bytes it shares: behind its flags and two lengths. The first
+// cell has five bytes of tags.
+func sharedAt(p *part) int {
+	const first = 6 + 4
+	return first + int(p.payload[7]) + int(p.payload[8]) + 1 + 5 + 1 + 3
 }
 
 func bump(p *part, at int) { put64(p, at, get64(p, at)+1) }

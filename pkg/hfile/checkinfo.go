@@ -84,6 +84,11 @@ func (c *checker) proveInfoForm() error {
 			return bad("%s has %d bytes, not %d", l.key, len(v), l.n)
 		}
 	}
+	for _, k := range c.r.infoOrder {
+		if known := almostKnown(k); known != "" && info[known] == nil {
+			return bad("%.60q looks like %s, which is not there", k, known)
+		}
+	}
 	flag := func(key string) bool { return len(info[key]) == 1 && info[key][0] != 0 }
 	for _, k := range []string{infoMajor, infoExclude, infoHistorical, infoTagsPacked} {
 		if v := info[k]; len(v) == 1 && v[0] != 0 && v[0] != 0xff {
@@ -118,6 +123,33 @@ func (c *checker) proveInfoForm() error {
 		return bad("%s of %d bytes", infoBloomParam, len(v))
 	}
 	return nil
+}
+
+// knownInfo are the keys that change what HBase does with a file.
+var knownInfo = []string{
+	infoBloomType, infoBloomParam, infoBulkTask, infoBulkTime, infoEncoding, infoDeleteCount, infoEarliestPut, infoExclude, infoHistorical,
+	infoKVVersion, infoLastBloomKey, infoMajor, infoMaxMemstoreTS, infoTimeRange, infoAvgKeyLen, infoAvgValueLen, infoCreateTime,
+	infoBiggestKey, infoLastKey, infoBiggestLen, infoMaxTagsLen, infoTagsPacked, infoMaxSeqID, infoSkipResetSeqID, infoIndexEncoding,
+}
+
+// almostKnown is the known key that differs from a key in one or two bytes.
+// HBase takes no notice of a key that it does not know.
+func almostKnown(key string) string {
+	for _, known := range knownInfo {
+		if len(known) != len(key) || known == key {
+			continue
+		}
+		differ := 0
+		for i := range len(key) {
+			if key[i] != known[i] {
+				differ++
+			}
+		}
+		if differ <= 2 {
+			return known
+		}
+	}
+	return ""
 }
 
 // proveInfo holds the entries of the file info against the cells. Only the

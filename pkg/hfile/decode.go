@@ -163,8 +163,9 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 		copy(key[from:head], c.d.bytes(head-from))
 		at = head + 1 + prev.famLen
 	} else {
-		at = max(shared, head+1+prev.famLen)
-		if at > keyLen-9 || at > len(prev.key)-9 {
+		// a prefix that holds the row holds the family: HBase would look for the rest of it here
+		at = shared
+		if at < head+1+prev.famLen || at > keyLen-9 || at > len(prev.key)-9 {
 			c.d.fail(fmt.Sprintf("%d bytes shared by keys of %d and %d", shared, len(prev.key), keyLen))
 			return
 		}
