@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"bulkload/pkg/loader"
-	"bulkload/pkg/partition/extsort"
 )
 
 // run is one process's work on a job.
@@ -303,37 +302,6 @@ func (j *run) build(ctx context.Context) error {
 	j.dropSpill()
 	j.st.publish(ctx, j.stage, j.o.Events)
 	return nil
-}
-
-// dropSpill removes sorted rows that are not needed any more.
-func (j *run) dropSpill() {
-	if err := j.st.dropSpill(); err != nil {
-		j.o.Events.warn("sorted rows are left behind", "path", j.st.spill, "error", err)
-	}
-}
-
-// abandon removes what a build has left that cannot go on: one without a
-// journal, and one whose input or settings have to be changed first.
-func (j *run) abandon(ctx context.Context, cause error) error {
-	kind := KindOf(cause)
-	if j.st.log == nil {
-		return j.stage.remove(ctx)
-	}
-	// Runs that are not complete, or not what they were, are of no use.
-	if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
-		j.dropSpill()
-	}
-	if kind != KindBadRows && kind != KindInput && kind != KindConfig {
-		return j.st.record("failed", failedRecord{cause.Error()}, true)
-	}
-	ctx, cancel := parting(ctx)
-	defer cancel()
-	return errors.Join(j.st.record("failed", failedRecord{cause.Error()}, true), j.st.restart(ctx, j.env))
-}
-
-// failedRecord is why an attempt ended.
-type failedRecord struct {
-	Error string `json:"error"`
 }
 
 // load brings the files into the table.

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// probeCSV finds where the records begin, and reads the header if there is one.
+func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
+	if o.Header == HeaderNone && len(o.Columns) == 0 {
+		return fmt.Errorf("%s: %w", f.path, errNoHeader)
+	}
+	if c := o.FieldSep.or(','); c == '"' || c == '\n' || c == '\r' {
+		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
+	}
+	for size := int64(detectSize); ; size *= 4 {
+		src, err := f.openText(ctx, 0, detectSize)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(src, size))
+		if err = errors.Join(err, src.Close()); err != nil {
+			return err
+		}
+		f.dataStart = 0
+		if bytes.HasPrefix(data, bom) {
+			f.dataStart = int64(len(bom))
+		}
+		last := int64(len(data)) < size
+		comma := o.FieldSep.or(',')
+		only, more := crOnly(data[f.dataStart:], comma, last)
+		ok := o.Header == HeaderNone
+		if !ok && !only {
+			if ok, err = f.header(data, last, o); err != nil {
+				return fmt.Errorf("%s: header: %w", f.path, err)
+			}
+			if ok {
+				only, more = crOnly(data[f.dataStart:], comma, last)
+			}
+		}
+		switch {
+		case only && (!more || size >= int64(o.MaxRecord)):
+			return fmt.Errorf("%s: %w", f.path, errCROnly)
+		case only:
+		case ok:
+			return nil
+		case last:
+			f.dataStart = int64(len(data)) // nothing but blank lines
+			return nil
+		case size >= int64(o.MaxRecord):
+			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a quote is not closed", f.path, size)
+		}
+	}
+}
+
+// header reads the header in data, behind the byte order mark, and says whether it is whole. last says that data is all
+// of the file. Blank lines before it are passed over.
+func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
+	rest := data[f.dataStart:]
+	for {
+		line, ok := bytes.CutPrefix(rest, []byte("\n"))
+		if !ok {
+			line, ok = bytes.CutPrefix(rest, []byte("\r\n"))
+		}
+		if !ok {
+			break
+		}
+		rest = line
+	}
+	start := len(data) - len(rest)
+	if fault := csvFault(rest, o.FieldSep.or(','), last); fault != nil {
+		return false, fmt.Errorf("column %d, byte %d: %s", fault.column+1, start+fault.at, fault.reason)
+	}
+	names, end := firstRecord(rest, o.FieldSep.or(','), last)
+	if names == nil {
+		return false, nil
+	}
+	if err := checkHeader(names); err != nil {
+		return false, err
+	}
+	f.columns, f.dataStart = names, int64(start+end)
+	f.headSum = crc32.Checksum(data[:f.dataStart], crc32.MakeTable(crc32.Castagnoli))
+	return true, nil
+}
+
+// firstRecord cuts the first record of the data, whose quotes are in order, into its fields, and says where the next one
+// begins. It is nil when there is no whole record.
+func firstRecord(data []byte, comma byte, last bool) (names []string, end int) {
+	inside := false
+	for ; end < len(data) && (inside || data[end] != '\n'); end++ {
+		inside = inside != (data[end] == '"')
+	}
+	if end == len(data) && (!last || end == 0) {
+		return nil, 0
+	}
+	record := bytes.TrimSuffix(data[:end], []byte("\r"))
+	for from := 0; from <= len(record); {
+		to := from
+		for inside = false; to < len(record) && (inside || record[to] != comma); to++ {
+			inside = inside != (record[to] == '"')
+		}
+		name := record[from:to]
+		if len(name) > 0 && name[0] == '"' {
+			name = bytes.ReplaceAll(name[1:len(name)-1], []byte(`""`), []byte(`"`))
+		}
+		names = append(names, string(name))
+		from = to + 1
+	}
+	return names, min(end+1, len(data))
+}
