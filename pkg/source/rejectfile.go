@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -99,7 +100,19 @@ func (f *RejectFile) Finish() (records int, err error) {
 	if err != nil {
 		return 0, errors.Join(err, os.Remove(out.Name()))
 	}
-	return f.records, nil
+	return f.records, syncDir(filepath.Dir(f.target))
+}
+
+// syncDir makes a new file's name durable. A directory that may not be read cannot be synced.
+func syncDir(name string) error {
+	dir, err := os.Open(name)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Abort drops all records.
