@@ -83,42 +83,53 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 // TestClusterOutOfReach: the job says that, and who works on it, and status
 // finds it.
 func TestClusterOutOfReach(t *testing.T) {
-	env := testEnv(t)
-	env.Conf.Set("hbase.zookeeper.quorum", "127.0.0.1:1", "test")
-	env.Conf.Set("hbase.client.user", "x", "test")
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{"/in"}
-	o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
-	id, err := identify(env, s.withDefaults(), "night")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), env, s, o)
-	if KindOf(err) != KindLoad || r == nil || r.Job != "" {
-		t.Fatalf("%v: %+v", err, r)
-	}
-	dir := filepath.Join(o.State.Dir, id.on("c").name())
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = Run(t.Context(), env, s, o); KindOf(err) != KindLoad || r.Job != dir || !IsOurs(dir) {
-		t.Errorf("with state of one cluster: %v: %+v", err, r)
-	}
-	lock, err := journal.TryLock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), env, s, o); KindOf(err) != KindBusy {
-		t.Errorf("while another process has it: %v", err)
-	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(o.State.Dir, id.on("d").name()), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = Run(t.Context(), env, s, o); KindOf(err) != KindLoad || r.Job != "" {
-		t.Errorf("with state of two clusters: %v: %+v", err, r)
+	for name, c := range map[string]struct {
+		clusters []string // of which there is state
+		locked   bool     // another process has the state
+		kind     Kind
+	}{
+		"no state":                      {nil, false, KindLoad},
+		"state of one cluster":          {[]string{"c"}, false, KindLoad},
+		"another process has the state": {[]string{"c"}, true, KindBusy},
+		"state of two clusters":         {[]string{"c", "d"}, false, KindLoad},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits until the look-up has failed
+			env := testEnv(t)
+			env.Conf.Set("hbase.zookeeper.quorum", "127.0.0.1:1", "test")
+			env.Conf.Set("hbase.client.user", "x", "test")
+			s := exampleSpec(t, "check")
+			s.Inputs = []string{"/in"}
+			o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
+			id, err := identify(env, s.withDefaults(), "night")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := ""
+			for _, cluster := range c.clusters {
+				dir = filepath.Join(o.State.Dir, id.on(cluster).name())
+				if err := os.Mkdir(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(c.clusters) != 1 {
+				dir = "" // nothing says which
+			}
+			if c.locked {
+				lock, err := journal.TryLock(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer lock.Release()
+			}
+			r, err := Run(t.Context(), env, s, o)
+			if KindOf(err) != c.kind {
+				t.Fatalf("%v: %+v", err, r)
+			}
+			if !c.locked && (r == nil || r.Job != dir || dir != "" && !IsOurs(dir)) {
+				t.Errorf("%v: %+v", err, r)
+			}
+		})
 	}
 }
 
