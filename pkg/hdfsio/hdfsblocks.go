@@ -17,10 +17,40 @@ import (
 type blockWatch struct {
 	avoid func() [][]byte // DatanodeInfoProto of each node to leave out
 
-	mu      sync.Mutex
-	waiting bool   // for the answer to an addBlock
-	frame   []byte // of it
-	last    *givenBlock
+	mu    sync.Mutex
+	heard // the answer to an addBlock
+	last  *givenBlock
+}
+
+// heard collects the answer to one call.
+type heard struct {
+	waiting bool   // for it
+	frame   []byte // what there is of it
+}
+
+func (a *heard) stop() { a.waiting, a.frame = false, nil }
+
+// add takes the next bytes that the NameNode sent. It gives the messages of the answer once that is whole; nil before,
+// and when it is none that can be looked at.
+func (a *heard) add(p []byte) [][]byte {
+	if !a.waiting {
+		return nil
+	}
+	a.frame = append(a.frame, p...)
+	if len(a.frame) < 4 {
+		return nil
+	}
+	size := uint64(binary.BigEndian.Uint32(a.frame))
+	if size > mostAnswer {
+		a.stop()
+		return nil
+	}
+	if uint64(len(a.frame)) < 4+size {
+		return nil
+	}
+	messages, _ := splitFrame(a.frame[:4+size])
+	a.stop()
+	return messages
 }
 
 // givenBlock is a block with the DataNodes that were to take it.
@@ -44,7 +74,7 @@ const mostAnswer = 1 << 20
 func (w *blockWatch) request(p []byte) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiting, w.frame = false, nil
+	w.stop()
 	messages, ok := splitFrame(p)
 	if !ok || len(messages) != 3 {
 		return p
@@ -71,24 +101,8 @@ func (w *blockWatch) request(p []byte) []byte {
 func (w *blockWatch) answer(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.waiting {
-		return
-	}
-	w.frame = append(w.frame, p...)
-	if len(w.frame) < 4 {
-		return
-	}
-	size := uint64(binary.BigEndian.Uint32(w.frame))
-	if size > mostAnswer {
-		w.waiting, w.frame = false, nil
-		return
-	}
-	if uint64(len(w.frame)) < 4+size {
-		return
-	}
-	messages, ok := splitFrame(w.frame[:4+size])
-	w.waiting, w.frame = false, nil
-	if !ok || len(messages) != 2 {
+	messages := w.add(p)
+	if len(messages) != 2 {
 		return // an exception has no second message
 	}
 	if b, ok := parseGivenBlock(messages[1]); ok {

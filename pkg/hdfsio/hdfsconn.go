@@ -40,6 +40,7 @@ func (c *conn) Read(p []byte) (int, error) {
 			return 0, c.fail(e)
 		}
 		c.s.blocks.answer(p[:n])
+		c.s.opens.answer(p[:n])
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is going on
@@ -57,7 +58,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		if err == nil {
 			b := p
 			if !c.dataNode {
-				b = c.s.blocks.request(p)
+				b = c.s.opens.request(c.s.blocks.request(p))
 			}
 			_, err = c.Conn.Write(b)
 		}

@@ -31,6 +31,7 @@ type session struct {
 	nnErr error  // why it could not be
 
 	blocks blockWatch // on the way to the NameNode
+	opens  openWatch
 }
 
 // acquire takes an idle session or makes one. The context is its life until release.
@@ -134,11 +135,15 @@ func (h *HDFS) release(s *session, stop func() bool, sound bool) {
 
 // once makes one call on one session.
 func (h *HDFS) once(ctx context.Context, call func(*hdfs.Client) error) error {
+	return h.onSession(ctx, func(s *session) error { return call(s.client) })
+}
+
+func (h *HDFS) onSession(ctx context.Context, call func(*session) error) error {
 	s, stop, err := h.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	err = call(s.client)
+	err = call(s)
 	h.release(s, stop, answered(err))
 	return err
 }
@@ -147,9 +152,13 @@ func (h *HDFS) once(ctx context.Context, call func(*hdfs.Client) error) error {
 // connection has a new client: the library keeps a dead socket after a failed read, and after a failed write refuses the
 // NameNode for 5 s.
 func (h *HDFS) retry(ctx context.Context, op, name string, call func(*hdfs.Client) error) error {
+	return h.retrySession(ctx, op, name, func(s *session) error { return call(s.client) })
+}
+
+func (h *HDFS) retrySession(ctx context.Context, op, name string, call func(*session) error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
-		err := h.once(ctx, call)
+		err := h.onSession(ctx, call)
 		if !transient(err) {
 			return h.denied(ctx, op, pathError(op, name, err), name)
 		}

@@ -42,17 +42,24 @@ const (
 func (f *checkFacts) askInputs(ctx context.Context) {
 	in := &f.inputs
 	in.given, in.allowEmpty = len(f.spec.Inputs) > 0, f.spec.AllowEmpty
-	opened := 0
+	opened, listed := 0, 0
 	for _, input := range f.spec.Inputs {
 		fsys, name, err := f.env.Resolve(input)
 		if err == nil {
+			var names []string // of empty files too: one that is being written may look so
 			err = walkInput(ctx, fsys, path.Clean(name), func(name string, info fs.FileInfo) error {
+				if err := errors.Join(source.CheckName(name), source.CheckKind(name, info.Mode())); err != nil {
+					return err // to open a pipe would wait
+				}
+				if listed++; listed <= maxListed {
+					names = append(names, name)
+				}
+				if info.Size() == 0 {
+					return nil
+				}
 				if in.files++; in.files > maxListed {
 					in.more = true
 					return fs.SkipAll
-				}
-				if err := errors.Join(source.CheckName(name), source.CheckKind(name, info.Mode())); err != nil {
-					return err // to open a pipe would wait
 				}
 				in.bytes += info.Size()
 				in.text += textSize(name, info.Size())
@@ -61,8 +68,11 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 				}
 				return readable(ctx, fsys, name)
 			})
+			if err == nil || errors.Is(err, fs.SkipAll) {
+				err = source.CheckClosed(ctx, fsys, names)
+			}
 		}
-		if err != nil && !errors.Is(err, fs.SkipAll) {
+		if err != nil {
 			in.err = fmt.Errorf("input %s: %w", input, err)
 			return
 		}
@@ -117,8 +127,7 @@ func walkInput(ctx context.Context, fsys hdfsio.FS, name string, visit func(stri
 	return err
 }
 
-// walkDir visits the files below a directory, but for hidden and empty ones. One that is being written is visited though
-// it is empty.
+// walkDir visits the files below a directory, but for hidden ones.
 func walkDir(ctx context.Context, fsys hdfsio.FS, dir string, visit func(string, fs.FileInfo) error) error {
 	list, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
@@ -136,7 +145,7 @@ func walkDir(ctx context.Context, fsys hdfsio.FS, dir string, visit func(string,
 			continue
 		case info.IsDir():
 			err = walkDir(ctx, fsys, name, visit)
-		case info.Size() > 0 || source.CheckName(name) != nil || source.CheckKind(name, info.Mode()) != nil:
+		default:
 			err = visit(name, info)
 		}
 		if err != nil {

@@ -8,8 +8,9 @@
 // An input is a file, a directory, or a pattern with *, ? and [a-z] in any element of the path (path.Match). A directory
 // means all files below it, at any depth. Left out there are names that begin with _ or . (_SUCCESS, _temporary) and
 // empty files; a file that is given by name is always read. A pattern that matches nothing is an error, and so are a
-// file that comes twice, an input without data (but for [Options.AllowEmpty]), a file that is being written, a pipe or
-// device, and a directory name=value that no one has named. Files come in the order of the inputs, within each by name.
+// file that comes twice, an input without data (but for [Options.AllowEmpty]), a file that is being written (its name
+// says so, or HDFS), a pipe or device, and a directory name=value that no one has named. Files come in the order of the
+// inputs, within each by name.
 //
 // A file is compared with what was listed each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
 // what was read of a split.

@@ -11,23 +11,35 @@ import (
 )
 
 // expand finds the files that inputs name: files, directories with all that is below them, and patterns. An input without
-// data is an error unless allowEmpty.
+// data is an error unless allowEmpty, and so is a file that is being written.
 func expand(ctx context.Context, resolve func(string) (FS, string, error), inputs []string, allowEmpty bool) ([]*inputFile, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no input is given")
 	}
-	var files []*inputFile
+	var files, all []*inputFile
+	closed := func() error {
+		return each(ctx, all, func(ctx context.Context, f *inputFile) error {
+			if err := f.closed(ctx); err != nil {
+				return fmt.Errorf("input %s: %w", inputs[f.input], err)
+			}
+			return nil
+		})
+	}
 	from := make(map[string]string) // the input that each file came from
 	for i, input := range inputs {
 		fsys, name, err := resolve(input)
 		if err != nil {
 			return nil, err
 		}
-		e := expansion{fs: fsys, show: shown(input, name)}
-		if err := e.input(ctx, path.Clean(name)); err != nil {
+		e := expansion{fs: fsys, show: shown(input, name), input: i}
+		if err := e.expand(ctx, path.Clean(name)); err != nil {
 			return nil, fmt.Errorf("input %s: %w", input, err)
 		}
+		all = append(append(all, e.files...), e.empty...)
 		if e.found.files == 0 && !allowEmpty {
+			if err := closed(); err != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
 		}
 		for _, f := range e.files {
@@ -35,11 +47,10 @@ func expand(ctx context.Context, resolve func(string) (FS, string, error), input
 				return nil, fmt.Errorf("input %s: the file %s is there twice (it also comes from %s)", input, f.path, other)
 			}
 			from[f.path] = input
-			f.input = i
 		}
 		files = append(files, e.files...)
 	}
-	return files, nil
+	return files, closed()
 }
 
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
@@ -58,11 +69,13 @@ func shown(input, name string) func(string) string {
 type expansion struct {
 	fs    FS
 	show  func(string) string
+	input int // its ordinal
 	files []*inputFile
+	empty []*inputFile // found, and left out
 	found found
 }
 
-func (e *expansion) input(ctx context.Context, name string) error {
+func (e *expansion) expand(ctx context.Context, name string) error {
 	info, err := e.fs.Stat(ctx, name)
 	if err == nil {
 		return e.named(ctx, name, info)
@@ -95,7 +108,7 @@ func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) er
 	if e.found.named = true; info.Size() > 0 {
 		e.found.files++
 	}
-	e.add(name, info)
+	e.files = append(e.files, e.file(name, info))
 	return nil
 }
 
@@ -107,8 +120,8 @@ func (e *expansion) check(name string, info fs.FileInfo) error {
 	return CheckKind(e.show(name), info.Mode())
 }
 
-func (e *expansion) add(name string, info fs.FileInfo) {
-	e.files = append(e.files, &inputFile{fs: e.fs, name: name, path: e.show(name), info: info})
+func (e *expansion) file(name string, info fs.FileInfo) *inputFile {
+	return &inputFile{fs: e.fs, name: name, path: e.show(name), input: e.input, info: info}
 }
 
 // dir takes all files below a directory, ordered by name, but for what is no data: marker and hidden files, output that
@@ -155,9 +168,10 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 		return e.dir(ctx, name)
 	case info.Size() == 0:
 		e.found.empty++
+		e.empty = append(e.empty, e.file(name, info))
 	default:
 		e.found.files++
-		e.add(name, info)
+		e.files = append(e.files, e.file(name, info))
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func Open(ctx context.Context, resolve func(path string) (FS, string, error), in
 	if in.files, err = expand(ctx, resolve, inputs, opts.AllowEmpty); err != nil {
 		return nil, err
 	}
-	if err := in.each(ctx, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
+	if err := each(ctx, in.files, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(in.rejectOptions(), in.schema()); err != nil {
@@ -146,11 +146,11 @@ func (in *Input) ReaderMemory() int64 {
 const probeParallel = 8
 
 // each calls do for every file, several at a time, and returns the error of the first file that has one.
-func (in *Input) each(ctx context.Context, do func(context.Context, *inputFile) error) error {
-	errs := make([]error, len(in.files))
+func each(ctx context.Context, files []*inputFile, do func(context.Context, *inputFile) error) error {
+	errs := make([]error, len(files))
 	var g errgroup.Group
 	g.SetLimit(probeParallel)
-	for i, f := range in.files {
+	for i, f := range files {
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				errs[i] = err

@@ -1,0 +1,90 @@
+package hdfsio
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+)
+
+// TestBeingWritten asks about a file while it is written, when it is closed, while it is appended to, and when its writer
+// has died.
+func TestBeingWritten(t *testing.T) {
+	h, dir := clusterFS(t, "")
+	name := dir + "/file"
+	is := func(name string, want bool, size int64) {
+		t.Helper()
+		open, err := h.BeingWritten(t.Context(), name)
+		must(t, err)
+		info, err := h.Stat(t.Context(), name)
+		must(t, err)
+		if open != want || info.Size() != size {
+			t.Fatalf("%s: open %v, %d bytes, want %v, %d", name, open, info.Size(), want, size)
+		}
+	}
+	const block = 1 << 20
+	w, err := h.Create(t.Context(), name, CreateOptions{BlockSize: block})
+	must(t, err)
+	is(name, true, 0) // no block yet
+	_, err = w.Write(make([]byte, block/2))
+	must(t, err)
+	is(name, true, 0)
+	_, err = w.Write(make([]byte, block))
+	must(t, err)
+	must(t, w.(*hdfsWriter).f.Flush())
+	is(name, true, block)
+	must(t, w.Finish())
+	is(name, false, 3*block/2)
+
+	s, stop, err := h.acquire(t.Context())
+	must(t, err)
+	a, err := s.client.Append(name)
+	must(t, err)
+	is(name, true, 3*block/2)
+	_, err = a.Write([]byte("more"))
+	must(t, err)
+	must(t, a.Close())
+	h.release(s, stop, true)
+	is(name, false, 3*block/2+4)
+
+	w, err = h.Create(t.Context(), dir+"/empty", CreateOptions{})
+	must(t, err)
+	must(t, w.Finish())
+	is(dir+"/empty", false, 0)
+
+	w, err = h.Create(t.Context(), dir+"/dead", CreateOptions{})
+	must(t, err)
+	_, err = w.Write([]byte("x"))
+	must(t, err)
+	w.(*hdfsWriter).giveUp(errors.New("the writer died"))
+	is(dir+"/dead", true, 0)
+
+	is(dir, false, 0)
+	if _, err := h.BeingWritten(t.Context(), dir+"/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("a file that is not there: %v", err)
+	}
+}
+
+// TestBeingWrittenAsksNoDataNode: the file is never read for it, and later reads are as before.
+func TestBeingWrittenAsksNoDataNode(t *testing.T) {
+	h, dir := clusterFS(t, "")
+	data := noise(3<<20 + 17)
+	writeFile(t, h, dir+"/blocks", data, CreateOptions{BlockSize: 1 << 20})
+	s, stop, err := h.acquire(t.Context())
+	must(t, err)
+	dials := 0
+	s.dialer.Control = func(string, string, syscall.RawConn) error { dials++; return nil }
+	for range 2 {
+		if open, told, err := s.beingWritten(dir + "/blocks"); open || !told || err != nil {
+			t.Fatalf("open %v, told %v, %v", open, told, err)
+		}
+	}
+	h.release(s, stop, true)
+	if dials > 0 {
+		t.Error("a datanode was asked")
+	}
+	f, err := h.Open(t.Context(), dir+"/blocks")
+	must(t, err)
+	defer f.Close()
+	checkReadAt(t, f.(*hdfsFile), data)
+}
