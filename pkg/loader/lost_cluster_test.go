@@ -99,7 +99,7 @@ func TestRow27LostAnswer(t *testing.T) {
 				b.open(t, f)
 				var events []string
 				w.lose.Store(true)
-				report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Events: recorder(&events)})
+				report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Stage: stage, Timestamp: testTime, Events: recorder(&events)})
 				must(t, err)
 				want := []string{"prepared", `send "" 1 files attempt 1`, "unknown", "fencing", "loaded", `loaded ""`, "cleaned"}
 				if stage == StageDirect {
