@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/durable"
 	"bulkload/pkg/job"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,7 @@ func (g *globals) tell(w io.Writer, cmd *cobra.Command, args []string, err error
 	line = append(line, '\n')
 	var told error
 	if file != "" {
-		if e := job.ReplaceFile(file, line); e != nil {
+		if e := durable.Replace(file, line); e != nil {
 			told = fmt.Errorf("--result-file: %w", e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/durable"
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
 
@@ -202,7 +203,7 @@ func (w *reporter) end(o outcome) error {
 				return fmt.Errorf("report: %w", err)
 			}
 		}
-		if err := job.ReplaceFile(name, b.Bytes()); err != nil {
+		if err := durable.Replace(name, b.Bytes()); err != nil {
 			errs = append(errs, fmt.Errorf("report: %w", err))
 			continue
 		}

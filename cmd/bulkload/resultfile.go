@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/durable"
 	"bulkload/pkg/job"
 
 	"github.com/spf13/pflag"
@@ -122,5 +123,5 @@ func (w *stateWriter) end(o outcome) error {
 	if err != nil {
 		return err
 	}
-	return job.ReplaceFile(filepath.Join(r.Job, job.EndingName), append(b, '\n'))
+	return durable.Replace(filepath.Join(r.Job, job.EndingName), append(b, '\n'))
 }

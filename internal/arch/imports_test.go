@@ -15,23 +15,23 @@ import (
 // allowed says which packages of this module a package may import beside
 // those below itself. Tests may import more.
 var allowed = map[string][]string{
-	"cmd/bulkload":          {"internal/deliver", "internal/lineage", "internal/metrics", "internal/report", "pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
-	"pkg/job":               {"pkg/hdfsio", "pkg/hfile", "pkg/journal", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
+	"cmd/bulkload":          {"internal/deliver", "internal/durable", "internal/lineage", "internal/metrics", "internal/report", "pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
+	"pkg/job":               {"internal/durable", "pkg/hdfsio", "pkg/hfile", "pkg/journal", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
 	"pkg/loader":            {"pkg/frames", "pkg/hdfsio", "pkg/hfile", "pkg/rowkey"},
-	"pkg/source":            {},
+	"pkg/source":            {"internal/durable"},
 	"pkg/keygen":            {"pkg/rowkey"},
 	"pkg/partition":         {"pkg/rowkey"},
 	"pkg/partition/extsort": {},
 	"pkg/hfile":             {},
-	"pkg/hdfsio":            {"pkg/frames"},
+	"pkg/hdfsio":            {"internal/durable", "pkg/frames"},
 	"pkg/frames":            {},
-	"pkg/journal":           {},
+	"pkg/journal":           {"internal/durable"},
 	"pkg/rowkey":            {},
 }
 
 // TestImportDirection reads the imports of every file: cmd imports job, job
-// imports the rest, and the rest import no siblings but loader; frames and
-// rowkey are for any of them.
+// imports the rest, and the rest import no siblings but loader; durable,
+// frames and rowkey are for any of them.
 func TestImportDirection(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

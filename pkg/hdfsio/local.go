@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"bulkload/internal/durable"
 )
 
 // Local is the disk of this machine. A file is written beside its name, under a hidden temporary one, and gets its name
@@ -96,7 +98,7 @@ func (Local) Rename(ctx context.Context, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
+	return durable.SyncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
 }
 
 // Remove implements [FS].
@@ -123,33 +125,16 @@ func (l Local) MkdirAll(ctx context.Context, name string, perm fs.FileMode) erro
 	if err != nil {
 		return err
 	}
-	var missing []string
-	for dir := name; ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		if err == nil && !info.IsDir() {
-			return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-		}
-		if err == nil || dir == filepath.Dir(dir) {
-			break
-		}
-		missing = append(missing, dir)
-	}
-	for _, dir := range slices.Backward(missing) {
-		if err := os.Mkdir(dir, 0o700); errors.Is(err, fs.ErrExist) {
-			continue // another made it meanwhile
-		} else if err != nil {
+	return durable.MakeDirs(name, func(dir string) error {
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 		// Only the last one may be closed to its owner: the others are passed through.
-		mode := perm
 		if dir != name {
-			mode |= 0o300
+			return os.Chmod(dir, perm|0o300)
 		}
-		if err := errors.Join(os.Chmod(dir, mode), syncDir(filepath.Dir(dir))); err != nil {
-			return err
-		}
-	}
-	return nil
+		return os.Chmod(dir, perm)
+	})
 }
 
 // Chmod implements [FS].
@@ -222,7 +207,7 @@ func (w *localWriter) Finish() error {
 		}
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(w.name))
+		err = durable.SyncDir(filepath.Dir(w.name))
 	}
 	if err != nil {
 		return w.fail(err)
@@ -262,12 +247,4 @@ func (w *localWriter) fail(err error) error {
 		w.err = &RewriteError{Path: w.name, Offset: w.n, Err: err}
 	}
 	return w.err
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

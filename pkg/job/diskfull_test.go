@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/durable"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
 )
@@ -104,7 +105,7 @@ func TestFullDiskChild(t *testing.T) {
 	t.Run("result file", func(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
-		err := ReplaceFile(filepath.Join(dir, "result.json"), make([]byte, 4096))
+		err := durable.Replace(filepath.Join(dir, "result.json"), make([]byte, 4096))
 		full(t, fail(KindUnexpected, err))
 		if KindOf(err) != KindHDFS {
 			t.Errorf("kind %d without a mark", KindOf(err))

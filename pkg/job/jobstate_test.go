@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -197,27 +196,6 @@ func TestNewLive(t *testing.T) {
 	}
 	if l := NewLive(Progress{At: at}, "v1"); l.Phase != "" || l.Percent != nil || l.SecondsLeft != nil {
 		t.Errorf("%+v", l)
-	}
-}
-
-// TestReplaceFile leaves nothing beside the file, and nothing of it where it cannot be written.
-func TestReplaceFile(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "x")
-	if err := cmp.Or(ReplaceFile(name, []byte("one")), ReplaceFile(name, []byte("two"))); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(name); err != nil || string(b) != "two" {
-		t.Errorf("%q, %v", b, err)
-	}
-	if err := ReplaceFile(dir, []byte("no")); err == nil {
-		t.Error("a directory was replaced")
-	}
-	if err := ReplaceFile(filepath.Join(dir, "none", "x"), nil); err == nil {
-		t.Error("no directory")
-	}
-	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
 	}
 }
 

@@ -2,13 +2,12 @@ package job
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"bulkload/internal/durable"
 )
 
 // Names in a job's state directory, beside the journal.
@@ -69,7 +68,7 @@ func (l Live) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, LiveName), append(b, '\n'))
+	return durable.ReplaceVolatile(filepath.Join(dir, LiveName), append(b, '\n'))
 }
 
 // readLive reads what a job says of itself; nil if there is nothing that this
@@ -124,61 +123,4 @@ func readState[T any](name string) (*T, error) {
 	}
 	v := new(T)
 	return v, json.Unmarshal(b, v)
-}
-
-// ReplaceFile writes a file under another name beside it and renames it, so
-// that who reads it sees the old one or the new one whole. Only its owner
-// may read it, whatever the umask.
-func ReplaceFile(name string, data []byte) error {
-	if err := replaceFile(name, data, (*os.File).Sync); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-// replaceFile does that without care for a crash of the machine, but for what
-// finish does to the file.
-func replaceFile(name string, data []byte, finish ...func(*os.File) error) (err error) {
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) {
-				err = errors.Join(err, e)
-			}
-		}
-	}()
-	err = f.Chmod(0o600) // of one that a killed process has left, too
-	if err == nil {
-		_, err = f.Write(data)
-	}
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	for _, do := range finish {
-		err = errors.Join(err, do(f))
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
-}
-
-// syncDir makes the names in a directory durable, where the file system can
-// and the directory may be read.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
 }

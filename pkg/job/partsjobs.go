@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"bulkload/internal/durable"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
 )
@@ -33,7 +34,7 @@ func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOpt
 	}
 	// The name has not the form of a job's state: nobody takes it for one.
 	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
-	if err := journal.MakeDir(dir); err != nil {
+	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	lock, err = waitLock(ctx, dir, o.LockWait, e)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/internal/durable"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 )
@@ -48,7 +49,7 @@ func (o StateOptions) makeDir() error {
 	if o.Dir == "" {
 		return nil
 	}
-	if err := journal.MakeDir(o.Dir); err != nil {
+	if err := durable.MakePrivateDir(o.Dir); err != nil {
 		return failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	return nil
@@ -62,7 +63,7 @@ func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *s
 		return st, nil
 	}
 	st.dir = o.stateDir(id)
-	if err := journal.MakeDir(st.dir); err != nil {
+	if err := durable.MakePrivateDir(st.dir); err != nil {
 		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
 	}
 	if st.lock, err = waitLock(ctx, st.dir, o.LockWait, e); err != nil {

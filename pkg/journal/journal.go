@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"bulkload/internal/durable"
 )
 
 // FileName is the journal's name in its directory.
@@ -48,7 +50,7 @@ func Open(dir string) (*Journal, []Record, error) {
 		err = cut(f, whole)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = durable.SyncDir(dir)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("journal %s: %w", name, err), f.Close())
@@ -70,15 +72,6 @@ func cut(f *os.File, whole int64) error {
 		return err
 	}
 	return f.Sync()
-}
-
-// syncDir makes a new file's name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Read gives the records of a journal without opening it for writing. A last

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"bulkload/internal/durable"
 )
 
 // RejectFile collects bad records in a local file, one JSON object a line. Its first line says how the records were read:
@@ -100,19 +101,7 @@ func (f *RejectFile) Finish() (records int, err error) {
 	if err != nil {
 		return 0, errors.Join(err, os.Remove(out.Name()))
 	}
-	return f.records, syncDir(filepath.Dir(f.target))
-}
-
-// syncDir makes a new file's name durable. A directory that may not be read cannot be synced.
-func syncDir(name string) error {
-	dir, err := os.Open(name)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return f.records, durable.SyncDir(filepath.Dir(f.target))
 }
 
 // Abort drops all records.

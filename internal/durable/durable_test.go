@@ -1,0 +1,99 @@
+package durable
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestNewDirectoriesAreSyncedWithTheirParents: each directory that is made has its name in its parent on disk.
+func TestNewDirectoriesAreSyncedWithTheirParents(t *testing.T) {
+	top := t.TempDir()
+	var synced []string
+	sync := func(dir string) error {
+		synced = append(synced, dir)
+		return SyncDir(dir)
+	}
+	mkdir := func(dir string) error { return os.Mkdir(dir, 0o700) }
+	dir := filepath.Join(top, "a", "b", "job")
+	if err := makeDirs(dir, mkdir, sync); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{top, filepath.Join(top, "a"), filepath.Join(top, "a", "b")}; !slices.Equal(synced, want) {
+		t.Errorf("synced %q, want %q", synced, want)
+	}
+	if synced = nil; makeDirs(dir, mkdir, sync) != nil || len(synced) != 0 {
+		t.Errorf("a directory that is there: synced %q", synced)
+	}
+	private := filepath.Join(top, "private")
+	if err := MakePrivateDir(private); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(private); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	file := filepath.Join(top, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{file, filepath.Join(file, "job")} {
+		if err := MakePrivateDir(bad); err == nil {
+			t.Errorf("made %s", bad)
+		}
+	}
+}
+
+// TestReplacedFileIsSyncedBeforeAndAfterItsRename: its bytes before it has the name, its name after.
+func TestReplacedFileIsSyncedBeforeAndAfterItsRename(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(name, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	note := func(what string) {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, what+" "+string(b))
+	}
+	err := replace(name, []byte("new"), func(f *os.File) error {
+		if b, err := os.ReadFile(f.Name()); err != nil || string(b) != "new" {
+			t.Errorf("synced with %q, %v", b, err)
+		}
+		note("file")
+		return nil
+	}, func(dir string) error {
+		note("directory")
+		return nil
+	})
+	if want := []string{"file old", "directory new"}; err != nil || !slices.Equal(steps, want) {
+		t.Errorf("%q, %v", steps, err)
+	}
+}
+
+// TestReplace leaves nothing beside the file, and nothing of it where it cannot be written.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x")
+	if err := cmp.Or(Replace(name, []byte("one")), ReplaceVolatile(name, []byte("two"))); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(name); err != nil || string(b) != "two" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := Replace(dir, []byte("no")); err == nil {
+		t.Error("a directory was replaced")
+	}
+	if err := Replace(filepath.Join(dir, "none", "x"), nil); err == nil {
+		t.Error("a file was made in a directory that is missing")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
