@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 func appendNumber(m []byte, number protowire.Number, value uint64) []byte {
@@ -104,7 +106,7 @@ func (f *fakeHDFS) serve(c net.Conn) {
 			continue // the connection's context
 		}
 		var id uint64
-		eachField(messages[0], func(field protowire.Number, number uint64, _ []byte) {
+		frames.Fields(messages[0], func(field protowire.Number, number uint64, _ []byte) {
 			if field == 3 {
 				id = uint64(protowire.DecodeZigZag(number))
 			}
@@ -203,7 +205,7 @@ func (n *fakeDataNode) serve(c net.Conn) {
 		base, _ := fieldBytes(header, 1)
 		block, _ := fieldBytes(base, 1)
 		var id uint64
-		eachField(block, func(field protowire.Number, number uint64, _ []byte) {
+		frames.Fields(block, func(field protowire.Number, number uint64, _ []byte) {
 			if field == 2 {
 				id = number
 			}

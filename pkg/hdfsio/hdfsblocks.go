@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 // blockWatch looks at what a session says to the NameNode and hears from it. It remembers the block that was given out
@@ -131,7 +133,7 @@ func parseGivenBlock(message []byte) (*givenBlock, bool) {
 		return nil, false
 	}
 	b := &givenBlock{}
-	ok = eachField(located, func(field protowire.Number, _ uint64, data []byte) {
+	ok = frames.Fields(located, func(field protowire.Number, _ uint64, data []byte) {
 		switch field {
 		case 1:
 			b.id = data
@@ -151,7 +153,7 @@ func parseDataNode(info []byte) (dataNode, bool) {
 	if !ok {
 		return n, false
 	}
-	ok = eachField(id, func(field protowire.Number, number uint64, data []byte) {
+	ok = frames.Fields(id, func(field protowire.Number, number uint64, data []byte) {
 		switch field {
 		case 1:
 			n.ip = string(data)
@@ -193,37 +195,10 @@ func joinFrame(messages ...[]byte) []byte {
 
 // fieldBytes finds the first field of that number.
 func fieldBytes(message []byte, number protowire.Number) (value []byte, found bool) {
-	ok := eachField(message, func(field protowire.Number, _ uint64, data []byte) {
+	ok := frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
 		if field == number && !found {
 			value, found = data, data != nil
 		}
 	})
 	return value, ok && found
-}
-
-// eachField calls visit for every field with its number or its bytes, and says whether the message was a sound one.
-func eachField(message []byte, visit func(field protowire.Number, number uint64, data []byte)) bool {
-	for len(message) > 0 {
-		field, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return false
-		}
-		message = message[n:]
-		var number uint64
-		var data []byte
-		switch kind {
-		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(message)
-		case protowire.BytesType:
-			data, n = protowire.ConsumeBytes(message)
-		default:
-			n = protowire.ConsumeFieldValue(field, kind, message)
-		}
-		if n < 0 {
-			return false
-		}
-		visit(field, number, data)
-		message = message[n:]
-	}
-	return true
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 // BeingWritten says whether a file is open for writing: created or opened for append by a client that has not closed it,
@@ -114,7 +116,7 @@ func parseUnderConstruction(message []byte) (open, ok bool) {
 	if !ok {
 		return false, false
 	}
-	ok = eachField(located, func(field protowire.Number, number uint64, data []byte) {
+	ok = frames.Fields(located, func(field protowire.Number, number uint64, data []byte) {
 		if field == 3 && data == nil {
 			open = number != 0
 		}

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
+
+	"bulkload/pkg/frames"
 )
 
 // locatedAnswer is the answer to a getBlockLocations.
@@ -47,7 +49,7 @@ func TestOpenWatch(t *testing.T) {
 					t.Fatal("the call has lost its form")
 				}
 				fields := map[protowire.Number]uint64{}
-				eachField(messages[2], func(field protowire.Number, number uint64, _ []byte) { fields[field] = number })
+				frames.Fields(messages[2], func(field protowire.Number, number uint64, _ []byte) { fields[field] = number })
 				if name, ok := fieldBytes(messages[2], 1); !ok || string(name) != "/name" || fields[2] != 1<<63-1 || fields[3] != 0 {
 					t.Fatalf("asked for %q, %v", name, fields)
 				}

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 // readRequest is what an OpReadBlockProto asks for.
@@ -35,7 +37,7 @@ func parseReadRequest(p []byte) (req readRequest, read, whole bool, err error) {
 	}
 	var offset, size uint64
 	var header []byte
-	ok := eachField(p[n:], func(field protowire.Number, number uint64, data []byte) {
+	ok := frames.Fields(p[n:], func(field protowire.Number, number uint64, data []byte) {
 		switch field {
 		case 1:
 			header = data
@@ -56,7 +58,7 @@ func blockName(header []byte) string {
 	base, _ := fieldBytes(header, 1)
 	block, _ := fieldBytes(base, 1)
 	var id, stamp uint64
-	eachField(block, func(field protowire.Number, number uint64, _ []byte) {
+	frames.Fields(block, func(field protowire.Number, number uint64, _ []byte) {
 		switch field {
 		case 2:
 			id = number
@@ -118,7 +120,7 @@ func numbers(message []byte, into map[protowire.Number]*uint64) bool {
 // onlyBytes finds a field that must be there once.
 func onlyBytes(message []byte, number protowire.Number) (value []byte, ok bool) {
 	found := 0
-	sound := eachField(message, func(field protowire.Number, _ uint64, data []byte) {
+	sound := frames.Fields(message, func(field protowire.Number, _ uint64, data []byte) {
 		if field == number {
 			value = data
 			found++

@@ -33,24 +33,25 @@ func checkAnswer(head []byte, size uint32) (need int, why string) {
 	if len(head) < to {
 		return to, ""
 	}
+	whole := true
 	exception, class, trace, cells := false, false, false, uint32(0)
-	whole := messageFields(head[from:to], func(n protowire.Number, b []byte, _ uint64) bool {
+	inner := func(message []byte, visit func(n protowire.Number, v uint64, b []byte)) {
+		whole = frames.Fields(message, visit) && whole
+	}
+	inner(head[from:to], func(n protowire.Number, _ uint64, b []byte) {
 		switch n {
 		case headerException:
 			exception = true
-			return messageFields(b, func(n protowire.Number, b []byte, _ uint64) bool {
+			inner(b, func(n protowire.Number, _ uint64, b []byte) {
 				class, trace = class || n == exceptionClass && b != nil, trace || n == exceptionTrace && b != nil
-				return true
 			})
 		case headerBlock:
-			return messageFields(b, func(n protowire.Number, _ []byte, v uint64) bool {
+			inner(b, func(n protowire.Number, v uint64, _ []byte) {
 				if n == blockLength {
 					cells = uint32(v)
 				}
-				return true
 			})
 		}
-		return true
 	})
 	switch {
 	case !whole:
@@ -61,33 +62,6 @@ func checkAnswer(head []byte, size uint32) (need int, why string) {
 		return 0, "says that its cells are longer than it is"
 	}
 	return 0, ""
-}
-
-// messageFields visits the fields of a message: b has the bytes of one that has some, else v its number. It is false when the
-// message is damaged, or visit says so.
-func messageFields(message []byte, visit func(n protowire.Number, b []byte, v uint64) bool) bool {
-	for len(message) > 0 {
-		n, kind, size := protowire.ConsumeTag(message)
-		if size < 0 {
-			return false
-		}
-		message = message[size:]
-		var b []byte
-		var v uint64
-		switch kind {
-		case protowire.BytesType:
-			b, size = protowire.ConsumeBytes(message)
-		case protowire.VarintType:
-			v, size = protowire.ConsumeVarint(message)
-		default:
-			size = protowire.ConsumeFieldValue(n, kind, message)
-		}
-		if size < 0 || !visit(n, b, v) {
-			return false
-		}
-		message = message[size:]
-	}
-	return true
 }
 
 // zkConn is a connection to ZooKeeper whose answers are looked at first.

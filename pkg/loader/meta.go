@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 // metaRegion is hbase:meta's only region on a server.
@@ -160,7 +162,7 @@ func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState
 // varintField and bytesField read one field of a message for which the library has no type.
 
 func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
-	eachField(msg, func(num protowire.Number, v uint64, _ []byte) {
+	frames.Fields(msg, func(num protowire.Number, v uint64, _ []byte) {
 		if num == field {
 			value, ok = v, true
 		}
@@ -169,43 +171,10 @@ func varintField(msg []byte, field protowire.Number) (value uint64, ok bool) {
 }
 
 func bytesField(msg []byte, field protowire.Number) (value []byte, ok bool) {
-	eachField(msg, func(num protowire.Number, _ uint64, b []byte) {
+	frames.Fields(msg, func(num protowire.Number, _ uint64, b []byte) {
 		if num == field && b != nil {
 			value, ok = b, true
 		}
 	})
 	return value, ok
-}
-
-// eachField visits the fields of a message; it stops at what is malformed.
-func eachField(msg []byte, visit func(num protowire.Number, v uint64, b []byte)) {
-	for len(msg) > 0 {
-		num, typ, n := protowire.ConsumeTag(msg)
-		if n < 0 {
-			return
-		}
-		msg = msg[n:]
-		switch typ {
-		case protowire.VarintType:
-			v, n := protowire.ConsumeVarint(msg)
-			if n < 0 {
-				return
-			}
-			visit(num, v, nil)
-			msg = msg[n:]
-		case protowire.BytesType:
-			b, n := protowire.ConsumeBytes(msg)
-			if n < 0 {
-				return
-			}
-			visit(num, 0, b)
-			msg = msg[n:]
-		default:
-			n := protowire.ConsumeFieldValue(num, typ, msg)
-			if n < 0 {
-				return
-			}
-			msg = msg[n:]
-		}
-	}
 }

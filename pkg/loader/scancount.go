@@ -5,6 +5,8 @@ import (
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
 )
 
 // RegionScan is what a scan read of one region.
@@ -54,7 +56,7 @@ func (r *regionRead) add(resp *pb.ScanResponse, block []byte) {
 	if r.Metrics == nil {
 		r.Metrics = map[string]int64{}
 	}
-	eachField(metrics, func(num protowire.Number, _ uint64, pair []byte) {
+	frames.Fields(metrics, func(num protowire.Number, _ uint64, pair []byte) {
 		name, ok := bytesField(pair, 1)
 		if value, has := varintField(pair, 2); num == 1 && ok && has {
 			r.Metrics[string(name)] += int64(value)

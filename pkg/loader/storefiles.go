@@ -7,6 +7,8 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"bulkload/pkg/frames"
 )
 
 // adminService is the service of a region server that is asked about its regions.
@@ -49,7 +51,7 @@ func (c *Cluster) storeFiles(ctx context.Context, r Region, family string) ([]st
 		return nil, err
 	}
 	var paths []string
-	eachField(resp.ProtoReflect().GetUnknown(), func(num protowire.Number, _ uint64, value []byte) {
+	frames.Fields(resp.ProtoReflect().GetUnknown(), func(num protowire.Number, _ uint64, value []byte) {
 		if num == storeFileName {
 			paths = append(paths, string(value))
 		}
