@@ -318,7 +318,7 @@ func swapChunks(a *anatomy, magic string) {
 func TestDamageBehindChecksums(t *testing.T) {
 	var judge *judge
 	if !testing.Short() {
-		judge = judgeOrNone(t)
+		judge = newJudge(t)
 	}
 	dir := t.TempDir()
 	for _, d := range damages {

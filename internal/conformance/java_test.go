@@ -104,10 +104,10 @@ func javaCommand(mainClass, classPath string, options ...string) *exec.Cmd {
 	return exec.Command("java", append(args, "-cp", classPath, mainClass)...)
 }
 
-// startJVM runs the main class until the test ends.
-func startJVM(t testing.TB, mainClass, classPath string) *jvm {
+// openJVM runs the main class; the caller ends it.
+func openJVM(t testing.TB, mainClass, classPath string, options ...string) *jvm {
 	t.Helper()
-	j := &jvm{cmd: javaCommand(mainClass, classPath)}
+	j := &jvm{cmd: javaCommand(mainClass, classPath, options...)}
 	j.cmd.Stderr = &j.stderr
 	var err error
 	if j.in, err = j.cmd.StdinPipe(); err != nil {
@@ -121,6 +121,13 @@ func startJVM(t testing.TB, mainClass, classPath string) *jvm {
 	if err := j.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return j
+}
+
+// startJVM runs the main class until the test ends.
+func startJVM(t testing.TB, mainClass, classPath string) *jvm {
+	t.Helper()
+	j := openJVM(t, mainClass, classPath)
 	t.Cleanup(func() {
 		// the program ends with its input
 		j.in.Close()

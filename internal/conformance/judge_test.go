@@ -1,11 +1,9 @@
 package conformance
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,27 +15,23 @@ import (
 // A damaged file can end its JVM, or leave it with memory that is not its own;
 // then another takes its place.
 type judge struct {
+	*jvm
 	classes, classPath string
-	cmd                *exec.Cmd
-	in                 io.WriteCloser
-	answers            *bufio.Reader
 	files              int
 }
 
 // judgeFiles is how many files one JVM judges.
 const judgeFiles = 100
 
-// judgeOrNone is nil where there is no HBase to ask.
-func judgeOrNone(t testing.TB) *judge {
+// newJudge is a judge until the test ends.
+func newJudge(t testing.TB) *judge {
 	t.Helper()
 	if err := haveJava(); err != nil {
-		t.Logf("not judged by HBase: %v", err)
-		return nil
+		t.Fatal(err)
 	}
 	lib, err := testcluster.Jars(t.Context())
 	if err != nil {
-		t.Logf("not judged by HBase: %v", err)
-		return nil
+		t.Fatal(err)
 	}
 	j := &judge{classes: t.TempDir()}
 	j.classPath = j.classes + ":" + filepath.Join(lib, "*")
@@ -51,19 +45,7 @@ func judgeOrNone(t testing.TB) *judge {
 
 func (j *judge) start(t testing.TB) {
 	t.Helper()
-	j.cmd = javaCommand("HFileJudge", j.classPath, "-XX:ErrorFile="+filepath.Join(j.classes, "crash%p.log"), "-XX:-CreateCoredumpOnCrash")
-	var err error
-	if j.in, err = j.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := j.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.answers = bufio.NewReader(out)
-	if err := j.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	j.jvm = openJVM(t, "HFileJudge", j.classPath, "-XX:ErrorFile="+filepath.Join(j.classes, "crash%p.log"), "-XX:-CreateCoredumpOnCrash")
 }
 
 // stop ends the JVM; how it ends is of no interest.

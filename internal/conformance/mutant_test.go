@@ -335,10 +335,7 @@ func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")
 	}
-	judge := judgeOrNone(t)
-	if judge == nil {
-		t.Skip("no HBase to judge")
-	}
+	judge := newJudge(t)
 	seed := envInt(t, "BULKLOAD_MUTANTS_SEED", rand.Uint64()>>32)
 	most := int(envInt(t, "BULKLOAD_MUTANTS", 300))
 	t.Logf("BULKLOAD_MUTANTS_SEED=%d BULKLOAD_MUTANTS=%d", seed, most)

@@ -21,9 +21,6 @@ import (
 // TestReadingChangeIsRefused: what is read is part of the job, also of one
 // that is done.
 func TestReadingChangeIsRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
 	bad := manyRecords(t, 300)
 	f, err := os.OpenFile(bad, os.O_APPEND|os.O_WRONLY, 0)
@@ -74,9 +71,6 @@ func TestReadingChangeIsRefused(t *testing.T) {
 // TestSpellingsAreOneJob: however a job's table, inputs and key are written,
 // it is the same job, and is locked and done once.
 func TestSpellingsAreOneJob(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	_, word, _ := strings.Cut(p.table, ":")
 	table, err := loader.ParseTableName("one_" + word)
@@ -132,9 +126,6 @@ func TestSpellingsAreOneJob(t *testing.T) {
 
 // TestOneJobOnHDFS: the same for directories on HDFS.
 func TestOneJobOnHDFS(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	_, word, _ := strings.Cut(p.table, ":")
 	dir := "/tmp/one-" + word
@@ -155,21 +146,13 @@ func TestOneJobOnHDFS(t *testing.T) {
 // TestRecreatedTableIsRefused: a table that was dropped and made again, or
 // emptied, between two attempts, or since the job was done.
 func TestRecreatedTableIsRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
-	admin := func(t *testing.T, p *program, args ...string) {
-		if _, err := p.cluster.AdminT(t).Run(t.Context(), append([]string{args[0], p.table}, args[1:]...)...); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for what, change := range map[string]func(*testing.T, *program){
 		"dropped": func(t *testing.T, p *program) {
-			admin(t, p, "drop")
-			admin(t, p, "create", "--splits", "1,2,3,4,5,6,7,8,9", "--compression", "SNAPPY", "--encoding", "FAST_DIFF")
+			p.admin(t, "drop")
+			p.admin(t, "create", "--splits", "1,2,3,4,5,6,7,8,9", "--compression", "SNAPPY", "--encoding", "FAST_DIFF")
 		},
-		"emptied": func(t *testing.T, p *program) { admin(t, p, "truncate") },
+		"emptied": func(t *testing.T, p *program) { p.admin(t, "truncate") },
 	} {
 		for _, stop := range []string{"built", "loaded:3", ""} {
 			t.Run(what+" after "+stop, func(t *testing.T) {
@@ -219,27 +202,19 @@ func (p *program) dropTokens() {
 // TestSplitTableIsTheSame: regions that are split, merged or out of service
 // for a time are no other table, whether its directory can be read or not.
 func TestSplitTableIsTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
-	admin := func(t *testing.T, p *program, args ...string) {
-		if _, err := p.cluster.AdminT(t).Run(t.Context(), append([]string{args[0], p.table}, args[1:]...)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outOfService := func(t *testing.T, p *program) { admin(t, p, "disable"); admin(t, p, "enable") }
+	outOfService := func(t *testing.T, p *program) { p.admin(t, "disable"); p.admin(t, "enable") }
 	allSplit := func(t *testing.T, p *program) {
 		for _, at := range strings.Fields("0a 1a 2a 3a 4a 5a 6a 7a 8a 9a") {
-			admin(t, p, "split", at)
+			p.admin(t, "split", at)
 		}
 	}
 	for what, c := range map[string]struct {
 		change func(*testing.T, *program)
 		stops  []string
 	}{
-		"a split":                       {func(t *testing.T, p *program) { admin(t, p, "split", "4a") }, []string{"loaded:3"}},
-		"a merge":                       {func(t *testing.T, p *program) { admin(t, p, "merge", "4", "5") }, []string{"built", ""}},
+		"a split":                       {func(t *testing.T, p *program) { p.admin(t, "split", "4a") }, []string{"loaded:3"}},
+		"a merge":                       {func(t *testing.T, p *program) { p.admin(t, "merge", "4", "5") }, []string{"built", ""}},
 		"all split":                     {allSplit, []string{"loaded:3", ""}},
 		"all split, and out of service": {func(t *testing.T, p *program) { allSplit(t, p); outOfService(t, p) }, []string{"built", ""}},
 		"out of service":                {outOfService, []string{"loaded:3"}},
@@ -289,9 +264,6 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 // TestFullVerificationOfADoneJob: a finished job that is run again verifies as
 // it is told now.
 func TestFullVerificationOfADoneJob(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	p.input = manyRecords(t, 3000)
 	if code, _, stderr := p.run(""); code != 0 {
@@ -341,9 +313,7 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 	if !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	if _, err := p.cluster.AdminT(t).Run(t.Context(), "put", p.table, row, "f:rule_no", "other", stamp); err != nil {
-		t.Fatal(err)
-	}
+	p.admin(t, "put", row, "f:rule_no", "other", stamp)
 	for mode, want := range map[string]int{"full": 8, "sample": 0, "off": 0} {
 		if code, _, stderr := p.run("", "--verify="+mode); code != want {
 			t.Errorf("--verify %s: exit code %d: %s", mode, code, stderr)
@@ -354,16 +324,11 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 // TestModulusOfThePlanAfterAMerge: the table's split points do not tell the
 // modulus any more, but the plan does.
 func TestModulusOfThePlanAfterAMerge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("built"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if _, err := p.cluster.AdminT(t).Run(t.Context(), "merge", p.table, "4", "5"); err != nil {
-		t.Fatal(err)
-	}
+	p.admin(t, "merge", "4", "5")
 	if code, _, stderr := p.run(""); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -372,9 +337,6 @@ func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 // TestKeptStagingStays: what a run was told to keep is not removed by the same
 // command without the flag.
 func TestKeptStagingStays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("", "--keep-staging"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)

@@ -290,9 +290,6 @@ func (p *program) stagedFiles() (hdfsio.FS, []string) {
 // file that it has staged, and runs the same command again: the file is written
 // again, or nothing more is loaded.
 func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
 	damage := map[string]func(t *testing.T, p *program, fsys hdfsio.FS, file string){
 		"another file of its name": func(t *testing.T, _ *program, fsys hdfsio.FS, file string) {

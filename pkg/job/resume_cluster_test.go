@@ -33,9 +33,12 @@ type program struct {
 	input   string
 }
 
-// buildProgram builds the program once for all that a test runs.
+// buildProgram builds the program once for all that a test runs on a cluster.
 func buildProgram(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the program on a cluster")
+	}
 	name := filepath.Join(t.TempDir(), "bulkload")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -50,6 +53,14 @@ func newProgram(t *testing.T, name string) *program {
 	env := clusterEnv(t, cluster)
 	return &program{t: t, path: name, cluster: cluster, env: env, table: freshTable(t, env, 10, nil), state: t.TempDir(),
 		input: absolute(t, filepath.Join(exports, "check.dump"))}
+}
+
+// admin has an administrator do something to the table.
+func (p *program) admin(t *testing.T, do string, args ...string) {
+	t.Helper()
+	if _, err := p.cluster.AdminT(t).Run(t.Context(), append([]string{do, p.table}, args...)...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // command is a run of the job; environment variables come behind the flags.
@@ -163,9 +174,6 @@ func (p *program) judge(files int) {
 // TestRow26Killed kills the program just after each kind of record, and runs
 // the same command again.
 func TestRow26Killed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after   string
@@ -208,9 +216,6 @@ func TestRow26Killed(t *testing.T) {
 
 // TestCleanKilled cleans up behind a job that was killed: not while HBase may have its files, and all of it otherwise.
 func TestCleanKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after  string
@@ -253,9 +258,6 @@ func TestCleanKilled(t *testing.T) {
 
 // TestRunTwice: one job at a time, a changed input, a new beginning.
 func TestRunTwice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	b, err := os.ReadFile(p.input)
 	if err != nil {
@@ -303,9 +305,6 @@ func TestRunTwice(t *testing.T) {
 // TestStateLost refuses to begin a job again whose files are on HDFS, but
 // whose journal is not here.
 func TestStateLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	if code, _, stderr := p.run("loading"); code != 137 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -327,9 +326,6 @@ func TestStateLost(t *testing.T) {
 // TestKilledWhileSpilled kills the program when its sorted rows are on disk,
 // and again in the second pass: the input is read once.
 func TestKilledWhileSpilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	p.input = manyRecords(t, 30_000)
 	spill := t.TempDir()
@@ -355,9 +351,6 @@ func TestKilledWhileSpilled(t *testing.T) {
 // TestTerminated stops the program by SIGTERM while it writes: within 15 s,
 // with nothing lost.
 func TestTerminated(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	cmd := p.command(t.Context(), "")
 	if err := cmd.Start(); err != nil {
@@ -416,9 +409,6 @@ func (p *program) snapshot(name string, created int64) {
 // TestOlderSnapshotIsNotTheJobs refuses the name of a snapshot that was there
 // before the program was killed when it was about to take its own.
 func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	p := newProgram(t, buildProgram(t))
 	snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
 	p.snapshot(snapshot, 0)
@@ -438,9 +428,6 @@ func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 // TestKilledAtSnapshot takes a snapshot once, also when the program was killed
 // between the snapshot and its record; another's of that name is refused.
 func TestKilledAtSnapshot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program on a cluster")
-	}
 	name := buildProgram(t)
 	for _, taken := range []bool{false, true} {
 		p := newProgram(t, name)

@@ -4,20 +4,24 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcluster"
 )
 
 // hbase runs testdata/KeyText.java, which uses HBase's Bytes, on lines.
 func hbase(t *testing.T, lines []string) []string {
 	t.Helper()
-	lib := os.Getenv("HBASE_LIB")
-	if testing.Short() || lib == "" {
-		t.Skip("needs a JVM and HBASE_LIB, a directory with the jars of HBase")
+	if testing.Short() {
+		t.Skip("runs a JVM")
+	}
+	lib, err := testcluster.Jars(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
