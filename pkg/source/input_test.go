@@ -278,6 +278,34 @@ func TestChangedFile(t *testing.T) {
 	}
 }
 
+// TestRecheckSaysWhatChanged of a file in a directory, also when it is then left out there.
+func TestRecheckSaysWhatChanged(t *testing.T) {
+	for what, tt := range map[string]struct {
+		change func(name string) error
+		want   string
+	}{
+		"emptied": {func(name string) error { return os.Truncate(name, 0) }, "size 8 bytes, now 0"},
+		"removed": {os.Remove, "it is gone"},
+		"another": {func(name string) error { return os.WriteFile(name+"2", []byte("a,b\n1,2\n"), 0o600) }, "it is new"},
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "x.csv")
+		if err := os.WriteFile(name, []byte("a,b\n1,2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := Open(t.Context(), disk, []string{dir}, Options{})
+		if err == nil {
+			err = tt.change(name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := errors.AsType[*ChangedError](in.Recheck(t.Context())); !ok || !strings.Contains(e.What, tt.want) {
+			t.Errorf("%s: %v", what, e)
+		}
+	}
+}
+
 func TestSplitsAreStable(t *testing.T) {
 	data := toCSV(append([][]string{checkColumns}, checkRows(500)...)...)
 	path := writeFile(t, "x.csv", data)
