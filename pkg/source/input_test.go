@@ -7,9 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -275,6 +277,30 @@ func TestChangedFile(t *testing.T) {
 	m.data = m.data[:9]
 	if _, err := readAll(t.Context(), in); err == nil {
 		t.Error("no error for a file that was cut")
+	}
+}
+
+// TestEachEndsWithTheFirstError of the files in their order, and begins with no others after it.
+func TestEachEndsWithTheFirstError(t *testing.T) {
+	files := make([]*inputFile, 1000)
+	for i := range files {
+		files[i] = &inputFile{input: i}
+	}
+	var asked atomic.Int64
+	bad := errors.New("bad")
+	err := each(t.Context(), files, func(_ context.Context, f *inputFile) error {
+		asked.Add(1)
+		switch {
+		case f.input < 10:
+			return nil
+		case f.input == 10:
+			runtime.Gosched()
+			return bad
+		}
+		return errors.New("later")
+	})
+	if err != bad || asked.Load() > 10+2*probeParallel {
+		t.Errorf("%v after %d files", err, asked.Load())
 	}
 }
 
