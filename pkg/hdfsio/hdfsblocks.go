@@ -32,6 +32,20 @@ type heard struct {
 
 func (a *heard) stop() { a.waiting, a.frame = false, nil }
 
+// call gives the messages of p, which is one whole call, and waits for the answer, if it is a call of that method.
+func (a *heard) call(p []byte, method string) [][]byte {
+	a.stop()
+	messages, _ := splitFrame(p)
+	if len(messages) != 3 {
+		return nil
+	}
+	if name, ok := fieldBytes(messages[1], 1); !ok || string(name) != method {
+		return nil
+	}
+	a.waiting = true
+	return messages
+}
+
 // add takes the next bytes that the NameNode sent. It gives the messages of the answer once that is whole; nil before,
 // and when it is none that can be looked at.
 func (a *heard) add(p []byte) [][]byte {
@@ -76,16 +90,10 @@ const mostAnswer = 1 << 20
 func (w *blockWatch) request(p []byte) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stop()
-	messages, ok := splitFrame(p)
-	if !ok || len(messages) != 3 {
+	messages := w.call(p, "addBlock")
+	if messages == nil {
 		return p
 	}
-	method, ok := fieldBytes(messages[1], 1)
-	if !ok || string(method) != "addBlock" {
-		return p
-	}
-	w.waiting = true
 	nodes := w.avoid()
 	if len(nodes) == 0 {
 		return p

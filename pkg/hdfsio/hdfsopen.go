@@ -79,19 +79,14 @@ func (w *openWatch) end() (open, told bool) {
 func (w *openWatch) request(p []byte) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stop()
 	if !w.asked {
 		return p
 	}
-	messages, ok := splitFrame(p)
-	if !ok || len(messages) != 3 {
+	messages := w.call(p, "getBlockLocations")
+	if messages == nil {
 		return p
 	}
-	method, ok := fieldBytes(messages[1], 1)
-	if !ok || string(method) != "getBlockLocations" {
-		return p
-	}
-	w.waiting, w.open, w.told = true, false, false
+	w.open, w.told = false, false
 	// Of a field that comes twice the last counts. Behind the end of the file there are no blocks.
 	const offset, length = 2, 3
 	body := append([]byte{}, messages[2]...)

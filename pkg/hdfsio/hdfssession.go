@@ -285,7 +285,10 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, s: s, dataNode: dataNode, frames: newNameNodeFilter()}
+	c := &conn{Conn: nc, s: s, dataNode: dataNode}
+	if !dataNode {
+		c.frames = newNameNodeFilter()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dead != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 )
 
@@ -83,7 +82,7 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 		return false, err
 	}
 	f.columns, f.dataStart = names, int64(start+end)
-	f.headSum = crc32.Checksum(data[:f.dataStart], crc32.MakeTable(crc32.Castagnoli))
+	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }
 

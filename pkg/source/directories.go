@@ -81,20 +81,25 @@ func (d *Directory) meansItself(ctx context.Context, resolve func(path string) (
 	return fmt.Errorf("the directory %s cannot be named by the input that leads to it: write that without dots, double slashes and links (%w)", d.Path, cmp.Or(err, fs.ErrNotExist))
 }
 
-// holds sees that the directory, as an input, means the files that were found in it and no others.
+// holds sees that the directory, as an input, means the files that were found in it and no others. None of them is asked
+// again whether it is being written.
 func (d *Directory) holds(ctx context.Context, resolve func(path string) (FS, string, error)) error {
-	files, err := expand(ctx, resolve, []string{d.Path}, true)
+	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
+	e := expansion{fs: fsys, show: shown(d.Path, name)}
+	if err := e.dir(ctx, d.Name); err != nil {
+		return fmt.Errorf("input %s: %w", d.Path, err)
+	}
+	for _, f := range e.files {
 		if path.Dir(f.name) != d.Name {
 			return fmt.Errorf("the directory %s holds files, and so does %s below it: a part is one directory, so move its files, such as %s, into one of their own",
 				d.Path, path.Dir(f.path), path.Base(d.Files[0].Name))
 		}
 	}
-	if len(files) != len(d.Files) {
-		return fmt.Errorf("the inputs name %d of the %d files of the directory %s: a part is a whole directory, so name directories", len(d.Files), len(files), d.Path)
+	if len(e.files) != len(d.Files) {
+		return fmt.Errorf("the inputs name %d of the %d files of the directory %s: a part is a whole directory, so name directories", len(d.Files), len(e.files), d.Path)
 	}
 	return nil
 }

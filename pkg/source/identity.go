@@ -89,7 +89,13 @@ func (in *Input) Recheck(ctx context.Context) error {
 	}
 	// In the order of the input, so that the message is the same every time.
 	if i := slices.IndexFunc(in.files, func(f *inputFile) bool { return was[f.path] != nil }); i >= 0 {
-		return &ChangedError{in.files[i].path, "it is gone"}
+		f := in.files[i]
+		if info, err := f.fs.Stat(ctx, f.name); err == nil { // an empty one is left out, and not gone
+			if err := f.same(info); err != nil {
+				return err
+			}
+		}
+		return &ChangedError{f.path, "it is gone"}
 	}
 	return nil
 }

@@ -150,12 +150,17 @@ func each(ctx context.Context, files []*inputFile, do func(context.Context, *inp
 	errs := make([]error, len(files))
 	var g errgroup.Group
 	g.SetLimit(probeParallel)
+	var failed atomic.Bool
 	for i, f := range files {
+		if failed.Load() {
+			break // all before this one are under way: the first error is among them
+		}
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				errs[i] = err
-			} else {
+			if errs[i] = ctx.Err(); errs[i] == nil {
 				errs[i] = do(ctx, f)
+			}
+			if errs[i] != nil {
+				failed.Store(true)
 			}
 			return nil
 		})

@@ -7,9 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -275,6 +277,58 @@ func TestChangedFile(t *testing.T) {
 	m.data = m.data[:9]
 	if _, err := readAll(t.Context(), in); err == nil {
 		t.Error("no error for a file that was cut")
+	}
+}
+
+// TestEachEndsWithTheFirstError of the files in their order, and begins with no others after it.
+func TestEachEndsWithTheFirstError(t *testing.T) {
+	files := make([]*inputFile, 1000)
+	for i := range files {
+		files[i] = &inputFile{input: i}
+	}
+	var asked atomic.Int64
+	bad := errors.New("bad")
+	err := each(t.Context(), files, func(_ context.Context, f *inputFile) error {
+		asked.Add(1)
+		switch {
+		case f.input < 10:
+			return nil
+		case f.input == 10:
+			runtime.Gosched()
+			return bad
+		}
+		return errors.New("later")
+	})
+	if err != bad || asked.Load() > 10+2*probeParallel {
+		t.Errorf("%v after %d files", err, asked.Load())
+	}
+}
+
+// TestRecheckSaysWhatChanged of a file in a directory, also when it is then left out there.
+func TestRecheckSaysWhatChanged(t *testing.T) {
+	for what, tt := range map[string]struct {
+		change func(name string) error
+		want   string
+	}{
+		"emptied": {func(name string) error { return os.Truncate(name, 0) }, "size 8 bytes, now 0"},
+		"removed": {os.Remove, "it is gone"},
+		"another": {func(name string) error { return os.WriteFile(name+"2", []byte("a,b\n1,2\n"), 0o600) }, "it is new"},
+	} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "x.csv")
+		if err := os.WriteFile(name, []byte("a,b\n1,2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := Open(t.Context(), disk, []string{dir}, Options{})
+		if err == nil {
+			err = tt.change(name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := errors.AsType[*ChangedError](in.Recheck(t.Context())); !ok || !strings.Contains(e.What, tt.want) {
+			t.Errorf("%s: %v", what, e)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -47,7 +46,7 @@ func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64,
 	f := &inputFile{columns: []string{"a"}, meta: parquetMeta{types: []columnType{typ},
 		chunks: []columnChunk{{end: int64(len(data)), codec: how, unpacked: unpacked}}}}
 	p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows)}
-	p.pages.raw, p.pages.castagnoli = bytes.NewReader(data), crc32.MakeTable(crc32.Castagnoli)
+	p.pages.raw = bytes.NewReader(data)
 	p.begin(f, Split{End: int64(rows)}, limit)
 	for values < rows {
 		c := &p.cols[0]

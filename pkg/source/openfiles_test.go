@@ -84,6 +84,15 @@ func TestOpenFilesAreRefused(t *testing.T) {
 			t.Errorf("%s was asked about %d times", name, n)
 		}
 	}
+	o.asked = map[string]int{}
+	if _, err := Directories(t.Context(), resolve, []string{dir}, false); err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range o.asked {
+		if n != 1 {
+			t.Errorf("directories: %s was asked about %d times", name, n)
+		}
+	}
 }
 
 // TestFileOpenedAfterwardsIsRefused when the inputs are looked at again: one that was read, and one that was left out.

@@ -195,7 +195,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 		p.pages.raw = nil
 		err = firstError(err, h.Close())
 	}()
-	p.pages.raw, p.pages.castagnoli = raw, r.castagnoli
+	p.pages.raw = raw
 	p.begin(r.file, s, r.in.opts.memory())
 	cols := len(p.cols)
 	if p.levels == nil {
@@ -229,7 +229,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 		row += int64(n)
 	}
 	for i := range p.cols {
-		r.addSum(binary.LittleEndian.AppendUint32(nil, p.cols[i].sum))
+		r.sum = addSum(r.sum, binary.LittleEndian.AppendUint32(nil, p.cols[i].sum))
 	}
 	return nil
 }

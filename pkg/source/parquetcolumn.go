@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 )
 
@@ -54,7 +53,7 @@ func (c *columnReader) load(p *parquetReader) error {
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
 		if err == nil {
 			c.at, c.hint = next, int(next-start)+64
-			c.sum = crc32.Update(c.sum, p.pages.castagnoli, p.pages.packed[:next-start])
+			c.sum = addSum(c.sum, p.pages.packed[:next-start])
 			if err = c.claim(p, h); err == nil {
 				err = c.page(p, h, packed)
 			}

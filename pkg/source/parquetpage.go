@@ -55,8 +55,6 @@ type pageSource struct {
 	bytes  bytes.Reader
 	gzip   *gzip.Reader
 	zstd   *zstd.Decoder
-
-	castagnoli *crc32.Table
 }
 
 // read reads the header of the page at byte at, which lies before end, and its packed bytes, which are valid until the

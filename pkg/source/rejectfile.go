@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 
 	"bulkload/internal/durable"
@@ -122,9 +124,16 @@ func tempPattern(path string) string { return "." + filepath.Base(path) + ".*" }
 // RemoveTemp removes the temporary files that a killed process has left beside a reject file: for those who know that no
 // other is at work on it.
 func (f *RejectFile) RemoveTemp() error {
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), tempPattern(f.path)))
-	for _, name := range names {
-		err = errors.Join(err, os.Remove(name))
+	dir, prefix := filepath.Dir(f.path), strings.TrimSuffix(tempPattern(f.path), "*")
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		if _, other := strconv.ParseUint(number, 10, 64); ok && other == nil { // as os.CreateTemp makes them
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
 	}
 	return err
 }

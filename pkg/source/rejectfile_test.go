@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,6 +109,41 @@ func TestRejectFileReplacesNothingElse(t *testing.T) {
 		if after, _ := os.Lstat(path); name == "a link to a reject" && after.Mode()&os.ModeSymlink == 0 {
 			t.Errorf("%s: the link was replaced, not what it names", name)
 		}
+	}
+}
+
+// TestRemoveTempRemovesNothingElse, whatever the names have of a pattern's characters.
+func TestRemoveTempRemovesNothingElse(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state [1]")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "rejects[0].jsonl")
+	stay := []string{".rejects0.jsonl.123", ".rejects[0].jsonl.swp", "rejects[0].jsonl", "rejects[0].jsonl.123"}
+	for _, name := range stay {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := NewRejectFile(path).Write(RowError{Path: "x.csv", Reason: "why", Raw: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewRejectFile(path).RemoveTemp(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if !slices.Equal(left, stay) {
+		t.Errorf("left are %q", left)
+	}
+	if err := NewRejectFile(filepath.Join(dir, "missing", "x")).RemoveTemp(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -35,7 +35,12 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 }
 
 func (f *rejectForm) same(o *rejectForm) bool {
-	return f == o || f != nil && o != nil && f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && slices.Equal(f.Columns, o.Columns)
+	return f == o || f != nil && o != nil && f.sameText(o) && slices.Equal(f.Columns, o.Columns)
+}
+
+// sameText says whether the text of both is cut into fields in the same way.
+func (f *rejectForm) sameText(o *rejectForm) bool {
+	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep
 }
 
 func (f *rejectForm) line() []byte {

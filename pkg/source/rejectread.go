@@ -39,7 +39,7 @@ func (in *Input) rejectOptions() error {
 		if first == nil {
 			first = f
 		}
-		if a, b := first.rejects, f.rejects; a.Format != b.Format || a.FieldSep != b.FieldSep || a.RecordSep != b.RecordSep {
+		if a, b := first.rejects, f.rejects; !a.sameText(b) {
 			return fmt.Errorf("%s: its records were read in another way than those of %s (%s, separators %s %s, not %s, %s %s): read one after the other", f.path, first.path,
 				b.Format, b.FieldSep, b.RecordSep, a.Format, a.FieldSep, a.RecordSep)
 		}
@@ -67,7 +67,8 @@ type rejectReader struct {
 	form *rejectForm
 	comma,
 	end byte // after each record
-	text []byte // of the record at hand that is still to be given
+	text  []byte // of the record at hand
+	given int    // of it
 }
 
 func newRejectReader(path string, in io.Reader, maxRecord int) *rejectReader {
@@ -160,7 +161,7 @@ func jsonError(err error) error {
 
 // Read implements [io.Reader]. Its errors are rawErrors, which go through as they are.
 func (r *rejectReader) Read(p []byte) (int, error) {
-	for len(r.text) == 0 {
+	for r.given == len(r.text) {
 		line, err := r.next()
 		if err != nil {
 			return 0, err
@@ -180,8 +181,8 @@ func (r *rejectReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n := copy(p, r.text)
-	r.text = r.text[n:]
+	n := copy(p, r.text[r.given:])
+	r.given += n
 	return n, nil
 }
 
@@ -194,11 +195,12 @@ func (r *rejectReader) record(line []byte) error {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return r.fail(fmt.Errorf("no JSON: %w", jsonError(err)))
 	}
+	r.text, r.given = r.text[:0], 0
 	switch {
 	case j.Raw != nil:
-		r.text = append(r.text[:0], *j.Raw...)
+		r.text = append(r.text, *j.Raw...)
 	case len(j.RawBase64) > 0:
-		r.text = append(r.text[:0], j.RawBase64...)
+		r.text = append(r.text, j.RawBase64...)
 	default:
 		return r.fail(errors.New("it has no record: raw or raw_base64"))
 	}

@@ -54,7 +54,7 @@ func (r *Reader) readText(s Split) (err error) {
 		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
 			return err
 		} else {
-			r.addSum(r.buf[:next])
+			r.sum = addSum(r.sum, r.buf[:next])
 		}
 		r.off += int64(next)
 		n = copy(r.buf, r.buf[next:n])
