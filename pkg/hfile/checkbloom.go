@@ -162,9 +162,9 @@ func (b *bloomProof) maxKeysFit() bool {
 
 // probeBeside asks the open chunk for keys that are not in the file, which are
 // the row with random bytes behind it; so often that all keys together make
-// up the number that was asked for.
+// up the number that was asked for. The prefix of such a row is in the file.
 func (b *bloomProof) probeBeside(row, qualifier []byte) {
-	if b.probes == 0 || b.meta.keys <= 0 {
+	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {
 		return
 	}
 	for b.due += b.probes; int64(b.due) >= b.meta.keys; b.due -= int(b.meta.keys) {
@@ -173,10 +173,7 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 			b.probe = append(b.probe, byte(b.rnd.UintN(256)))
 		}
 		key := b.probe
-		switch b.meta.kind {
-		case BloomRowPrefix:
-			key = key[:min(len(key), b.meta.prefix)]
-		case BloomRowCol:
+		if b.meta.kind == BloomRowCol {
 			key = appendRowColKey(nil, key, qualifier)
 		}
 		b.probed++

@@ -163,8 +163,10 @@ func (x *indexProof) passLeaf(blk *Block) error {
 // finish proves that no entry is left, that the levels lie one behind the
 // other between what lies among the data and the root, and the mid key.
 func (x *indexProof) finish(inlineEnd, root int64) error {
-	if _, _, ok, err := x.entry(len(x.levels)); err != nil || ok {
-		return fmt.Errorf("%w: the index has entries for more than the %d data blocks: %w", ErrCorrupt, x.data, err)
+	if _, _, ok, err := x.entry(len(x.levels)); err != nil {
+		return err
+	} else if ok {
+		return fmt.Errorf("%w: the index has entries for more than the %d data blocks", ErrCorrupt, x.data)
 	}
 	if len(x.levels) == 0 {
 		if len(x.r.midKey) > 0 {
