@@ -84,14 +84,12 @@ func (b *bloomProof) add(key []byte) error {
 
 // openChunk reads the chunk whose first key has come.
 func (b *bloomProof) openChunk() error {
-	p := b.meta.entries.places[b.opened]
-	blk, err := b.blocks.read(p.offset)
+	blk, err := b.meta.chunk(b.blocks, b.opened)
 	if err != nil {
 		return err
 	}
-	if blk.kind != kindBloomChunk || placeOf(blk) != p || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
-		return fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt,
-			blk.Type, placeOf(blk).size, blk.Offset, p.size, b.what)
+	if p := b.meta.entries.places[b.opened]; placeOf(blk) != p {
+		return fmt.Errorf("%w: a block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt, placeOf(blk).size, blk.Offset, p.size, b.what)
 	}
 	b.stored = append(b.stored[:0], blk.Payload...)
 	b.made = slices.Grow(b.made[:0], len(b.stored))[:len(b.stored)]
@@ -172,12 +170,8 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 		for range 12 {
 			b.probe = append(b.probe, byte(b.rnd.UintN(256)))
 		}
-		key := b.probe
-		if b.meta.kind == BloomRowCol {
-			key = appendRowColKey(nil, key, qualifier)
-		}
 		b.probed++
-		if hasBloomBits(b.stored, b.meta.hashes, b.meta.hash, key) {
+		if hasBloomBits(b.stored, b.meta.hashes, b.meta.hash, b.meta.keyOf(b.probe, qualifier)) {
 			b.positives++
 		}
 	}
