@@ -45,15 +45,7 @@ func (d *delivery) change(how string, r *rand.Rand) (*delivery, error) {
 	whole := true
 	switch how {
 	case Arrive:
-		for _, f := range d.files {
-			var b []byte
-			if b, err = d.encode(f.records); err == nil {
-				err = write(f.name, b)
-			}
-			if err != nil {
-				break
-			}
-		}
+		err = each(next.files, d.again)
 	case Grow:
 		err = each(some, func(f *inputFile) error { return d.grow(f, r) })
 	case Replace:
@@ -127,6 +119,15 @@ func more(t data.Table, have [][][]byte, r *rand.Rand) ([][][]byte, error) {
 	return records(data.Spec{Table: t, Rows: int64(1 + r.IntN(1+len(have)/2)), Seed: r.Uint64() >> 1})
 }
 
+// again writes a file whole, where it is.
+func (d *delivery) again(f *inputFile) error {
+	b, err := d.encode(f.records)
+	if err != nil {
+		return err
+	}
+	return write(f.name, b)
+}
+
 func (d *delivery) grow(f *inputFile, r *rand.Rand) error {
 	added, err := more(d.table, f.records, r)
 	if err != nil {
@@ -134,11 +135,7 @@ func (d *delivery) grow(f *inputFile, r *rand.Rand) error {
 	}
 	f.records = slices.Concat(f.records, added)
 	if d.form == data.Parquet { // nothing can be appended to one: it is written again where it is
-		b, err := d.encode(f.records)
-		if err != nil {
-			return err
-		}
-		return write(f.name, b)
+		return d.again(f)
 	}
 	b, err := d.tail(added)
 	if err != nil {

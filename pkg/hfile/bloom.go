@@ -75,10 +75,7 @@ func setBloomBits(chunk []byte, hashes int, key []byte) {
 func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
-	mask := bits - 1
-	if bits&mask != 0 {
-		mask = 0
-	}
+	mask := bloomMask(bits)
 	for range hashes {
 		loc := bloomBit(h, bits, mask)
 		chunk[loc>>3] |= 1 << (loc & 7)
@@ -86,8 +83,15 @@ func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	}
 }
 
-// bloomBit is |h mod bits|; the mask is bits-1 if that is a power of two less one,
-// as it is by default, else 0.
+// bloomMask is what a remainder of a power of two takes, as the bits of a chunk are by default; else 0.
+func bloomMask(bits int32) int32 {
+	if bits&(bits-1) != 0 {
+		return 0
+	}
+	return bits - 1
+}
+
+// bloomBit is |h mod bits|, with the mask of the bits.
 func bloomBit(h, bits, mask int32) int32 {
 	if mask == 0 {
 		h %= bits
@@ -107,10 +111,7 @@ func hasBloomBits(chunk []byte, hashes int, hash bloomHash, key []byte) bool {
 	h2 := hash(key, h1)
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
-	mask := bits - 1
-	if bits&mask != 0 {
-		mask = 0
-	}
+	mask := bloomMask(bits)
 	for range hashes {
 		loc := bloomBit(h, bits, mask)
 		if chunk[loc>>3]&(1<<(loc&7)) == 0 {

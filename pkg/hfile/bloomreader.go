@@ -74,14 +74,9 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	if f == nil || f.kind == BloomNone {
 		return true, nil
 	}
-	key := row
+	key := f.keyOf(row, qualifier)
 	less := func(i int) bool { return bytes.Compare(f.entries.key(i), key) > 0 }
-	switch f.kind {
-	case BloomRowPrefix:
-		key = row[:min(len(row), f.prefix)]
-	case BloomRowCol:
-		f.key = appendRowColKey(f.key[:0], row, qualifier)
-		key = f.key
+	if f.kind == BloomRowCol {
 		want, err := parseKey(key)
 		if err != nil {
 			return false, err
@@ -95,12 +90,33 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	if i < 0 {
 		return false, nil
 	}
-	blk, err := r.blocks.read(f.entries.places[i].offset)
+	blk, err := f.chunk(&r.blocks, i)
 	if err != nil {
 		return false, err
 	}
-	if blk.kind != kindBloomChunk || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
-		return false, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.Type, len(blk.Payload), blk.Offset)
-	}
 	return hasBloomBits(blk.Payload, f.hashes, f.hash, key), nil
+}
+
+// keyOf is what the filter holds for a row's column. It is valid until the next call.
+func (f *bloomReader) keyOf(row, qualifier []byte) []byte {
+	switch f.kind {
+	case BloomRowPrefix:
+		return row[:min(len(row), f.prefix)]
+	case BloomRowCol:
+		f.key = appendRowColKey(f.key[:0], row, qualifier)
+		return f.key
+	}
+	return row
+}
+
+// chunk reads chunk i.
+func (f *bloomReader) chunk(blocks *blockReader, i int) (*Block, error) {
+	blk, err := blocks.read(f.entries.places[i].offset)
+	if err != nil {
+		return nil, err
+	}
+	if blk.kind != kindBloomChunk || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
+		return nil, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.Type, len(blk.Payload), blk.Offset)
+	}
+	return blk, nil
 }

@@ -23,7 +23,7 @@ type CheckResult struct {
 	DuplicateKeys        int64    `json:"duplicate_keys"`
 	Bloom                string   `json:"bloom"`
 	BloomKeys            int64    `json:"bloom_keys,omitempty"`
-	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // nil without a filter, or if it was not asked
+	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // nil without a filter, for one of prefixes, or if it was not asked
 	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`
 	Seeks                int      `json:"seeks"`
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`

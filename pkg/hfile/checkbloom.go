@@ -84,14 +84,12 @@ func (b *bloomProof) add(key []byte) error {
 
 // openChunk reads the chunk whose first key has come.
 func (b *bloomProof) openChunk() error {
-	p := b.meta.entries.places[b.opened]
-	blk, err := b.blocks.read(p.offset)
+	blk, err := b.meta.chunk(b.blocks, b.opened)
 	if err != nil {
 		return err
 	}
-	if blk.kind != kindBloomChunk || placeOf(blk) != p || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
-		return fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt,
-			blk.Type, placeOf(blk).size, blk.Offset, p.size, b.what)
+	if p := b.meta.entries.places[b.opened]; placeOf(blk) != p {
+		return fmt.Errorf("%w: a block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt, placeOf(blk).size, blk.Offset, p.size, b.what)
 	}
 	b.stored = append(b.stored[:0], blk.Payload...)
 	b.made = slices.Grow(b.made[:0], len(b.stored))[:len(b.stored)]
@@ -162,9 +160,9 @@ func (b *bloomProof) maxKeysFit() bool {
 
 // probeBeside asks the open chunk for keys that are not in the file, which are
 // the row with random bytes behind it; so often that all keys together make
-// up the number that was asked for.
+// up the number that was asked for. The prefix of such a row is in the file.
 func (b *bloomProof) probeBeside(row, qualifier []byte) {
-	if b.probes == 0 || b.meta.keys <= 0 {
+	if b.probed >= int64(b.probes) || b.meta.kind == BloomRowPrefix {
 		return
 	}
 	for b.due += b.probes; int64(b.due) >= b.meta.keys; b.due -= int(b.meta.keys) {
@@ -172,15 +170,8 @@ func (b *bloomProof) probeBeside(row, qualifier []byte) {
 		for range 12 {
 			b.probe = append(b.probe, byte(b.rnd.UintN(256)))
 		}
-		key := b.probe
-		switch b.meta.kind {
-		case BloomRowPrefix:
-			key = key[:min(len(key), b.meta.prefix)]
-		case BloomRowCol:
-			key = appendRowColKey(nil, key, qualifier)
-		}
 		b.probed++
-		if hasBloomBits(b.stored, b.meta.hashes, b.meta.hash, key) {
+		if hasBloomBits(b.stored, b.meta.hashes, b.meta.hash, b.meta.keyOf(b.probe, qualifier)) {
 			b.positives++
 		}
 	}

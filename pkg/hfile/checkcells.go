@@ -3,7 +3,6 @@ package hfile
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
 )
 
@@ -14,7 +13,6 @@ type cellProof struct {
 	last    flat // the last cell of the block before, in bytes of its own
 	started bool
 	maxSeq  int64
-	key     []byte // of a filter
 }
 
 func (p *cellProof) start(c *checker) {
@@ -190,26 +188,9 @@ func (c *checker) filters(cur *flat, sameRow bool, order int) error {
 	if b == nil || sameRow && (b.meta.kind != BloomRowCol || order == 0) {
 		return nil
 	}
-	key := cur.row()
-	switch b.meta.kind {
-	case BloomRowPrefix:
-		key = key[:min(len(key), b.meta.prefix)]
-	case BloomRowCol:
-		c.cells.key = appendRowColKey(c.cells.key[:0], key, cur.qualifier())
-		key = c.cells.key
-	}
-	if err := b.add(key); err != nil {
+	if err := b.add(b.meta.keyOf(cur.row(), cur.qualifier())); err != nil {
 		return err
 	}
 	b.probeBeside(cur.row(), cur.qualifier())
 	return nil
-}
-
-// fixed is a number of a file info's value as HBase reads it, which takes no
-// other length.
-func fixed(v []byte) int64 {
-	if len(v) == 4 {
-		return int64(int32(binary.BigEndian.Uint32(v)))
-	}
-	return int64(binary.BigEndian.Uint64(v))
 }

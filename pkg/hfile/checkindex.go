@@ -2,7 +2,6 @@ package hfile
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 )
 
@@ -64,10 +63,7 @@ func (x *indexProof) entry(level int) (placed, []byte, bool, error) {
 			return placed{}, nil, false, fmt.Errorf("index block at offset %d: %w", p.offset, err)
 		}
 	}
-	p, key, err := l.entry(l.next)
-	if err != nil {
-		return placed{}, nil, false, fmt.Errorf("index block at offset %d: entry %d: %w", l.place.offset, l.next, err)
-	}
+	p, key := nonRootEntry(l.payload, l.n, l.next)
 	l.next++
 	return p, key, true, nil
 }
@@ -101,7 +97,7 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 	if l.n, err = countNonRoot(l.payload); err != nil {
 		return err
 	}
-	if _, first, err := l.entry(0); err != nil || !bytes.Equal(first, key) {
+	if _, first := nonRootEntry(l.payload, l.n, 0); !bytes.Equal(first, key) {
 		return fmt.Errorf("%w: its first key is not the one that the level above has for it", ErrCorrupt)
 	}
 	if leaf && len(x.r.midKey) == 16 {
@@ -111,40 +107,6 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 		}
 	}
 	return nil
-}
-
-// countNonRoot gives the number of entries of a leaf or intermediate block
-// and proves the table of their positions: it begins with 0, rises, and ends
-// with the block.
-func countNonRoot(b []byte) (int, error) {
-	if len(b) < 8 {
-		return 0, fmt.Errorf("%w: an index block of %d bytes", ErrCorrupt, len(b))
-	}
-	n := int(int32(binary.BigEndian.Uint32(b)))
-	if n < 1 || n > (len(b)-8)/16 {
-		return 0, fmt.Errorf("%w: %d entries in %d bytes", ErrCorrupt, n, len(b))
-	}
-	table := b[4 : 4+4*(n+1)]
-	rest := len(b) - 4 - len(table)
-	last := -12
-	for i := range n + 1 {
-		at := int(int32(binary.BigEndian.Uint32(table[4*i:])))
-		if i == 0 && at != 0 || at < last+12 || i == n && at != rest {
-			return 0, fmt.Errorf("%w: position %d of entry %d, of %d bytes", ErrCorrupt, at, i, rest)
-		}
-		last = at
-	}
-	return n, nil
-}
-
-// entry is entry i of a block whose table has been proven.
-func (l *indexLevel) entry(i int) (placed, []byte, error) {
-	base := 4 + 4*(l.n+1)
-	from := base + int(binary.BigEndian.Uint32(l.payload[4+4*i:]))
-	to := base + int(binary.BigEndian.Uint32(l.payload[8+4*i:]))
-	e := decbuf{b: l.payload[from:to]}
-	p := placed{offset: e.i64(), size: int32(e.i32())}
-	return p, e.bytes(e.rest()), e.err
 }
 
 // passLeaf takes a leaf of the walk: the one whose data blocks have all come.
@@ -163,8 +125,10 @@ func (x *indexProof) passLeaf(blk *Block) error {
 // finish proves that no entry is left, that the levels lie one behind the
 // other between what lies among the data and the root, and the mid key.
 func (x *indexProof) finish(inlineEnd, root int64) error {
-	if _, _, ok, err := x.entry(len(x.levels)); err != nil || ok {
-		return fmt.Errorf("%w: the index has entries for more than the %d data blocks: %w", ErrCorrupt, x.data, err)
+	if _, _, ok, err := x.entry(len(x.levels)); err != nil {
+		return err
+	} else if ok {
+		return fmt.Errorf("%w: the index has entries for more than the %d data blocks", ErrCorrupt, x.data)
 	}
 	if len(x.levels) == 0 {
 		if len(x.r.midKey) > 0 {

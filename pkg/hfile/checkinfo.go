@@ -89,7 +89,6 @@ func (c *checker) proveInfoForm() error {
 			return bad("%.60q looks like %s, which is not there", k, known)
 		}
 	}
-	flag := func(key string) bool { return len(info[key]) == 1 && info[key][0] != 0 }
 	for _, k := range []string{infoMajor, infoExclude, infoHistorical, infoTagsPacked} {
 		if v := info[k]; len(v) == 1 && v[0] != 0 && v[0] != 0xff {
 			return bad("%s is %#02x, neither true nor false", k, v[0])
@@ -101,10 +100,10 @@ func (c *checker) proveInfoForm() error {
 	if v, ok := info[infoIndexEncoding]; ok && string(v) != "NONE" {
 		return fmt.Errorf("file info at offset %d: %s is %.40q: %w", blk.Offset, infoIndexEncoding, v, ErrUnsupported)
 	}
-	if v, ok := info[infoKVVersion]; ok && (fixed(v) != 1 || info[infoMaxMemstoreTS] == nil) {
-		return bad("%s is %d, and %s has %d bytes", infoKVVersion, fixed(v), infoMaxMemstoreTS, len(info[infoMaxMemstoreTS]))
+	if v, ok := info[infoKVVersion]; ok && (binary.BigEndian.Uint32(v) != 1 || info[infoMaxMemstoreTS] == nil) {
+		return bad("%s is %d, and %s has %d bytes", infoKVVersion, int32(binary.BigEndian.Uint32(v)), infoMaxMemstoreTS, len(info[infoMaxMemstoreTS]))
 	}
-	if _, ok := info[infoBulkTime]; ok && flag(infoHistorical) {
+	if _, ok := info[infoBulkTime]; ok && string(info[infoHistorical]) == "\xff" {
 		return bad("%s is true in a file for a bulk load", infoHistorical)
 	}
 	if (info[infoTagsPacked] != nil) != (info[infoMaxTagsLen] != nil) {

@@ -1,8 +1,6 @@
 package hfile
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // layout is what the walk over a file's blocks keeps of them.
 type layout struct {
@@ -107,8 +105,7 @@ func (c *checker) block(blk *Block) error {
 	l.rank = rank
 	l.counts[blk.kind]++
 	whole := headerSize + int64(len(blk.Payload))
-	switch {
-	case rank == rankRoot || rank == rankIntermediate || blk.kind == kindLeafIndex:
+	if rank == rankRoot || rank == rankIntermediate || blk.kind == kindLeafIndex {
 		l.index += int64(len(blk.Payload))
 	}
 	if rank != rankRoot && rank != rankIntermediate {

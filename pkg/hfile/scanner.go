@@ -2,6 +2,7 @@ package hfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -185,26 +186,45 @@ func (x *indexEntries) find(want *flat) (placed, error) {
 
 // readNonRoot reads a leaf or intermediate block.
 func (x *indexEntries) readNonRoot(b []byte) error {
-	d := &decbuf{b: b}
-	n := d.i32()
-	if n < 0 || n > len(b)/16 {
-		d.fail(fmt.Sprintf("%d entries", n))
+	n, err := countNonRoot(b)
+	if err != nil {
+		return err
 	}
-	positions := decbuf{b: d.bytes(4 * (n + 1))}
-	if d.err != nil {
-		return d.err
-	}
-	from := positions.i32()
-	base := d.at
-	for range n {
-		to := positions.i32()
-		if from < 0 || to-from < 12 || to > len(b)-base {
-			return fmt.Errorf("%w: an entry from %d to %d of %d bytes", ErrCorrupt, from, to, len(b)-base)
-		}
-		e := decbuf{b: b[base+from : base+to]}
-		p := placed{offset: e.i64(), size: int32(e.i32())}
-		x.add(p, e.bytes(e.rest()))
-		from = to
+	for i := range n {
+		x.add(nonRootEntry(b, n, i))
 	}
 	return nil
+}
+
+// countNonRoot gives the number of entries of a leaf or intermediate block
+// and proves the table of their positions: it begins with 0, rises, and ends
+// with the block.
+func countNonRoot(b []byte) (int, error) {
+	if len(b) < 8 {
+		return 0, fmt.Errorf("%w: an index block of %d bytes", ErrCorrupt, len(b))
+	}
+	n := int(int32(binary.BigEndian.Uint32(b)))
+	if n < 1 || n > (len(b)-8)/16 {
+		return 0, fmt.Errorf("%w: %d entries in %d bytes", ErrCorrupt, n, len(b))
+	}
+	table := b[4 : 4+4*(n+1)]
+	rest := len(b) - 4 - len(table)
+	last := -12
+	for i := range n + 1 {
+		at := int(int32(binary.BigEndian.Uint32(table[4*i:])))
+		if i == 0 && at != 0 || at < last+12 || i == n && at != rest {
+			return 0, fmt.Errorf("%w: position %d of entry %d, of %d bytes", ErrCorrupt, at, i, rest)
+		}
+		last = at
+	}
+	return n, nil
+}
+
+// nonRootEntry is entry i of a block of n whose table has been proven.
+func nonRootEntry(b []byte, n, i int) (placed, []byte) {
+	base := 4 + 4*(n+1)
+	from := base + int(binary.BigEndian.Uint32(b[4+4*i:]))
+	to := base + int(binary.BigEndian.Uint32(b[8+4*i:]))
+	e := b[from:to]
+	return placed{offset: int64(binary.BigEndian.Uint64(e)), size: int32(binary.BigEndian.Uint32(e[8:]))}, e[12:]
 }

@@ -74,6 +74,9 @@ func (l *load) lookBefore(ctx context.Context, groups []group) {
 	if !l.req.Shared || l.req.Timestamp == 0 {
 		return
 	}
+	limit := l.c.cfg.RetryTimeout // of all: no row is read while the table is out of reach
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not seen within %s", limit))
+	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(getsInFlight)
 	for _, group := range groups {

@@ -54,28 +54,26 @@ func (s *settling) seen() error {
 
 // look looks once. PlaceUnknown means to look again, PlaceGone that there is no use in that.
 func (s *settling) look(ctx context.Context) (HFile, Place, error) {
-	source, to := fsPath(s.file.Path), fsPath(s.to.Path)
+	back := s.to
 	if s.answered {
-		if there, err := s.isThere(ctx, source); there || err != nil {
-			return s.file, placeIf(there, PlaceSource), err
-		}
-		to = source // nobody is at it: it may keep its name
-	} else {
-		// The rename's own answer may have been lost, here or in an earlier attempt.
-		if there, err := s.isThere(ctx, to); there || err != nil {
-			return s.to, placeIf(there, PlaceSource), err
-		}
+		back = s.file // nobody is at it: it may keep its name
+	}
+	source, to := fsPath(s.file.Path), fsPath(back.Path)
+	// The answer to a rename may have been lost, here or in an earlier attempt.
+	switch there, err := s.isThere(ctx, to); {
+	case err != nil:
+		return s.file, PlaceUnknown, err
+	case there:
+		return back, PlaceSource, nil
+	}
+	if !s.answered {
 		err := s.req.FS.Rename(ctx, source, to)
 		if err == nil {
-			return s.to, PlaceSource, nil
+			return back, PlaceSource, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s.file, PlaceUnknown, err
 		}
-	}
-	back := s.to
-	if s.answered {
-		back = s.file
 	}
 	// How files are sent now says nothing of how an earlier attempt has sent this one.
 	if s.staged != "" {
@@ -137,14 +135,6 @@ func (s *settling) isThere(ctx context.Context, name string) (bool, error) {
 	}
 	id, ok := hdfsio.FileID(info)
 	return !ok || s.file.FileID == 0 || id == s.file.FileID, nil
-}
-
-// placeIf is a place, if the file is there.
-func placeIf(there bool, place Place) Place {
-	if there {
-		return place
-	}
-	return PlaceUnknown
 }
 
 // lain says whether a file in the staging directory may be taken from there: the server has answered, or the region is

@@ -67,12 +67,15 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 	}
 }
 
+// scanRegions scans the rows of hbase:meta that tell of a table's regions. The stop row is Java's
+// (MetaTableAccessor.getTableStopRowForMeta): hbase:meta compares the table's part of a key by itself, and "t " follows "t".
+func (c *Cluster) scanRegions(ctx context.Context, table TableName, fn func(Row) error) error {
+	return c.scanMeta(ctx, []byte(table.String()+",,"), []byte(table.String()+" ,,"), "info", fn)
+}
+
 func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, error) {
-	// The stop row is Java's (MetaTableAccessor.getTableStopRowForMeta): hbase:meta compares the table's part of a key by
-	// itself, and "t " follows "t".
-	start, stop := []byte(table.String()+",,"), []byte(table.String()+" ,,")
 	var regions []Region
-	err := c.scanMeta(ctx, start, stop, "info", func(row Row) error {
+	err := c.scanRegions(ctx, table, func(row Row) error {
 		r, ok, err := parseRegion(table, row)
 		if err == nil && ok {
 			regions = append(regions, r)

@@ -108,8 +108,7 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	if info == nil {
 		return r, false, nil // a row that is being deleted; a hole shows in the check
 	}
-	name := TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
-	if name != table || info.GetReplicaId() != 0 || info.GetSplit() || info.GetOffline() {
+	if tableOf(info) != table || info.GetReplicaId() != 0 || info.GetSplit() || info.GetOffline() {
 		return r, false, nil
 	}
 	r.Name = bytes.Clone(row.Key)
@@ -118,6 +117,11 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 	r.End = bytes.Clone(info.GetEndKey())
 	r.ID = info.GetRegionId()
 	return r, true, nil
+}
+
+// tableOf is the table of a region.
+func tableOf(info *pb.RegionInfo) TableName {
+	return TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
 }
 
 // encodedName takes the encoded name out of "table,start,id.encoded." (RegionInfo.encodeRegionName).

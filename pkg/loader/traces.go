@@ -17,8 +17,7 @@ import (
 // splits and sources of merges. The latter two are there for some minutes only, until no file refers to theirs any more.
 func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string]bool, error) {
 	traces := map[string]bool{}
-	start, stop := []byte(table.String()+",,"), []byte(table.String()+" ,,") // as in readRegions
-	err := c.scanMeta(ctx, start, stop, "info", func(row Row) error {
+	err := c.scanRegions(ctx, table, func(row Row) error {
 		for _, name := range regionTraces(table, row) {
 			traces[name] = true
 		}
@@ -43,8 +42,7 @@ func regionTraces(table TableName, row Row) (names []string) {
 		if !found || proto.Unmarshal(payload, info) != nil {
 			continue
 		}
-		name := TableName{Namespace: string(info.GetTableName().GetNamespace()), Qualifier: string(info.GetTableName().GetQualifier())}
-		if name != table || info.GetReplicaId() != 0 {
+		if tableOf(info) != table || info.GetReplicaId() != 0 {
 			continue
 		}
 		if own {

@@ -1,0 +1,36 @@
+package hfile
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestProbesAreAsManyAsAskedFor holds that a filter which says that it has
+// fewer keys than pass is not asked more often for that.
+func TestProbesAreAsManyAsAskedFor(t *testing.T) {
+	b := &bloomProof{meta: &bloomReader{kind: BloomRow, hashes: 1, hash: murmur2, keys: 1}, stored: make([]byte, 8), probes: 5, rnd: rand.New(rand.NewPCG(1, 1))}
+	for range 10 {
+		b.probeBeside([]byte("row"), nil)
+	}
+	if b.probed != 5 {
+		t.Errorf("asked %d times", b.probed)
+	}
+}
+
+// TestPrefixFilterHasNoRate holds that a filter of prefixes is not asked for
+// rows whose prefix it has, of which every answer would be called false.
+func TestPrefixFilterHasNoRate(t *testing.T) {
+	for bloom, rate := range map[BloomType]bool{BloomRow: true, BloomRowPrefix: false, BloomRowCol: true} {
+		var cells []Cell
+		for i := range 1000 {
+			cells = append(cells, Cell{Row: fmt.Appendf(nil, "%04d-row", i), Family: []byte("f"), Timestamp: 1, Type: Put})
+		}
+		b := writeFile(t, Options{Bloom: bloom, BloomPrefix: 3}, cells)
+		res := Check("x", bytes.NewReader(b), int64(len(b)), 1000, ReaderOptions{})
+		if got := res.BloomFalsePositives; !res.OK || (got != nil) != rate || got != nil && *got > 0.1 {
+			t.Errorf("%s: %+v, rate %v", bloom, res, got)
+		}
+	}
+}
