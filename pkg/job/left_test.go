@@ -172,3 +172,41 @@ func TestLeftOfTraces(t *testing.T) {
 		})
 	}
 }
+
+// TestPhaseThatComesTwice: a job that goes on reads the files of an earlier attempt before it builds, and all of them before it loads. What lies
+// between the two is not still to do when the second is under way.
+func TestPhaseThatComesTwice(t *testing.T) {
+	at := func(seconds float64) time.Time {
+		return time.Unix(1, 0).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	p := Progress{Start: Start{Phases: []string{"check", "write", "check", "load"}, Regions: 1}, Began: at(0), At: at(5)}
+	for _, begun := range []struct {
+		phases []string
+		ahead  []string
+	}{
+		{nil, p.Start.Phases},
+		{[]string{"check"}, []string{"write", "check", "load"}},
+		{[]string{"check", "write"}, []string{"check", "load"}},
+		{[]string{"check", "write", "check"}, []string{"load"}},
+		{[]string{"check", "read", "write", "check", "check"}, []string{"load"}},
+		{[]string{"check", "write", "check", "load"}, nil},
+	} {
+		p.Phases = nil
+		for i, name := range begun.phases {
+			p.Phases = append(p.Phases, PhaseProgress{Name: name, Began: at(float64(i)), Ended: at(float64(i + 1))})
+		}
+		if got := p.Ahead(); !slices.Equal(got, begun.ahead) {
+			t.Errorf("after %q: %q, want %q", begun.phases, got, begun.ahead)
+		}
+	}
+	p.Start.Phases = []string{"check", "read", "check", "load"}
+	p.Phases = []PhaseProgress{
+		{Name: "check", Began: at(0), Ended: at(1)},
+		{Name: "read", Began: at(1), Ended: at(4), Done: Amount{Rows: 10}, Total: Amount{Rows: 10}},
+		{Name: "check", Began: at(4), Done: Amount{Bytes: 50}, Total: Amount{Bytes: 100}},
+	}
+	load, _ := p.foretold("load", 0)
+	if l := p.left(); l.Job != l.Phase+seconds(load) {
+		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, seconds(load))
+	}
+}
