@@ -170,7 +170,7 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	case "snapshot":
 		return snapshotSeconds, true
 	case "check":
-		return float64(p.HFiles.Bytes+p.Start.Bytes) / checkRate, true
+		return p.toCheck() / checkRate, true
 	case "upload":
 		return float64(p.Start.Bytes) / uploadRate, p.Start.Bytes > 0
 	case "verify":
@@ -182,6 +182,15 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
 	}
 	return 0, false
+}
+
+// toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, tell how many a
+// row takes. Before that it is what the command was given.
+func (p Progress) toCheck() float64 {
+	if p.HFiles.Rows == 0 {
+		return float64(p.Start.Bytes)
+	}
+	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
 // asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not tell. What this

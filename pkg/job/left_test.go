@@ -210,3 +210,17 @@ func TestPhaseThatComesTwice(t *testing.T) {
 		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, seconds(load))
 	}
 }
+
+// TestCheckIsOfHFiles: what a check takes follows from the bytes of HFiles, as far as any are written, and not from those of the input.
+func TestCheckIsOfHFiles(t *testing.T) {
+	p := Progress{Start: Start{Bytes: 100 * checkRate}, Phases: []PhaseProgress{{Name: "read", Done: Amount{Rows: 1000}, Total: Amount{Rows: 1000}}}}
+	for _, c := range []struct {
+		written Amount
+		want    float64
+	}{{Amount{}, 100}, {Amount{Rows: 500, Bytes: 2 * checkRate}, 4}, {Amount{Rows: 1000, Bytes: 4 * checkRate}, 4}, {Amount{Rows: 2000, Bytes: 8 * checkRate}, 4}} {
+		p.HFiles = c.written
+		if got, known := p.foretold("check", 0); got != c.want || !known {
+			t.Errorf("with %+v written: %v s, want %v", c.written, got, c.want)
+		}
+	}
+}
