@@ -45,11 +45,8 @@ func (f *frame) rows() []string {
 		}
 	}
 	if !f.ended {
-		for _, name := range f.progress.Start.Phases {
-			begun := slices.ContainsFunc(phases, func(p job.PhaseProgress) bool { return p.Name == name })
-			if !begun {
-				all = append(all, phaseRow{name: name, fraction: -1})
-			}
+		for _, name := range f.progress.Ahead() {
+			all = append(all, phaseRow{name: name, fraction: -1})
 		}
 	}
 	for len(all) > max(f.height-1, 1) {

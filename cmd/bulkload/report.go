@@ -91,8 +91,9 @@ func (w *reporter) loop() {
 }
 
 // sample is how far the job is now.
-func (w *reporter) sample() report.Sample {
-	p := w.session.tracker.Progress()
+func (w *reporter) sample() report.Sample { return sampleOf(w.session.tracker.Progress()) }
+
+func sampleOf(p job.Progress) report.Sample {
 	s := report.Sample{At: p.At, Output: p.Written}
 	for _, phase := range p.Phases {
 		switch phase.Name {

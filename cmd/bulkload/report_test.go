@@ -113,3 +113,14 @@ func TestReportOfParts(t *testing.T) {
 		t.Errorf("%d parts and %d more", len(r.Parts), r.MoreParts)
 	}
 }
+
+// TestCountsOfAFailedRun tells what a run has read that did not come to its end, and has begun with another phase.
+func TestCountsOfAFailedRun(t *testing.T) {
+	w := &reporter{session: &session{}, regions: map[int]report.Region{}, part: map[int]report.Region{}}
+	o := outcome{progress: job.Progress{Phases: []job.PhaseProgress{
+		{Name: "check", Done: job.Amount{Bytes: 100}}, {Name: "read", Done: job.Amount{Rows: 10}}, {Name: "write", Done: job.Amount{Rows: 4}}}}}
+	var r report.Report
+	if w.addCounts(&r, o); r.Counts == nil || r.Counts.Records != 10 {
+		t.Errorf("%+v", r.Counts)
+	}
+}

@@ -122,8 +122,8 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 				addFile(regions, f)
 			}
 		}
-	} else if p := o.progress; len(p.Phases) > 0 && p.Phases[0].Done.Rows > 0 {
-		r.Counts = &report.Counts{Records: p.Phases[0].Done.Rows, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
+	} else if p := o.progress; sampleOf(p).Read > 0 {
+		r.Counts = &report.Counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
 	var files []job.File
 	if m != nil {

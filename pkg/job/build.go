@@ -207,7 +207,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 		err = o.Budget.Finish(in.Records())
 	}
 	if err != nil {
-		return t, readError(r.explainSpill(err))
+		return t, o.readError(r.explainSpill(err))
 	}
 	if err := errors.Join(recheck(ctx, in), someRecords(in.Records()+o.Budget.Extra(), o.Budget.Bad(), o)); err != nil {
 		return t, err
@@ -264,17 +264,14 @@ func (w *writers) undo(ctx context.Context) error {
 }
 
 // readError finds the kind of an error of pass 1.
-func readError(err error) error {
+func (o BuildOptions) readError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
 		return fail(KindBadRows, err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
 		return err
 	}
-	if _, ok := errors.AsType[*source.MemoryError](err); ok {
-		return failf(KindConfig, "%w: give more with --memory, or fewer --workers", err)
-	}
-	return fail(KindInput, err)
+	return fail(KindInput, o.inputMemory(err))
 }
 
 // locate puts the places of the records into an error about duplicates.

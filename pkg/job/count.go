@@ -123,7 +123,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, readError(err)
+		return nil, c.o.readError(err)
 	}
 	return c.total, nil
 }

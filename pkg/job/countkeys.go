@@ -65,7 +65,7 @@ func (s *sampleBuild) finishCount(c *counting, t *tally, err error) (*tally, err
 	})
 	if t.whole {
 		if err := s.o.Budget.Finish(s.in.Records()); err != nil {
-			return nil, readError(err)
+			return nil, s.o.readError(err)
 		}
 	}
 	return t, nil

@@ -99,7 +99,7 @@ func TestFullDiskChild(t *testing.T) {
 		for err == nil {
 			err = f.Write(source.RowError{Path: "in.csv", Raw: bytes.Repeat([]byte("x"), 4000), Reason: "made up"})
 		}
-		full(t, readError(err))
+		full(t, BuildOptions{}.readError(err))
 		_ = f.Abort()
 	})
 	t.Run("result file", func(t *testing.T) {

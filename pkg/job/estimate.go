@@ -152,7 +152,7 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	}
 	s := &sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}
 	if err := s.run(ctx); err != nil {
-		return nil, readError(locate(err, in))
+		return nil, o.readError(locate(err, in))
 	}
 	t, err := s.countKeys(ctx, o)
 	if err != nil {

@@ -51,6 +51,22 @@ func (p Progress) Now() []PhaseProgress {
 	return p.Phases[i:]
 }
 
+// Ahead are the phases that the job is to begin, in their order. One may come
+// twice: the files of an earlier attempt are checked before the build, and all
+// of them before the load.
+func (p Progress) Ahead() []string {
+	begun, at := p.Now(), 0
+	for _, phase := range begun {
+		if phase.Name != begun[len(begun)-1].Name {
+			continue
+		}
+		if i := slices.Index(p.Start.Phases[at:], phase.Name); i >= 0 {
+			at += i + 1
+		}
+	}
+	return p.Start.Phases[at:]
+}
+
 // left tells how long the job is still going to take, by how far the phase under way has come and by what those before
 // it took.
 func (p Progress) left() (l Left) {
@@ -65,7 +81,7 @@ func (p Progress) left() (l Left) {
 	unit := p.readUnit()
 	l.Phase, l.PhaseKnown = p.phaseLeft(current, unit)
 	l.Job, l.JobKnown = l.Phase, l.PhaseKnown
-	for _, name := range p.Start.Phases[slices.Index(p.Start.Phases, current.Name)+1:] {
+	for _, name := range p.Ahead() {
 		more, known := p.foretold(name, unit)
 		l.Job += seconds(more)
 		l.JobKnown = l.JobKnown && known
@@ -154,7 +170,7 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	case "snapshot":
 		return snapshotSeconds, true
 	case "check":
-		return float64(p.HFiles.Bytes+p.Start.Bytes) / checkRate, true
+		return p.toCheck() / checkRate, true
 	case "upload":
 		return float64(p.Start.Bytes) / uploadRate, p.Start.Bytes > 0
 	case "verify":
@@ -166,6 +182,15 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 		return math.Sqrt(verifyShare * unit * scan), unit > 0 && scan > 0
 	}
 	return 0, false
+}
+
+// toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, tell how many a
+// row takes. Before that it is what the command was given.
+func (p Progress) toCheck() float64 {
+	if p.HFiles.Rows == 0 {
+		return float64(p.Start.Bytes)
+	}
+	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
 // asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not tell. What this

@@ -172,3 +172,55 @@ func TestLeftOfTraces(t *testing.T) {
 		})
 	}
 }
+
+// TestPhaseThatComesTwice: a job that goes on reads the files of an earlier attempt before it builds, and all of them before it loads. What lies
+// between the two is not still to do when the second is under way.
+func TestPhaseThatComesTwice(t *testing.T) {
+	at := func(seconds float64) time.Time {
+		return time.Unix(1, 0).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	p := Progress{Start: Start{Phases: []string{"check", "write", "check", "load"}, Regions: 1}, Began: at(0), At: at(5)}
+	for _, begun := range []struct {
+		phases []string
+		ahead  []string
+	}{
+		{nil, p.Start.Phases},
+		{[]string{"check"}, []string{"write", "check", "load"}},
+		{[]string{"check", "write"}, []string{"check", "load"}},
+		{[]string{"check", "write", "check"}, []string{"load"}},
+		{[]string{"check", "read", "write", "check", "check"}, []string{"load"}},
+		{[]string{"check", "write", "check", "load"}, nil},
+	} {
+		p.Phases = nil
+		for i, name := range begun.phases {
+			p.Phases = append(p.Phases, PhaseProgress{Name: name, Began: at(float64(i)), Ended: at(float64(i + 1))})
+		}
+		if got := p.Ahead(); !slices.Equal(got, begun.ahead) {
+			t.Errorf("after %q: %q, want %q", begun.phases, got, begun.ahead)
+		}
+	}
+	p.Start.Phases = []string{"check", "read", "check", "load"}
+	p.Phases = []PhaseProgress{
+		{Name: "check", Began: at(0), Ended: at(1)},
+		{Name: "read", Began: at(1), Ended: at(4), Done: Amount{Rows: 10}, Total: Amount{Rows: 10}},
+		{Name: "check", Began: at(4), Done: Amount{Bytes: 50}, Total: Amount{Bytes: 100}},
+	}
+	load, _ := p.foretold("load", 0)
+	if l := p.left(); l.Job != l.Phase+seconds(load) {
+		t.Errorf("%v is left of the phase, and %v of the job, whose last phase takes %v", l.Phase, l.Job, seconds(load))
+	}
+}
+
+// TestCheckIsOfHFiles: what a check takes follows from the bytes of HFiles, as far as any are written, and not from those of the input.
+func TestCheckIsOfHFiles(t *testing.T) {
+	p := Progress{Start: Start{Bytes: 100 * checkRate}, Phases: []PhaseProgress{{Name: "read", Done: Amount{Rows: 1000}, Total: Amount{Rows: 1000}}}}
+	for _, c := range []struct {
+		written Amount
+		want    float64
+	}{{Amount{}, 100}, {Amount{Rows: 500, Bytes: 2 * checkRate}, 4}, {Amount{Rows: 1000, Bytes: 4 * checkRate}, 4}, {Amount{Rows: 2000, Bytes: 8 * checkRate}, 4}} {
+		p.HFiles = c.written
+		if got, known := p.foretold("check", 0); got != c.want || !known {
+			t.Errorf("with %+v written: %v s, want %v", c.written, got, c.want)
+		}
+	}
+}

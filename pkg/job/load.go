@@ -184,7 +184,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f *File, load LoadOpt
 	if f.CRC32C = w.sum; load.TrustFiles {
 		err = verifyFile(ctx, o.FS, writing, *f)
 	} else {
-		err = readBack(ctx, o.FS, writing, *f)
+		err = readBack(ctx, o.FS, writing, w.sum)
 	}
 	if err != nil {
 		return err

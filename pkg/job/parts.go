@@ -67,10 +67,13 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 			return nil, err // no cluster is needed to see that
 		}
 		p := newParts(env, s, o, dirs)
-		p.failed(ctx, 0, nil, unreached, time.Since(start))
+		if len(dirs) > 0 {
+			p.failed(ctx, 0, nil, unreached, time.Since(start))
+			unreached = p.errorOf(0, unreached)
+		}
 		p.total()
 		p.result.Elapsed = time.Since(start)
-		return p.result, p.errorOf(0, unreached)
+		return p.result, unreached
 	}
 	state, lock, err := lockParts(ctx, env, s, cluster, o.State, o.Events)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // total adds the parts up. What is not the same for all is left out.
 func (p *parts) total() {
 	t := p.result
-	t.Already = true
+	t.Already = len(p.results) > 0
 	var sum Manifest
 	var v *Verification
 	for i, r := range p.results {

@@ -197,20 +197,17 @@ func withoutValues(found []string) []string {
 	return kept
 }
 
-// readBack compares what was written with what the file system has: length,
-// trailer, index, file info, and every byte.
-func readBack(ctx context.Context, fsys hdfsio.FS, name string, want File) error {
-	if err := verifyFile(ctx, fsys, name, want); err != nil {
-		return err
-	}
+// readBack reads every byte of a file that was written, and compares their
+// checksum. So what is known of the bytes that were sent is true of the file.
+func readBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) error {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	sum, err := sumOf(ctx, f, nil)
-	if err == nil && sum != want.CRC32C {
-		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, want.CRC32C)
+	if err == nil && sum != sent {
+		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, sent)
 	}
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", name, err)

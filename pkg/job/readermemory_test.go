@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/source"
 )
 
 // windowFile is a dump of one record in a zstd file with a window of 64 MiB.
@@ -61,6 +62,16 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
 	if err != nil || m.Digest.Rows != 1 {
 		t.Fatalf("with --memory %s: %v", w.Memory, err)
+	}
+}
+
+// TestMemoryOfReadingIsNamedAsThatOfOpening: what shows when a page is read says as much as what shows when a file is opened.
+func TestMemoryOfReadingIsNamedAsThatOfOpening(t *testing.T) {
+	o := BuildOptions{Workers: 2, Memory: 64 << 20}
+	err := fmt.Errorf("x.parquet: %w", &source.MemoryError{What: "the page", Need: 100 << 20, Have: o.readerMemory()})
+	got := o.readError(err)
+	if want := fail(KindInput, o.inputMemory(err)); KindOf(got) != KindConfig || got.Error() != want.Error() || !strings.Contains(got.Error(), " for 2 workers") {
+		t.Errorf("%v, kind %d", got, KindOf(got))
 	}
 }
 

@@ -90,7 +90,7 @@ func rewriteBlock(size int64) int64 {
 }
 
 // finish completes the file that is being written, and reads back what it
-// says of itself. A nil one is none.
+// says of itself, and then all of it. A nil one is none.
 func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	if r == nil {
 		return nil
@@ -117,7 +117,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 		return fmt.Errorf("read back %s: it has %d cells in %d bytes, and written were %d in %d; or its first and last row are not those that were written", r.writing,
 			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
 	}
-	return readBack(ctx, a.w.out.FS, r.writing, File{Cells: r.file.Cells, Bytes: r.file.Size, CRC32C: r.file.CRC32C})
+	return readBack(ctx, a.w.out.FS, r.writing, r.file.CRC32C)
 }
 
 // publish gives the files their names, once all are complete. One that has

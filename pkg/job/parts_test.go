@@ -1,0 +1,20 @@
+package job
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestPartsOfNothing: of an input that may be empty, and is, there is no directory to fail with, and none that was done before.
+func TestPartsOfNothing(t *testing.T) {
+	s := exampleSpec(t, "check")
+	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
+	r, err := RunParts(t.Context(), testEnv(t), s, RunOptions{State: StateOptions{Dir: filepath.Join(t.TempDir(), "state")}})
+	if KindOf(err) != KindConfig || r == nil || len(r.Parts) != 0 { // no cluster is named
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = RunParts(t.Context(), testEnv(t), s, RunOptions{})
+	if err != nil || r == nil || r.Already {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
