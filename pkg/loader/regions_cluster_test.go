@@ -188,7 +188,7 @@ func TestRow15MergedTooMany(t *testing.T) {
 
 // TestRow28ServerKilled kills the region server just when it gets a request. Files come in once it is back.
 func TestRow28ServerKilled(t *testing.T) {
-	cluster := testcluster.Shared(t)
+	cluster := ownCluster(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
 	server := cluster.Daemon(testcluster.RegionServer)
 	var killed bool
 	w := &wire{}
@@ -203,7 +203,7 @@ func TestRow28ServerKilled(t *testing.T) {
 		w.swallow.Store(true) // what is written now gets lost
 		return nil
 	}
-	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
+	b := newBenchOn(t, cluster, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
 	table := b.table(t, "m")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
 	restarted := make(chan error, 1)

@@ -353,9 +353,6 @@ func TestSnapshot(t *testing.T) {
 // TestRow30SpaceQuota loads into a table whose space is used up: the region server refuses, nothing is loaded, and the error
 // says what to change.
 func TestRow30SpaceQuota(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster of its own, which -short leaves out")
-	}
 	site := map[string]string{"hbase.quota.enabled": "true"}
 	for _, chore := range []string{
 		"hbase.master.quotas.observer", "hbase.regionserver.quotas.fs.utilization", "hbase.regionserver.quotas.region.size.reporting",
@@ -363,12 +360,10 @@ func TestRow30SpaceQuota(t *testing.T) {
 	} {
 		site[chore+".chore.period"], site[chore+".chore.delay"] = "1000", "500"
 	}
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: site})
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	cluster := ownCluster(t, testcluster.Options{HBaseSite: site})
 	b := newBenchOn(t, cluster, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t)
-	_, err = cluster.AdminT(t).Run(t.Context(), "quota", table.String(), "3000")
+	_, err := cluster.AdminT(t).Run(t.Context(), "quota", table.String(), "3000")
 	must(t, err)
 	var loaded []string
 	var files int

@@ -12,13 +12,13 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// twoServers starts a cluster of two region servers, which the test may harm.
-func twoServers(t *testing.T) *testcluster.Cluster {
+// ownCluster starts a cluster that the test may harm.
+func ownCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a cluster of its own, which -short leaves out")
 	}
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{RegionServers: 2})
+	cluster, err := testcluster.Start(t.Context(), o)
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Stop()) })
 	return cluster
@@ -58,7 +58,7 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 // TestRow28Servers moves, freezes and kills the server of a region when the request for it is just leaving. The other server
 // gets the region, and the file once.
 func TestRow28Servers(t *testing.T) {
-	cluster := twoServers(t)
+	cluster := ownCluster(t, testcluster.Options{RegionServers: 2})
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
 		// The request leaves late, behind the move, and must not be given up before.
