@@ -20,7 +20,7 @@ import (
 func TestEstimate(t *testing.T) {
 	env := testEnv(t)
 	dir := t.TempDir()
-	for _, c := range []struct {
+	cases := []struct {
 		name   string
 		table  data.Table
 		form   data.Form
@@ -34,7 +34,11 @@ func TestEstimate(t *testing.T) {
 		{"parquet", data.Check, data.Parquet, false, 0, 0},
 		{"opinion", data.Opinion, data.CSV, false, 0, 0},
 		{"opinion that spills", data.Opinion, data.Dump, false, 14 << 20, 0.5},
-	} {
+	}
+	if testing.Short() {
+		cases = cases[1:2]
+	}
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			const rows, modulus = 100_000, 10
 			input, err := data.WriteFile(t.Context(), dir, data.Spec{Table: c.table, Rows: rows, Seed: 7, Regions: modulus, RegionShare: c.skew}, c.form)
