@@ -8,6 +8,8 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"github.com/spf13/cobra"
 )
 
@@ -74,7 +76,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if r.Errors > 0 {
-		return &job.Error{Kind: job.KindCheck, Err: fmt.Errorf("table %s: %d of %d checks found errors", r.Table, r.Errors, len(r.Checks))}
+		return &fail.Error{Kind: fail.Check, Err: fmt.Errorf("table %s: %d of %d checks found errors", r.Table, r.Errors, len(r.Checks))}
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/fail"
 )
 
 // Exit codes; exitTable says what they mean. Any other code is a failure too.
@@ -27,7 +27,7 @@ const (
 // exitStatus is one row of the table of exit codes.
 type exitStatus struct {
 	code    int
-	kind    job.Kind // of the failures that end with this code; KindUnexpected for none
+	kind    fail.Kind // of the failures that end with this code; Unexpected for none
 	meaning string
 	next    string // what its caller does then
 }
@@ -37,14 +37,14 @@ type exitStatus struct {
 var exitTable = [...]exitStatus{
 	{code: exitDone, meaning: "done", next: "nothing"},
 	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command goes on where it was"},
-	{code: exitUsage, kind: job.KindConfig, meaning: "usage, job file or setting wrong", next: "mend it; trying again is of no use"},
-	{code: exitCheck, kind: job.KindCheck, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names, `bulkload check` shows all of it"},
-	{code: exitBadRows, kind: job.KindBadRows, meaning: "more bad records or duplicates than allowed", next: "mend the export, or allow them; trying again is of no use"},
-	{code: exitInput, kind: job.KindInput, meaning: "input missing or unreadable", next: "wait for the export, or mend its path"},
-	{code: exitHDFS, kind: job.KindHDFS, meaning: "HDFS or the local disk refused a write or a read", next: "try again: the same command goes on where it was"},
-	{code: exitLoad, kind: job.KindLoad, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "try again: the same command goes on where it was"},
-	{code: exitVerify, kind: job.KindVerify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
-	{code: exitBusy, kind: job.KindBusy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
+	{code: exitUsage, kind: fail.Config, meaning: "usage, job file or setting wrong", next: "mend it; trying again is of no use"},
+	{code: exitCheck, kind: fail.Check, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names, `bulkload check` shows all of it"},
+	{code: exitBadRows, kind: fail.BadRows, meaning: "more bad records or duplicates than allowed", next: "mend the export, or allow them; trying again is of no use"},
+	{code: exitInput, kind: fail.Input, meaning: "input missing or unreadable", next: "wait for the export, or mend its path"},
+	{code: exitHDFS, kind: fail.HDFS, meaning: "HDFS or the local disk refused a write or a read", next: "try again: the same command goes on where it was"},
+	{code: exitLoad, kind: fail.Load, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "try again: the same command goes on where it was"},
+	{code: exitVerify, kind: fail.Verify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
+	{code: exitBusy, kind: fail.Busy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
 	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
 	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command goes on where it was"},
 	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command goes on where it was"},
@@ -81,9 +81,9 @@ func exitCode(err error) int {
 	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
 		return exitUsage
 	}
-	kind := job.KindOf(err)
+	kind := fail.KindOf(err)
 	for _, s := range exitTable {
-		if s.kind == kind && kind != job.KindUnexpected {
+		if s.kind == kind && kind != fail.Unexpected {
 			return s.code
 		}
 	}

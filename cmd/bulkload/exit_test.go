@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/fail"
 )
 
 // TestExitCode: every kind of failure has a row of its own in the table, however deep it is wrapped.
 func TestExitCode(t *testing.T) {
-	want := map[job.Kind]int{job.KindUnexpected: 1, job.KindConfig: 2, job.KindCheck: 3, job.KindBadRows: 4, job.KindInput: 5,
-		job.KindHDFS: 6, job.KindLoad: 7, job.KindVerify: 8, job.KindBusy: 75}
-	for kind := job.KindUnexpected; kind <= job.KindBusy; kind++ {
-		err := fmt.Errorf("step: %w", &job.Error{Kind: kind, Err: errors.New("it broke")})
+	want := map[fail.Kind]int{fail.Unexpected: 1, fail.Config: 2, fail.Check: 3, fail.BadRows: 4, fail.Input: 5,
+		fail.HDFS: 6, fail.Load: 7, fail.Verify: 8, fail.Busy: 75}
+	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
+		err := fmt.Errorf("step: %w", &fail.Error{Kind: kind, Err: errors.New("it broke")})
 		if got := exitCode(err); got != want[kind] {
 			t.Errorf("kind %d ends with %d, want %d", kind, got, want[kind])
 		}

@@ -16,6 +16,8 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/job"
 
+	"bulkload/pkg/fail"
+
 	"github.com/spf13/cobra"
 )
 
@@ -76,7 +78,7 @@ func (o *hfileWriteOptions) write(ctx context.Context, fsys hdfsio.FS, name stri
 		if err == nil {
 			return nil
 		}
-		return &job.Error{Kind: job.KindHDFS, Err: err}
+		return &fail.Error{Kind: fail.HDFS, Err: err}
 	}
 	target := name
 	info, err := fsys.Stat(ctx, name)

@@ -13,6 +13,8 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowkey"
 
+	"bulkload/pkg/fail"
+
 	"github.com/spf13/cobra"
 )
 
@@ -151,7 +153,7 @@ func (w *keyWriter) all(in *csv.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return &job.Error{Kind: job.KindBadRows, Err: fmt.Errorf("standard input: record %d: %w", n, err)}
+			return &fail.Error{Kind: fail.BadRows, Err: fmt.Errorf("standard input: record %d: %w", n, err)}
 		}
 		record = record[:0]
 		for _, f := range fields {

@@ -17,6 +17,8 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
 
+	"bulkload/pkg/fail"
+
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -178,7 +180,7 @@ func TestTellFailure(t *testing.T) {
 
 // TestResultOfEveryKind holds the results of all kinds of failure to the schema, those too that no test provokes.
 func TestResultOfEveryKind(t *testing.T) {
-	for kind := job.KindUnexpected; kind <= job.KindBusy; kind++ {
+	for kind := fail.Unexpected; kind <= fail.Busy; kind++ {
 		g := &globals{}
 		cmd, _, err := newRootCmd(g).Find([]string{"run"})
 		if err != nil {
@@ -190,7 +192,7 @@ func TestResultOfEveryKind(t *testing.T) {
 		e.OnStart(job.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
 		e.OnPhase("load")
 		e.OnWarn("look at this")
-		failure := &job.Error{Kind: kind, Err: errors.New("it failed")}
+		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
 		_ = s.end(&job.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
 		r := g.result(cmd, failure, exitCode(failure))
 		line, err := json.Marshal(r)

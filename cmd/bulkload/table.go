@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+
+	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )
@@ -70,7 +71,7 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 				return err
 			})
 			if errors.Is(err, loader.ErrTableNotFound) {
-				return &job.Error{Kind: job.KindCheck, Err: err}
+				return &fail.Error{Kind: fail.Check, Err: err}
 			}
 			if err != nil {
 				return err

@@ -13,6 +13,8 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 
+	"bulkload/pkg/fail"
+
 	"github.com/spf13/cobra"
 )
 
@@ -185,7 +187,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, tab
 		return err
 	})
 	if errors.Is(err, loader.ErrTableExists) || errors.Is(err, job.ErrTableDiffers) {
-		return &job.Error{Kind: job.KindCheck, Err: err}
+		return &fail.Error{Kind: fail.Check, Err: err}
 	}
 	if err != nil {
 		return err
@@ -212,7 +214,7 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 			return loader.TableSpec{}, usageError{fmt.Errorf("--like: %w", err)}
 		}
 		if like, err = job.TemplateOf(ctx, cluster, other); err != nil {
-			return loader.TableSpec{}, &job.Error{Kind: job.KindCheck, Err: fmt.Errorf("--like %s: %w", o.like, err)}
+			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: fmt.Errorf("--like %s: %w", o.like, err)}
 		}
 	}
 	spec, err := o.spec(name, like)

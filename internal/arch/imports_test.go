@@ -1,78 +1,85 @@
 package arch
 
 import (
+	"flag"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// allowed says which packages of this module a package may import beside
-// those below itself. Tests may import more.
-var allowed = map[string][]string{
-	"cmd/bulkload":          {"internal/deliver", "internal/durable", "internal/lineage", "internal/metrics", "internal/report", "pkg/job", "pkg/hdfsio", "pkg/hfile", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
-	"pkg/job":               {"internal/durable", "pkg/hdfsio", "pkg/hfile", "pkg/journal", "pkg/keygen", "pkg/loader", "pkg/partition", "pkg/partition/extsort", "pkg/rowkey", "pkg/source"},
-	"pkg/loader":            {"pkg/frames", "pkg/hdfsio", "pkg/hfile", "pkg/rowkey"},
-	"pkg/source":            {"internal/durable"},
-	"pkg/keygen":            {"pkg/rowkey"},
-	"pkg/partition":         {"pkg/rowkey"},
-	"pkg/partition/extsort": {},
-	"pkg/hfile":             {},
-	"pkg/hdfsio":            {"internal/durable", "pkg/frames"},
-	"pkg/frames":            {},
-	"pkg/journal":           {"internal/durable"},
-	"pkg/rowkey":            {},
+var update = flag.Bool("update", false, "write arrows.txt anew, in the order that it has")
+
+// A room is a package of this module with the packages of it that it imports.
+type room struct {
+	name    string
+	imports []string
 }
 
-// TestImportDirection reads the imports of every file: cmd imports job, job
-// imports the rest, and the rest import no siblings but loader; durable,
-// frames and rowkey are for any of them.
-func TestImportDirection(t *testing.T) {
+// readArrows reads arrows.txt: a line for each package, above all that it
+// imports. Lines that begin with # and empty ones are for readers.
+func readArrows(t *testing.T) (rooms []room, lines []string) {
+	t.Helper()
+	text, err := os.ReadFile("arrows.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for _, line := range lines {
+		if name, imports, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+			rooms = append(rooms, room{name, strings.Fields(imports)})
+		}
+	}
+	return rooms, lines
+}
+
+// imports are those of all packages of this module but for tests, each with
+// the packages of this module that it imports.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{}
+	all := map[string]map[string]bool{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "build") && path != root {
-			return filepath.SkipDir
+		if d.IsDir() && path != root {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "build" || d.Name() == "testdata" {
+				return filepath.SkipDir
+			}
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
+		dir, err := filepath.Rel(root, filepath.Dir(path))
 		if err != nil {
 			return err
 		}
-		pkg := filepath.ToSlash(rel)
-		if strings.HasPrefix(pkg, "internal/") {
-			return nil
-		}
-		may, ok := allowed[pkg]
-		if !ok {
-			t.Errorf("package %s is in no row of the table of imports", pkg)
-		}
-		seen[pkg] = true
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
+		}
+		if all[dir] == nil {
+			all[dir] = map[string]bool{}
 		}
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
 			}
-			ours, ok := strings.CutPrefix(name, "bulkload/")
-			if ok && !slices.Contains(may, ours) {
-				t.Errorf("%s imports %s, which %s may not", path, ours, pkg)
+			if ours, ok := strings.CutPrefix(name, "bulkload/"); ok {
+				all[dir][ours] = true
 			}
 		}
 		return nil
@@ -80,9 +87,52 @@ func TestImportDirection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pkg := range allowed {
-		if _, err := os.Stat(filepath.Join(root, pkg)); err == nil && !seen[pkg] {
-			t.Errorf("package %s has no files", pkg)
+	sorted := map[string][]string{}
+	for dir, names := range all {
+		sorted[dir] = slices.Sorted(maps.Keys(names))
+	}
+	return sorted
+}
+
+// TestArrows holds arrows.txt to the imports: every package is in it with
+// exactly what it imports, and imports only packages that stand below it.
+func TestArrows(t *testing.T) {
+	have := imports(t)
+	rooms, lines := readArrows(t)
+	if *update {
+		for i, line := range lines {
+			if name, _, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {
+				lines[i] = strings.TrimSuffix(name+": "+strings.Join(have[name], " "), " ")
+			}
+		}
+		if err := os.WriteFile("arrows.txt", []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rooms, _ = readArrows(t)
+	}
+	place := map[string]int{}
+	for i, r := range rooms {
+		if _, twice := place[r.name]; twice {
+			t.Errorf("%s stands twice in arrows.txt", r.name)
+		}
+		place[r.name] = i
+		if _, ok := have[r.name]; !ok {
+			t.Errorf("%s is in arrows.txt and has no files", r.name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if _, ok := place[name]; !ok {
+			t.Errorf("%s is not in arrows.txt", name)
+			continue
+		}
+		r := rooms[place[name]]
+		if d := cmp.Diff(append([]string{}, r.imports...), append([]string{}, have[name]...)); d != "" {
+			t.Errorf("%s (-arrows.txt +imports; go test ./internal/arch -update writes it):\n%s", name, d)
+		}
+		for _, ours := range have[name] {
+			if at, ok := place[ours]; ok && at <= place[name] {
+				t.Errorf("%s imports %s, which stands above it in arrows.txt", name, ours)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -17,7 +18,7 @@ func (j *run) dropSpill() {
 // abandon removes what a build has left that cannot go on: one without a
 // journal, and one whose input or settings have to be changed first.
 func (j *run) abandon(ctx context.Context, cause error) error {
-	kind := KindOf(cause)
+	kind := fail.KindOf(cause)
 	if j.st.log == nil {
 		return j.stage.remove(ctx)
 	}
@@ -25,7 +26,7 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
 		j.dropSpill()
 	}
-	if kind != KindBadRows && kind != KindInput && kind != KindConfig {
+	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return j.st.record("failed", failedRecord{cause.Error()}, true)
 	}
 	ctx, cancel := parting(ctx)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 )
@@ -64,15 +65,15 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	}
 	switch {
 	case o.Bytes < 0 || o.Growth < 0 || o.Days < 0 || o.Days > 36500:
-		return nil, failf(KindConfig, "%d bytes that grow by %d a day for %d days are no size of a table", o.Bytes, o.Growth, o.Days)
+		return nil, fail.Errorf(fail.Config, "%d bytes that grow by %d a day for %d days are no size of a table", o.Bytes, o.Growth, o.Days)
 	case o.Bytes == 0 && o.Growth == 0:
-		return nil, failf(KindConfig, "without a size there is no advice: give bytes, or rows and bytes per row")
+		return nil, fail.Errorf(fail.Config, "without a size there is no advice: give bytes, or rows and bytes per row")
 	case o.Servers < 1 || o.Servers > 10_000:
-		return nil, failf(KindConfig, "%d region servers are outside 1..10000", o.Servers)
+		return nil, fail.Errorf(fail.Config, "%d region servers are outside 1..10000", o.Servers)
 	case o.Access != AccessPoint && o.Access != AccessScan && o.Access != AccessThroughput:
-		return nil, failf(KindConfig, "access %q is none of point, scan, throughput", o.Access)
+		return nil, fail.Errorf(fail.Config, "access %q is none of point, scan, throughput", o.Access)
 	case o.MaxFileSize < 1<<20:
-		return nil, failf(KindConfig, "a region that splits at %d bytes is too small for advice", o.MaxFileSize)
+		return nil, fail.Errorf(fail.Config, "a region that splits at %d bytes is too small for advice", o.MaxFileSize)
 	}
 	a := &Advice{Warnings: []string{}}
 	size := float64(o.Bytes) + float64(o.Growth)*float64(o.Days)

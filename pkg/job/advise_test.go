@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -48,7 +49,7 @@ func TestAdvise(t *testing.T) {
 		})
 	}
 	for _, o := range []AdviceOptions{{}, {Bytes: -1}, {Bytes: 1, Servers: -1}, {Bytes: 1, Access: "x"}, {Bytes: 1, Days: -1}, {Bytes: 1, MaxFileSize: 1}} {
-		if a, err := Advise(o); KindOf(err) != KindConfig {
+		if a, err := Advise(o); fail.KindOf(err) != fail.Config {
 			t.Errorf("%+v: %+v %v", o, a, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"context"
 	"errors"
 	"fmt"
@@ -33,11 +34,11 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	case mode == "sample" && len(m.samples) > 0:
 		_, err = verifySample(ctx, j.c, j.facts, m)
 	}
-	if err != nil && KindOf(err) != KindVerify {
+	if err != nil && fail.KindOf(err) != fail.Verify {
 		return r, err // that the table could not be read says nothing of what it holds
 	}
 	if err != nil {
-		return r, fail(KindVerify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+		return r, fail.With(fail.Verify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
 	}
 	return r, nil
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
 )
 
@@ -65,7 +66,7 @@ func (w *writers) balance(m *Manifest) error {
 	default:
 		return nil
 	}
-	return fail(KindUnexpected, fmt.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with --restart)", err))
+	return fail.With(fail.Unexpected, fmt.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with --restart)", err))
 }
 
 // someRecords refuses an input of which nothing is left: an export that failed looks like that.
@@ -74,9 +75,9 @@ func someRecords(records, rejected int64, o BuildOptions) error {
 	case records > rejected || o.AllowEmpty:
 		return nil
 	case records == 0:
-		return failf(KindInput, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint)
+		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint)
 	}
-	return failf(KindInput, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint)
+	return fail.Errorf(fail.Input, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint)
 }
 
 // someRows is the same for a build.
@@ -84,5 +85,5 @@ func (m *Manifest) someRows(o BuildOptions) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
-	return failf(KindInput, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint)
+	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint)
 }

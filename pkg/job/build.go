@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -59,7 +60,7 @@ func (o BuildOptions) sortMemory(in *source.Input, p *Plan) (int64, error) {
 	room := max(p.writerRoom(), in.ReaderMemory())
 	m := int64(o.Memory) - int64(o.Workers)*room - o.heapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
-		return 0, failf(KindConfig, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
 			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))
 	}
 	return m, nil
@@ -190,7 +191,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
 		return nil, errors.Join(err, w.undo(ctx))
 	}
-	return m, fail(KindHDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
+	return m, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)))
 }
 
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.
@@ -266,12 +267,12 @@ func (w *writers) undo(ctx context.Context) error {
 // readError finds the kind of an error of pass 1.
 func (o BuildOptions) readError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
-		return fail(KindBadRows, err)
+		return fail.With(fail.BadRows, err)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
 		return err
 	}
-	return fail(KindInput, o.inputMemory(err))
+	return fail.With(fail.Input, o.inputMemory(err))
 }
 
 // locate puts the places of the records into an error about duplicates.
@@ -280,7 +281,7 @@ func locate(err error, in *source.Input) error {
 	if !ok {
 		return err
 	}
-	return fail(KindBadRows, fmt.Errorf("%w: %s, and %s (--duplicates first or last keeps one of them)",
+	return fail.With(fail.BadRows, fmt.Errorf("%w: %s, and %s (--duplicates first or last keeps one of them)",
 		err, place(in, d.First), place(in, d.Second)))
 }
 

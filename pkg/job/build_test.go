@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
@@ -219,15 +220,15 @@ func TestBadInputLoadsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
 		say     []string
-		kind    Kind
+		kind    fail.Kind
 		is      error
 	}{
-		"too few columns":  {good + "A2\x01K2\x10", []string{"record 2", "at byte 38", "2 columns found, 18 expected"}, KindBadRows, nil},
-		"too many columns": {good + "A2\x01K2" + strings.Repeat("\x01x", 17) + "\x10", []string{"record 2", "19 columns"}, KindBadRows, nil},
-		"empty key":        {good + "A2\x01" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "at byte 38", "column check_id", "empty"}, KindBadRows, keygen.ErrEmpty},
-		"no UTF-8":         {good + "A2\x01\xff" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "column check_id", "UTF-8"}, KindBadRows, keygen.ErrUTF8},
-		"long key":         {good + strings.Repeat("A", 32767) + "\x01K" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "32767"}, KindBadRows, keygen.ErrLong},
-		"two of one key":   {good + good, []string{"two rows have the same key, of ", "offset 0", "offset 38", "--duplicates"}, KindBadRows, nil},
+		"too few columns":  {good + "A2\x01K2\x10", []string{"record 2", "at byte 38", "2 columns found, 18 expected"}, fail.BadRows, nil},
+		"too many columns": {good + "A2\x01K2" + strings.Repeat("\x01x", 17) + "\x10", []string{"record 2", "19 columns"}, fail.BadRows, nil},
+		"empty key":        {good + "A2\x01" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "at byte 38", "column check_id", "empty"}, fail.BadRows, keygen.ErrEmpty},
+		"no UTF-8":         {good + "A2\x01\xff" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "column check_id", "UTF-8"}, fail.BadRows, keygen.ErrUTF8},
+		"long key":         {good + strings.Repeat("A", 32767) + "\x01K" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "32767"}, fail.BadRows, keygen.ErrLong},
+		"two of one key":   {good + good, []string{"two rows have the same key, of ", "offset 0", "offset 38", "--duplicates"}, fail.BadRows, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := filepath.Join(t.TempDir(), "x.dump")
@@ -246,8 +247,8 @@ func TestBadInputLoadsNothing(t *testing.T) {
 					t.Errorf("%q is not in: %v", say, err)
 				}
 			}
-			if KindOf(err) != c.kind || c.is != nil && !errors.Is(err, c.is) {
-				t.Errorf("kind %d of %v", KindOf(err), err)
+			if fail.KindOf(err) != c.kind || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("kind %d of %v", fail.KindOf(err), err)
 			}
 			if sums := hashes2(out); len(sums) > 0 {
 				t.Errorf("files are left: %v", sums)
@@ -288,8 +289,8 @@ func TestBadRecordsAreSetAside(t *testing.T) {
 			continue
 		}
 		if !ok {
-			if KindOf(err) != KindBadRows {
-				t.Errorf("--bad-records %s: kind %d of %v", budget, KindOf(err), err)
+			if fail.KindOf(err) != fail.BadRows {
+				t.Errorf("--bad-records %s: kind %d of %v", budget, fail.KindOf(err), err)
 			}
 			if left := hashes2(out); len(left) > 0 {
 				t.Errorf("--bad-records %s: files are left: %v", budget, left)
@@ -366,7 +367,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := exampleSpec(t, "check")
 	_, err := NewPlan(s, s.Columns, testFamily, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
-	if KindOf(err) != KindConfig || !strings.Contains(fmt.Sprint(err), "--regions") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--regions") {
 		t.Fatalf("error is %v", err)
 	}
 	s.Regions = 7
@@ -381,7 +382,7 @@ func TestUnknownModulusIsRefused(t *testing.T) {
 
 func TestSpecIsReadStrictly(t *testing.T) {
 	_, err := ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
-	if err == nil || KindOf(err) != KindConfig || !strings.Contains(err.Error(), "keey") || !strings.Contains(err.Error(), "3") {
+	if err == nil || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "keey") || !strings.Contains(err.Error(), "3") {
 		t.Errorf("unknown field: %v", err)
 	}
 	for _, bad := range []string{"key: nope(id)", "key: id\nempty: maybe", "key: id\nfield_sep: ab", "key: id\nbad_records: x", "key: id\ncolumns: [a, a]", "{}"} {
@@ -389,7 +390,7 @@ func TestSpecIsReadStrictly(t *testing.T) {
 		if err == nil {
 			err = s.Validate()
 		}
-		if KindOf(err) != KindConfig {
+		if fail.KindOf(err) != fail.Config {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 )
 
@@ -136,7 +137,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 		errs = append(errs, errors.New("cells: no column is left to make a cell of"))
 	}
 	if len(errs) > 0 {
-		return fail(KindConfig, errors.Join(errs...))
+		return fail.With(fail.Config, errors.Join(errs...))
 	}
 	p.spread(settings)
 	return nil
@@ -286,7 +287,7 @@ func (s Spec) textCells(columns []string) ([]CellName, error) {
 	})
 	for i, n := range names {
 		if n.Qualifier == "" {
-			return nil, failf(KindConfig, "column %q is not in the table as text, so that rows cannot be compared by it", columns[i])
+			return nil, fail.Errorf(fail.Config, "column %q is not in the table as text, so that rows cannot be compared by it", columns[i])
 		}
 	}
 	return names, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 )
@@ -168,5 +169,5 @@ func sinkError(err error) error {
 	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
 		return err
 	}
-	return fail(KindHDFS, err)
+	return fail.With(fail.HDFS, err)
 }

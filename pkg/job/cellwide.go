@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 )
@@ -77,7 +78,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 
 func (w *wideRow) add(m *extsort.Merge) error {
 	if len(w.data)+len(m.Payload())+(len(w.records)+1)*len(w.values)*wideCellSize > maxWideRow {
-		return fail(KindBadRows, aboutf(w.key, "the %d records of one key, of %d bytes, take more than %d bytes together, which is the most for one row: make a row of fewer, by a key with more in it",
+		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %d records of one key, of %d bytes, take more than %d bytes together, which is the most for one row: make a row of fewer, by a key with more in it",
 			len(w.records)+1, len(w.key), maxWideRow))
 	}
 	w.data = append(w.data, m.Payload()...)
@@ -183,7 +184,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 		dups++
 		switch plan.Duplicates {
 		case extsort.Fail:
-			return dups, aboutf(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %d bytes: %w", plan.Families[c.family].Name, len(c.qualifier),
+			return dups, fail.AboutData(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %d bytes: %w", plan.Families[c.family].Name, len(c.qualifier),
 				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
 		case extsort.KeepLast:
 			*k = c

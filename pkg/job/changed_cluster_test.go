@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
@@ -253,7 +254,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 	}}
 	o := RunOptions{WorkOptions: WorkOptions{Events: e}, LoadConcurrency: 1, State: StateOptions{Dir: p.state}}
 	_, err := Run(t.Context(), p.env, s, o)
-	if KindOf(err) != KindVerify || !strings.Contains(err.Error(), "recreated") {
+	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "recreated") {
 		t.Errorf("error is %v", err)
 	}
 	if n := p.count("done"); n != 0 {
@@ -383,7 +384,7 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 			},
 			"check": func() error { _, err := Preflight(t.Context(), env, s, CheckOptions{Timeout: time.Second}); return err },
 		} {
-			if err := do(); KindOf(err) != KindConfig || !strings.Contains(err.Error(), "table name") {
+			if err := do(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "table name") {
 				t.Errorf("%s of %q: %v", what, table, err)
 			}
 		}

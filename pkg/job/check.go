@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -89,7 +90,7 @@ func (r *CheckReport) Find(name string) (c Check, ok bool) {
 	return c, ok
 }
 
-// Err is nil when no check found an error, else an error of KindCheck with
+// Err is nil when no check found an error, else an error of kind [fail.Check] with
 // all of them and their hints.
 func (r *CheckReport) Err() error {
 	var errs []error
@@ -103,7 +104,7 @@ func (r *CheckReport) Err() error {
 		}
 		errs = append(errs, errors.New(text))
 	}
-	return fail(KindCheck, errors.Join(errs...))
+	return fail.With(fail.Check, errors.Join(errs...))
 }
 
 // Preflight looks at all that a job depends on before it begins: the table,
@@ -120,11 +121,11 @@ func Preflight(ctx context.Context, env *Env, s Spec, o CheckOptions) (*CheckRep
 	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	user, err := env.Conf.User()
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	asking, cancel := context.WithTimeoutCause(ctx, o.Timeout, fmt.Errorf("no answer within %s", o.Timeout))

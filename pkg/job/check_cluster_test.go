@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
@@ -253,7 +254,7 @@ func TestPreflightFaults(t *testing.T) {
 					t.Errorf("found besides: %+v", other)
 				}
 			}
-			if (r.Err() != nil) != (c.severity == SeverityError) || r.Err() != nil && (KindOf(r.Err()) != KindCheck || !strings.Contains(r.Err().Error(), c.want)) {
+			if (r.Err() != nil) != (c.severity == SeverityError) || r.Err() != nil && (fail.KindOf(r.Err()) != fail.Check || !strings.Contains(r.Err().Error(), c.want)) {
 				t.Errorf("as an error: %v", r.Err())
 			}
 		})

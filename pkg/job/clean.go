@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
 
@@ -70,7 +71,7 @@ func Clean(ctx context.Context, env *Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
 		var err error
 		if o.State, err = cleanState(); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	o.OlderThan = cmp.Or(o.OlderThan, DefaultCleanAge)
@@ -103,7 +104,7 @@ func (c *cleaner) states(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	var errs []error
 	for _, d := range list {

@@ -16,6 +16,8 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 
+	"bulkload/pkg/fail"
+
 	"pgregory.net/rapid"
 )
 
@@ -152,7 +154,7 @@ func TestCleanStates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.State = make(t)
 			got, err := Clean(t.Context(), env, c.o)
-			if KindOf(err) != KindConfig || !strings.Contains(err.Error(), "fs.defaultFS") { // there is no HDFS here
+			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "fs.defaultFS") { // there is no HDFS here
 				t.Errorf("HDFS: %v", err)
 			}
 			var lines []string

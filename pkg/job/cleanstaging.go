@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -43,7 +44,7 @@ func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace jobTrace) e
 		return nil
 	}
 	if err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	left := job
 	left.Kind, left.Path, left.Bytes = "staging", l.String(), seen.bytes
@@ -56,7 +57,7 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	if left.Remove && c.o.Remove {
 		if err = fsys.RemoveAll(ctx, name); err != nil {
 			left.Remove, left.Because = false, "it could not be removed"
-			err = fail(KindHDFS, err)
+			err = fail.With(fail.HDFS, err)
 		}
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
@@ -68,7 +69,7 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 func (c *cleaner) stagings(ctx context.Context) error {
 	user, err := c.env.Conf.User()
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	dir := c.o.Staging
 	switch {
@@ -79,10 +80,10 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	}
 	l, err := c.env.Conf.Resolve(dir)
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	if l.Local() {
-		return failf(KindConfig, "staging directory %s is local: jobs have theirs on HDFS", dir)
+		return fail.Errorf(fail.Config, "staging directory %s is local: jobs have theirs on HDFS", dir)
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {
@@ -93,7 +94,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	var errs []error
 	for _, info := range list {
@@ -115,7 +116,7 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 		return nil // its job has ended meanwhile
 	}
 	if err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
 	trace, err := readStagedTrace(ctx, fsys, l.Path)

@@ -13,6 +13,8 @@ import (
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
 
+	"bulkload/pkg/fail"
+
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -177,7 +179,7 @@ const querySep = 0xff
 func (c *counting) newWorker() (*countWorker, error) {
 	key, err := keygen.Compile(c.plan.Key, keygen.Options{Regions: c.plan.Modulus})
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	w := &countWorker{counting: c, reader: c.in.NewReader(), key: key, ranges: c.plan.Ranges}
 	for _, name := range key.Columns() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -43,8 +44,8 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 			var o RunOptions
 			o.State.Dir = t.TempDir()
 			_, err = Run(t.Context(), env, s, o)
-			if KindOf(err) != KindHDFS || !errors.Is(err, hdfsio.ErrBlockChecksum) || !strings.Contains(err.Error(), "hdfs fsck "+name) {
-				t.Errorf("kind %d: %v", KindOf(err), err)
+			if fail.KindOf(err) != fail.HDFS || !errors.Is(err, hdfsio.ErrBlockChecksum) || !strings.Contains(err.Error(), "hdfs fsck "+name) {
+				t.Errorf("kind %d: %v", fail.KindOf(err), err)
 			}
 			noRows(t, cluster, table)
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
 )
@@ -47,8 +48,8 @@ func TestFullDiskChild(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
 	full := func(t *testing.T, err error) {
 		t.Helper()
-		if KindOf(err) != KindHDFS || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "bytes are free") {
-			t.Errorf("kind %d: %v", KindOf(err), err)
+		if fail.KindOf(err) != fail.HDFS || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "bytes are free") {
+			t.Errorf("kind %d: %v", fail.KindOf(err), err)
 		}
 	}
 	identified := func(table string) identity {
@@ -106,19 +107,19 @@ func TestFullDiskChild(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
 		err := durable.Replace(filepath.Join(dir, "result.json"), make([]byte, 4096))
-		full(t, fail(KindUnexpected, err))
-		if KindOf(err) != KindHDFS {
-			t.Errorf("kind %d without a mark", KindOf(err))
+		full(t, fail.With(fail.Unexpected, err))
+		if fail.KindOf(err) != fail.HDFS {
+			t.Errorf("kind %d without a mark", fail.KindOf(err))
 		}
 		if _, err := os.Stat(filepath.Join(dir, "result.json")); err == nil {
 			t.Error("a file that could not be written whole has its name")
 		}
 	})
 	t.Run("another error that carries it", func(t *testing.T) {
-		err := failf(KindInput, "read: %w", fmt.Errorf("spill: %w", &os.PathError{Op: "write", Path: filepath.Join(dir, "gone", "run"), Err: syscall.ENOSPC}))
+		err := fail.Errorf(fail.Input, "read: %w", fmt.Errorf("spill: %w", &os.PathError{Op: "write", Path: filepath.Join(dir, "gone", "run"), Err: syscall.ENOSPC}))
 		full(t, err)
-		if quota := failf(KindConfig, "state: %w", &os.PathError{Op: "mkdir", Path: dir, Err: syscall.EDQUOT}); KindOf(quota) != KindHDFS {
-			t.Errorf("a user's share that is used up: kind %d", KindOf(quota))
+		if quota := fail.Errorf(fail.Config, "state: %w", &os.PathError{Op: "mkdir", Path: dir, Err: syscall.EDQUOT}); fail.KindOf(quota) != fail.HDFS {
+			t.Errorf("a user's share that is used up: kind %d", fail.KindOf(quota))
 		}
 	})
 }

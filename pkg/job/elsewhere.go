@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -30,7 +31,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		return nil
 	}
 	if err != nil {
-		return fail(KindHDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
+		return fail.With(fail.HDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
 	prefix := j.st.table + "-"
 	for _, info := range list {
@@ -43,7 +44,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
-		return failf(KindCheck, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
+		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
 			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, trace.id)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
@@ -30,7 +31,7 @@ type Env struct {
 func (e *Env) Resolve(name string) (hdfsio.FS, string, error) {
 	l, err := e.Conf.Resolve(name)
 	if err != nil {
-		return nil, "", fail(KindConfig, err)
+		return nil, "", fail.With(fail.Config, err)
 	}
 	fsys, err := e.FS(l)
 	return fsys, l.Path, err
@@ -49,11 +50,11 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	}
 	o, err := e.Conf.HDFSOptions(l, e.Log)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	h, err := hdfsio.NewHDFS(o)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if e.hdfs == nil {
 		e.hdfs = make(map[string]*hdfsio.HDFS)
@@ -75,7 +76,7 @@ func (e *Env) places(inputs []string) ([]func(name string) string, error) {
 	for i, input := range inputs {
 		l, err := e.Conf.Resolve(input)
 		if err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 		all[i] = func(name string) string {
 			l.Path = name
@@ -112,13 +113,13 @@ func (e *Env) Rest() {
 // name that was not looked at here.
 func tableName(s Spec) (string, error) {
 	if s.Table == "" {
-		return "", failf(KindConfig, "no table: name it with --table, or under table in the job file")
+		return "", fail.Errorf(fail.Config, "no table: name it with --table, or under table in the job file")
 	}
 	name, err := loader.ParseTableName(s.Table)
-	return name.String(), fail(KindConfig, err)
+	return name.String(), fail.With(fail.Config, err)
 }
 
 // errNoCluster says how a cluster is found.
 func errNoCluster(what string) error {
-	return fail(KindConfig, fmt.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give --zookeeper and --hdfs", what))
+	return fail.With(fail.Config, fmt.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give --zookeeper and --hdfs", what))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -148,7 +149,7 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	}
 	extent, err := in.Extent(ctx)
 	if err != nil {
-		return nil, fail(KindInput, err)
+		return nil, fail.With(fail.Input, err)
 	}
 	s := &sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}
 	if err := s.run(ctx); err != nil {

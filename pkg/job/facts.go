@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
@@ -17,11 +18,11 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
 	if err := e.Conf.CheckAuthentication(); err != nil {
-		return nil, fail(KindCheck, err)
+		return nil, fail.With(fail.Check, err)
 	}
 	user, err := e.Conf.User()
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user,
 		RootDir: e.Conf.Value("hbase.rootdir")}, e.Log)
@@ -31,9 +32,9 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 // clusterError is what the cluster answered that a job asked about its table; one that did not answer may do so later.
 func clusterError(err error) error {
 	if loader.Unavailable(err) {
-		return fail(KindLoad, err)
+		return fail.With(fail.Load, err)
 	}
-	return fail(KindCheck, err)
+	return fail.With(fail.Check, err)
 }
 
 // Facts are what a table says of itself, as far as a job asks.
@@ -50,7 +51,7 @@ type Facts struct {
 func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	f := &Facts{Name: name}
 	if f.Table, err = c.Describe(ctx, name); err != nil {
@@ -60,10 +61,10 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		return nil, clusterError(err)
 	}
 	if f.Table.State != loader.Enabled {
-		return nil, failf(KindCheck, "table %s is %s: enable it first", name, f.Table.State)
+		return nil, fail.Errorf(fail.Check, "table %s is %s: enable it first", name, f.Table.State)
 	}
 	if f.Table.ReadOnly {
-		return nil, failf(KindCheck, "table %s is read-only: set READONLY to false first", name)
+		return nil, fail.Errorf(fail.Check, "table %s is read-only: set READONLY to false first", name)
 	}
 	for _, family := range families {
 		cf, ok := f.Table.Family(family)
@@ -72,11 +73,11 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 			for _, x := range f.Table.Families {
 				have = append(have, x.Name)
 			}
-			return nil, failf(KindCheck, "table %s has no family %q (it has %q): name another with --family", name, family, have)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with --family", name, family, have)
 		}
 		settings, err := familySettings(cf)
 		if err != nil {
-			return nil, failf(KindCheck, "family %s of table %s: %w", family, name, err)
+			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, name, err)
 		}
 		settings.Zstd = zstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
 		f.Families = append(f.Families, settings)

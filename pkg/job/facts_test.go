@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -23,17 +24,17 @@ func TestOutOfReach(t *testing.T) {
 	env.Conf.Set("hbase.zookeeper.quorum", closed, "test")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if _, err := env.Dial(ctx); KindOf(err) != KindLoad {
-		t.Errorf("ZooKeeper does not listen: kind %v of %v", KindOf(err), err)
+	if _, err := env.Dial(ctx); fail.KindOf(err) != fail.Load {
+		t.Errorf("ZooKeeper does not listen: kind %v of %v", fail.KindOf(err), err)
 	}
 	for _, c := range []struct {
 		err  error
-		want Kind
+		want fail.Kind
 	}{
-		{&loader.ConnectionError{Addr: closed, Err: errors.New("refused")}, KindLoad},
-		{loader.ErrTableNotFound, KindCheck},
+		{&loader.ConnectionError{Addr: closed, Err: errors.New("refused")}, fail.Load},
+		{loader.ErrTableNotFound, fail.Check},
 	} {
-		if got := KindOf(clusterError(c.err)); got != c.want {
+		if got := fail.KindOf(clusterError(c.err)); got != c.want {
 			t.Errorf("%v: kind %v, want %v", c.err, got, c.want)
 		}
 	}

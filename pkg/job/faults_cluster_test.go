@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -309,7 +310,7 @@ func (b *buildFaults) stopped(t *testing.T, dir string, cause error, words ...st
 	notes := 0
 	w := WorkOptions{Events: Events{OnNote: func(string, ...any) { notes++ }}}
 	err := b.run(t, dir, w, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpCreate }, func() error { return nil })
-	if !errors.Is(err, cause) || KindOf(err) != KindHDFS {
+	if !errors.Is(err, cause) || fail.KindOf(err) != fail.HDFS {
 		t.Fatalf("the build ended with %v", err)
 	}
 	for _, word := range words {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -23,7 +24,7 @@ func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFi
 		query = keygen.Columns(k.spec)[:1]
 	}
 	if len(args) != len(query) {
-		return keyRange{}, nil, failf(KindConfig, "a query key has the columns %q: %d values are given", query, len(args))
+		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %d values are given", query, len(args))
 	}
 	known := make(map[string]string, len(query))
 	for i, c := range query {
@@ -87,7 +88,7 @@ func fullFilter(s Spec, k saltedKey, q Query) (*rowFilter, error) {
 		return nil, err
 	}
 	if len(values) == 0 {
-		return nil, failf(KindConfig, "--full keeps the rows in a range: say which with --from, --to or --prefix")
+		return nil, fail.Errorf(fail.Config, "--full keeps the rows in a range: say which with --from, --to or --prefix")
 	}
 	cells, err := s.textCells(k.columns()[:len(values)])
 	if err != nil {

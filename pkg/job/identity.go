@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/keygen"
@@ -41,7 +42,7 @@ type identity struct {
 func identify(env *Env, s Spec, word string) (identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
-		return identity{}, fail(KindConfig, err)
+		return identity{}, fail.With(fail.Config, err)
 	}
 	key := s.Key
 	if expr, err := keygen.Parse(s.Key); err == nil {
@@ -51,7 +52,7 @@ func identify(env *Env, s Spec, word string) (identity, error) {
 	for i, input := range s.Inputs {
 		l, err := env.Conf.Resolve(input)
 		if err != nil {
-			return identity{}, fail(KindConfig, err)
+			return identity{}, fail.With(fail.Config, err)
 		}
 		places[i] = placeOf(l)
 	}

@@ -14,6 +14,8 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/journal"
 
+	"bulkload/pkg/fail"
+
 	"github.com/go-zookeeper/zk"
 )
 
@@ -86,12 +88,12 @@ func TestClusterOutOfReach(t *testing.T) {
 	for name, c := range map[string]struct {
 		clusters []string // of which there is state
 		locked   bool     // another process has the state
-		kind     Kind
+		kind     fail.Kind
 	}{
-		"no state":                      {nil, false, KindLoad},
-		"state of one cluster":          {[]string{"c"}, false, KindLoad},
-		"another process has the state": {[]string{"c"}, true, KindBusy},
-		"state of two clusters":         {[]string{"c", "d"}, false, KindLoad},
+		"no state":                      {nil, false, fail.Load},
+		"state of one cluster":          {[]string{"c"}, false, fail.Load},
+		"another process has the state": {[]string{"c"}, true, fail.Busy},
+		"state of two clusters":         {[]string{"c", "d"}, false, fail.Load},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits until the look-up has failed
@@ -123,7 +125,7 @@ func TestClusterOutOfReach(t *testing.T) {
 				defer lock.Release()
 			}
 			r, err := Run(t.Context(), env, s, o)
-			if KindOf(err) != c.kind {
+			if fail.KindOf(err) != c.kind {
 				t.Fatalf("%v: %+v", err, r)
 			}
 			if !c.locked && (r == nil || r.Job != dir || dir != "" && !IsOurs(dir)) {
@@ -196,7 +198,7 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 		"empty was skip, it is store": func(s *Spec) { s.Empty = "store" }} {
 		changed := s
 		change(&changed)
-		if _, err := RunParts(t.Context(), env, changed, o); KindOf(err) != KindCheck || !strings.Contains(err.Error(), what) {
+		if _, err := RunParts(t.Context(), env, changed, o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

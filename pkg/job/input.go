@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
 )
 
@@ -46,26 +47,26 @@ func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, e
 	k := &intake{allowEmpty: s.AllowEmpty}
 	var err error
 	if k.budget, err = source.NewBudget(s.BadRecords); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if w.RejectFile != "" && !k.budget.None() {
 		k.budget.File = source.NewRejectFile(w.RejectFile)
 		if err := k.budget.File.Check(nil); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	o.Reject = k.budget.Reject
 	if err := o.Validate(); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	budget := BuildOptions{Workers: w.Workers, Memory: w.Memory}.withDefaults()
 	o.Memory = budget.readerMemory()
 	if k.in, err = source.Open(ctx, env.source, s.Inputs, o); err != nil {
-		return nil, fail(KindInput, budget.inputMemory(err))
+		return nil, fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if k.budget.File != nil {
 		if err := k.budget.File.Check(k.in); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	return k, nil
@@ -82,17 +83,17 @@ func (o *RunOptions) keepRejects(dir string) error {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	o.RejectFile = filepath.Join(abs, RejectsName)
-	return fail(KindConfig, source.NewRejectFile(o.RejectFile).RemoveTemp())
+	return fail.With(fail.Config, source.NewRejectFile(o.RejectFile).RemoveTemp())
 }
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
 func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	fsys, err := env.FS(l)
 	if err != nil {
@@ -104,9 +105,9 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	}
 	switch entries, err := fsys.ReadDir(ctx, l.Path); {
 	case err == nil && len(entries) > 0:
-		return nil, failf(KindConfig, "%s is not empty: name a directory that is missing or empty", dir)
+		return nil, fail.Errorf(fail.Config, "%s is not empty: name a directory that is missing or empty", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fail(KindHDFS, err)
+		return nil, fail.With(fail.HDFS, err)
 	}
 	k, err := openInput(ctx, env, s, w)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -138,7 +139,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 					c.do(t, dir)
 				}
 			}}})
-			if KindOf(err) != KindInput {
+			if fail.KindOf(err) != fail.Input {
 				t.Fatalf("error is %v", err)
 			}
 			for _, say := range c.say {
@@ -165,7 +166,7 @@ func TestResumeComparesChecksums(t *testing.T) {
 		copy(data[i:], "通过")
 	})
 	_, st, err := b.attempt(0)
-	if KindOf(err) != KindInput || !strings.Contains(err.Error(), "checksum") || !strings.Contains(err.Error(), b.spec.Inputs[0]) {
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "checksum") || !strings.Contains(err.Error(), b.spec.Inputs[0]) {
 		t.Errorf("error is %v", err)
 	}
 	if err := st.close(); err != nil {
@@ -197,7 +198,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	rewriteInPlace(t, name, func(b []byte) { copy(b[len(b)-4:], "yyy\n") })
-	if err := old.same(record()); KindOf(err) != KindInput || !strings.Contains(err.Error(), name) {
+	if err := old.same(record()); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), name) {
 		t.Errorf("edited with its time restored: error is %v", err)
 	}
 }
@@ -270,7 +271,7 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 			}
 			out := filepath.Join(t.TempDir(), "out")
 			_, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{})
-			if KindOf(err) != KindInput || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
+			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
 				t.Errorf("error is %v", err)
 			}
 			s.AllowEmpty = true

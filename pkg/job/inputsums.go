@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
 )
 
@@ -65,7 +66,7 @@ func (r *resumable) sameSplits(in *source.Input) error {
 	if was == nil || len(was) == now {
 		return nil
 	}
-	return failf(KindInput, "the input has changed since this job began: it is read in %d splits, and was in %d", now, len(was))
+	return fail.Errorf(fail.Input, "the input has changed since this job began: it is read in %d splits, and was in %d", now, len(was))
 }
 
 // sameSplit compares a split that was read with what an earlier attempt has read.
@@ -86,7 +87,7 @@ func (r *resumable) sameSplit(in *source.Input, split int) error {
 	case s.End < math.MaxInt64:
 		part = fmt.Sprintf("bytes %d to %d", s.Start, s.End)
 	}
-	return failf(KindInput, "the input has changed since this job began: %s, %s: the checksum was %08x, it is %08x", s.Path, part, was[split], now)
+	return fail.Errorf(fail.Input, "the input has changed since this job began: %s, %s: the checksum was %08x, it is %08x", s.Path, part, was[split], now)
 }
 
 // recheck looks at all inputs again.
@@ -96,7 +97,7 @@ func recheck(ctx context.Context, in *source.Input) error {
 		return nil
 	}
 	if _, ok := errors.AsType[*source.ChangedError](err); !ok && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, source.ErrSelection) {
-		return fail(KindHDFS, err) // nothing is known to be wrong with the input
+		return fail.With(fail.HDFS, err) // nothing is known to be wrong with the input
 	}
-	return failf(KindInput, "%w; nothing was loaded", err)
+	return fail.Errorf(fail.Input, "%w; nothing was loaded", err)
 }

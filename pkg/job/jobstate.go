@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
 
@@ -130,7 +131,7 @@ func ReadJobs(dir string) ([]*JobState, error) {
 	if dir == "" {
 		var err error
 		if dir, err = cleanState(); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -138,7 +139,7 @@ func ReadJobs(dir string) ([]*JobState, error) {
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	jobs := []*JobState{}
 	for _, d := range list {
@@ -177,7 +178,7 @@ func FindJob(state, word string) (*JobState, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fail(KindInput, fmt.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the --job-id of a job with state here (bulkload status lists them)", ErrNoJob, word))
+		return nil, fail.With(fail.Input, fmt.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the --job-id of a job with state here (bulkload status lists them)", ErrNoJob, word))
 	case 1:
 		return found[0], nil
 	}
@@ -185,7 +186,7 @@ func FindJob(state, word string) (*JobState, error) {
 	for i, s := range found {
 		names[i] = s.Job
 	}
-	return nil, failf(KindConfig, "%s is the --job-id of several jobs: %s (name one by its directory)", word, few(names))
+	return nil, fail.Errorf(fail.Config, "%s is the --job-id of several jobs: %s (name one by its directory)", word, few(names))
 }
 
 // judge says what became of the job, from its journal, from who signed its

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
 
@@ -156,8 +157,8 @@ func TestFindJob(t *testing.T) {
 			t.Errorf("%s: %+v, %v", word, s, err)
 		}
 	}
-	for word, want := range map[string]Kind{"nobody": KindInput, "": KindInput, "twice": KindConfig, "other": KindInput} {
-		if s, err := FindJob(state, word); KindOf(err) != want || want == KindInput && !errors.Is(err, ErrNoJob) {
+	for word, want := range map[string]fail.Kind{"nobody": fail.Input, "": fail.Input, "twice": fail.Config, "other": fail.Input} {
+		if s, err := FindJob(state, word); fail.KindOf(err) != want || want == fail.Input && !errors.Is(err, ErrNoJob) {
 			t.Errorf("%q: %+v, %v", word, s, err)
 		}
 	}

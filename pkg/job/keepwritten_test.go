@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -20,7 +21,7 @@ func TestFailedLookForgetsNothing(t *testing.T) {
 	st := &state{history: newHistory()}
 	st.written[3] = writtenRecord{File: File{Name: "f/0123", Bytes: 10}}
 	r := &resumable{st}
-	if err := r.keepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); KindOf(err) != KindHDFS || !r.has(3) {
+	if err := r.keepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); fail.KindOf(err) != fail.HDFS || !r.has(3) {
 		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
 	}
 	if err := r.keepWritten(t.Context(), Output{FS: hdfsio.Local{}, Dir: t.TempDir()}); err != nil || r.has(3) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
@@ -45,12 +46,12 @@ type KeyMaker struct {
 func NewKeyMaker(s Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
 	e, err := keygen.Parse(s.Key)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	n := s.Regions
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
-			return nil, failf(KindConfig, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
 		}
 		if n, err = modulus(s, e, o.Splits); err != nil {
 			return nil, err
@@ -61,18 +62,18 @@ func NewKeyMaker(s Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
 		splits = partition.SaltSplits(n)
 	}
 	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
-		return nil, failf(KindConfig, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
+		return nil, fail.Errorf(fail.Config, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
 	}
 	m := &KeyMaker{Spec: s.Key}
 	if m.Report, err = keygen.Check(e, keygen.CheckOptions{Columns: columns, Unique: o.Unique, Regions: n, Splits: splits}); err != nil {
-		return nil, fail(KindConfig, fmt.Errorf("key %s: %w", s.Key, err))
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key, err))
 	}
 	if m.program, err = keygen.Compile(e, keygen.Options{Regions: n}); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if splits != nil {
 		if m.ranges, err = partition.New(splits); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	for _, c := range m.program.Columns() {
@@ -93,7 +94,7 @@ func (m *KeyMaker) Key(record [][]byte) ([]byte, error) {
 	if err == nil && len(m.key) == 0 {
 		err = noKey()
 	}
-	return m.key, fail(KindBadRows, err)
+	return m.key, fail.With(fail.BadRows, err)
 }
 
 // noKey is the error of a record whose key has no byte: HBase has no such row.

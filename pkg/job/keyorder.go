@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 )
 
@@ -79,7 +80,7 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 		if c, ok := p.(keygen.Call); ok {
 			m := saltModulus(c, modulus)
 			if m < 1 || m > maxSalts || n*m > maxSalts {
-				return nil, failf(KindConfig, "key %s: its salts have more than %d values, too many to read the rows of each by themselves", k.spec, maxSalts)
+				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %d values, too many to read the rows of each by themselves", k.spec, maxSalts)
 			}
 			n *= m
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -44,7 +45,7 @@ func (k saltedKey) columns() []string {
 func (k saltedKey) bind(what string, values []string) (map[string]string, error) {
 	columns := k.columns()
 	if len(values) > len(columns) {
-		return nil, failf(KindConfig, "%s: %d values are given, but behind its salt the key %s has the columns %q", what, len(values), k.spec, columns)
+		return nil, fail.Errorf(fail.Config, "%s: %d values are given, but behind its salt the key %s has the columns %q", what, len(values), k.spec, columns)
 	}
 	bound := make(map[string]string, len(values))
 	for i, v := range values {
@@ -90,7 +91,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		if slices.ContainsFunc(k.rest, latestFirst) {
 			hint += "; this key has the latest first, so --from is later than --to"
 		}
-		return r, failf(KindConfig, "no row lies in the range: keys from %s on are not before %s (%s)", KeyText(r.lo), KeyText(r.hi), hint)
+		return r, fail.Errorf(fail.Config, "no row lies in the range: keys from %s on are not before %s (%s)", KeyText(r.lo), KeyText(r.hi), hint)
 	}
 	return r, nil
 }
@@ -130,7 +131,7 @@ func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) 
 		rest = append(rest, p)
 	}
 	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
-		return keyRange{}, failf(KindConfig, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.spec, firstWithColumns(k.rest, k.spec), sortedNames(known))
+		return keyRange{}, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.spec, firstWithColumns(k.rest, k.spec), sortedNames(known))
 	}
 	var r keyRange
 	var err error
@@ -138,7 +139,7 @@ func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) 
 		return r, err
 	}
 	if r.lo, err = keyBytes(rest, modulus, known); err != nil {
-		return r, fail(KindConfig, fmt.Errorf("query: %w", err))
+		return r, fail.With(fail.Config, fmt.Errorf("query: %w", err))
 	}
 	r.hi = loader.PrefixEnd(r.lo)
 	return r, nil
@@ -175,7 +176,7 @@ func (k saltedKey) headsFor(modulus int, fixed map[string]string) ([][]byte, err
 		}
 	}
 	head, err := keyBytes(k.head, modulus, fixed)
-	return [][]byte{head}, fail(KindConfig, err)
+	return [][]byte{head}, fail.With(fail.Config, err)
 }
 
 // bound makes the bytes of a bound of the original key, nil without values.
@@ -190,7 +191,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 		if !madeOf(p, values) {
 			for _, c := range columns {
 				if _, ok := values[c]; ok && !has(used, c) {
-					return nil, failf(KindConfig, "%s: %s of the key %s needs %q, not %s alone", what, p, k.spec, columns, c)
+					return nil, fail.Errorf(fail.Config, "%s: %s of the key %s needs %q, not %s alone", what, p, k.spec, columns, c)
 				}
 			}
 			break
@@ -208,7 +209,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 	}
 	for c := range values {
 		if !has(used, c) {
-			return nil, failf(KindConfig, "%s: the column %s of the key %s stands behind %s, for which no value is given", what, c, k.spec, k.rest[len(parts)])
+			return nil, fail.Errorf(fail.Config, "%s: the column %s of the key %s stands behind %s, for which no value is given", what, c, k.spec, k.rest[len(parts)])
 		}
 	}
 	// Constant bytes behind the last value would cut off longer values that
@@ -218,7 +219,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 	}
 	b, err := keyBytes(parts, modulus, values)
 	if err != nil {
-		return nil, fail(KindConfig, fmt.Errorf("%s: %w", what, err))
+		return nil, fail.With(fail.Config, fmt.Errorf("%s: %w", what, err))
 	}
 	return b, nil
 }
@@ -226,7 +227,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 // noRange says why a range of values is no range of keys.
 func (k saltedKey) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
-	return failf(KindConfig, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
+	return fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
 		"get reads the rows of one value, and scan --full reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p)
 }
 

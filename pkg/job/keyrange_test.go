@@ -9,6 +9,8 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"pgregory.net/rapid"
 )
 
@@ -63,7 +65,7 @@ func TestKeyRange(t *testing.T) {
 			r, err = k.between(10, c.from, c.to)
 		}
 		if bad := slices.Contains(c.prefix, ""); bad || err != nil {
-			if !bad || KindOf(err) != KindConfig {
+			if !bad || fail.KindOf(err) != fail.Config {
 				t.Errorf("%s from %q to %q prefix %q: %v", c.spec, c.from, c.to, c.prefix, err)
 			}
 			continue
@@ -91,7 +93,7 @@ func TestKeyRangeRefused(t *testing.T) {
 		{"ts", []string{""}, nil, "--from: column ts: key column is empty"},
 	} {
 		_, err := parseKey(t, c.spec).between(10, c.from, c.to)
-		if err == nil || !strings.Contains(err.Error(), c.want) || KindOf(err) != KindConfig {
+		if err == nil || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.Config {
 			t.Errorf("%s from %q to %q: %v", c.spec, c.from, c.to, err)
 		}
 	}
@@ -234,7 +236,7 @@ func TestFullFilter(t *testing.T) {
 			}
 		}
 	}
-	if _, err := fullFilter(Spec{}, k, Query{}); KindOf(err) != KindConfig {
+	if _, err := fullFilter(Spec{}, k, Query{}); fail.KindOf(err) != fail.Config {
 		t.Errorf("no range: %v", err)
 	}
 }

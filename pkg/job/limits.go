@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"cmp"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ func explainLimits(err error, o BuildOptions) error {
 		return nil
 	}
 	dir, e := filepath.Abs(cmp.Or(o.SpillDir, os.TempDir()))
-	name := writtenName(err)
+	name := fail.WrittenName(err)
 	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
 	switch {
 	case errors.Is(err, syscall.EMFILE):
@@ -25,15 +26,15 @@ func explainLimits(err error, o BuildOptions) error {
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 			return err
 		}
-		return &Error{Kind: KindHDFS, Err: fmt.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer --workers)",
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer --workers)",
 			err, limit.Cur)}
-	case spill && diskFull(err):
-		err = fail(KindHDFS, err)
-		if full, ok := errors.AsType[*DiskFullError](err); ok {
+	case spill && fail.DiskFull(err):
+		err = fail.With(fail.HDFS, err)
+		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
 			full.Advice = fmt.Sprintf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with --spill-dir, or give more --memory", dir)
 		}
 	case spill && errors.Is(err, syscall.EFBIG):
-		return &Error{Kind: KindHDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
 	}
 	return err
 }

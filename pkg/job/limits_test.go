@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -50,7 +51,7 @@ func TestLimits(t *testing.T) {
 					t.Errorf("no %q in: %s", want, message)
 				}
 			}
-			if !strings.Contains(message, fmt.Sprintf("kind %d", KindHDFS)) {
+			if !strings.Contains(message, fmt.Sprintf("kind %d", fail.HDFS)) {
 				t.Errorf("another kind: %s", message)
 			}
 		})
@@ -105,5 +106,5 @@ func TestLimitChild(t *testing.T) {
 	if err == nil {
 		t.Fatal("the build went through")
 	}
-	fmt.Printf("build: kind %d: %v\n", KindOf(err), err)
+	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
@@ -44,7 +45,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	start := time.Now()
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	fsys, err := env.FS(l)
 	if err != nil {
@@ -52,7 +53,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	}
 	m, err := readManifest(ctx, fsys, l.Path, o.TrustFiles)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fail(KindInput, err)
+		return nil, fail.With(fail.Input, err)
 	}
 	files, err := listHFiles(ctx, fsys, l.Path)
 	if err != nil {
@@ -60,7 +61,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	}
 	if m != nil {
 		if err := m.sameFiles(files); err != nil {
-			return nil, fail(KindInput, fmt.Errorf("%s: %w", dir, err))
+			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
 	c, err := env.Dial(ctx)
@@ -151,7 +152,7 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 			if d, ok := errors.AsType[*DamagedError](err); ok {
 				return nil, refuse(from.Dir, []*DamagedError{d})
 			}
-			return nil, fail(KindHDFS, fmt.Errorf("upload %s: %w", f.Name, err))
+			return nil, fail.With(fail.HDFS, fmt.Errorf("upload %s: %w", f.Name, err))
 		}
 	}
 	return st, nil
@@ -227,33 +228,33 @@ func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, f
 func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
-		return nil, fail(KindInput, err)
+		return nil, fail.With(fail.Input, err)
 	}
 	var files []File
 	for _, d := range families {
 		if strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") {
 			if d.Name() == writingDir {
-				return nil, failf(KindInput, "%s holds %s: the build was not finished; build again", dir, writingDir)
+				return nil, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, writingDir)
 			}
 			continue
 		}
 		if !d.IsDir() {
-			return nil, failf(KindInput, "%s is no directory of a family: HFiles lie in %s/FAMILY/", path.Join(dir, d.Name()), dir)
+			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles lie in %s/FAMILY/", path.Join(dir, d.Name()), dir)
 		}
 		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
 		if err != nil {
-			return nil, fail(KindInput, err)
+			return nil, fail.With(fail.Input, err)
 		}
 		for _, x := range list {
 			f, err := describeFile(ctx, fsys, dir, d.Name(), x)
 			if err != nil {
-				return nil, fail(KindInput, err)
+				return nil, fail.With(fail.Input, err)
 			}
 			files = append(files, f)
 		}
 	}
 	if len(files) == 0 {
-		return nil, failf(KindInput, "%s holds no HFiles (they lie in %s/FAMILY/)", dir, dir)
+		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they lie in %s/FAMILY/)", dir, dir)
 	}
 	return files, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -89,7 +90,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return fail(KindLoad, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.location))
+		return fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.

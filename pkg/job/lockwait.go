@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
 
@@ -14,7 +15,7 @@ const lockPoll = 250 * time.Millisecond
 
 // waitLock takes the lock of a job's directory. While another process has it,
 // it is tried again for that long; zero: not at all. An error of kind
-// [KindBusy] says who has it still.
+// [fail.Busy] says who has it still.
 func waitLock(ctx context.Context, dir string, wait time.Duration, e Events) (*journal.Lock, error) {
 	began := time.Now()
 	told := false
@@ -25,14 +26,14 @@ func waitLock(ctx context.Context, dir string, wait time.Duration, e Events) (*j
 		}
 		busy, ok := errors.AsType[*journal.BusyError](err)
 		if !ok {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 		left := wait - time.Since(began)
 		switch {
 		case wait <= 0:
-			return nil, fail(KindBusy, err)
+			return nil, fail.With(fail.Busy, err)
 		case left <= 0:
-			return nil, fail(KindBusy, fmt.Errorf("%w; waited %s for it", err, wait))
+			return nil, fail.With(fail.Busy, fmt.Errorf("%w; waited %s for it", err, wait))
 		case !told:
 			e.note("another process runs this job: waiting for it", "holder", busy.Holder, "at_most", wait)
 			told = true

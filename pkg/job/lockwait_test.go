@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
 
@@ -18,10 +19,10 @@ func TestWaitLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waitLock(t.Context(), dir, 0, Events{}); KindOf(err) != KindBusy || strings.Contains(err.Error(), "waited") {
+	if _, err := waitLock(t.Context(), dir, 0, Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
 		t.Errorf("without waiting: %v", err)
 	}
-	if _, err := waitLock(t.Context(), dir, time.Millisecond, Events{}); KindOf(err) != KindBusy || !strings.Contains(err.Error(), "waited 1ms") {
+	if _, err := waitLock(t.Context(), dir, time.Millisecond, Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
 		t.Errorf("after a short wait: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -100,7 +101,7 @@ func TestRunMapped(t *testing.T) {
 		}
 		changed := s
 		changed.Skip = []string{"text"}
-		if _, err := Run(t.Context(), env, changed, o); KindOf(err) != KindCheck {
+		if _, err := Run(t.Context(), env, changed, o); fail.KindOf(err) != fail.Check {
 			t.Errorf("another mapping: %v", err)
 		}
 		s.Query = []string{"id"}

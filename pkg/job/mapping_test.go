@@ -19,6 +19,8 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
 
+	"bulkload/pkg/fail"
+
 	"pgregory.net/rapid"
 )
 
@@ -377,7 +379,7 @@ func TestWideCells(t *testing.T) {
 		out := t.TempDir()
 		got, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{})
 		if s.Duplicates == "fail" && !ok {
-			if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
+			if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
 				rt.Fatalf("clashing cells: %v", err)
 			}
 			return
@@ -414,7 +416,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	writeRecords(t, input, records)
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
+	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
 		t.Error(err)
 	}
 }
@@ -461,12 +463,12 @@ func TestMappingErrors(t *testing.T) {
 			err = s.Validate()
 		}
 		for _, want := range c.want {
-			if KindOf(err) != KindConfig || !strings.Contains(err.Error(), want) {
+			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", c.yaml, err, want)
 			}
 		}
 	}
-	if _, err := ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); KindOf(err) != KindConfig {
+	if _, err := ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); fail.KindOf(err) != fail.Config {
 		t.Errorf("a misspelt field: %v", err)
 	}
 	for _, c := range []struct{ yaml, want string }{
@@ -482,7 +484,7 @@ func TestMappingErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewPlan(*s, []string{"id", "n"}, testFamily, nil, 1); KindOf(err) != KindConfig || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewPlan(*s, []string{"id", "n"}, testFamily, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
 		}
 	}
@@ -497,7 +499,7 @@ func TestBadValues(t *testing.T) {
 	}
 	s := Spec{Inputs: []string{input}, Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
 	_, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
-	if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"

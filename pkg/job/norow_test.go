@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ func TestEmptyRowKeyIsABadRecord(t *testing.T) {
 	for _, key := range []string{"orempty(a)", "orempty(a) + orempty(b)", "trim(orempty(a))", "upper(orempty(a))"} {
 		s := Spec{Key: key}
 		_, err := buildText(t, s, "a,b,c\nx,y,1\n,,2\n")
-		if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), "record 2 at byte 12: row key is empty") {
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: row key is empty") {
 			t.Errorf("%s: %v", key, err)
 		}
 		s.BadRecords = "1"
@@ -41,7 +42,7 @@ func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
 		s := Spec{Key: "a", Mapping: m}
 		const text = "a,b,c\nx,1,y\nz,,\n"
 		_, err := buildText(t, s, text)
-		if KindOf(err) != KindBadRows || !strings.Contains(err.Error(), "record 2 at byte 12: no cell") {
+		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: no cell") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.BadRecords = "1"
@@ -63,7 +64,7 @@ func TestLongestRowKey(t *testing.T) {
 	if m, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32767)+",1\n"); err != nil || m.Digest.Rows != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32768)+",1\n"); KindOf(err) != KindBadRows || !strings.Contains(err.Error(), "record 1 at byte 4: row key is longer than 32767 bytes: it has 32768") {
+	if _, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32768)+",1\n"); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 1 at byte 4: row key is longer than 32767 bytes: it has 32768") {
 		t.Error(err)
 	}
 }
@@ -77,7 +78,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	s.BadRecords = "4"
-	if _, err := buildText(t, s, text); KindOf(err) != KindBadRows {
+	if _, err := buildText(t, s, text); fail.KindOf(err) != fail.BadRows {
 		t.Error(err)
 	}
 }
@@ -86,7 +87,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
 	s := Spec{Key: "a", BadRecords: "100%"}
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))
-	if KindOf(err) != KindInput || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
 		t.Error(err)
 	}
 }

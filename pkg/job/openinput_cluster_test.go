@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
 )
@@ -60,9 +61,9 @@ func csvRows(size int) (text []byte, rows int) {
 // refusesOpen holds an error to be the refusal of a file that is open for writing.
 func refusesOpen(t *testing.T, what string, err error, name string) {
 	t.Helper()
-	if KindOf(err) != KindInput || !errors.Is(err, source.ErrSelection) || !strings.Contains(err.Error(), name+" is open for writing on HDFS") ||
+	if fail.KindOf(err) != fail.Input || !errors.Is(err, source.ErrSelection) || !strings.Contains(err.Error(), name+" is open for writing on HDFS") ||
 		!strings.Contains(err.Error(), "hdfs debug recoverLease -path hdfs://"+name) {
-		t.Errorf("%s: kind %d: %v", what, KindOf(err), err)
+		t.Errorf("%s: kind %d: %v", what, fail.KindOf(err), err)
 	}
 }
 

@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 
+	"bulkload/pkg/fail"
+
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -25,18 +27,18 @@ type Option struct {
 func ParseOptions(name string, data []byte) (Options, error) {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, failf(KindConfig, "configuration file %s: %s", name, yamlText(err))
+		return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
 	}
 	var o Options
 	for i, doc := range f.Docs {
 		if i > 0 {
-			return nil, failf(KindConfig, "configuration file %s: line %d: a second document", name, doc.GetToken().Position.Line)
+			return nil, fail.Errorf(fail.Config, "configuration file %s: line %d: a second document", name, doc.GetToken().Position.Line)
 		}
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
 			continue
 		}
 		if err := o.UnmarshalYAML(doc.Body); err != nil {
-			return nil, failf(KindConfig, "configuration file %s: %s", name, yamlText(err))
+			return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
 		}
 	}
 	return o, nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -26,7 +28,7 @@ func TestParseOptions(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"d: {{", "a", "a: {b: c}", "a:\n", "a: 1\na: 2\n", "- a\n", "a: [[1]]", "a: 1\n---\nb: 2\n"} {
-		if _, err := ParseOptions("c.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "c.yaml") || KindOf(err) != KindConfig {
+		if _, err := ParseOptions("c.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "c.yaml") || fail.KindOf(err) != fail.Config {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

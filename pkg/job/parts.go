@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
 )
@@ -249,16 +250,16 @@ func readHistory(dir string) (history, error) {
 		return h, nil
 	}
 	if err != nil {
-		return h, fail(KindConfig, err)
+		return h, fail.With(fail.Config, err)
 	}
 	defer f.Close()
 	records, err := journal.Read(f)
 	if err != nil {
-		return h, failf(KindConfig, "journal of the job in %s: %w (--restart begins anew)", dir, err)
+		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart begins anew)", dir, err)
 	}
 	for _, r := range records {
 		if err := h.replay(r); err != nil {
-			return h, failf(KindConfig, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
+			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
 		}
 	}
 	return h, nil
@@ -286,7 +287,7 @@ func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took ti
 	switch {
 	case ctx.Err() != nil:
 		part.Status = PartStopped
-	case KindOf(err) == KindBusy:
+	case fail.KindOf(err) == fail.Busy:
 		part.Status = PartBusy
 	}
 	if r != nil {

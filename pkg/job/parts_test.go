@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"path/filepath"
 	"testing"
 )
@@ -10,7 +11,7 @@ func TestPartsOfNothing(t *testing.T) {
 	s := exampleSpec(t, "check")
 	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
 	r, err := RunParts(t.Context(), testEnv(t), s, RunOptions{State: StateOptions{Dir: filepath.Join(t.TempDir(), "state")}})
-	if KindOf(err) != KindConfig || r == nil || len(r.Parts) != 0 { // no cluster is named
+	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is named
 		t.Errorf("%+v, %v", r, err)
 	}
 	r, err = RunParts(t.Context(), testEnv(t), s, RunOptions{})

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
 )
@@ -14,10 +15,10 @@ import (
 func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, error) {
 	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
 	if err != nil {
-		return nil, fail(KindInput, fmt.Errorf("split by directory: %w", err))
+		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
 	}
 	if len(dirs) == 0 && !s.AllowEmpty {
-		return nil, failf(KindInput, "split by directory: the inputs hold no files")
+		return nil, fail.Errorf(fail.Input, "split by directory: the inputs hold no files")
 	}
 	return dirs, nil
 }
@@ -35,7 +36,7 @@ func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOpt
 	// The name has not the form of a job's state: nobody takes it for one.
 	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
 	if err := durable.MakePrivateDir(dir); err != nil {
-		return "", nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
 	}
 	lock, err = waitLock(ctx, dir, o.LockWait, e)
 	return dir, lock, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -75,20 +76,20 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, mor
 	p.Duplicates, _ = extsort.ParsePolicy(s.Duplicates)
 	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if p.Key, err = keygen.Parse(s.Key); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if p.Modulus, err = modulus(s, p.Key, splits); err != nil {
 		return nil, err
 	}
 	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
-		return nil, fail(KindConfig, fmt.Errorf("key %s: %w", s.Key, err))
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key, err))
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {
-			return nil, failf(KindConfig, "query: unknown column %q (the input has %s)", c, keygen.ColumnList(columns))
+			return nil, fail.Errorf(fail.Config, "query: unknown column %q (the input has %s)", c, keygen.ColumnList(columns))
 		}
 	}
 	return p, p.mapCells(s.Mapping, s.FamilyName(), append(more, f))
@@ -107,7 +108,7 @@ func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
 	if !keygen.NeedsRegions(key) {
 		return 1, nil
 	}
-	return 0, failf(KindConfig, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
+	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
 		key, len(splits)+1)
 }
 
@@ -168,5 +169,5 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 	if s.BlockSize > 0 {
 		f.BlockSize = int(s.BlockSize)
 	}
-	return f, fail(KindConfig, errors.Join(errs...))
+	return f, fail.With(fail.Config, errors.Join(errs...))
 }

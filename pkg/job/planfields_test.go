@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -93,7 +94,7 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 				t.Errorf("%s: it is the same job", name)
 			}
 		case "plan":
-			if KindOf(err) != KindCheck || !strings.Contains(err.Error(), f.says) || !strings.Contains(err.Error(), "--restart") {
+			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), f.says) || !strings.Contains(err.Error(), "--restart") {
 				t.Errorf("%s: %v", name, err)
 			}
 		default:
@@ -156,7 +157,7 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 		return []inputRecord{{Input: "a", Place: "/a", Format: format}}
 	}
 	was := planRecord{Inputs: input("csv")}
-	if err := was.same(planRecord{Inputs: input("dump")}); KindOf(err) != KindCheck || !strings.Contains(err.Error(), "the format of a was csv, it is dump") {
+	if err := was.same(planRecord{Inputs: input("dump")}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "the format of a was csv, it is dump") {
 		t.Errorf("error is %v", err)
 	}
 	for _, now := range []planRecord{{Inputs: input("csv"), Format: "csv"}, {Inputs: input("")}} {
@@ -176,7 +177,7 @@ func TestJournalOfAnEarlierVersion(t *testing.T) {
 		t.Error(err)
 	}
 	now.Inputs[0].Input = "y"
-	if err := was.same(now); KindOf(err) != KindInput {
+	if err := was.same(now); fail.KindOf(err) != fail.Input {
 		t.Errorf("another input: %v", err)
 	}
 }

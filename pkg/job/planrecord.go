@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
@@ -61,9 +62,9 @@ func (p planRecord) same(now planRecord) error {
 	const hint = "--restart throws away what the job has done, --job-id makes another job of it"
 	switch {
 	case len(input) > 0:
-		return failf(KindInput, "the input has changed since this job began: %s (%s)", few(input), hint)
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)
 	case len(other) > 0:
-		return failf(KindCheck, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
+		return fail.Errorf(fail.Check, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
 	}
 	return nil
 }
@@ -123,10 +124,10 @@ func (p planRecord) plan(family Family) (*Plan, error) {
 	}
 	var err error
 	if w.Ranges, err = partition.New(splits); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if w.Key, err = keygen.Parse(p.Key); err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	if p.Mapping != nil {
 		w.Mapping = *p.Mapping

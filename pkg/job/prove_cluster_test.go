@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
@@ -181,7 +182,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 					}
 				}
 				_, err := LoadDir(t.Context(), env, name, at, LoadOptions{Verify: "off"})
-				if KindOf(err) != KindInput || !strings.Contains(fmt.Sprint(err), c.word) || !strings.Contains(fmt.Sprint(err), "--trust-files") {
+				if fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), c.word) || !strings.Contains(fmt.Sprint(err), "--trust-files") {
 					t.Errorf("loaded: %v", err)
 				}
 				noRows(t, cluster, name)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"cmp"
 	"context"
 	"errors"
@@ -22,7 +23,7 @@ func proveDir(ctx context.Context, out Output, files []File, local bool, o LoadO
 	}
 	damaged, err := (&prover{fsys: out.FS, gate: o.Gate, events: o.Events}).all(ctx, work)
 	if err != nil {
-		return fail(KindInput, err)
+		return fail.With(fail.Input, err)
 	}
 	var list []*DamagedError
 	for i := range work {
@@ -53,6 +54,6 @@ func refuse(dir string, damaged []*DamagedError) error {
 	if more := len(damaged) - mostRefused; more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more are damaged", more))
 	}
-	return fail(KindInput, fmt.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, --trust-files loads them as they are",
+	return fail.With(fail.Input, fmt.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, --trust-files loads them as they are",
 		dir, errors.Join(errs...)))
 }

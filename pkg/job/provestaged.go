@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bulkload/pkg/fail"
 	"cmp"
 	"context"
 	"errors"
@@ -27,7 +28,7 @@ func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate
 	}
 	damaged, err := (&prover{fsys: st.out.FS, gate: gate, events: e}).all(ctx, work)
 	if err != nil {
-		return fail(KindHDFS, fmt.Errorf("read the files before they are loaded: %w", err))
+		return fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
 	}
 	if len(damaged) == 0 {
 		return nil
@@ -37,9 +38,9 @@ func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate
 		errs = append(errs, damaged[i])
 	}
 	if !log.loading {
-		return fail(KindHDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
+		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
 	}
-	return fail(KindLoad, fmt.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
+	return fail.With(fail.Load, fmt.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
 		"--restart loads all of the input anew", errors.Join(errs...)))
 }
 
@@ -68,7 +69,7 @@ func (r *resumable) proveWritten(ctx context.Context, out Output, gate Gate, e E
 	}
 	damaged, err := (&prover{fsys: out.FS, gate: gate, events: e}).all(ctx, work)
 	if err != nil {
-		return fail(KindHDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
+		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
 	}
 	for i, d := range damaged {
 		e.warn("a file of an earlier attempt is damaged and is written again", "error", d)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 )
@@ -65,13 +66,13 @@ func (q Query) Validate() error {
 	}
 	switch {
 	case kinds > 1:
-		return failf(KindConfig, "a range is given by --from and --to, by --prefix, or by rows: only one of these at a time")
+		return fail.Errorf(fail.Config, "a range is given by --from and --to, by --prefix, or by rows: only one of these at a time")
 	case q.Full && (q.Values != nil || q.Raw):
-		return failf(KindConfig, "--full goes with --from, --to and --prefix only")
+		return fail.Errorf(fail.Config, "--full goes with --from, --to and --prefix only")
 	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
-		return failf(KindConfig, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
+		return fail.Errorf(fail.Config, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
 	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
-		return failf(KindConfig, "no row lies in the range: %s is not before %s", KeyText(q.StartRow), KeyText(q.StopRow))
+		return fail.Errorf(fail.Config, "no row lies in the range: %s is not before %s", KeyText(q.StartRow), KeyText(q.StopRow))
 	}
 	return nil
 }
@@ -113,12 +114,12 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	var key keygen.Expr
 	if s.Key != "" {
 		if key, err = keygen.Parse(s.Key); err != nil {
-			return nil, fail(KindConfig, err)
+			return nil, fail.With(fail.Config, err)
 		}
 	}
 	c, err := env.Dial(ctx)
@@ -141,7 +142,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 			err = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
 		}
 		if err != nil {
-			return nil, failf(KindConfig, "--page %q: %w", q.Page, err)
+			return nil, fail.Errorf(fail.Config, "--page %q: %w", q.Page, err)
 		}
 		o.after = &p
 	}
@@ -183,7 +184,7 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
-			return nil, failf(KindConfig, "no key: name how row keys are made with --key, or key in the job file")
+			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with --key, or key in the job file")
 		}
 		// the head is empty and the bounds are those of whole row keys
 		r.keys = keyRange{heads: [][]byte{{}}, lo: q.StartRow, hi: q.StopRow}
@@ -247,7 +248,7 @@ func (r *reading) setColumns(s Spec, q Query, others []CellName) error {
 	for _, c := range q.Columns {
 		family, qualifier := SplitColumn(c, s.Family)
 		if qualifier == "" {
-			return failf(KindConfig, "columns: %q names no column", c)
+			return fail.Errorf(fail.Config, "columns: %q names no column", c)
 		}
 		add(family, qualifier)
 	}

@@ -17,6 +17,8 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"pgregory.net/rapid"
 )
 
@@ -147,7 +149,7 @@ func TestScanRanges(t *testing.T) {
 				ask := rangeQuestions.Example(seed)
 				q := ask.Query
 				if ask.to != "" && ask.from > ask.to {
-					if _, err := e.page(t.Context(), q, nil); KindOf(err) != KindConfig {
+					if _, err := e.page(t.Context(), q, nil); fail.KindOf(err) != fail.Config {
 						t.Fatalf("a range that ends before it begins: %v", err)
 					}
 					continue
@@ -246,7 +248,7 @@ func TestScanSplits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := e.page(t.Context(), Query{From: []string{"0100"}, Page: st.Next}, nil); KindOf(err) != KindConfig || !strings.Contains(err.Error(), "another query") {
+			if _, err := e.page(t.Context(), Query{From: []string{"0100"}, Page: st.Next}, nil); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "another query") {
 				t.Errorf("a page of another query: %v", err)
 			}
 		})
@@ -340,11 +342,11 @@ func TestScanOtherWays(t *testing.T) {
 			t.Errorf("%v: %v", q, err)
 		}
 	}
-	if _, err := e.page(t.Context(), Query{Values: []string{"1"}}, nil); KindOf(err) != KindConfig {
+	if _, err := e.page(t.Context(), Query{Values: []string{"1"}}, nil); fail.KindOf(err) != fail.Config {
 		t.Errorf("a query key without a key: %v", err)
 	}
 	e.spec.Table = "test:none"
-	if _, err := e.page(t.Context(), Query{}, nil); KindOf(err) != KindCheck || !errors.Is(err, loader.ErrTableNotFound) {
+	if _, err := e.page(t.Context(), Query{}, nil); fail.KindOf(err) != fail.Check || !errors.Is(err, loader.ErrTableNotFound) {
 		t.Errorf("no table: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -79,7 +80,7 @@ type readWorker struct {
 func (r *readers) newWorker() (*readWorker, error) {
 	key, err := keygen.Compile(r.plan.Key, keygen.Options{Regions: r.plan.Modulus})
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(),
 		lengths: make([]int, r.plan.values()), offsets: make([]uint32, r.plan.values())}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -26,7 +27,7 @@ func (o BuildOptions) inputMemory(err error) error {
 	case !ok:
 		return err
 	case me.Need > 0:
-		return fail(KindConfig, fmt.Errorf("%w: give --memory %s for %d workers, or fewer --workers", err, o.memoryFor(me.Need), o.Workers))
+		return fail.With(fail.Config, fmt.Errorf("%w: give --memory %s for %d workers, or fewer --workers", err, o.memoryFor(me.Need), o.Workers))
 	}
-	return fail(KindConfig, fmt.Errorf("%w: give more with --memory (it is %s for %d workers), or fewer --workers", err, o.Memory, o.Workers))
+	return fail.With(fail.Config, fmt.Errorf("%w: give more with --memory (it is %s for %d workers), or fewer --workers", err, o.Memory, o.Workers))
 }

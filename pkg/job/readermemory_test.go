@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
 )
@@ -49,8 +50,8 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	s.Inputs = []string{windowFile(t)}
 	w := WorkOptions{Workers: 2, Memory: 64 << 20, SpillDir: t.TempDir()}
 	_, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
-	if KindOf(err) != KindConfig || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
-		t.Fatalf("%v, kind %d", err, KindOf(err))
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
+		t.Fatalf("%v, kind %d", err, fail.KindOf(err))
 	}
 	asked := regexp.MustCompile(`--memory (\S+) for 2 workers`).FindStringSubmatch(err.Error())
 	if asked == nil {
@@ -70,8 +71,8 @@ func TestMemoryOfReadingIsNamedAsThatOfOpening(t *testing.T) {
 	o := BuildOptions{Workers: 2, Memory: 64 << 20}
 	err := fmt.Errorf("x.parquet: %w", &source.MemoryError{What: "the page", Need: 100 << 20, Have: o.readerMemory()})
 	got := o.readError(err)
-	if want := fail(KindInput, o.inputMemory(err)); KindOf(got) != KindConfig || got.Error() != want.Error() || !strings.Contains(got.Error(), " for 2 workers") {
-		t.Errorf("%v, kind %d", got, KindOf(got))
+	if want := fail.With(fail.Input, o.inputMemory(err)); fail.KindOf(got) != fail.Config || got.Error() != want.Error() || !strings.Contains(got.Error(), " for 2 workers") {
+		t.Errorf("%v, kind %d", got, fail.KindOf(got))
 	}
 }
 

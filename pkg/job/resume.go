@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
 )
@@ -113,7 +114,7 @@ func (r *resumable) manifest(plan *Plan, out Output) (*Manifest, error) {
 func (r *resumable) replaceManifest(ctx context.Context, out Output, m *Manifest) error {
 	if r != nil {
 		if err := out.FS.Remove(ctx, path.Join(out.Dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 	}
 	return writeManifest(ctx, out, m)
@@ -133,7 +134,7 @@ func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 		for _, f := range append([]File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fail(KindHDFS, err)
+				return fail.With(fail.HDFS, err)
 			}
 			if err == nil && info.Size() == f.Bytes {
 				if id, ok := hdfsio.FileID(info); !ok || f.FileID == 0 || id == f.FileID {
@@ -144,7 +145,7 @@ func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 		}
 	}
 	if err := out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)); err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	if kept := len(r.st.written); kept < before {
 		r.st.built = nil // what the journal says of it, it says again when they are there

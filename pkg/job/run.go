@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
@@ -143,7 +144,7 @@ func notReached(known *Result, id identity, o StateOptions, cause error) (*Resul
 	}
 	lock, err := journal.TryLock(dir)
 	if _, busy := errors.AsType[*journal.BusyError](err); busy {
-		return known, fail(KindBusy, err)
+		return known, fail.With(fail.Busy, err)
 	}
 	if err != nil {
 		return known, cause
@@ -198,7 +199,7 @@ func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int
 func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	user, err := env.Conf.User()
 	if err != nil {
-		return hdfsio.Location{}, fail(KindConfig, err)
+		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
 	if dir == "" {
 		dir = "hdfs:///tmp/bulkload-" + user
@@ -207,10 +208,10 @@ func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, 
 	}
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
-		return hdfsio.Location{}, fail(KindConfig, err)
+		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
 	if l.Local() {
-		return hdfsio.Location{}, failf(KindConfig, "staging directory %s is local: HBase loads from HDFS", dir)
+		return hdfsio.Location{}, fail.Errorf(fail.Config, "staging directory %s is local: HBase loads from HDFS", dir)
 	}
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -218,7 +219,7 @@ func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, 
 	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {
-		return hdfsio.Location{}, fail(KindConfig, err)
+		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
 	return l.Join(fmt.Sprintf("%s-%d-%s", pathName(name), timestamp, hex.EncodeToString(random[:]))), nil
 }
@@ -233,7 +234,7 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 	}
 	user, err := env.Conf.User()
 	if err != nil {
-		return nil, fail(KindConfig, err)
+		return nil, fail.With(fail.Config, err)
 	}
 	err = makeStagingBase(ctx, fsys, path.Dir(l.Path), user)
 	if err == nil {
@@ -243,10 +244,10 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 		err = checkStagingOwner(ctx, fsys, l.Path, user)
 	}
 	if err != nil {
-		return nil, fail(KindHDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
+		return nil, fail.With(fail.HDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
 	}
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
-		return nil, fail(KindHDFS, err)
+		return nil, fail.With(fail.HDFS, err)
 	}
 	return &staging{location: l, out: Output{FS: fsys, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, identify: true}}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -212,7 +213,7 @@ func TestBuildThenLoad(t *testing.T) {
 	if want := digestLine(t, "check", "skip"); got != want || err != nil {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
-	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); KindOf(err) != KindInput {
+	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); fail.KindOf(err) != fail.Input {
 		t.Errorf("a directory loaded twice: %v", err)
 	}
 }
@@ -353,12 +354,12 @@ func TestVerifyFinds(t *testing.T) {
 	}
 	wrong := *r.Manifest
 	wrong.Digest.Sum++
-	if _, err := verifyFull(t.Context(), c, facts, &wrong, Events{}); KindOf(err) != KindVerify {
+	if _, err := verifyFull(t.Context(), c, facts, &wrong, Events{}); fail.KindOf(err) != fail.Verify {
 		t.Errorf("another digest: %v", err)
 	}
 	wrong = *r.Manifest
 	wrong.samples = []sampleRow{{key: []byte("0nothing")}}
-	if _, err := verifySample(t.Context(), c, facts, &wrong); KindOf(err) != KindVerify {
+	if _, err := verifySample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
 	}
 }
@@ -384,7 +385,7 @@ func TestTableIsNotFit(t *testing.T) {
 		`"g"`:          run(name, "g"),
 		"disabled":     run(disabled, "f"),
 	} {
-		if KindOf(err) != KindCheck || !strings.Contains(strings.ToLower(fmt.Sprint(err)), what) {
+		if fail.KindOf(err) != fail.Check || !strings.Contains(strings.ToLower(fmt.Sprint(err)), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

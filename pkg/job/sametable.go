@@ -5,6 +5,7 @@ import (
 	"path"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
@@ -108,7 +109,7 @@ func tableDir(ctx context.Context, env *Env, t loader.TableName) uint64 {
 
 // recreated is nil if the table is the one that the plan was made for, as far as
 // the journal tells.
-func (j *run) recreated(ctx context.Context, facts *Facts, kind Kind) error {
+func (j *run) recreated(ctx context.Context, facts *Facts, kind fail.Kind) error {
 	was := j.st.history.plan.Made
 	if was == nil {
 		return nil
@@ -124,10 +125,10 @@ func (j *run) recreated(ctx context.Context, facts *Facts, kind Kind) error {
 	const hint = "what was loaded before went with the old table: --restart loads everything into the new one"
 	switch found {
 	case otherTable:
-		return failf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",
+		return fail.Errorf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",
 			facts.Name, now.oldest().Format(time.RFC3339), hint)
 	case doubtfulTable:
-		return failf(kind, "table %s may have been recreated since this job began: it was out of service, at %s the latest time, none of its regions is one of then, "+
+		return fail.Errorf(kind, "table %s may have been recreated since this job began: it was out of service, at %s the latest time, none of its regions is one of then, "+
 			"and this user cannot compare its directory on HDFS (if it was not, run the command as a user who can read that; if it was, %s)",
 			facts.Name, time.UnixMilli(now.State).UTC().Format(time.RFC3339), hint)
 	}
@@ -141,5 +142,5 @@ func (j *run) stillTheSame(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, facts, KindVerify)
+	return j.recreated(ctx, facts, fail.Verify)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -98,7 +99,7 @@ func (s *sampleBuild) pass(ctx context.Context, text int64, spill bool) (err err
 	o.Memory = max(s.full.Memory, 4*text+int64(s.o.Workers)*extsort.MinMemory)
 	sorter, err := extsort.New(o)
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	defer func() { err = errors.Join(err, sorter.Close()) }()
 	if err := s.readParts(ctx, sorter, text, spill); err != nil {
@@ -306,7 +307,7 @@ type nameless struct{ *os.File }
 func newNameless(dir string) (nameless, error) {
 	f, err := os.CreateTemp(dir, "bulkload-plan-*")
 	if err != nil {
-		return nameless{}, fail(KindConfig, err)
+		return nameless{}, fail.With(fail.Config, err)
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		return nameless{}, errors.Join(err, f.Close())

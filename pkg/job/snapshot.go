@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -27,14 +28,14 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	if begun.Snapshot == name { // the master may still be at it
 		if err := j.c.SnapshotUnderWay(ctx, j.facts.Name, name); err != nil {
-			return fail(KindLoad, err)
+			return fail.With(fail.Load, err)
 		}
 	}
 	err := j.c.Snapshot(ctx, j.facts.Name, name, now.Created)
 	if errors.Is(err, loader.ErrSnapshotExists) && begun.Snapshot == name {
 		own, timeErr := j.ownSnapshot(ctx, begun)
 		if timeErr != nil {
-			return fail(KindLoad, timeErr)
+			return fail.With(fail.Load, timeErr)
 		}
 		if own {
 			err = nil
@@ -42,10 +43,10 @@ func (j *run) snapshot(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
-		err = fail(KindConfig, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
+		err = fail.With(fail.Config, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
 		return errors.Join(err, j.st.record("snapshotting", snapshotRecord{}, true)) // it is another's
 	case err != nil:
-		return fail(KindLoad, err)
+		return fail.With(fail.Load, err)
 	}
 	j.result.Snapshot = name
 	return j.st.record("snapshot", snapshotRecord{Snapshot: name}, true)

@@ -10,6 +10,8 @@ import (
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 
+	"bulkload/pkg/fail"
+
 	"github.com/goccy/go-yaml"
 )
 
@@ -54,7 +56,7 @@ type Spec struct {
 func ParseSpec(name string, data []byte) (*Spec, error) {
 	s := new(Spec)
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, failf(KindConfig, "job file %s: %s", name, yamlText(err))
+		return nil, fail.Errorf(fail.Config, "job file %s: %s", name, yamlText(err))
 	}
 	return s, nil
 }
@@ -126,5 +128,5 @@ func (s Spec) Validate() error {
 		}
 	}
 	errs = append(errs, s.Mapping.validate()...)
-	return fail(KindConfig, errors.Join(errs...))
+	return fail.With(fail.Config, errors.Join(errs...))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -26,7 +27,7 @@ type spillRecord struct {
 func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
 		s, err = extsort.New(o)
-		return s, false, fail(KindConfig, err)
+		return s, false, fail.With(fail.Config, err)
 	}
 	if sorted := r.st.sorted; sorted != nil && len(sorted.Runs) > 0 && r.rejectsKept(budget) {
 		s, err := r.reopenSort(o)
@@ -43,14 +44,14 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events)
 		e.warn("the sorted rows of the attempt before cannot be used, the input is read again", "error", err)
 	}
 	if err := r.st.dropSpill(); err != nil {
-		return nil, false, fail(KindHDFS, err)
+		return nil, false, fail.With(fail.HDFS, err)
 	}
 	parent, err := filepath.Abs(cmp.Or(o.Dir, os.TempDir()))
 	if err != nil {
-		return nil, false, fail(KindConfig, err)
+		return nil, false, fail.With(fail.Config, err)
 	}
 	if o.Dir, err = os.MkdirTemp(parent, spillPrefix(r.st.dir)+"*"); err != nil {
-		return nil, false, fail(KindConfig, fmt.Errorf("directory for sorted rows: %w (name one with --spill-dir)", err))
+		return nil, false, fail.With(fail.Config, fmt.Errorf("directory for sorted rows: %w (name one with --spill-dir)", err))
 	}
 	r.st.spill = o.Dir
 	if err := r.st.record("spill", spillRecord{o.Dir}, false); err != nil {
@@ -58,7 +59,7 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events)
 	}
 	o.Keep = true
 	s, err = extsort.New(o)
-	return s, false, fail(KindConfig, err)
+	return s, false, fail.With(fail.Config, err)
 }
 
 // reopenSort takes up the runs of an earlier attempt. Regions whose files were
@@ -108,7 +109,7 @@ func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals, sums sp
 	}
 	var err error
 	if s.Runs, err = sorter.Saved(); err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	if old := r.st.sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
 )
@@ -61,5 +62,5 @@ func (r *readers) explainSpill(err error) error {
 		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, roundSize(int64(need)))
 	}
 	// Whatever record was at hand has nothing to do with it.
-	return &Error{Kind: KindConfig, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", roundSize(e.Limit), found, advice, e)}
+	return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", roundSize(e.Limit), found, advice, e)}
 }

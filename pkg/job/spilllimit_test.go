@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 )
@@ -33,8 +34,8 @@ func TestSpillLimit(t *testing.T) {
 		t.Fatalf("%v, %+v", err, m)
 	}
 	_, _, err = build(Size(m.SpillBytes) / 2)
-	if KindOf(err) != KindConfig {
-		t.Fatalf("error of kind %v: %v", KindOf(err), err)
+	if fail.KindOf(err) != fail.Config {
+		t.Fatalf("error of kind %v: %v", fail.KindOf(err), err)
 	}
 	for _, say := range []string{"--spill-limit", "% of the input was read", "all of it needs about", "--memory"} {
 		if !strings.Contains(err.Error(), say) {
@@ -62,7 +63,7 @@ func TestSpillLimit(t *testing.T) {
 func TestSpillLimitOfMerge(t *testing.T) {
 	r := &readers{}
 	err := r.explainSpill(&extsort.LimitError{Limit: 100 << 20, Bytes: 99 << 20, Rows: 5, Need: 180 << 20})
-	if KindOf(err) != KindConfig || !strings.Contains(err.Error(), "merge its sorted rows takes 180.0 MiB") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "merge its sorted rows takes 180.0 MiB") {
 		t.Errorf("error is %v", err)
 	}
 }

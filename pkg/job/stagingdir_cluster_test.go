@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -63,7 +64,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 			}
 			continue
 		}
-		if KindOf(err) != KindHDFS || !strings.Contains(err.Error(), c.err) {
+		if fail.KindOf(err) != fail.HDFS || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", c.dir, err)
 		}
 	}

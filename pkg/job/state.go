@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 )
@@ -50,13 +51,13 @@ func (o StateOptions) makeDir() error {
 		return nil
 	}
 	if err := durable.MakePrivateDir(o.Dir); err != nil {
-		return failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+		return fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
 	}
 	return nil
 }
 
 // openState takes the job's lock and reads its journal. Who holds the lock is
-// in the error, of kind [KindBusy].
+// in the error, of kind [fail.Busy].
 func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *state, err error) {
 	st := &state{identity: id, history: newHistory()}
 	if o.Dir == "" {
@@ -64,7 +65,7 @@ func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *s
 	}
 	st.dir = o.stateDir(id)
 	if err := durable.MakePrivateDir(st.dir); err != nil {
-		return nil, failf(KindConfig, "state of the job: %w (name a directory with --state)", err)
+		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
 	}
 	if st.lock, err = waitLock(ctx, st.dir, o.LockWait, e); err != nil {
 		return nil, err
@@ -80,12 +81,12 @@ func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *s
 func (st *state) open() error {
 	log, records, err := journal.Open(st.dir)
 	if err != nil {
-		return failf(KindConfig, "%w (--restart begins anew)", err)
+		return fail.Errorf(fail.Config, "%w (--restart begins anew)", err)
 	}
 	st.log, st.history = log, newHistory()
 	for _, r := range records {
 		if err := st.replay(r); err != nil {
-			return failf(KindConfig, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", st.dir, r.Seq, r.Event, err)
+			return fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", st.dir, r.Seq, r.Event, err)
 		}
 	}
 	return nil
@@ -105,15 +106,15 @@ func (st *state) restart(ctx context.Context, env *Env) error {
 				return err
 			}
 			if err := fsys.RemoveAll(ctx, l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fail(KindHDFS, fmt.Errorf("remove what the job left in %s: %w", st.plan.Staging, err))
+				return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", st.plan.Staging, err))
 			}
 		}
 	}
 	if err := st.dropSpill(); err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	if err := errors.Join(st.log.Close(), os.Remove(filepath.Join(st.dir, journal.FileName))); err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	return st.open()
 }
@@ -124,7 +125,7 @@ func (st *state) record(event string, data any, sync bool) error {
 		return nil
 	}
 	if err := st.log.Append(event, data, sync); err != nil {
-		return fail(KindHDFS, err)
+		return fail.With(fail.HDFS, err)
 	}
 	st.stop.seen(event)
 	return nil
@@ -167,7 +168,7 @@ func (st *state) copyTo(ctx context.Context, stage *staging) error {
 func (st *state) close() error {
 	var errs []error
 	if st.log != nil {
-		errs = append(errs, fail(KindHDFS, st.log.Close()))
+		errs = append(errs, fail.With(fail.HDFS, st.log.Close()))
 	}
 	if st.lock != nil {
 		errs = append(errs, st.lock.Release())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
 
@@ -56,9 +57,9 @@ func (j *run) plan(ctx context.Context) error {
 		if err := old.same(now); err != nil {
 			return err
 		}
-		kind := KindCheck
+		kind := fail.Check
 		if j.st.done {
-			kind = KindVerify
+			kind = fail.Verify
 		}
 		if err := j.recreated(ctx, j.facts, kind); err != nil {
 			return err
@@ -222,7 +223,7 @@ func (j *run) phasesLeft() (phases []string) {
 func (j *run) reopen(ctx context.Context) (err error) {
 	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
 	if err != nil {
-		return fail(KindConfig, err)
+		return fail.With(fail.Config, err)
 	}
 	if j.stage, err = stagingAt(ctx, j.env, l); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -70,12 +72,12 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 		return v, err
 	}
 	if v.Got != v.Want && m.Stamped {
-		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
 			"(cells of those times that the table had before, deletes and newer versions also show so: --verify sample reads rows by their keys)",
 			facts.Name, v.Got, from, to, v.Want)
 	}
 	if v.Got != v.Want {
-		return v, failf(KindVerify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
+		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+
 			"(rows whose key was loaded twice in this timestamp, and cells that a compaction has dropped because others deleted or replaced them, also show so)",
 			facts.Name, v.Got, m.Timestamp, v.Want)
 	}
@@ -86,10 +88,10 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 // of what the table holds, and can be tried again; only a comparison that
 // failed has the kind of one.
 func unread(facts *Facts, err error) error {
-	if KindOf(err) == KindVerify {
+	if fail.KindOf(err) == fail.Verify {
 		return fmt.Errorf("verify table %s: %w", facts.Name, err)
 	}
-	return fail(KindLoad, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
+	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
 }
 
 // rowReader turns rows of the table into the form that they had in the sort.
@@ -137,10 +139,10 @@ func (r *rowReader) add(row loader.Row) error {
 		c := &row.Cells[i]
 		at, ok := r.at[string(c.Family)][string(c.Qualifier)]
 		if !ok {
-			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
 		}
 		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
-			return fail(KindVerify, aboutf(row.Key, "a row, of %d bytes, has cells of the timestamps %d and %d: those of a loaded row have one", len(row.Key), row.Cells[0].Timestamp, c.Timestamp))
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %d bytes, has cells of the timestamps %d and %d: those of a loaded row have one", len(row.Key), row.Cells[0].Timestamp, c.Timestamp))
 		}
 		if r.values[at] = c.Value; c.Value == nil {
 			r.values[at] = none

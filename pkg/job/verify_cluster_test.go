@@ -17,6 +17,8 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"github.com/tsuna/gohbase/hrpc"
 	server "github.com/tsuna/gohbase/region"
 )
@@ -129,8 +131,8 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 	})
 	link.broken.Store(true)
 	for mode, look := range verifications(t, c, facts, m) {
-		if _, err := look(); KindOf(err) != KindLoad || !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("%s: kind %d, %v", mode, KindOf(err), err)
+		if _, err := look(); fail.KindOf(err) != fail.Load || !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%s: kind %d, %v", mode, fail.KindOf(err), err)
 		}
 	}
 }
@@ -190,8 +192,8 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mode, look := range verifications(t, c, facts, m) {
-		if _, err := look(); KindOf(err) != KindVerify {
-			t.Errorf("%s: kind %d, %v", mode, KindOf(err), err)
+		if _, err := look(); fail.KindOf(err) != fail.Verify {
+			t.Errorf("%s: kind %d, %v", mode, fail.KindOf(err), err)
 		}
 	}
 }

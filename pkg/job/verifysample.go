@@ -9,6 +9,8 @@ import (
 
 	"bulkload/pkg/loader"
 
+	"bulkload/pkg/fail"
+
 	"golang.org/x/sync/semaphore"
 )
 
@@ -118,7 +120,7 @@ func (r *sampleReader) compare(ctx context.Context, s sampleRow) error {
 		return r.same(s, req.MinTime, row, h)
 	})
 	if err == nil && !found {
-		return fail(KindVerify, aboutf(s.key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.key)))
+		return fail.With(fail.Verify, fail.AboutData(s.key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.key)))
 	}
 	return err
 }
@@ -134,10 +136,10 @@ func (r *sampleReader) same(s sampleRow, stamp int64, row loader.Row, h loader.H
 		err = r.rows.add(row)
 	}
 	if err != nil {
-		return fail(KindVerify, err)
+		return fail.With(fail.Verify, err)
 	}
 	if r.rows.last != s.sum {
-		return fail(KindVerify, aboutf(s.key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+		return fail.With(fail.Verify, fail.AboutData(s.key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
 			len(s.key), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -65,11 +66,11 @@ func (o Output) withDefaults() Output {
 func (o Output) prepare(ctx context.Context, families ...string) error {
 	for _, d := range append([]string{writingDir}, families...) {
 		if err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 		// the mode as it is, whatever the process's or the cluster's mask
 		if err := o.FS.Chmod(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 	}
 	return nil
@@ -223,7 +224,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	var err error
 	p.sink, err = w.out.create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
 	if err != nil {
-		return nil, fail(KindHDFS, err)
+		return nil, fail.With(fail.HDFS, err)
 	}
 	p.out = newOverlapped(p.sink, w.events.written)
 	return p, nil
@@ -261,7 +262,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			for _, f := range files {
 				_ = w.out.FS.Remove(ctx, f.writing) // it lies in _writing
 			}
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 		if ok {
 			files = append(files, f)
@@ -273,7 +274,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 				_ = w.out.FS.Remove(ctx, f.writing)
 			}
 			w.unname(ctx, files[:i])
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 	}
 	w.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -40,19 +41,19 @@ func (r WriteRetry) persist(ctx context.Context, e Events, what string, err erro
 	pause := r.Pause
 	since := time.Now()
 	for failed := 1; err != nil; failed++ {
-		if KindOf(err) != KindHDFS || ctx.Err() != nil {
+		if fail.KindOf(err) != fail.HDFS || ctx.Err() != nil {
 			return err
 		}
 		cause := lasting(err)
 		if cause != nil && cause == before {
-			return fail(KindHDFS, fmt.Errorf("%w%s", err, advice(cause)))
+			return fail.With(fail.HDFS, fmt.Errorf("%w%s", err, advice(cause)))
 		}
 		before = cause
 		if t := progress(); t.After(since) {
 			since = t
 		}
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
-			return fail(KindHDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
+			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
 		}
 		e.note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
 		if err := wait(ctx, pause+rand.N(pause/2+1)); err != nil {
@@ -104,18 +105,18 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		writing := path.Join(o.Dir, name+".writing."+strconv.Itoa(attempt))
 		f, err := o.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode})
 		if err != nil {
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 		if _, err = f.Write(content); err == nil {
 			err = f.Finish()
 		}
 		if err != nil {
 			_ = f.Abort()
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 		if err := o.FS.Rename(ctx, writing, path.Join(o.Dir, name)); err != nil {
 			_ = o.FS.Remove(ctx, writing)
-			return fail(KindHDFS, err)
+			return fail.With(fail.HDFS, err)
 		}
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 )
@@ -212,8 +213,8 @@ func TestWriteGivenUp(t *testing.T) {
 				return &hdfsio.Fault{Err: &fs.PathError{Op: "write", Path: name, Err: c.cause}}
 			}}
 			_, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{Workers: 1})
-			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || KindOf(err) != KindHDFS {
-				t.Errorf("kind %d: %v", KindOf(err), err)
+			if !errors.Is(err, c.cause) || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.HDFS {
+				t.Errorf("kind %d: %v", fail.KindOf(err), err)
 			}
 			// The next file is under way when the first fails.
 			if writes < c.writes || writes > c.writes+1 {

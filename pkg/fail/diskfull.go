@@ -1,4 +1,4 @@
-package job
+package fail
 
 import (
 	"errors"
@@ -26,19 +26,19 @@ func (e *DiskFullError) Error() string {
 
 func (e *DiskFullError) Unwrap() error { return e.Err }
 
-// diskFull says whether a full local disk is the cause of an error, whatever
+// DiskFull says whether a full local disk is the cause of an error, whatever
 // the job was doing then.
-func diskFull(err error) bool {
+func DiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// explainFull adds to the error of a full disk which one it is.
-func explainFull(err error) error {
+// ExplainFull adds to the error of a full disk which one it is.
+func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
 	}
 	e := &DiskFullError{Err: err, Advice: "make room there, or name another directory; the same command goes on where it was"}
-	name := writtenName(err)
+	name := WrittenName(err)
 	if name == "" {
 		return e
 	}
@@ -55,9 +55,9 @@ func explainFull(err error) error {
 	}
 }
 
-// writtenName is the absolute name of the file that an error of the local disk
+// WrittenName is the absolute name of the file that an error of the local disk
 // is about; empty where it does not say.
-func writtenName(err error) string {
+func WrittenName(err error) string {
 	name := ""
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		name = e.Path

@@ -1,0 +1,67 @@
+package fail
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// Kind says in which way a job failed, so that a caller, a person or an
+// orchestrator, knows what to do next.
+type Kind uint8
+
+// Kinds of failure.
+const (
+	Unexpected Kind = iota
+	Config          // the job file, a flag or a setting is wrong
+	Check           // the table or the cluster is not fit for the job
+	BadRows         // more bad records or duplicates than allowed
+	Input           // inputs are missing, unreadable or have changed
+	HDFS            // writing or reading the target file system
+	Load            // HBase was out of reach, or did not take the files, which are kept
+	Verify          // the table does not hold what was written
+	Busy            // another process works on the same job
+)
+
+// An Error is a failure with its kind. Its message is that of Err.
+type Error struct {
+	Kind Kind
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of the outermost [Error] in err. A full local disk is
+// [HDFS] wherever it showed.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	if DiskFull(err) {
+		return HDFS
+	}
+	return Unexpected
+}
+
+// With marks an error with a kind unless it has one. A full local disk has
+// its own, whatever was being done, and so has an input of which HDFS has a
+// block that is damaged: it is there, and is read again when it is mended.
+func With(k Kind, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	if DiskFull(err) {
+		k, err = HDFS, ExplainFull(err)
+	}
+	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == Input {
+		k = HDFS
+	}
+	return &Error{Kind: k, Err: err}
+}
+
+func Errorf(k Kind, format string, args ...any) error { return With(k, fmt.Errorf(format, args...)) }
