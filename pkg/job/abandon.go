@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 )
@@ -29,7 +30,7 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
 		return j.st.record("failed", failedRecord{cause.Error()}, true)
 	}
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	return errors.Join(j.st.record("failed", failedRecord{cause.Error()}, true), j.st.restart(ctx, j.env))
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition/extsort"
@@ -249,7 +250,7 @@ func (w *writers) undo(ctx context.Context) error {
 	if w.resume != nil {
 		return nil
 	}
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	var errs []error
 	for _, f := range w.files {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/loader"
 )
 
@@ -71,7 +72,7 @@ func (b *bulkFacts) ask(ctx context.Context, env *Env, c *loader.Cluster, table 
 	} else if b.staging, b.stagingErr = fsys.Stat(ctx, path.Dir(l.Path)); b.stagingErr == nil {
 		b.owner = ownerOf(b.staging)
 	}
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	b.cleanupErr = c.Cleanup(ctx, table, b.token)
 }

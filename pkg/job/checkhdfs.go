@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
 )
 
@@ -124,7 +125,7 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 	})
 	do("rename a file in", func() error { return fsys.Rename(ctx, name, renamed) })
 	do("remove a file in", func() error { return fsys.Remove(ctx, renamed) })
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	if made {
 		err := fsys.RemoveAll(ctx, dir)

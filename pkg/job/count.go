@@ -15,6 +15,8 @@ import (
 
 	"bulkload/pkg/fail"
 
+	"bulkload/internal/workers"
+
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -112,7 +114,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 		c.total.keys = newKeySample(1, countSeed)
 	}
 	c.o.Budget.Reset()
-	err := together(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
+	err := workers.Run(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
 		w, err := c.newWorker()
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
 )
@@ -126,7 +127,7 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 	plan.warnKey(w.Events)
 	m, err := k.build(ctx, plan, out, w, 0, nil)
 	if err != nil {
-		ctx, cancel := parting(ctx)
+		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		for _, name := range s.Families() {
 			_ = fsys.Remove(ctx, path.Join(l.Path, name)) // empty now: so the same command can be given again

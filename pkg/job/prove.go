@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bulkload/internal/workers"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 )
@@ -65,7 +66,7 @@ func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*Dama
 	var mu sync.Mutex
 	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
-	err = together(ctx, min(max(runtime.GOMAXPROCS(0), leastProvers), len(files), mostProvers), func(ctx context.Context, _ int) error {
+	err = workers.Run(ctx, min(max(runtime.GOMAXPROCS(0), leastProvers), len(files), mostProvers), func(ctx context.Context, _ int) error {
 		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 			if err := pass(ctx, p.gate); err != nil {
 				return err

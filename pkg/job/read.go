@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
@@ -52,8 +53,8 @@ type readers struct {
 }
 
 // run reads all splits with the given number of workers.
-func (r *readers) run(ctx context.Context, workers int) error {
-	return together(ctx, workers, func(ctx context.Context, _ int) error {
+func (r *readers) run(ctx context.Context, n int) error {
+	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {
 			return err

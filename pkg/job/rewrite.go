@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
@@ -199,7 +200,7 @@ func (w *rewriter) enter(ctx context.Context, family string) error {
 // leave removes the directory of unfinished files, which to others means a
 // build that was not finished.
 func (w *rewriter) leave(ctx context.Context) {
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -150,7 +151,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 
 // clean removes what the attempt does not leave behind: all of it when it failed.
 func (a *rewriting) clean(ctx context.Context, failed bool) {
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	out := a.w.out
 	if a.open != nil {

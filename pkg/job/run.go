@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -255,7 +256,7 @@ func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, erro
 // remove deletes the directory with all that is in it, also when the job was
 // stopped.
 func (s *staging) remove(ctx context.Context) error {
-	ctx, cancel := parting(ctx)
+	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	err := s.out.FS.RemoveAll(ctx, s.location.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -139,7 +140,7 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 	limit := text / int64(s.places)
 	r := &readers{plan: s.plan, in: s.in, sort: sorter, budget: s.o.Budget, events: Events{OnSpill: s.o.Events.OnSpill}}
 	var next atomic.Int64
-	return together(ctx, s.o.Workers, func(ctx context.Context, _ int) error {
+	return workers.Run(ctx, s.o.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {
 			return err
@@ -239,7 +240,7 @@ func (s *sampleBuild) countSorted(sorter *extsort.Sorter) {
 // file for the few rows of every region would mostly be its beginning and end.
 func (s *sampleBuild) encode(ctx context.Context, sorter *extsort.Sorter) error {
 	s.cells, s.out, s.write = 0, 0, 0
-	return together(ctx, s.o.Workers, func(ctx context.Context, worker int) error {
+	return workers.Run(ctx, s.o.Workers, func(ctx context.Context, worker int) error {
 		from, to := s.part(worker), s.part(worker+1)
 		if from == to {
 			return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
@@ -317,7 +318,7 @@ func (j *run) load(ctx context.Context) error {
 	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
-		ctx, cancel := parting(ctx)
+		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.publish(ctx, j.stage, j.o.Events)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"bulkload/pkg/fail"
 
+	"bulkload/internal/workers"
+
 	"golang.org/x/sync/semaphore"
 )
 
@@ -24,7 +26,7 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 	var next atomic.Int64
 	var mu sync.Mutex
 	room := newRowRoom()
-	err := together(ctx, min(sampleReads, max(len(samples), 1)), func(ctx context.Context, _ int) error {
+	err := workers.Run(ctx, min(sampleReads, max(len(samples), 1)), func(ctx context.Context, _ int) error {
 		r := &sampleReader{c: c, facts: facts, m: m, rows: newRowReader(m), room: room}
 		for {
 			i := int(next.Add(1)) - 1

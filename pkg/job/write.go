@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -105,7 +106,7 @@ type region struct {
 	rows, size int64
 }
 
-func (w *writers) run(ctx context.Context, workers int) error {
+func (w *writers) run(ctx context.Context, n int) error {
 	var regions []region
 	for i := range w.plan.Ranges.Len() {
 		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) {
@@ -119,7 +120,7 @@ func (w *writers) run(ctx context.Context, workers int) error {
 	}
 	w.events.total("write", total)
 	var next atomic.Int64
-	err := together(ctx, min(workers, len(regions)), func(ctx context.Context, _ int) error {
+	err := workers.Run(ctx, min(n, len(regions)), func(ctx context.Context, _ int) error {
 		// Completing a file is waiting for answers, so the next one is encoded
 		// meanwhile. A file that failed is written again by itself, so that no
 		// worker merges two regions at a time.

@@ -1,0 +1,25 @@
+// Package cleanup bounds what is done when a job ends, also after its context was
+// cancelled: removing files, recording how it ended.
+package cleanup
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// normalTime bounds what is done at an end: to remove what is not wanted, to write down how it ended.
+	normalTime = 30 * time.Second
+	// cancelledTime is that after a stop. A load may have gone on for 8 s before it ([loader.Config].LoadGrace), and a file's
+	// removal takes up to 4 s, so that all is over well within 15 s of the signal.
+	cancelledTime = 4 * time.Second
+)
+
+// Context is the context of what is done at an end, which has a time of its own.
+func Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := normalTime
+	if ctx.Err() != nil {
+		limit = cancelledTime
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), limit)
+}

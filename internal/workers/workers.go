@@ -1,0 +1,22 @@
+// Package workers runs the same work on several goroutines.
+package workers
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Run runs do once for each of n workers at the same time. The first
+// error cancels the others' context, and is returned. A context that ended
+// before all was done is an error too, even if no worker says so.
+func Run(ctx context.Context, n int, do func(ctx context.Context, worker int) error) error {
+	g, each := errgroup.WithContext(ctx)
+	for i := range n {
+		g.Go(func() error { return do(each, i) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
