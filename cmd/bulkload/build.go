@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/job"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )
@@ -129,6 +129,6 @@ func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
 func printFiles(w io.Writer, m *job.Manifest, out string) {
 	for _, f := range m.Files {
 		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
-			partition.FormatKey(f.FirstRow), partition.FormatKey(f.LastRow))
+			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )
@@ -106,7 +107,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
 	}
 	for _, s := range e.Splits {
-		fmt.Fprintln(cmd.OutOrStdout(), partition.FormatKey(s))
+		fmt.Fprintln(cmd.OutOrStdout(), rowkey.String(s))
 	}
 	return nil
 }

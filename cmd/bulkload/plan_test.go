@@ -11,6 +11,8 @@ import (
 
 	"bulkload/pkg/job"
 
+	"bulkload/pkg/rowkey"
+
 	"pgregory.net/rapid"
 )
 
@@ -23,7 +25,7 @@ func estimateOf(rows []int64, start func(i int) string) *job.Estimate {
 	for i, n := range rows {
 		r := job.RegionEstimate{Rows: n, Bytes: 100 * n, Share: float64(n) / float64(max(e.Rows, 1))}
 		if i > 0 {
-			r.Start = job.Key(start(i))
+			r.Start = rowkey.Key(start(i))
 		}
 		e.Regions = append(e.Regions, r)
 	}

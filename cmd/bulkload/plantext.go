@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/pkg/job"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,7 +95,7 @@ func shareLines(regions []job.RegionEstimate, most int) []shareLine {
 	var lines []shareLine
 	at := 0
 	for part := range slices.Chunk(regions, each) {
-		l := shareLine{first: at + 1, last: at + len(part), start: partition.FormatKey(part[0].Start)}
+		l := shareLine{first: at + 1, last: at + len(part), start: rowkey.String(part[0].Start)}
 		for _, r := range part {
 			l.rows, l.bytes, l.share, l.most = l.rows+r.Rows, l.bytes+r.Bytes, l.share+r.Share, max(l.most, r.Share)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -113,7 +113,7 @@ func explain(w io.Writer, st *job.ReadStats) {
 		if r.DiskReads >= 0 {
 			reads = fmt.Sprint(r.DiskReads)
 		}
-		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, partition.FormatKey(r.Start), partition.FormatKey(r.End), r.Server,
+		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, rowkey.String(r.Start), rowkey.String(r.End), r.Server,
 			r.Scans, r.Rows, r.Bytes, roundTime(r.Took()), r.Blocks, reads)
 	}
 	t.Flush()

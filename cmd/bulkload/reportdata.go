@@ -11,7 +11,7 @@ import (
 
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
 )
@@ -153,13 +153,13 @@ func regionList(regions map[int]report.Region, n int, splits [][]byte, files []j
 	}
 	for i := range list {
 		if i > 0 && i <= len(splits) {
-			list[i].Start = partition.FormatKey(splits[i-1])
+			list[i].Start = rowkey.String(splits[i-1])
 		}
 	}
 	if len(splits) == 0 {
 		for _, f := range files {
 			if r := &list[f.Region]; r.Start == "" && n > 1 {
-				r.Start = partition.FormatKey(f.FirstRow)
+				r.Start = rowkey.String(f.FirstRow)
 			}
 		}
 	}

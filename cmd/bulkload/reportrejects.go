@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"bulkload/internal/report"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 // Bounds of the examples in a report.
@@ -95,7 +95,7 @@ func parseReject(line []byte, records bool) (report.Reject, error) {
 	if j.Raw != nil {
 		r.Record = shorten(*j.Raw, mostReject)
 	} else if raw, err := base64.StdEncoding.DecodeString(j.RawBase64); err == nil {
-		r.Record = shorten(partition.FormatKey(raw[:min(len(raw), mostReject)]), mostReject)
+		r.Record = shorten(rowkey.String(raw[:min(len(raw), mostReject)]), mostReject)
 	}
 	return r, nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"bulkload/pkg/loader"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 
 	"bulkload/pkg/fail"
 
@@ -36,7 +36,7 @@ func newTableSplitsCmd(g *globals) *cobra.Command {
 			}
 			lines := make([]string, len(points))
 			for i, p := range points {
-				lines[i] = partition.FormatKey(p)
+				lines[i] = rowkey.String(p)
 			}
 			return g.print(cmd.OutOrStdout(), lines, func(w io.Writer) {
 				for _, l := range lines {
@@ -78,7 +78,7 @@ func newTableRegionsCmd(g *globals, c *clusterFlags) *cobra.Command {
 			}
 			lines := make([]regionLine, len(regions))
 			for i, r := range regions {
-				lines[i] = regionLine{r.Encoded, partition.FormatKey(r.Start), partition.FormatKey(r.End), r.Server}
+				lines[i] = regionLine{r.Encoded, rowkey.String(r.Start), rowkey.String(r.End), r.Server}
 			}
 			return g.print(cmd.OutOrStdout(), lines, func(w io.Writer) {
 				for _, l := range lines {

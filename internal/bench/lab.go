@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/bench/data"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 // Config says what to measure and where.
@@ -181,7 +182,7 @@ func DataArgs(dir string, s data.Spec, f data.Form) []string {
 func splits(n int) string {
 	var list []string
 	for _, key := range partition.SaltSplits(n) {
-		list = append(list, partition.FormatKey(key))
+		list = append(list, rowkey.String(key))
 	}
 	return strings.Join(list, ",")
 }

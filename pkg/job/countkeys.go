@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 // heavyKeys is how many query keys an estimate names.
@@ -120,7 +121,7 @@ func (e *Estimate) tell(plan *Plan, t *tally) {
 	if t.rows > 0 {
 		e.KeyLength = Lengths{Min: t.minKey, Max: t.maxKey, Mean: t.keyBytes / t.rows}
 	}
-	e.Splits = make([]Key, 0, plan.Ranges.Len()-1)
+	e.Splits = make([]rowkey.Key, 0, plan.Ranges.Len()-1)
 	for _, s := range plan.Ranges.Splits() {
 		e.Splits = append(e.Splits, s)
 	}

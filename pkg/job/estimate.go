@@ -8,6 +8,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 )
 
@@ -47,7 +48,7 @@ type Estimate struct {
 	KeyLength   Lengths `json:"key_length"`
 
 	Modulus       int              `json:"modulus"`                  // of salts
-	Splits        []Key            `json:"splits"`                   // of the regions
+	Splits        []rowkey.Key     `json:"splits"`                   // of the regions
 	Suggested     bool             `json:"suggested"`                // the splits are quantiles of the keys
 	Skew          float64          `json:"skew"`                     // times its fair share is too much for a region
 	MaxRegionSize int64            `json:"max_region_bytes"`         // at which a region splits
@@ -70,11 +71,11 @@ type Lengths struct {
 
 // RegionEstimate is one region's part of the rows.
 type RegionEstimate struct {
-	Start Key     `json:"start"` // empty for the first region
-	End   Key     `json:"end"`   // empty for the last
-	Rows  int64   `json:"rows"`
-	Bytes int64   `json:"bytes"` // of its HFile
-	Share float64 `json:"share"` // of the rows
+	Start rowkey.Key `json:"start"` // empty for the first region
+	End   rowkey.Key `json:"end"`   // empty for the last
+	Rows  int64      `json:"rows"`
+	Bytes int64      `json:"bytes"` // of its HFile
+	Share float64    `json:"share"` // of the rows
 
 	seen int64 // rows that were really counted
 }

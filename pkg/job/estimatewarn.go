@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 const (
@@ -54,7 +55,7 @@ func (e *Estimate) regionName(i int) string {
 	if i == 0 {
 		return "1 (the first)"
 	}
-	return fmt.Sprintf("%d (from %s)", i+1, partition.FormatKey(e.Regions[i].Start))
+	return fmt.Sprintf("%d (from %s)", i+1, rowkey.String(e.Regions[i].Start))
 }
 
 // named lists some of the regions, and says how many there are beside these.

@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // Get gives all rows of a query key: args are the values of the spec's query
@@ -152,7 +153,7 @@ func (q Query) String() string {
 	case q.Values != nil:
 		return fmt.Sprintf("get %q", q.Values)
 	case q.Raw:
-		return fmt.Sprintf("rows from \"%s\" to \"%s\"", KeyText(q.StartRow), KeyText(q.StopRow))
+		return fmt.Sprintf("rows from \"%s\" to \"%s\"", rowkey.String(q.StartRow), rowkey.String(q.StopRow))
 	case q.Prefix != nil:
 		return fmt.Sprintf("keys that begin with %q", q.Prefix)
 	}

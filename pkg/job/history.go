@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 )
 
@@ -27,7 +28,7 @@ type planRecord struct {
 	Reading    *readingRecord `json:"reading,omitempty"` // nil in journals of earlier versions
 	Timestamp  int64          `json:"timestamp"`
 	Given      bool           `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
-	Splits     []Key          `json:"splits"`
+	Splits     []rowkey.Key   `json:"splits"`
 	Staging    string         `json:"staging"`
 	Inputs     []inputRecord  `json:"inputs"`
 	Made       *tableRecord   `json:"table_made,omitempty"` // likewise
@@ -105,10 +106,10 @@ type writtenRecord struct {
 
 // sampleRecord is a row that a verification will read.
 type sampleRecord struct {
-	Key     Key    `json:"key"`
-	Sum     uint64 `json:"sum,string"`
-	Time    int64  `json:"time,omitempty"`
-	Expires int64  `json:"expires,omitempty"`
+	Key     rowkey.Key `json:"key"`
+	Sum     uint64     `json:"sum,string"`
+	Time    int64      `json:"time,omitempty"`
+	Expires int64      `json:"expires,omitempty"`
 }
 
 // builtRecord is a finished build, without its files.
@@ -127,15 +128,15 @@ type snapshotRecord struct {
 
 // fileRecord is a file on its way into the table.
 type fileRecord struct {
-	Family string `json:"family"`
-	Path   string `json:"path"`
-	First  Key    `json:"first_row"`
-	Last   Key    `json:"last_row"`
-	Size   int64  `json:"bytes"`
-	Cells  int64  `json:"cells"`
-	FileID uint64 `json:"file_id,omitempty"`
-	Vacant bool   `json:"vacant,omitempty"` // before it was sent, the table had no cell of the job's timestamp in its first and last row
-	CRC32C uint32 `json:"crc32c,omitempty"`
+	Family string     `json:"family"`
+	Path   string     `json:"path"`
+	First  rowkey.Key `json:"first_row"`
+	Last   rowkey.Key `json:"last_row"`
+	Size   int64      `json:"bytes"`
+	Cells  int64      `json:"cells"`
+	FileID uint64     `json:"file_id,omitempty"`
+	Vacant bool       `json:"vacant,omitempty"` // before it was sent, the table had no cell of the job's timestamp in its first and last row
+	CRC32C uint32     `json:"crc32c,omitempty"`
 }
 
 func toRecord(f loader.HFile) fileRecord {

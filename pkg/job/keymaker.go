@@ -130,21 +130,18 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &ExplainedKey{Key: KeyText(key), Bytes: len(key)}
+	x := &ExplainedKey{Key: rowkey.String(key), Bytes: len(key)}
 	from := 0
 	for i, end := range m.ends {
-		x.Parts = append(x.Parts, KeyPart{m.program.Parts()[i].String(), KeyText(key[from:end]), end - from})
+		x.Parts = append(x.Parts, KeyPart{m.program.Parts()[i].String(), rowkey.String(key[from:end]), end - from})
 		from = end
 	}
 	if m.ranges != nil {
 		i := m.ranges.Find(key)
-		x.Region = &RegionOfKeys{Number: i + 1, Of: m.ranges.Len(), Start: KeyText(m.ranges.Start(i)), End: KeyText(m.ranges.End(i))}
+		x.Region = &RegionOfKeys{Number: i + 1, Of: m.ranges.Len(), Start: rowkey.String(m.ranges.Start(i)), End: rowkey.String(m.ranges.End(i))}
 		if m.Report.Shares != nil {
 			x.Region.Share = m.Report.Shares[i]
 		}
 	}
 	return x, nil
 }
-
-// KeyText prints a key as HBase does.
-func KeyText(key []byte) string { return rowkey.String(key) }

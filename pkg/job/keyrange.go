@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // keyRange is where rows are to be read: for each head the keys that begin
@@ -91,7 +92,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		if slices.ContainsFunc(k.rest, latestFirst) {
 			hint += "; this key has the latest first, so --from is later than --to"
 		}
-		return r, fail.Errorf(fail.Config, "no row lies in the range: keys from %s on are not before %s (%s)", KeyText(r.lo), KeyText(r.hi), hint)
+		return r, fail.Errorf(fail.Config, "no row lies in the range: keys from %s on are not before %s (%s)", rowkey.String(r.lo), rowkey.String(r.hi), hint)
 	}
 	return r, nil
 }

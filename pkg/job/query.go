@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // Query says which rows of a table to read. Either Values, or Prefix, or From
@@ -72,7 +73,7 @@ func (q Query) Validate() error {
 	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
 		return fail.Errorf(fail.Config, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
 	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
-		return fail.Errorf(fail.Config, "no row lies in the range: %s is not before %s", KeyText(q.StartRow), KeyText(q.StopRow))
+		return fail.Errorf(fail.Config, "no row lies in the range: %s is not before %s", rowkey.String(q.StartRow), rowkey.String(q.StopRow))
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/partition"
+	"bulkload/pkg/rowkey"
 )
 
 // OpenHFile opens an HFile of a file system; the caller closes what it returns beside the reader.
@@ -92,7 +92,7 @@ func DescribeHFile(name string, r *hfile.Reader) (HFileMeta, error) {
 	v := HFileMeta{
 		File: name, Version: fmt.Sprintf("%d.%d", m.Major, m.Minor), Bytes: m.Bytes, Cells: m.Cells, Compression: m.Compression.String(),
 		Encoding: m.Encoding.String(), Bloom: m.Bloom.String(), BloomKeys: m.BloomKeys, IndexLevels: m.IndexLevels,
-		FirstRow: partition.FormatKey(first), LastRow: partition.FormatKey(last),
+		FirstRow: rowkey.String(first), LastRow: rowkey.String(last),
 	}
 	for _, k := range m.InfoKeys() {
 		v.Info = append(v.Info, InfoEntry{Key: k, Hex: fmt.Sprintf("%x", m.Info[k]), Text: infoText(k, m.Info[k])})
@@ -118,5 +118,5 @@ func infoText(key string, v []byte) string {
 	if utf8.Valid(v) && !slices.ContainsFunc([]rune(string(v)), func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return string(v)
 	}
-	return partition.FormatKey(v)
+	return rowkey.String(v)
 }

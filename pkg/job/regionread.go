@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // RegionRead is what a query read of one region.
 type RegionRead struct {
-	Region string `json:"region"` // its encoded name
-	Start  Key    `json:"start"`
-	End    Key    `json:"end"`
-	Server string `json:"server"`
-	Scans  int    `json:"scans"`
-	Rows   int64  `json:"rows"`  // sent by the server; more than were wanted where several salts are merged
-	Bytes  int64  `json:"bytes"` // of cells, as sent
+	Region string     `json:"region"` // its encoded name
+	Start  rowkey.Key `json:"start"`
+	End    rowkey.Key `json:"end"`
+	Server string     `json:"server"`
+	Scans  int        `json:"scans"`
+	Rows   int64      `json:"rows"`  // sent by the server; more than were wanted where several salts are merged
+	Bytes  int64      `json:"bytes"` // of cells, as sent
 	// Micros is the time that its scans took, in microseconds; scans of several regions overlap.
 	Micros int64 `json:"micros"`
 	// Blocks is about how many blocks were touched. No version of HBase counts them: it is the bytes sent, or what the server

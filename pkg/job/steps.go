@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
 // run is one process's work on a job.
@@ -85,7 +86,7 @@ func (j *run) plan(ctx context.Context) error {
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
 	now.Given = j.spec.Timestamp != 0
 	for _, split := range j.facts.Splits {
-		now.Splits = append(now.Splits, Key(split))
+		now.Splits = append(now.Splits, rowkey.Key(split))
 	}
 	j.st.history.plan = &now
 	return j.st.record("plan", now, true)

@@ -19,20 +19,21 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/rowkey"
 )
 
 // File is one HFile that a build made.
 type File struct {
-	Name     string `json:"name"` // below the output directory: family/32 hex digits
-	Family   string `json:"family"`
-	Region   int    `json:"region"` // ordinal in the plan
-	FirstRow Key    `json:"first_row"`
-	LastRow  Key    `json:"last_row"`
-	Rows     int64  `json:"rows"`
-	Cells    int64  `json:"cells"`
-	Bytes    int64  `json:"bytes"`
-	CRC32C   uint32 `json:"crc32c,omitempty"`  // of the whole file
-	FileID   uint64 `json:"file_id,omitempty"` // on HDFS; a rename keeps it
+	Name     string     `json:"name"` // below the output directory: family/32 hex digits
+	Family   string     `json:"family"`
+	Region   int        `json:"region"` // ordinal in the plan
+	FirstRow rowkey.Key `json:"first_row"`
+	LastRow  rowkey.Key `json:"last_row"`
+	Rows     int64      `json:"rows"`
+	Cells    int64      `json:"cells"`
+	Bytes    int64      `json:"bytes"`
+	CRC32C   uint32     `json:"crc32c,omitempty"`  // of the whole file
+	FileID   uint64     `json:"file_id,omitempty"` // on HDFS; a rename keeps it
 }
 
 // Output is where HFiles go: Dir/family/name, written under Dir/_writing first.

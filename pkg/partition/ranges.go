@@ -127,9 +127,6 @@ func ParsePoints(texts []string) ([][]byte, error) {
 	return points, nil
 }
 
-// FormatKey prints a key as HBase does ([rowkey.String]).
-func FormatKey(key []byte) string { return rowkey.String(key) }
-
 // SaltSplits are the split points of a table with one region for each value of
 // a decimal salt: 1 to n−1, padded with zeros to the width of n−1.
 func SaltSplits(n int) [][]byte {

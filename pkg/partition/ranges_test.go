@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bulkload/pkg/rowkey"
 	"bytes"
 	"slices"
 	"strings"
@@ -61,13 +62,13 @@ func TestSplitsRefused(t *testing.T) {
 func TestSplitPointsAreReadAsTheyArePrinted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SliceOfN(rapid.Byte(), 1, 10).Draw(t, "key")
-		s, err := ParsePoints([]string{FormatKey(k)})
+		s, err := ParsePoints([]string{rowkey.String(k)})
 		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {
-			t.Fatalf("%q prints as %s and reads as %q, %v", k, FormatKey(k), s, err)
+			t.Fatalf("%q prints as %s and reads as %q, %v", k, rowkey.String(k), s, err)
 		}
-		s, err = ParseSplits(strings.ReplaceAll(FormatKey(k), ",", `\x2C`))
+		s, err = ParseSplits(strings.ReplaceAll(rowkey.String(k), ",", `\x2C`))
 		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {
-			t.Fatalf("%q prints as %s and reads as %q, %v", k, FormatKey(k), s, err)
+			t.Fatalf("%q prints as %s and reads as %q, %v", k, rowkey.String(k), s, err)
 		}
 	})
 }

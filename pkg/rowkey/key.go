@@ -1,26 +1,24 @@
-package job
+package rowkey
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"bulkload/pkg/rowkey"
 )
 
 // Key is a row key that prints as text, as HBase prints it.
 type Key []byte
 
 // MarshalText prints the key.
-func (k Key) MarshalText() ([]byte, error) { return rowkey.Append(nil, k), nil }
+func (k Key) MarshalText() ([]byte, error) { return Append(nil, k), nil }
 
 // UnmarshalText reads what MarshalText printed, and what versions printed that
 // wrote \\, \, and lower-case digits.
 func (k *Key) UnmarshalText(text []byte) error {
-	key, err := rowkey.Parse(oldEscapes.ReplaceAllStringFunc(string(text), func(old string) string {
+	key, err := Parse(oldEscapes.ReplaceAllStringFunc(string(text), func(old string) string {
 		switch old {
 		case `\\`, `\,`:
-			return rowkey.String([]byte{old[1]})
+			return String([]byte{old[1]})
 		}
 		return `\x` + strings.ToUpper(old[2:])
 	}))

@@ -1,4 +1,4 @@
-package job
+package rowkey
 
 import (
 	"encoding/json"
