@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/pkg/celltype"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
@@ -57,7 +58,7 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 	for i, c := range w.plan.wide {
 		name := b.Field(row, c)
 		if len(name) == 0 {
-			return &keygen.FieldError{Column: w.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", errValue)}
+			return &keygen.FieldError{Column: w.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", celltype.ErrValue)}
 		}
 		at := len(w.plan.slots) + i
 		w.offsets[at], w.lengths[at] = uint32(len(data)), len(name)
@@ -85,7 +86,7 @@ func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row i
 		}
 		first = false
 		var err error
-		if dst, err = appendJSONText(append(dst, m.name...), text); err != nil {
+		if dst, err = celltype.AppendJSON(append(dst, m.name...), text); err != nil {
 			return dst, &keygen.FieldError{Column: w.plan.Columns[m.column], Err: err}
 		}
 	}
@@ -134,4 +135,18 @@ func (w *readWorker) add(region int, seq uint64, key, data []byte) error {
 	}
 	extsort.Fill(dst, w.lengths, data, w.offsets)
 	return nil
+}
+
+// member is one member of a JSON object that a record becomes.
+type member struct {
+	column int
+	name   []byte // as JSON, with the colon
+}
+
+func newMember(name string, column int) member {
+	text, err := celltype.AppendJSON(nil, []byte(name))
+	if err != nil { // the name of a column in no encoding
+		text, _ = celltype.AppendJSON(nil, []byte(string([]rune(name))))
+	}
+	return member{column: column, name: append(text, ':')}
 }

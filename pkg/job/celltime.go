@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/celltype"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
@@ -29,7 +30,7 @@ type TTLColumn struct {
 func (c *TimeColumn) dates() (*keygen.Dates, error) {
 	layout := c.Layout
 	if layout == "" {
-		layout = timestampLayout
+		layout = celltype.TimestampLayout
 	}
 	return keygen.NewDates(layout, c.Zone)
 }
@@ -116,11 +117,11 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 		ms, _, err := t.dates.Parse(text)
 		switch {
 		case len(text) == 0:
-			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", errValue)
+			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", celltype.ErrValue)
 		case err != nil:
-			err = valueError(text, "is "+err.Error())
+			err = celltype.ValueError(text, "is "+err.Error())
 		case ms < 0 || ms == hfile.LatestTimestamp:
-			err = valueError(text, "is no timestamp of HBase, whose time begins in 1970")
+			err = celltype.ValueError(text, "is no timestamp of HBase, whose time begins in 1970")
 		}
 		if err != nil {
 			return data, &keygen.FieldError{Column: w.plan.Columns[t.stamp], Err: err}
@@ -133,7 +134,7 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 			w.lengths[next] = -1
 			return data, nil
 		}
-		v, why := parseLong(text)
+		v, why := celltype.ParseLong(text)
 		switch {
 		case why == "" && v <= 0:
 			why = "is no time to live: it must be above 0"
@@ -141,7 +142,7 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 			why = "is out of range"
 		}
 		if why != "" {
-			return data, &keygen.FieldError{Column: w.plan.Columns[t.ttl], Err: valueError(text, why)}
+			return data, &keygen.FieldError{Column: w.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}
 		}
 		put(v * t.unit)
 	}

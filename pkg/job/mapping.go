@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/celltype"
 	"bulkload/pkg/hfile"
 )
 
@@ -159,7 +160,7 @@ func (c CellSpec) validate() []error {
 	if c.JSON && c.Type != "" && c.Type != "text" {
 		bad("type %s: JSON is text", c.Type)
 	}
-	convert, err := c.converter()
+	convert, err := c.cellType().Converter()
 	if err != nil {
 		errs = append(errs, err)
 	} else if c.Value != nil && convert != nil {
@@ -168,4 +169,9 @@ func (c CellSpec) validate() []error {
 		}
 	}
 	return errs
+}
+
+// cellType is the type of the cell's values.
+func (c CellSpec) cellType() celltype.Type {
+	return celltype.Type{Type: c.Type, Encoding: c.Encoding, Layout: c.Layout, Zone: c.Zone}
 }

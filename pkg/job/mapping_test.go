@@ -94,7 +94,7 @@ func recordCells(t testing.TB, s Spec, columns []string, records [][]string) []h
 		}
 		for _, c := range entries {
 			convert := func(text string) []byte {
-				convert, err := c.converter()
+				convert, err := c.cellType().Converter()
 				if err != nil {
 					t.Fatal(err)
 				}

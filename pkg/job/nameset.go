@@ -1,5 +1,7 @@
 package job
 
+import "slices"
+
 // nameSet are names of columns, of which there may be many thousands.
 type nameSet map[string]bool
 
@@ -18,4 +20,10 @@ func (s nameSet) add(name string) bool {
 	}
 	s[name] = true
 	return true
+}
+
+// without is a list less what another has.
+func without(list, drop []string) []string {
+	dropped := newNameSet(drop)
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return dropped[s] })
 }

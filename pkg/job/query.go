@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/celltype"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -226,7 +227,7 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 		others = r.filter.cells
 	}
 	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty as a rule.
-	s.cellsOf(keygen.Columns(key), func(_ int, name CellName, _ converter) { others = append(others, name) })
+	s.cellsOf(keygen.Columns(key), func(_ int, name CellName, _ celltype.Converter) { others = append(others, name) })
 	return r, r.setColumns(s, q, others)
 }
 

@@ -1,6 +1,10 @@
 package job
 
-import "strings"
+import (
+	"strings"
+
+	"bulkload/pkg/celltype"
+)
 
 // FieldType is what a field of a job file takes.
 type FieldType string
@@ -70,7 +74,7 @@ func SpecFields() []SpecField {
 			{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of these cells."},
 			{Name: "qualifier", Type: FieldScalar, Default: "the column's name", Doc: "Qualifier of the cell."},
 			{Name: "qualifier_from", Type: FieldText, Doc: "A column whose values are the qualifiers: the records of one key are one row then."},
-			{Name: "type", Type: FieldText, Default: "text", Doc: "How the value is stored.", Enum: strings.Split(cellTypes, ", ")},
+			{Name: "type", Type: FieldText, Default: "text", Doc: "How the value is stored.", Enum: strings.Split(celltype.Names, ", ")},
 			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Whose bytes the type has: those of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
 			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss (timestamp)", Doc: "How a date or timestamp is written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of a date or timestamp, such as Asia/Shanghai."},

@@ -1,4 +1,4 @@
-package job
+package celltype
 
 import (
 	"encoding/binary"
@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/loader"
 )
 
-// A reverter gives the text of a value that a [converter] made. It says no to
+// A Reverter gives the text of a value that a [Converter] made. It says no to
 // bytes that are none of its type.
-type reverter func(value []byte) (string, bool)
+type Reverter func(value []byte) (string, bool)
 
-// reverter is that of a cell's type, nil for text and for types whose values
+// Reverter is that of the type, nil for text and for types whose values
 // are shown as they are: Phoenix's decimals.
-func (c CellSpec) reverter() reverter {
+func (c Type) Reverter() Reverter {
 	phoenix := c.Encoding == "phoenix"
 	switch c.Type {
 	case "short":
@@ -47,7 +46,7 @@ func (c CellSpec) reverter() reverter {
 	return nil
 }
 
-func integerText(size int, phoenix bool) reverter {
+func integerText(size int, phoenix bool) Reverter {
 	return func(v []byte) (string, bool) {
 		if len(v) != size {
 			return "", false
@@ -74,7 +73,7 @@ func javaFloat(f float64, bits int) string {
 	return strconv.FormatFloat(f, 'g', -1, bits)
 }
 
-func floatText(phoenix bool) reverter {
+func floatText(phoenix bool) Reverter {
 	return func(v []byte) (string, bool) {
 		if len(v) != 4 {
 			return "", false
@@ -88,7 +87,7 @@ func floatText(phoenix bool) reverter {
 	}
 }
 
-func doubleText(phoenix bool) reverter {
+func doubleText(phoenix bool) Reverter {
 	return func(v []byte) (string, bool) {
 		if len(v) != 8 {
 			return "", false
@@ -132,7 +131,7 @@ func decimalOf(v []byte) (string, bool) {
 }
 
 // instantText gives points in time as they are written in the input.
-func instantText(dates *keygen.Dates, phoenix bool) reverter {
+func instantText(dates *keygen.Dates, phoenix bool) Reverter {
 	return func(v []byte) (string, bool) {
 		if len(v) != 8 && !(phoenix && len(v) == 12) {
 			return "", false
@@ -149,41 +148,5 @@ func instantText(dates *keygen.Dates, phoenix bool) reverter {
 		}
 		text, err := dates.Append(nil, int64(u), nanos)
 		return string(text), err == nil
-	}
-}
-
-// reverters are those of the cells whose values are not their text.
-func (s Spec) reverters() map[CellName]reverter {
-	all := map[CellName]reverter{}
-	for _, c := range s.entries() {
-		r := c.reverter()
-		if r == nil || c.QualifierFrom != "" {
-			continue
-		}
-		family := c.Family
-		if family == "" {
-			family = s.FamilyName()
-		}
-		names := c.columns()
-		if c.Qualifier != "" {
-			names = []string{c.Qualifier}
-		}
-		for _, q := range names {
-			all[CellName{family, q}] = r
-		}
-	}
-	return all
-}
-
-// revert puts texts in place of the values of typed cells. A value that is
-// none of its type, as another program may have put it, stays.
-func revert(all map[CellName]reverter, row loader.Row) {
-	for i := range row.Cells {
-		c := &row.Cells[i]
-		if r := all[CellName{string(c.Family), string(c.Qualifier)}]; r != nil {
-			if text, ok := r(c.Value); ok {
-				c.Value = []byte(text)
-			}
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package celltype
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func parseDecimal(text []byte, buf *[maxDecimal]byte) (d decimalText, why string
 		d.negative, rest = rest[0] == '-', rest[1:]
 	}
 	if at := bytes.IndexAny(rest, "eE"); at >= 0 {
-		exponent, bad := parseLong(rest[at+1:])
+		exponent, bad := ParseLong(rest[at+1:])
 		if bad != "" || exponent > math.MaxInt32 || exponent < -math.MaxInt32 {
 			return d, "has an exponent that is no number in range"
 		}
@@ -70,7 +70,7 @@ func appendHBaseDecimal(dst, text []byte) ([]byte, error) {
 		why = "has a scale out of range"
 	}
 	if why != "" {
-		return dst, valueError(text, why+" (type decimal)")
+		return dst, ValueError(text, why+" (type decimal)")
 	}
 	dst = binary.BigEndian.AppendUint32(dst, uint32(int32(d.scale)))
 	// The magnitude in limbs of 32 bits, the least first: 1000 digits are 3322 bits.
@@ -150,7 +150,7 @@ func appendPhoenixDecimal(dst, text []byte) ([]byte, error) {
 		why = "is out of range"
 	}
 	if why != "" {
-		return dst, valueError(text, why+" (type decimal of phoenix)")
+		return dst, ValueError(text, why+" (type decimal of phoenix)")
 	}
 	if len(d.digits) == 0 {
 		return append(dst, 0x80), nil

@@ -1,4 +1,4 @@
-package job
+package celltype
 
 import (
 	"encoding/binary"
@@ -11,24 +11,33 @@ import (
 	"bulkload/pkg/keygen"
 )
 
-// A converter appends the bytes of a type for the text of a value, which is
+// A Converter appends the bytes of a type for the text of a value, which is
 // not empty. It is called by many goroutines and does not allocate, but for
 // an error. What it appended before an error is undefined.
-type converter func(dst, text []byte) ([]byte, error)
+type Converter func(dst, text []byte) ([]byte, error)
 
-// errValue is wrapped by what says why a text has no bytes in a type.
-var errValue = errors.New("value cannot be converted")
+// ErrValue is wrapped by what says why a text has no bytes in a type.
+var ErrValue = errors.New("value cannot be converted")
 
-// valueError tells of a text that is no value of its type.
-func valueError(text []byte, why string) error {
-	return fmt.Errorf("%w: %w", errValue, keygen.NewValueError(text, errors.New(why)))
+// ValueError tells of a text that is no value of its type.
+func ValueError(text []byte, why string) error {
+	return fmt.Errorf("%w: %w", ErrValue, keygen.NewValueError(text, errors.New(why)))
 }
 
-// cellTypes are the names of types in the order in which messages list them.
-const cellTypes = "text, short, int, long, float, double, boolean, decimal, date, timestamp"
+// Names are the names of types in the order in which messages list them.
+const Names = "text, short, int, long, float, double, boolean, decimal, date, timestamp"
 
-// converter is that of a cell's type, nil for text.
-func (c CellSpec) converter() (converter, error) {
+// Type is how the text of a column becomes bytes of a cell and back. Its
+// zero value is text, whose bytes are the column's.
+type Type struct {
+	Type     string // one of [Names]; empty: text
+	Encoding string // hbase (default) or phoenix
+	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Zone     string // of its text, default UTC
+}
+
+// Converter is that of the type, nil for text.
+func (c Type) Converter() (Converter, error) {
 	phoenix := false
 	switch c.Encoding {
 	case "", "hbase":
@@ -68,37 +77,37 @@ func (c CellSpec) converter() (converter, error) {
 		}
 		return instant(dates, phoenix, phoenix && c.Type == "timestamp"), nil
 	}
-	return nil, fmt.Errorf("type %q is none of %s", c.Type, cellTypes)
+	return nil, fmt.Errorf("type %q is none of %s", c.Type, Names)
 }
 
 // dates are the texts of the types date and timestamp.
-func (c CellSpec) dates() (*keygen.Dates, error) {
+func (c Type) dates() (*keygen.Dates, error) {
 	layout := c.Layout
 	switch {
 	case layout != "":
 	case c.Type == "date":
 		layout = "yyyy-MM-dd"
 	default:
-		layout = timestampLayout
+		layout = TimestampLayout
 	}
 	return keygen.NewDates(layout, c.Zone)
 }
 
-// timestampLayout is how a timestamp is written if nothing else is said.
-const timestampLayout = "yyyy-MM-dd HH:mm:ss"
+// TimestampLayout is how a timestamp is written if nothing else is said.
+const TimestampLayout = "yyyy-MM-dd HH:mm:ss"
 
 // integer gives big-endian two's complement of so many bytes, as HBase's
 // Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
-func integer(size int, phoenix bool) converter {
+func integer(size int, phoenix bool) Converter {
 	name := map[int]string{2: "short", 4: "int", 8: "long"}[size]
 	shift := 64 - 8*size
 	return func(dst, text []byte) ([]byte, error) {
-		v, why := parseLong(text)
+		v, why := ParseLong(text)
 		if why == "" && v<<shift>>shift != v {
 			why = "is out of range"
 		}
 		if why != "" {
-			return dst, valueError(text, why+" (type "+name+")")
+			return dst, ValueError(text, why+" (type "+name+")")
 		}
 		u := uint64(v) << shift
 		if phoenix {
@@ -111,8 +120,8 @@ func integer(size int, phoenix bool) converter {
 	}
 }
 
-// parseLong reads what Java's Long.parseLong takes of ASCII digits; the text says why not.
-func parseLong(text []byte) (v int64, why string) {
+// ParseLong reads what Java's Long.parseLong takes of ASCII digits; the text says why not.
+func ParseLong(text []byte) (v int64, why string) {
 	digits, negative := text, false
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
 		negative, digits = digits[0] == '-', digits[1:]
@@ -146,7 +155,7 @@ func parseLong(text []byte) (v int64, why string) {
 
 // floating gives the bits of the nearest float or double. Phoenix turns them
 // so that bytes sort as numbers do (PFloat and PDouble, 5.1).
-func floating(bits int, phoenix bool) converter {
+func floating(bits int, phoenix bool) Converter {
 	name := map[int]string{32: "float", 64: "double"}[bits]
 	return func(dst, text []byte) ([]byte, error) {
 		v, err := parseFloat(text, bits)
@@ -155,7 +164,7 @@ func floating(bits int, phoenix bool) converter {
 			if errors.Is(err, strconv.ErrRange) {
 				why = "is out of range"
 			}
-			return dst, valueError(text, why+" (type "+name+")")
+			return dst, ValueError(text, why+" (type "+name+")")
 		}
 		if bits == 32 {
 			u := math.Float32bits(float32(v))
@@ -202,7 +211,7 @@ func parseFloat(text []byte, bits int) (float64, error) {
 }
 
 // boolean is one byte: HBase's Bytes.toBytes(true) is -1, Phoenix's 1.
-func boolean(phoenix bool) converter {
+func boolean(phoenix bool) Converter {
 	yes := byte(0xff)
 	if phoenix {
 		yes = 1
@@ -218,18 +227,18 @@ func boolean(phoenix bool) converter {
 				}
 			}
 		}
-		return dst, valueError(text, "is none of true, false, t, f, yes, no, y, n, 1, 0 (type boolean)")
+		return dst, ValueError(text, "is none of true, false, t, f, yes, no, y, n, 1, 0 (type boolean)")
 	}
 }
 
 // instant gives milliseconds since 1970 in 8 bytes, the form of a Java Date's
 // getTime. In Phoenix the sign is flipped, and its TIMESTAMP has the
 // nanoseconds within the millisecond behind it, in 4 bytes.
-func instant(dates *keygen.Dates, phoenix, nanos bool) converter {
+func instant(dates *keygen.Dates, phoenix, nanos bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
 		ms, ns, err := dates.Parse(text)
 		if err != nil {
-			return dst, valueError(text, "is "+err.Error())
+			return dst, ValueError(text, "is "+err.Error())
 		}
 		dst = appendMillis(dst, ms, phoenix)
 		if nanos {

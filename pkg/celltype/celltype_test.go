@@ -1,4 +1,4 @@
-package job
+package celltype
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func converterOf(t testing.TB, c CellSpec) converter {
+func converterOf(t testing.TB, c Type) Converter {
 	t.Helper()
-	convert, err := c.converter()
+	convert, err := c.Converter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestPhoenixBytes(t *testing.T) {
 	}
 	for line := range strings.Lines(string(b)) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
-		c := CellSpec{Column: "c", Type: f[0], Encoding: "phoenix"}
+		c := Type{Type: f[0], Encoding: "phoenix"}
 		if f[0] == "date" || f[0] == "timestamp" {
 			c.Layout = "yyyy-MM-dd HH:mm:ss.SSSSSSSSS"
 		}
@@ -95,7 +95,7 @@ func TestHBaseBytes(t *testing.T) {
 		t.Fatalf("%d answers to %d questions", len(answers), len(asked))
 	}
 	for i, a := range asked {
-		got, err := converterOf(t, CellSpec{Type: a[0]})(nil, []byte(a[1]))
+		got, err := converterOf(t, Type{Type: a[0]})(nil, []byte(a[1]))
 		if err != nil || hex.EncodeToString(got) != answers[i] {
 			t.Errorf("%s %s: %x, %v, Java has %s", a[0], a[1], got, err, answers[i])
 		}
@@ -131,7 +131,7 @@ func TestPhoenixOrder(t *testing.T) {
 		a, b := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "b")
 		m, n := rapid.Int64().Draw(rt, "m"), rapid.Int64().Draw(rt, "n")
 		for typ, pair := range map[string][3]any{"double": {a, b, a < b}, "long": {m, n, m < n}, "decimal": {m, n, m < n}} {
-			convert, _ := CellSpec{Type: typ, Encoding: "phoenix"}.converter()
+			convert, _ := Type{Type: typ, Encoding: "phoenix"}.Converter()
 			x, err1 := convert(nil, fmt.Append(nil, pair[0]))
 			y, err2 := convert(nil, fmt.Append(nil, pair[1]))
 			if err := errors.Join(err1, err2); err != nil {
@@ -162,7 +162,7 @@ func TestDates(t *testing.T) {
 		{"timestamp", "", "Europe/Berlin", "2020-03-29 02:30:00", "2020-03-29T01:30:00Z"}, // skipped
 		{"timestamp", "", "Europe/Berlin", "2020-10-25 02:30:00", "2020-10-25T00:30:00Z"}, // shown twice
 	} {
-		got, err := converterOf(t, CellSpec{Type: c.typ, Layout: c.layout, Zone: c.zone})(nil, []byte(c.text))
+		got, err := converterOf(t, Type{Type: c.typ, Layout: c.layout, Zone: c.zone})(nil, []byte(c.text))
 		at, _ := time.Parse(time.RFC3339Nano, c.want)
 		if want := appendMillis(nil, at.UnixMilli(), false); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s %s: %x, %v, want %x", c.layout, c.text, got, err, want)
@@ -195,12 +195,12 @@ func TestConversionErrors(t *testing.T) {
 		{"timestamp", "", "", "2017-02-28 10:00:00.5", "is not a date"},
 		{"date", "", "unix", "99999999999999999", "is a number out of range"},
 	} {
-		_, err := converterOf(t, CellSpec{Type: c.typ, Encoding: c.encoding, Layout: c.layout})(nil, []byte(c.text))
-		if !errors.Is(err, errValue) || !strings.Contains(err.Error(), c.want) {
+		_, err := converterOf(t, Type{Type: c.typ, Encoding: c.encoding, Layout: c.layout})(nil, []byte(c.text))
+		if !errors.Is(err, ErrValue) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v, want %s", c.typ, c.text, err, c.want)
 		}
 	}
-	for want, c := range map[string]CellSpec{
+	for want, c := range map[string]Type{
 		"none of text":          {Type: "number"},
 		"none of hbase":         {Type: "int", Encoding: "avro"},
 		"are of the types":      {Type: "int", Layout: "unix"},
@@ -211,7 +211,7 @@ func TestConversionErrors(t *testing.T) {
 		`zone "Mars" is not`:    {Type: "date", Zone: "Mars"},
 		`has a digit`:           {Type: "date", Layout: "yyyy1MMdd"},
 	} {
-		if _, err := c.converter(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.Converter(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
@@ -221,10 +221,10 @@ func FuzzConvert(f *testing.F) {
 	for i, s := range []string{"1", "-1.5e3", "true", "2017-01-01", "99999999999999999999"} {
 		f.Add(i, []byte(s))
 	}
-	types := strings.Split(cellTypes, ", ")[1:]
+	types := strings.Split(Names, ", ")[1:]
 	f.Fuzz(func(t *testing.T, n int, text []byte) {
 		for _, encoding := range []string{"hbase", "phoenix"} {
-			convert, _ := CellSpec{Type: types[uint(n)%uint(len(types))], Encoding: encoding}.converter()
+			convert, _ := Type{Type: types[uint(n)%uint(len(types))], Encoding: encoding}.Converter()
 			got, err := convert([]byte("x"), text)
 			if err == nil && (len(got) < 2 || got[0] != 'x') {
 				t.Errorf("%q: %x", text, got)
@@ -236,13 +236,13 @@ func FuzzConvert(f *testing.F) {
 func TestJSONText(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`["\\/\x00-\x1fa-z]*`)).Draw(rt, "s")
-		b, err := appendJSONText(nil, []byte(s))
+		b, err := AppendJSON(nil, []byte(s))
 		var back string
 		if err != nil || json.Unmarshal(b, &back) != nil || back != s {
 			rt.Fatalf("%q: %s, %v", s, b, err)
 		}
 	})
-	if _, err := appendJSONText(nil, []byte("a\xff")); err == nil {
+	if _, err := AppendJSON(nil, []byte("a\xff")); err == nil {
 		t.Error("invalid UTF-8 is taken")
 	}
 }
@@ -252,7 +252,7 @@ func TestConvertDoesNotAllocate(t *testing.T) {
 	for typ, text := range map[string]string{"int": "-123", "long": "1483203661000", "float": "1.5", "double": "-123456.789", "boolean": "true",
 		"decimal": "12345678901234567890.123", "date": "2017-01-01", "timestamp": "2017-01-01 01:01:01"} {
 		for _, encoding := range []string{"hbase", "phoenix"} {
-			convert := converterOf(t, CellSpec{Type: typ, Encoding: encoding})
+			convert := converterOf(t, Type{Type: typ, Encoding: encoding})
 			b := []byte(text)
 			if n := testing.AllocsPerRun(100, func() {
 				if _, err := convert(buf, b); err != nil {

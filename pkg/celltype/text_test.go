@@ -1,4 +1,4 @@
-package job
+package celltype
 
 import (
 	"bytes"
@@ -11,25 +11,25 @@ import (
 // TestReverters: the text of a value's bytes makes the same bytes again, and what was written plainly is read as it was.
 func TestReverters(t *testing.T) {
 	for _, c := range []struct {
-		spec CellSpec
+		spec Type
 		text string
 	}{
-		{CellSpec{Type: "short"}, "-32768"}, {CellSpec{Type: "int"}, "2147483647"}, {CellSpec{Type: "long"}, "-9223372036854775808"},
-		{CellSpec{Type: "float"}, "-1.5"}, {CellSpec{Type: "float"}, "-Infinity"}, {CellSpec{Type: "double"}, "1e+100"}, {CellSpec{Type: "double"}, "NaN"},
-		{CellSpec{Type: "boolean"}, "true"}, {CellSpec{Type: "boolean"}, "false"},
-		{CellSpec{Type: "decimal"}, "-12.50"}, {CellSpec{Type: "decimal"}, "0.001"}, {CellSpec{Type: "decimal"}, "-0.07"}, {CellSpec{Type: "decimal"}, "255"},
-		{CellSpec{Type: "decimal"}, "-128"}, {CellSpec{Type: "decimal"}, "12E3"},
-		{CellSpec{Type: "date"}, "2017-10-12"}, {CellSpec{Type: "timestamp", Zone: "Asia/Shanghai"}, "1969-12-31 23:00:01"},
-		{CellSpec{Type: "timestamp", Layout: "unix"}, "1483203661"}, {CellSpec{Type: "date", Layout: "unixms"}, "-5"},
-		{CellSpec{Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss[.SSS]X", Zone: "Asia/Kolkata"}, "1969-12-31T23:59:59.5+0530"},
+		{Type{Type: "short"}, "-32768"}, {Type{Type: "int"}, "2147483647"}, {Type{Type: "long"}, "-9223372036854775808"},
+		{Type{Type: "float"}, "-1.5"}, {Type{Type: "float"}, "-Infinity"}, {Type{Type: "double"}, "1e+100"}, {Type{Type: "double"}, "NaN"},
+		{Type{Type: "boolean"}, "true"}, {Type{Type: "boolean"}, "false"},
+		{Type{Type: "decimal"}, "-12.50"}, {Type{Type: "decimal"}, "0.001"}, {Type{Type: "decimal"}, "-0.07"}, {Type{Type: "decimal"}, "255"},
+		{Type{Type: "decimal"}, "-128"}, {Type{Type: "decimal"}, "12E3"},
+		{Type{Type: "date"}, "2017-10-12"}, {Type{Type: "timestamp", Zone: "Asia/Shanghai"}, "1969-12-31 23:00:01"},
+		{Type{Type: "timestamp", Layout: "unix"}, "1483203661"}, {Type{Type: "date", Layout: "unixms"}, "-5"},
+		{Type{Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss[.SSS]X", Zone: "Asia/Kolkata"}, "1969-12-31T23:59:59.5+0530"},
 	} {
 		for _, encoding := range []string{"hbase", "phoenix"} {
 			c.spec.Encoding = encoding
-			back := c.spec.reverter()
+			back := c.spec.Reverter()
 			if back == nil {
 				continue
 			}
-			convert, err := c.spec.converter()
+			convert, err := c.spec.Converter()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,17 +48,17 @@ func TestReverters(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		spec := CellSpec{Type: rapid.SampledFrom([]string{"short", "int", "long", "float", "double", "decimal"}).Draw(t, "type"),
+		spec := Type{Type: rapid.SampledFrom([]string{"short", "int", "long", "float", "double", "decimal"}).Draw(t, "type"),
 			Encoding: rapid.SampledFrom([]string{"hbase", "phoenix"}).Draw(t, "encoding")}
 		text := fmt.Sprint(rapid.Int16().Draw(t, "number"))
 		if spec.Type == "float" || spec.Type == "double" || spec.Type == "decimal" {
 			text = fmt.Sprintf("%d.%0*d", rapid.Int32().Draw(t, "whole"), rapid.IntRange(1, 9).Draw(t, "places"), rapid.IntRange(0, 9).Draw(t, "part"))
 		}
-		back := spec.reverter()
+		back := spec.Reverter()
 		if back == nil {
 			return
 		}
-		convert, err := spec.converter()
+		convert, err := spec.Converter()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,30 +1,16 @@
-package job
+package celltype
 
 import (
 	"errors"
 	"unicode/utf8"
 )
 
-// member is one member of a JSON object that a record becomes.
-type member struct {
-	column int
-	name   []byte // as JSON, with the colon
-}
-
-func newMember(name string, column int) member {
-	text, err := appendJSONText(nil, []byte(name))
-	if err != nil { // the name of a column in no encoding
-		text, _ = appendJSONText(nil, []byte(string([]rune(name))))
-	}
-	return member{column: column, name: append(text, ':')}
-}
-
 var errNotUTF8 = errors.New("value is not valid UTF-8, which JSON needs")
 
 const hexDigits = "0123456789abcdef"
 
-// appendJSONText appends a JSON string.
-func appendJSONText(dst, text []byte) ([]byte, error) {
+// AppendJSON appends a JSON string.
+func AppendJSON(dst, text []byte) ([]byte, error) {
 	dst = append(dst, '"')
 	from, plain := 0, true
 	for i, c := range text {
