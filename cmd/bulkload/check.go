@@ -5,10 +5,9 @@ import (
 	"io"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
-
-	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )

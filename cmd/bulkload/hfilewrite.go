@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/job"
-
-	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )

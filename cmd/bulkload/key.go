@@ -9,11 +9,10 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowkey"
-
-	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )

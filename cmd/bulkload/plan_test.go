@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"bulkload/pkg/job"
-
 	"bulkload/pkg/rowkey"
 
 	"pgregory.net/rapid"

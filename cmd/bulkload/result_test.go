@@ -14,10 +14,9 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
-
-	"bulkload/pkg/fail"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"

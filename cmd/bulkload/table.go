@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
-
-	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )

@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
-
-	"bulkload/pkg/fail"
 
 	"github.com/spf13/cobra"
 )

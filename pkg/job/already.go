@@ -1,12 +1,13 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"time"
+
+	"bulkload/pkg/fail"
 )
 
 // already is the answer to a job that was done before. Its rows are looked for

@@ -1,9 +1,8 @@
 package job
 
 import (
-	"bulkload/pkg/loader"
-
 	"bulkload/pkg/celltype"
+	"bulkload/pkg/loader"
 )
 
 // reverters are those of the cells whose values are not their text.

@@ -1,9 +1,10 @@
 package job
 
 import (
+	"cmp"
+
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/fail"
-	"cmp"
 )
 
 // CellName is a cell's place in a row, for manifests.

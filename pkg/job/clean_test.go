@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
-
-	"bulkload/pkg/fail"
 
 	"pgregory.net/rapid"
 )

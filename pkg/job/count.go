@@ -9,13 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bulkload/internal/workers"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
-
-	"bulkload/pkg/fail"
-
-	"bulkload/internal/workers"
 
 	"github.com/cespare/xxhash/v2"
 )

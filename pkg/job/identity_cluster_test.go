@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
-	"bulkload/pkg/journal"
-
 	"bulkload/pkg/fail"
+	"bulkload/pkg/journal"
 
 	"github.com/go-zookeeper/zk"
 )

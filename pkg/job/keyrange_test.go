@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
-
-	"bulkload/pkg/fail"
 
 	"pgregory.net/rapid"
 )

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"bulkload/pkg/fail"
 )
 
 // explainLimits adds to the error of a build what to do about a limit of this

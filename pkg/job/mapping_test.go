@@ -15,11 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
-
-	"bulkload/pkg/fail"
 
 	"pgregory.net/rapid"
 )

@@ -1,11 +1,12 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bulkload/pkg/fail"
 )
 
 // buildText builds from the text of a CSV file.

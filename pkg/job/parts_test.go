@@ -1,9 +1,10 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"path/filepath"
 	"testing"
+
+	"bulkload/pkg/fail"
 )
 
 // TestPartsOfNothing: of an input that may be empty, and is, there is no directory to fail with, and none that was done before.

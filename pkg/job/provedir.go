@@ -1,13 +1,14 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+
+	"bulkload/pkg/fail"
 )
 
 // proveDir proves the files of a directory that is to be loaded, and puts in

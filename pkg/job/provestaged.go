@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"bulkload/pkg/fail"
 )
 
 // proveStaged proves the files of a run that are about to be loaded. Those of

@@ -14,10 +14,9 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
-
-	"bulkload/pkg/fail"
 
 	"pgregory.net/rapid"
 )

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
-
-	"bulkload/pkg/fail"
 
 	"github.com/goccy/go-yaml"
 )

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"bulkload/pkg/loader"
-
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 
 	"github.com/cespare/xxhash/v2"
 )

@@ -15,9 +15,8 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
-	"bulkload/pkg/loader"
-
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 
 	"github.com/tsuna/gohbase/hrpc"
 	server "github.com/tsuna/gohbase/region"

@@ -7,11 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"bulkload/pkg/loader"
-
-	"bulkload/pkg/fail"
-
 	"bulkload/internal/workers"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 
 	"golang.org/x/sync/semaphore"
 )

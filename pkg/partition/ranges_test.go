@@ -1,11 +1,12 @@
 package partition
 
 import (
-	"bulkload/pkg/rowkey"
 	"bytes"
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/pkg/rowkey"
 
 	"pgregory.net/rapid"
 )
