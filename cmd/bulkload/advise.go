@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -21,12 +22,12 @@ type adviseOptions struct {
 	plan       string
 	rows       int64
 	rowBytes   float64
-	bytes      job.Size
+	bytes      spec.Size
 	rowsPerDay int64
 	days       int
 	servers    int
 	access     string
-	maxSize    job.Size
+	maxSize    spec.Size
 }
 
 func newTableAdviseCmd(g *globals) *cobra.Command {
@@ -131,7 +132,7 @@ func (o *adviseOptions) sizes(a *job.AdviceOptions) error {
 }
 
 // statement makes the table in HBase's shell.
-func (o *adviseOptions) statement(spec *job.Spec, a *job.Advice) (string, error) {
+func (o *adviseOptions) statement(spec *spec.Spec, a *job.Advice) (string, error) {
 	table := spec.Table
 	if table == "" {
 		table = "TABLE"
@@ -152,7 +153,7 @@ func (o *adviseOptions) statement(spec *job.Spec, a *job.Advice) (string, error)
 	return job.ShellStatement(t), nil
 }
 
-func printAdvice(w io.Writer, spec *job.Spec, a *job.Advice, statement string) {
+func printAdvice(w io.Writer, spec *spec.Spec, a *job.Advice, statement string) {
 	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, bytesText(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -49,14 +50,14 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 
 func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
-	spec, err := o.load(cmd)
+	js, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
 		return err
 	}
-	if err := needInputs(spec); err != nil {
+	if err := needInputs(js); err != nil {
 		return err
 	}
 	if o.out == "" {
@@ -71,25 +72,25 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "build", spec: spec, out: o.out, env: env}
-	family, err := spec.ApplyTo(job.DefaultFamily(spec.FamilyName()))
+	o.subject = subject{command: "build", spec: js, out: o.out, env: env}
+	family, err := js.ApplyTo(spec.DefaultFamily(js.FamilyName()))
 	if err != nil {
 		return err
 	}
-	s := g.begin(cmd, env.Log, spec)
+	s := g.begin(cmd, env.Log, js)
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}
 	work := o.workOptions(s.events())
-	if work.RejectFile == "" && spec.BadRecords != "" {
+	if work.RejectFile == "" && js.BadRecords != "" {
 		if work.RejectFile, err = o.rejects(env); err != nil {
 			return err
 		}
 	}
 	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
-	m, err := job.BuildOnly(ctx, env, spec, family, splits, o.out, work)
-	r := &job.Result{Schema: 1, Table: spec.Table, Manifest: m}
+	m, err := job.BuildOnly(ctx, env, js, family, splits, o.out, work)
+	r := &job.Result{Schema: 1, Table: js.Table, Manifest: m}
 	if err := s.end(r, err); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -108,27 +109,27 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // load is the spec of the job file with the flags over it.
-func (o *keyOptions) load(cmd *cobra.Command) (job.Spec, error) {
-	spec := settledOf(cmd).jobSpec()
+func (o *keyOptions) load(cmd *cobra.Command) (spec.Spec, error) {
+	js := settledOf(cmd).jobSpec()
 	switch {
 	case o.spec != "" && o.recipe != "":
-		return job.Spec{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
+		return spec.Spec{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
 	case o.recipe != "":
 		r, ok := keygen.FindRecipe(o.recipe)
 		if !ok {
-			return job.Spec{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
+			return spec.Spec{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
 		}
-		spec.Key = r.Spec
+		js.Key = r.Spec
 	case o.spec != "":
-		spec.Key = o.spec
+		js.Key = o.spec
 	}
 	if cmd.Flags().Changed("columns") {
-		spec.Columns = splitList(o.columns)
+		js.Columns = splitList(o.columns)
 	}
 	if cmd.Flags().Changed("regions") {
-		spec.Regions = o.regions
+		js.Regions = o.regions
 	}
-	return spec, spec.Validate()
+	return js, js.Validate()
 }
 
 // keyWriter prints keys.

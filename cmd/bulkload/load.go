@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -49,9 +50,9 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			if err != nil {
 				return err
 			}
-			watch.subject = subject{command: "load", spec: job.Spec{Table: table, Inputs: args}, env: env}
+			watch.subject = subject{command: "load", spec: spec.Spec{Table: table, Inputs: args}, env: env}
 			defer env.Close()
-			s := g.begin(cmd, env.Log, job.Spec{Table: table, Inputs: args})
+			s := g.begin(cmd, env.Log, spec.Spec{Table: table, Inputs: args})
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,7 @@ func (s *splitFlags) add(f *pflag.FlagSet) {
 }
 
 // runner is the function that does the run.
-func (s *splitFlags) runner() (func(context.Context, *job.Env, job.Spec, job.RunOptions) (*job.Result, error), error) {
+func (s *splitFlags) runner() (func(context.Context, *job.Env, spec.Spec, job.RunOptions) (*job.Result, error), error) {
 	switch s.by {
 	case "none":
 		return job.Run, nil

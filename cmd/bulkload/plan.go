@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ type planOptions struct {
 	exact   bool
 	suggest int
 	skew    float64
-	maxSize job.Size
+	maxSize spec.Size
 	svg     string
 }
 

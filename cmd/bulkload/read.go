@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,7 +25,7 @@ type readFlags struct {
 	columns string
 	limit   int64
 	page    string
-	memory  job.Size
+	memory  spec.Size
 	explain bool
 }
 
@@ -44,7 +45,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.explain, "explain", false, "say which regions were read, and how much of each")
 }
 
-func (r *readFlags) run(cmd *cobra.Command, g *globals, spec job.Spec, q job.Query) error {
+func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q job.Query) error {
 	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
 		return usageError{fmt.Errorf("--format %q is none of jsonl, csv, table", r.format)}
 	}

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // TestWithoutQuotes leaves out what a reason quotes.
@@ -71,7 +72,7 @@ func TestRegionList(t *testing.T) {
 
 // TestReportOfParts adds up what several directories have written, and tells of those that this run had to do with.
 func TestReportOfParts(t *testing.T) {
-	s := &session{spec: job.Spec{Inputs: []string{"hdfs:///exports/"}}}
+	s := &session{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}
 	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
 	for part := range 3 {
 		all := job.Tee(s.tracker.Events(), w.events())

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/spec"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -186,7 +187,7 @@ func TestResultOfEveryKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.SetContext(t.Context())
-		s := g.begin(cmd, slog.New(slog.DiscardHandler), job.Spec{Table: "test:t"})
+		s := g.begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{Table: "test:t"})
 		e := s.events()
 		e.OnStart(job.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
 		e.OnPhase("load")

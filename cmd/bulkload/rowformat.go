@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // rowPrinter prints rows in one of the formats.
@@ -38,7 +39,7 @@ const (
 	heldBytes = 4 << 20
 )
 
-func newRowPrinter(w *bufio.Writer, format string, spec job.Spec, columns []string) *rowPrinter {
+func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []string) *rowPrinter {
 	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), known: spec.Columns, csv: csv.NewWriter(w)}
 	for _, c := range columns {
 		f, q := job.SplitColumn(c, p.family)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )
@@ -21,7 +21,7 @@ func cell(qualifier, value string) loader.Cell {
 	return loader.Cell{Family: []byte("f"), Qualifier: []byte(qualifier), Value: []byte(value)}
 }
 
-func printed(t testing.TB, format string, spec job.Spec, columns []string, rows ...loader.Row) string {
+func printed(t testing.TB, format string, spec spec.Spec, columns []string, rows ...loader.Row) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
@@ -58,7 +58,7 @@ func TestFormats(t *testing.T) {
 			`1a         age < 22 "订单"\x0A  \xFF` + "\n" +
 			`2\x00\xFE                        back\slash, comma     \x00\x01` + "\n"},
 	} {
-		got := printed(t, c.format, job.Spec{Columns: c.known}, c.columns, rows...)
+		got := printed(t, c.format, spec.Spec{Columns: c.known}, c.columns, rows...)
 		if c.format == "table" { // widths are for eyes: compare what stands where
 			got = strings.Join(strings.Fields(got), " ")
 			c.want = strings.Join(strings.Fields(c.want), " ")
@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 
 // TestTableWidths: columns begin at the same rune on each line.
 func TestTableWidths(t *testing.T) {
-	got := printed(t, "table", job.Spec{}, []string{"name", "n"},
+	got := printed(t, "table", spec.Spec{}, []string{"name", "n"},
 		loader.Row{Key: []byte("订1"), Cells: []loader.Cell{cell("name", "贷款申请"), cell("n", "1")}},
 		loader.Row{Key: []byte("a"), Cells: []loader.Cell{cell("n", "22")}})
 	const want = "rowkey         name  n\n\\xE8\\xAE\\xA21  贷款申请  1\na                    22\n"
@@ -83,17 +83,17 @@ func TestTableWidths(t *testing.T) {
 // TestJobColumns: a CSV of rows that have no other columns than the job has all of the job's, in its order.
 func TestJobColumns(t *testing.T) {
 	row := loader.Row{Key: []byte("k"), Cells: []loader.Cell{cell("a", "1"), cell("c", "3")}}
-	if got, want := printed(t, "csv", job.Spec{Columns: []string{"c", "b", "a"}}, nil, row), "rowkey,c,b,a\nk,3,,1\n"; got != want {
+	if got, want := printed(t, "csv", spec.Spec{Columns: []string{"c", "b", "a"}}, nil, row), "rowkey,c,b,a\nk,3,,1\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := printed(t, "csv", job.Spec{}, nil), "rowkey\n"; got != want {
+	if got, want := printed(t, "csv", spec.Spec{}, nil), "rowkey\n"; got != want {
 		t.Errorf("no rows: %q, want %q", got, want)
 	}
 }
 
 // TestLateColumn: a column that comes after the header was printed is an error, not a loss.
 func TestLateColumn(t *testing.T) {
-	p := newRowPrinter(bufio.NewWriter(&bytes.Buffer{}), "csv", job.Spec{}, nil)
+	p := newRowPrinter(bufio.NewWriter(&bytes.Buffer{}), "csv", spec.Spec{}, nil)
 	var err error
 	for i := range heldRows + 1 {
 		name := "a"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,7 +36,7 @@ func object(members map[string]*schema) *schema {
 
 // jobSchema is the schema of a job file.
 func jobSchema(root *cobra.Command) *schema {
-	s := fieldsSchema(job.SpecFields(), settingsSchema(root, true))
+	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
 	s.Draft, s.Title = schemaDraft, "bulkload job file"
 	s.Description = "What to load into a table, and how. Flags and environment variables override it."
 	return s
@@ -52,26 +52,26 @@ func configSchema(root *cobra.Command) *schema {
 
 // fieldsSchema is the schema of an object with these fields; settings is that
 // of a section of settings.
-func fieldsSchema(fields []job.SpecField, settings *schema) *schema {
+func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 	members := map[string]*schema{}
 	for _, f := range fields {
 		s := &schema{}
 		switch f.Type {
-		case job.FieldScalar:
+		case spec.FieldScalar:
 			s.Type = []string{"string", "number"}
-		case job.FieldNumber:
+		case spec.FieldNumber:
 			s.Type = "integer"
-		case job.FieldSize:
+		case spec.FieldSize:
 			s.Type, s.Pattern = []string{"string", "integer"}, sizePattern
-		case job.FieldBool:
+		case spec.FieldBool:
 			s.Type = "boolean"
-		case job.FieldTexts:
+		case spec.FieldTexts:
 			s.Type, s.Items = "array", &schema{Type: "string"}
-		case job.FieldObject:
+		case spec.FieldObject:
 			s = fieldsSchema(f.Fields, nil)
-		case job.FieldObjects:
+		case spec.FieldObjects:
 			s.Type, s.Items = "array", fieldsSchema(f.Fields, nil)
-		case job.FieldSettings:
+		case spec.FieldSettings:
 			s = settings
 		default:
 			s.Type = "string"

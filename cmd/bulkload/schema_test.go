@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -69,7 +69,7 @@ func TestJobSchema(t *testing.T) {
 	known := knownSettings(root)
 	own := slices.DeleteFunc(slices.Clone(known), isField)
 	program := func(text string) error {
-		spec, err := job.ParseSpec("job.yaml", []byte(text))
+		spec, err := spec.ParseSpec("job.yaml", []byte(text))
 		if err == nil {
 			err = spec.Validate()
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -34,7 +35,7 @@ type outcome struct {
 type session struct {
 	ctx       context.Context // the command's: it tells a stop by a signal from other ends
 	cmd       *cobra.Command
-	spec      job.Spec // as far as the command has one
+	spec      spec.Spec // as far as the command has one
 	log       *slog.Logger
 	console   *console
 	quiet     bool
@@ -49,7 +50,7 @@ type session struct {
 }
 
 // begin starts a session, of which the command's result will tell.
-func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec job.Spec) *session {
+func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec spec.Spec) *session {
 	jobAttrsOf(log).events().OnStart(job.Start{Table: spec.Table})
 	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
 	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}

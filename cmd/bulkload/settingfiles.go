@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +14,7 @@ import (
 
 // readConfig reads the configuration file that a command is given, else the
 // first one that exists of those where people keep theirs.
-func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (job.Options, error) {
+func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (spec.Options, error) {
 	name, from := "", ""
 	f := cmd.Flags().Lookup("config")
 	switch {
@@ -43,7 +43,7 @@ func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 			return nil, fmt.Errorf("configuration file: %w (--config '' does without)", err)
 		}
 		s.configFile = place
-		options, err := job.ParseOptions(place, b)
+		options, err := spec.ParseOptions(place, b)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +69,9 @@ func markJobFile(f *pflag.FlagSet) {
 }
 
 // jobSpec is the job file, empty if there is none; the caller may change it.
-func (s *settled) jobSpec() job.Spec {
+func (s *settled) jobSpec() spec.Spec {
 	if s.spec == nil {
-		return job.Spec{}
+		return spec.Spec{}
 	}
 	return *s.spec
 }
@@ -94,10 +94,10 @@ func (s *settled) readJob(cmd *cobra.Command, env map[string]string, known []str
 	if err != nil {
 		return fmt.Errorf("job file%s: %w", from, err)
 	}
-	if s.spec, err = job.ParseSpec(s.jobFile, b); err != nil {
+	if s.spec, err = spec.ParseSpec(s.jobFile, b); err != nil {
 		return err
 	}
-	s.lines = job.FieldLines(b)
+	s.lines = spec.FieldLines(b)
 	own := slices.DeleteFunc(slices.Clone(known), isField)
 	return checkNames("job file "+s.jobFile, s.spec.Options, own, true)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,7 +53,7 @@ func fieldName(name string) string {
 
 // isField says whether a job file has such a field, the settings aside.
 func isField(name string) bool {
-	return slices.ContainsFunc(job.SpecFields(), func(f job.SpecField) bool { return f.Name == name && f.Type != job.FieldSettings })
+	return slices.ContainsFunc(spec.SpecFields(), func(f spec.SpecField) bool { return f.Name == name && f.Type != spec.FieldSettings })
 }
 
 // oneCommand are settings that are for one command, not for a file.
@@ -90,7 +90,7 @@ func forFiles(name string, section bool) bool {
 }
 
 // checkNames refuses settings of a file that no command has.
-func checkNames(file string, options job.Options, known []string, section bool) error {
+func checkNames(file string, options spec.Options, known []string, section bool) error {
 	for _, o := range options {
 		at := fmt.Sprintf("%s:%d", file, o.Line)
 		switch {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,7 +33,7 @@ func (s *settingFlags) add(f *pflag.FlagSet) {
 type settled struct {
 	origins    map[string]string // by flag; a flag without one has its default
 	jobFile    string            // as it was given; empty: none
-	spec       *job.Spec         // of the job file, dates filled in; nil: none
+	spec       *spec.Spec        // of the job file, dates filled in; nil: none
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
 	day        day
@@ -108,7 +108,7 @@ func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, erro
 
 // settleFlag gives one flag its value: flag over environment over job file
 // over configuration file.
-func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config job.Options) error {
+func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
 	if f.Changed {
 		s.origins[f.Name] = "flag --" + f.Name
 		return nil
@@ -203,13 +203,13 @@ func fromEnvironment(f *pflag.Flag, v string) []string {
 	return values
 }
 
-func option(list job.Options, name string) (job.Option, bool) {
+func option(list spec.Options, name string) (spec.Option, bool) {
 	for _, o := range list {
 		if o.Name == snake(name) {
 			return o, true
 		}
 	}
-	return job.Option{}, false
+	return spec.Option{}, false
 }
 
 // originError adds to an error where the settings that it names come from.

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,14 +63,14 @@ func settingsOf(cmd *cobra.Command) []setting {
 // fields are the settings that are fields of a job file.
 func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
 	var list []setting
-	spec := s.jobSpec()
+	js := s.jobSpec()
 	mapping := map[string]json.RawMessage{}
-	if b, err := json.Marshal(spec.Mapping); err == nil {
+	if b, err := json.Marshal(js.Mapping); err == nil {
 		_ = json.Unmarshal(b, &mapping)
 	}
-	texts := specTexts(spec)
-	for _, field := range job.SpecFields() {
-		if field.Type == job.FieldSettings {
+	texts := specTexts(js)
+	for _, field := range spec.SpecFields() {
+		if field.Type == spec.FieldSettings {
 			continue
 		}
 		v := setting{Name: field.Name, Value: field.Default, Origin: "default"}
@@ -100,7 +101,7 @@ func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
 }
 
 // specTexts are the fields of a job file that have flags, as texts.
-func specTexts(s job.Spec) map[string]string {
+func specTexts(s spec.Spec) map[string]string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return map[string]string{
 		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +14,7 @@ import (
 // specFlags are the job file and the flags that override its fields.
 type specFlags struct {
 	jobFile string
-	spec    job.Spec // what flags gave
+	spec    spec.Spec // what flags gave
 	inputs  []string
 	columns string
 	query   string
@@ -53,13 +53,13 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 }
 
 // load reads the job file and puts what flags gave over it.
-func (s *specFlags) load(cmd *cobra.Command) (job.Spec, error) {
+func (s *specFlags) load(cmd *cobra.Command) (spec.Spec, error) {
 	spec := s.merge(cmd)
 	return spec, spec.Validate()
 }
 
 // merge is load without the check that a job is complete.
-func (s *specFlags) merge(cmd *cobra.Command) job.Spec {
+func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	spec := settledOf(cmd).jobSpec()
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	text := map[string]struct{ dst, src *string }{
@@ -100,7 +100,7 @@ func (s *specFlags) merge(cmd *cobra.Command) job.Spec {
 }
 
 // needInputs says that a job has something to read.
-func needInputs(spec job.Spec) error {
+func needInputs(spec spec.Spec) error {
 	if len(spec.Inputs) == 0 {
 		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file")}
 	}
@@ -117,15 +117,15 @@ func splitList(s string) []string {
 
 // workFlags are the flags that say with what a build works.
 type workFlags struct {
-	memory     job.Size
+	memory     spec.Size
 	workers    int
 	spillDir   string
-	spillLimit job.Size
+	spillLimit spec.Size
 	rejectFile string
 }
 
 func (w *workFlags) add(f *pflag.FlagSet) {
-	w.memory = job.DefaultMemory
+	w.memory = spec.DefaultMemory
 	f.Var(&w.memory, "memory", "budget for sort, merge and buffers together")
 	f.IntVar(&w.workers, "workers", 0, "workers of each pass (default: the number of cores)")
 	f.StringVar(&w.spillDir, "spill-dir", "", "directory for sorted runs that do not fit in memory (default: the system's temporary directory)")

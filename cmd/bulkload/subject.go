@@ -3,13 +3,14 @@ package main
 import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // subject is what a command works on, as far as it is known before it begins.
 type subject struct {
-	command string   // run, build or load
-	spec    job.Spec // of load: the table, and the directory as the only input
-	out     string   // of build
+	command string    // run, build or load
+	spec    spec.Spec // of load: the table, and the directory as the only input
+	out     string    // of build
 	env     *job.Env
 }
 

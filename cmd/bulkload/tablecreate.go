@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 )
@@ -28,8 +29,8 @@ type createOptions struct {
 	compression string
 	encoding    string
 	bloom       string
-	blockSize   job.Size
-	maxFileSize job.Size
+	blockSize   spec.Size
+	maxFileSize spec.Size
 	versions    int
 	ttl         int64
 	ifMissing   bool
@@ -126,7 +127,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 		case "bloom":
 			f.Bloom = value
 		case "block-size":
-			var size job.Size
+			var size spec.Size
 			err = size.Set(value)
 			f.BlockSize = int(size)
 		case "versions":

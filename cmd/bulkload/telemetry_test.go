@@ -24,6 +24,7 @@ import (
 	"bulkload/internal/lineage"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/google/uuid"
 )
@@ -186,7 +187,7 @@ func TestLineageOfRun(t *testing.T) {
 	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
 	quiet := slog.New(slog.DiscardHandler)
-	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: job.Spec{Table: "check",
+	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: spec.Spec{Table: "check",
 		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	e := describeRun(quiet, w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
@@ -266,9 +267,9 @@ func TestTelemetryUsage(t *testing.T) {
 func TestListens(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	cmd.SetContext(t.Context())
-	s := (&globals{}).begin(cmd, slog.New(slog.DiscardHandler), job.Spec{})
+	s := (&globals{}).begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{})
 	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
-		subject: subject{command: "run", spec: job.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
+		subject: subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
 	t.Setenv("OPENLINEAGE_URL", "")
 	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
 		t.Fatal(err)

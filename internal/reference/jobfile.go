@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 )
 
 // JobFields is the part of docs/job-file.md between its markers: a table of the
 // fields, and one for each field that has fields of its own.
-func JobFields(fields []job.SpecField) []byte {
+func JobFields(fields []spec.SpecField) []byte {
 	var b bytes.Buffer
 	b.WriteString("| field | takes | flag | meaning | default |\n|---|---|---|---|---|\n")
 	for _, f := range fields {
@@ -37,7 +37,7 @@ func JobFields(fields []job.SpecField) []byte {
 }
 
 // meaning is what a field is for, and the texts that it takes if there are only some.
-func meaning(f job.SpecField) string {
+func meaning(f spec.SpecField) string {
 	s := escape(f.Doc)
 	if len(f.Enum) > 0 {
 		var quoted []string

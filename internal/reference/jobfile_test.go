@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/spec"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,7 +20,7 @@ func TestJobFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Between(have, "fields", JobFields(job.SpecFields()))
+	want, err := Between(have, "fields", JobFields(spec.SpecFields()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestJobFileExamples(t *testing.T) {
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")
-		s, err := job.ParseSpec("docs/job-file.md", []byte(text))
+		s, err := spec.ParseSpec("docs/job-file.md", []byte(text))
 		if err == nil {
 			err = s.Validate()
 		}

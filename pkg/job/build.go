@@ -15,12 +15,13 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // BuildOptions say with what a build works; the outcome does not depend on them.
 type BuildOptions struct {
 	Workers  int            // goroutines of each pass, default the number of cores
-	Memory   Size           // for sort, merge and buffers together, default 512 MiB
+	Memory   spec.Size      // for sort, merge and buffers together, default 512 MiB
 	SpillDir string         // default the system's temporary directory
 	Budget   *source.Budget // of bad records; default: the first ends the job
 	Sample   int            // rows to remember of each region for a later verification
@@ -28,15 +29,12 @@ type BuildOptions struct {
 	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
 	Gate Gate
 	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
-	SpillLimit Size
+	SpillLimit spec.Size
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
 
 	resume *resumable // nil: the build is all or nothing
 }
-
-// DefaultMemory is the budget of a job that names none.
-const DefaultMemory Size = 512 << 20
 
 // writerRoom is what a worker of pass 2 needs beside the sort: an HFile's
 // blocks, index, bloom chunk and output buffers.
@@ -47,7 +45,7 @@ func (o BuildOptions) withDefaults() BuildOptions {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.Memory == 0 {
-		o.Memory = DefaultMemory
+		o.Memory = spec.DefaultMemory
 	}
 	if o.Budget == nil {
 		o.Budget, _ = source.NewBudget("")
@@ -85,31 +83,31 @@ func (o BuildOptions) heapFloor() int64 { return max(0, int64(o.Memory)-32<<20) 
 
 // Manifest is what a build made. It lies beside the files as _bulkload.json.
 type Manifest struct {
-	Schema     int           `json:"schema"` // version of this form: 1
-	Table      string        `json:"table,omitempty"`
-	Key        string        `json:"key"`
-	Modulus    int           `json:"modulus"`
-	Family     string        `json:"family"`
-	Timestamp  int64         `json:"timestamp"`
-	Columns    []string      `json:"columns"`
-	Cells      []CellName    `json:"cells,omitempty"` // what rows can have, if the job has a mapping
-	Records    int64         `json:"records"`         // read, good and bad
-	Rejected   int64         `json:"rejected"`        // bad records that were set aside
-	RejectFile string        `json:"reject_file,omitempty"`
-	Duplicates int64         `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
-	Joined     int64         `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
-	NoCells    int64         `json:"no_cells,omitempty"`       // rows left out because all their values are empty
-	Digest     Digest        `json:"digest"`                   // of the rows in the files
-	Wide       bool          `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
-	Stamped    bool          `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
-	Times      *CellTimes    `json:"times,omitempty"`          // of cells, if columns tell them
-	Bytes      int64         `json:"bytes"`                    // of the files
-	SpillBytes int64         `json:"spill_bytes"`
-	Runs       int64         `json:"runs"` // spilled
-	ReadTime   time.Duration `json:"read_ns"`
-	WriteTime  time.Duration `json:"write_ns"`
-	HFiles     int           `json:"hfiles"`          // how many
-	Files      []File        `json:"files,omitempty"` // in the order of their rows
+	Schema     int             `json:"schema"` // version of this form: 1
+	Table      string          `json:"table,omitempty"`
+	Key        string          `json:"key"`
+	Modulus    int             `json:"modulus"`
+	Family     string          `json:"family"`
+	Timestamp  int64           `json:"timestamp"`
+	Columns    []string        `json:"columns"`
+	Cells      []spec.CellName `json:"cells,omitempty"` // what rows can have, if the job has a mapping
+	Records    int64           `json:"records"`         // read, good and bad
+	Rejected   int64           `json:"rejected"`        // bad records that were set aside
+	RejectFile string          `json:"reject_file,omitempty"`
+	Duplicates int64           `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
+	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
+	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
+	Digest     Digest          `json:"digest"`                   // of the rows in the files
+	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
+	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
+	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns tell them
+	Bytes      int64           `json:"bytes"`                    // of the files
+	SpillBytes int64           `json:"spill_bytes"`
+	Runs       int64           `json:"runs"` // spilled
+	ReadTime   time.Duration   `json:"read_ns"`
+	WriteTime  time.Duration   `json:"write_ns"`
+	HFiles     int             `json:"hfiles"`          // how many
+	Files      []File          `json:"files,omitempty"` // in the order of their rows
 
 	samples []sampleRow
 }

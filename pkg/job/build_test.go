@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 const exports = "../../testdata/exports"
@@ -38,20 +39,20 @@ func testEnv(t testing.TB) *Env {
 	return env
 }
 
-func exampleSpec(t testing.TB, name string) Spec {
+func exampleSpec(t testing.TB, name string) spec.Spec {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseSpec(name, b)
+	s, err := spec.ParseSpec(name, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return *s
 }
 
-var testFamily = Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
+var testFamily = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 
 func absolute(t testing.TB, path string) string {
 	t.Helper()
@@ -189,7 +190,7 @@ func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 	var first map[string]string
 	for _, c := range []struct {
 		workers int
-		memory  Size
+		memory  spec.Size
 		spills  bool
 	}{{1, 512 << 20, false}, {4, 512 << 20, false}, {1, 8 << 20, true}, {4, 24 << 20, true}} {
 		out := t.TempDir()
@@ -381,12 +382,12 @@ func TestUnknownModulusIsRefused(t *testing.T) {
 }
 
 func TestSpecIsReadStrictly(t *testing.T) {
-	_, err := ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
+	_, err := spec.ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
 	if err == nil || fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "keey") || !strings.Contains(err.Error(), "3") {
 		t.Errorf("unknown field: %v", err)
 	}
 	for _, bad := range []string{"key: nope(id)", "key: id\nempty: maybe", "key: id\nfield_sep: ab", "key: id\nbad_records: x", "key: id\ncolumns: [a, a]", "{}"} {
-		s, err := ParseSpec("job.yaml", []byte(bad))
+		s, err := spec.ParseSpec("job.yaml", []byte(bad))
 		if err == nil {
 			err = s.Validate()
 		}

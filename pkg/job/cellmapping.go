@@ -3,13 +3,14 @@ package job
 import (
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // reverters are those of the cells whose values are not their text.
-func (s Spec) reverters() map[CellName]celltype.Reverter {
-	all := map[CellName]celltype.Reverter{}
-	for _, c := range s.entries() {
-		r := c.cellType().Reverter()
+func reverters(s spec.Spec) map[spec.CellName]celltype.Reverter {
+	all := map[spec.CellName]celltype.Reverter{}
+	for _, c := range s.Entries() {
+		r := c.CellType().Reverter()
 		if r == nil || c.QualifierFrom != "" {
 			continue
 		}
@@ -17,12 +18,12 @@ func (s Spec) reverters() map[CellName]celltype.Reverter {
 		if family == "" {
 			family = s.FamilyName()
 		}
-		names := c.columns()
+		names := c.ColumnNames()
 		if c.Qualifier != "" {
 			names = []string{c.Qualifier}
 		}
 		for _, q := range names {
-			all[CellName{family, q}] = r
+			all[spec.CellName{Family: family, Qualifier: q}] = r
 		}
 	}
 	return all
@@ -30,10 +31,10 @@ func (s Spec) reverters() map[CellName]celltype.Reverter {
 
 // revert puts texts in place of the values of typed cells. A value that is
 // none of its type, as another program may have put it, stays.
-func revert(all map[CellName]celltype.Reverter, row loader.Row) {
+func revert(all map[spec.CellName]celltype.Reverter, row loader.Row) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		if r := all[CellName{string(c.Family), string(c.Qualifier)}]; r != nil {
+		if r := all[spec.CellName{Family: string(c.Family), Qualifier: string(c.Qualifier)}]; r != nil {
 			if text, ok := r(c.Value); ok {
 				c.Value = []byte(text)
 			}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/spec"
 )
 
 // slot is one cell that a record may become. A row's payload in the sort has
@@ -30,15 +31,17 @@ type slot struct {
 
 // familySpan is the slots of one family.
 type familySpan struct {
-	Family
+	spec.Family
 	from, to int
 }
 
 // mapCells makes the plan's slots and families. The settings of families that
 // are not given are those of the plan's own.
-func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
+func (p *Plan) mapCells(m spec.Mapping, family string, settings []spec.Family) error {
 	var errs []error
-	bad := func(i int, c CellSpec, err error) { errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err)) }
+	bad := func(i int, c spec.CellSpec, err error) {
+		errs = append(errs, fmt.Errorf("cells: %s: %w", c.Label(i), err))
+	}
 	places := make(map[string]int, len(p.Columns))
 	for i, column := range p.Columns {
 		places[column] = i
@@ -57,17 +60,17 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 	}
 	for _, c := range m.Cells {
 		if !c.JSON {
-			used = append(used, c.columns()...)
+			used = append(used, c.ColumnNames()...)
 		}
 		if c.QualifierFrom != "" {
 			used = append(used, c.QualifierFrom)
 		}
 	}
 	var timeErrs []error
-	p.timing, timeErrs = m.timing(at)
+	p.timing, timeErrs = newTiming(m, at)
 	errs = append(errs, timeErrs...)
 	p.slots = nil
-	for i, c := range m.entries() {
+	for i, c := range m.Entries() {
 		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1}
 		if c.QualifierFrom != "" {
 			var err error
@@ -75,12 +78,12 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 				bad(i, c, err)
 			}
 		}
-		convert, err := c.cellType().Converter()
+		convert, err := c.CellType().Converter()
 		if err != nil {
 			bad(i, c, err)
 			continue
 		}
-		columns := c.columns()
+		columns := c.ColumnNames()
 		switch {
 		case c.Value != nil:
 			s.constant = []byte(*c.Value)
@@ -140,7 +143,7 @@ func (p *Plan) mapCells(m Mapping, family string, settings []Family) error {
 
 // spread finds the families of the slots, and whether records need more than
 // to be put in order.
-func (p *Plan) spread(settings []Family) {
+func (p *Plan) spread(settings []spec.Family) {
 	p.Families, p.order, p.wide, p.mapped = nil, nil, nil, p.timing.values() > 0
 	for i, s := range p.slots {
 		if n := len(p.Families); n > 0 && p.Families[n-1].Name == s.family {
@@ -148,7 +151,7 @@ func (p *Plan) spread(settings []Family) {
 		} else {
 			f := p.Family
 			f.Name = s.family
-			if at := slices.IndexFunc(settings, func(f Family) bool { return f.Name == s.family }); at >= 0 {
+			if at := slices.IndexFunc(settings, func(f spec.Family) bool { return f.Name == s.family }); at >= 0 {
 				f = settings[at]
 			}
 			p.Families = append(p.Families, familySpan{f, i, i + 1})
@@ -177,25 +180,25 @@ func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.value
 
 // cellNames are those of the slots, for a manifest; nil where columns and
 // family tell.
-func (p *Plan) cellNames() []CellName {
-	if !p.Mapping.given() {
+func (p *Plan) cellNames() []spec.CellName {
+	if !p.Mapping.Given() {
 		return nil
 	}
-	names := make([]CellName, len(p.slots))
+	names := make([]spec.CellName, len(p.slots))
 	for i, s := range p.slots {
-		names[i] = CellName{s.family, s.qualifier}
+		names[i] = spec.CellName{Family: s.family, Qualifier: s.qualifier}
 	}
 	return names
 }
 
 // CellNames are the cells that rows of a manifest can have, in order.
-func (m *Manifest) CellNames() []CellName {
+func (m *Manifest) CellNames() []spec.CellName {
 	if m.Cells != nil {
 		return m.Cells
 	}
-	var names []CellName
+	var names []spec.CellName
 	for _, c := range slices.Sorted(slices.Values(m.Columns)) {
-		names = append(names, CellName{m.Family, c})
+		names = append(names, spec.CellName{Family: m.Family, Qualifier: c})
 	}
 	return names
 }
@@ -209,4 +212,13 @@ func (m *Manifest) families() []string {
 		}
 	}
 	return names
+}
+
+// without is a list less what another has.
+func without(list, drop []string) []string {
+	dropped := make(map[string]bool, len(drop))
+	for _, name := range drop {
+		dropped[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return dropped[s] })
 }

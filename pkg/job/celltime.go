@@ -2,64 +2,16 @@ package job
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
-
-// TimeColumn is a column that holds a point in time.
-type TimeColumn struct {
-	Column string `yaml:"column" json:"column"`
-	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss
-	Zone   string `yaml:"zone" json:"zone,omitempty"`     // default UTC
-}
-
-// TTLColumn is a column that holds how long a record's cells live.
-type TTLColumn struct {
-	Column string `yaml:"column" json:"column"`
-	Unit   string `yaml:"unit" json:"unit,omitempty"` // s (default) or ms
-}
-
-func (c *TimeColumn) dates() (*keygen.Dates, error) {
-	layout := c.Layout
-	if layout == "" {
-		layout = celltype.TimestampLayout
-	}
-	return keygen.NewDates(layout, c.Zone)
-}
-
-func (m Mapping) validateTimes() []error {
-	var errs []error
-	bad := func(field string, err error) {
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", field, err))
-		}
-	}
-	errNoColumn := errors.New("it needs a column")
-	if c := m.CellTimestamp; c != nil {
-		_, err := c.dates()
-		bad("cell_timestamp", err)
-		if c.Column == "" {
-			bad("cell_timestamp", errNoColumn)
-		}
-	}
-	if c := m.CellTTL; c != nil {
-		if c.Column == "" {
-			bad("cell_ttl", errNoColumn)
-		}
-		if !slices.Contains([]string{"", "s", "ms"}, c.Unit) {
-			bad("cell_ttl", fmt.Errorf("unit %q is none of s, ms", c.Unit))
-		}
-	}
-	return errs
-}
 
 // timing says which columns are the time and the life of a record's cells.
 // What they hold follows the slots' values in a row's payload, 8 bytes each;
@@ -70,14 +22,14 @@ type timing struct {
 	unit       int64         // of the life, in milliseconds
 }
 
-func (m Mapping) timing(at func(column string) (int, error)) (t timing, errs []error) {
+func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, errs []error) {
 	t = timing{stamp: -1, ttl: -1, unit: 1000}
 	var err error
 	if c := m.CellTimestamp; c != nil {
 		if t.stamp, err = at(c.Column); err != nil {
 			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
 		}
-		if t.dates, err = c.dates(); err != nil {
+		if t.dates, err = c.Dates(); err != nil {
 			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // Severity is how much a finding matters.
@@ -112,9 +113,9 @@ func (r *CheckReport) Err() error {
 // machine. It changes nothing, but for a file and directories that it makes
 // and removes again. The inputs of the spec may be missing. The error says why
 // there could be no check; what checks found wrong is in the report.
-func Preflight(ctx context.Context, env *Env, s Spec, o CheckOptions) (*CheckReport, error) {
+func Preflight(ctx context.Context, env *Env, s spec.Spec, o CheckOptions) (*CheckReport, error) {
 	started := time.Now()
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	table, err := tableName(s)
 	if err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func Preflight(ctx context.Context, env *Env, s Spec, o CheckOptions) (*CheckRep
 // goroutine; a part whose error is set is empty.
 type checkFacts struct {
 	env  *Env
-	spec Spec
+	spec spec.Spec
 	o    CheckOptions
 	name loader.TableName
 	user string

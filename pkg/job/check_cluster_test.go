@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // userFS is the file system as another user sees it.
@@ -40,7 +41,7 @@ func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *Env
 }
 
 // preflight checks, and says what the checks found when the test fails.
-func preflight(t testing.TB, env *Env, s Spec, o CheckOptions) *CheckReport {
+func preflight(t testing.TB, env *Env, s spec.Spec, o CheckOptions) *CheckReport {
 	t.Helper()
 	r, err := Preflight(t.Context(), env, s, o)
 	if err != nil {
@@ -131,57 +132,57 @@ func TestPreflightFaults(t *testing.T) {
 		severity Severity
 		want     string // in the message
 		hint     string // in the hint
-		prepare  func(t *testing.T, s *Spec, o *CheckOptions) *Env
+		prepare  func(t *testing.T, s *spec.Spec, o *CheckOptions) *Env
 	}{
-		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, nil, nil)
 			adm(t, "disable", s.Table)
 			return nil
 		}},
-		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, map[string]string{"READONLY": "true"}, nil)
 			return nil
 		}},
-		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = "test:nothere"
 			return nil
 		}},
-		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Family = "g"
 			return nil
 		}},
-		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Bloom = "NONE"
 			return nil
 		}},
-		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *Spec, o *CheckOptions) *Env {
+		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *CheckOptions) *Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil
 		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
 			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Table = createTable(t, nil, nil)
 			s.Key, s.Regions = "salt(check_id) + id", 0
 			return nil
 		}},
-		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *Spec, o *CheckOptions) *Env {
+		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
 			fsys, _, err := env.Resolve("hdfs:///")
 			if err != nil {
 				t.Fatal(err)
@@ -193,29 +194,29 @@ func TestPreflightFaults(t *testing.T) {
 			t.Cleanup(func() { _ = asOwner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *Spec, o *CheckOptions) *Env {
+		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
 			if err := asOwner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
 				t.Fatal(err)
 			}
 			o.Staging = "/others"
 			return nil
 		}},
-		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *Spec, o *CheckOptions) *Env {
+		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
 			o.Staging = "file:///tmp"
 			return nil
 		}},
-		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(cluster.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *Spec, o *CheckOptions) *Env {
+		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(cluster.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
 			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(cluster.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
 			return nil
 		}},
-		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *Spec, _ *CheckOptions) *Env {
+		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *CheckOptions) *Env {
 			return withConf(t, cluster, map[string]string{"hbase.zookeeper.quorum": ""})
 		}},
-		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			s.Inputs = []string{"/nowhere/x.csv"}
 			return nil
 		}},
-		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *Spec, _ *CheckOptions) *Env {
+		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
 			w, err := asOwner.Create(t.Context(), "/secret.csv", hdfsio.CreateOptions{Perm: 0o600})
 			if err == nil {
 				_, err = w.Write([]byte("x"))
@@ -230,7 +231,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Inputs = []string{"hdfs:///secret.csv"}
 			return nil
 		}},
-		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *Spec, o *CheckOptions) *Env {
+		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
 			o.SpillDir = "/nowhere"
 			return nil
 		}},
@@ -266,7 +267,7 @@ func TestPreflightFaults(t *testing.T) {
 func TestPreflightHole(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := clusterEnv(t, cluster)
-	s := Spec{Table: freshTable(t, env, 4, nil)}
+	s := spec.Spec{Table: freshTable(t, env, 4, nil)}
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
 		t.Fatal(err)

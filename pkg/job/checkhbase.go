@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // bulkFacts is what a load that loads nothing came to.
@@ -114,7 +115,7 @@ func checkTable(t *loader.Table) Check {
 
 // checkFamily says that the family is there and that files can be written as
 // it asks for.
-func checkFamily(t *loader.Table, wanted string, s Spec, zstdCodec string) Check {
+func checkFamily(t *loader.Table, wanted string, s spec.Spec, zstdCodec string) Check {
 	const name = "family"
 	cf, ok := t.Family(wanted)
 	if !ok {

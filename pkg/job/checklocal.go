@@ -14,6 +14,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -254,9 +255,9 @@ func writable(dir string) error {
 
 // spillFor is about how much a job of so much text writes to local disk: none
 // when all rows fit in memory. Measured are 0.6 of the text.
-func spillFor(text int64, memory Size) int64 {
+func spillFor(text int64, memory spec.Size) int64 {
 	if memory == 0 {
-		memory = DefaultMemory
+		memory = spec.DefaultMemory
 	}
 	if text < int64(memory)*2/3 {
 		return 0
@@ -264,7 +265,7 @@ func spillFor(text int64, memory Size) int64 {
 	return text * 7 / 10
 }
 
-func checkSpill(in inputFacts, m machineFacts, memory Size) Check {
+func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	const name = "spill directory"
 	hint := "name another directory with --spill-dir"
 	need := spillFor(in.text, memory)
@@ -307,10 +308,10 @@ func checkOpenFiles(in inputFacts, m machineFacts, w WorkOptions) Check {
 		workers = int64(runtime.GOMAXPROCS(0))
 	}
 	if memory == 0 {
-		memory = int64(DefaultMemory)
+		memory = int64(spec.DefaultMemory)
 	}
 	// A run is a worker's arena, a part of the memory.
-	runs := spillFor(in.text, Size(memory)) / max(memory/(2*workers), 1)
+	runs := spillFor(in.text, spec.Size(memory)) / max(memory/(2*workers), 1)
 	need := 128 + 8*workers + runs
 	hint := fmt.Sprintf("raise the limit: ulimit -n %d, LimitNOFILE in a systemd unit; or give more --memory, which makes fewer runs", max(2*need, 4096))
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -84,7 +85,7 @@ func roundSize(n int64) string {
 }
 
 // checkKey says whether the salt of the key follows from the table.
-func checkKey(s Spec, regions []loader.Region) Check {
+func checkKey(s spec.Spec, regions []loader.Region) Check {
 	const name = "key"
 	if s.Key == "" || len(regions) == 0 {
 		return Check{}
@@ -97,7 +98,7 @@ func checkKey(s Spec, regions []loader.Region) Check {
 	for _, r := range regions[1:] {
 		splits = append(splits, r.Start)
 	}
-	n, err := modulus(s, key, splits)
+	n, err := spec.SaltModulus(s, key, splits)
 	if err != nil {
 		return bad(name, "give --regions", "%s", oneLine(err))
 	}

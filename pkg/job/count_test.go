@@ -14,13 +14,14 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // foretell is [Foretell] for split points.
-func foretell(t *testing.T, s Spec, splits [][]byte, o ForetellOptions) *Estimate {
+func foretell(t *testing.T, s spec.Spec, splits [][]byte, o ForetellOptions) *Estimate {
 	t.Helper()
 	o.Splits = &splits
 	e, err := Foretell(t.Context(), testEnv(t), s, o)
@@ -31,14 +32,14 @@ func foretell(t *testing.T, s Spec, splits [][]byte, o ForetellOptions) *Estimat
 }
 
 // tableSpec is the spec of an example for one file.
-func tableSpec(t *testing.T, table data.Table, input, format string) Spec {
+func tableSpec(t *testing.T, table data.Table, input, format string) spec.Spec {
 	s := exampleSpec(t, string(table))
 	s.Inputs, s.Format = []string{input}, format
 	return s
 }
 
 // keysOf makes all keys of an input, one record after the other.
-func keysOf(t *testing.T, s Spec, modulus int) (keys [][]byte) {
+func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
 	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{})
 	if err != nil {
@@ -211,7 +212,7 @@ func TestShares(t *testing.T) {
 
 // sampledShares is a plan from a sample: plan's own of a million rows, of
 // fewer rows one of as large a part of them.
-func sampledShares(t *testing.T, s Spec, splits [][]byte, rows int64) *Estimate {
+func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
 	t.Helper()
 	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{splitSize: countSplit})
 	if err != nil {
@@ -230,7 +231,7 @@ func sampledShares(t *testing.T, s Spec, splits [][]byte, rows int64) *Estimate 
 }
 
 // sortDump sorts the records of a dump by their keys.
-func sortDump(t *testing.T, name string, s Spec) {
+func sortDump(t *testing.T, name string, s spec.Spec) {
 	t.Helper()
 	keys := keysOf(t, s, 10)
 	text, err := os.ReadFile(name)

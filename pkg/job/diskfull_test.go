@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // fullDiskEnv tells TestFullDiskChild that it is the child.
@@ -53,7 +54,7 @@ func TestFullDiskChild(t *testing.T) {
 		}
 	}
 	identified := func(table string) identity {
-		id, err := identify(testEnv(t), Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.withDefaults(), "")
+		id, err := identify(testEnv(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

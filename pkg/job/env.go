@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // Env is the world of a job: Hadoop's configuration and the file systems and
@@ -111,7 +112,7 @@ func (e *Env) Rest() {
 
 // tableName is the table of a spec, as HBase writes it. No path is made of a
 // name that was not looked at here.
-func tableName(s Spec) (string, error) {
+func tableName(s spec.Spec) (string, error) {
 	if s.Table == "" {
 		return "", fail.Errorf(fail.Config, "no table: name it with --table, or under table in the job file")
 	}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // Estimate is what a build is expected to come to, told from a sample that
@@ -114,11 +115,11 @@ type EstimateOptions struct {
 	Skew      float64 // warn of regions with more than so many times their fair share, default 2
 	MaxRegion int64   // bytes at which a region splits, default 10 GiB
 
-	maxRegionFrom string   // what says so
-	spillLimit    Size     // that the job will have; the sample has none
-	query         []string // columns of the query key
-	sample        int64    // bytes of text to build, default sampleText
-	count         int64    // bytes of text to count, default countText
+	maxRegionFrom string    // what says so
+	spillLimit    spec.Size // that the job will have; the sample has none
+	query         []string  // columns of the query key
+	sample        int64     // bytes of text to build, default sampleText
+	count         int64     // bytes of text to count, default countText
 }
 
 func (o EstimateOptions) withDefaults() EstimateOptions {

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )
@@ -25,7 +26,7 @@ func TestEstimate(t *testing.T) {
 		table  data.Table
 		form   data.Form
 		packed bool
-		memory Size
+		memory spec.Size
 		skew   float64
 	}{
 		{"dump", data.Check, data.Dump, false, 0, 0},
@@ -83,7 +84,7 @@ func TestEstimate(t *testing.T) {
 }
 
 // smallEstimate is [Foretell] from a sample of two megabytes.
-func smallEstimate(t *testing.T, env *Env, s Spec, splits [][]byte, w WorkOptions) *Estimate {
+func smallEstimate(t *testing.T, env *Env, s spec.Spec, splits [][]byte, w WorkOptions) *Estimate {
 	t.Helper()
 	k, err := openInput(t.Context(), env, s, WorkOptions{splitSize: 4 << 20})
 	if err != nil {

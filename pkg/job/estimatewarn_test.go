@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // warningNames are those of an estimate's warnings.
@@ -52,7 +53,7 @@ func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		input  string
-		change func(*Spec)
+		change func(*spec.Spec)
 		splits [][]byte
 		o      ForetellOptions
 		want   []string
@@ -67,28 +68,28 @@ func TestWarnings(t *testing.T) {
 			in: []string{"rows of one query key lie together"}},
 		{name: "a heavy key alone", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.05}), splits: partition.SaltSplits(10), want: []string{"hot query keys"},
 			in: []string{"by check_id: \"", "has 5.1% (about 1545 rows)", "of all 30000 rows"}},
-		{name: "two query columns", input: text("two.csv", "id,a,b\n"+repeat(2000, "%d,u,v\n")), change: func(s *Spec) { s.Key, s.Query = "salt(a, b, 2) + a + b + id", []string{"a", "b"} },
+		{name: "two query columns", input: text("two.csv", "id,a,b\n"+repeat(2000, "%d,u,v\n")), change: func(s *spec.Spec) { s.Key, s.Query = "salt(a, b, 2) + a + b + id", []string{"a", "b"} },
 			want: []string{"hot query keys", "salts"}, in: []string{`by a, b: "u v" has 100.0% (about 2000 rows)`}},
-		{name: "hexadecimal key, decimal splits", input: even, change: func(s *Spec) { s.Key, s.Regions = "md5hex(check_id) + id", 0 }, splits: partition.SaltSplits(10), want: []string{"skew"},
+		{name: "hexadecimal key, decimal splits", input: even, change: func(s *spec.Spec) { s.Key, s.Regions = "md5hex(check_id) + id", 0 }, splits: partition.SaltSplits(10), want: []string{"skew"},
 			in: []string{"10 (from 9) has 4"}},
-		{name: "empty regions", input: even, change: func(s *Spec) { s.Regions = 10 }, splits: splitList(t, "1,2,3,4,5,6,7,8,9,a,b,c,d,e"), want: []string{"empty regions"},
+		{name: "empty regions", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, splits: splitList(t, "1,2,3,4,5,6,7,8,9,a,b,c,d,e"), want: []string{"empty regions"},
 			in: []string{"5 of 15 regions get no row: 11 (from a), 12 (from b), 13 (from c), 2 more"}},
 		{name: "large regions", input: even, splits: partition.SaltSplits(10), o: ForetellOptions{MaxRegion: 400 << 10}, want: []string{"region size"},
 			in: []string{"10 of 10 regions get more than the 400.0 KiB at which a region splits (as given)", "with more regions (2"}},
-		{name: "long keys", input: text("long.csv", "id,a\n"+repeat(500, "%d,"+long+"\n")), change: func(s *Spec) { s.Key = "a + id" }, want: []string{"key length"},
+		{name: "long keys", input: text("long.csv", "id,a\n"+repeat(500, "%d,"+long+"\n")), change: func(s *spec.Spec) { s.Key = "a + id" }, want: []string{"key length"},
 			in: []string{"100.0% of the keys are longer than 100 bytes (123 on average, 123 at most)"}},
-		{name: "long names", input: text("names.csv", "id,the_name_of_this_column_is_long\n"+repeat(500, "%d,1\n")), change: func(s *Spec) { s.Key = "id" }, want: []string{"names"},
+		{name: "long names", input: text("names.csv", "id,the_name_of_this_column_is_long\n"+repeat(500, "%d,1\n")), change: func(s *spec.Spec) { s.Key = "id" }, want: []string{"names"},
 			in: []string{`longest qualifier "the_name_of_this_column_is_long"`}},
-		{name: "long family", input: even, change: func(s *Spec) { s.Family = "family_of_check" }, splits: partition.SaltSplits(10), want: []string{"names"}},
+		{name: "long family", input: even, change: func(s *spec.Spec) { s.Family = "family_of_check" }, splits: partition.SaltSplits(10), want: []string{"names"}},
 		{name: "small files", input: even, splits: partition.SaltSplits(200), o: ForetellOptions{Skew: 4}, want: []string{"files"}, in: []string{"200 HFiles of "}},
-		{name: "more salts than regions", input: even, change: func(s *Spec) { s.Regions = 20 }, splits: splitList(t, "05,1,15"), want: []string{"salts"},
+		{name: "more salts than regions", input: even, change: func(s *spec.Spec) { s.Regions = 20 }, splits: splitList(t, "05,1,15"), want: []string{"salts"},
 			in: []string{"20 salts and 4 regions"}},
-		{name: "salts that the suggestion hides", input: even, change: func(s *Spec) { s.Regions = 10 }, o: ForetellOptions{Suggest: 7}, want: []string{"salts"}, in: nil},
-		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
+		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: ForetellOptions{Suggest: 7}, want: []string{"salts"}, in: nil},
+		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
 			in: []string{"2 records have no row", "--bad-records"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
+			s := spec.Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
 			if c.change != nil {
 				c.change(&s)
 			}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // Dial connects to the cluster of the configuration.
@@ -41,8 +42,8 @@ func clusterError(err error) error {
 type Facts struct {
 	Name     loader.TableName
 	Table    *loader.Table
-	Family   Family   // the first of those that were asked about
-	Families []Family // all of them
+	Family   spec.Family   // the first of those that were asked about
+	Families []spec.Family // all of them
 	Splits   [][]byte
 	Regions  []loader.Region
 }
@@ -105,8 +106,8 @@ func zstdFraming(class string) hfile.ZstdFraming {
 
 // familySettings translates a descriptor; what this program cannot write is
 // refused by name.
-func familySettings(cf loader.Family) (f Family, err error) {
-	f = Family{Name: cf.Name, BlockSize: cf.BlockSize}
+func familySettings(cf loader.Family) (f spec.Family, err error) {
+	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize}
 	var errs []error
 	keep := func(e error) { errs = append(errs, e) }
 	f.Compression, err = hfile.ParseCompression(cf.Compression)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/spec"
 )
 
 // ForetellOptions are [WorkOptions] with what else an estimate depends on.
@@ -14,15 +15,15 @@ type ForetellOptions struct {
 	Exact     bool      // count the keys of all of the input
 	Suggest   int       // find split points for so many regions; default 0: no
 	Skew      float64   // warn of regions with more than so many times their fair share, default 2
-	MaxRegion Size      // at which a region splits; default the table's, else that of the configuration
+	MaxRegion spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
 // Foretell opens the input of a spec and estimates its build. The regions and
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
-func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estimate, error) {
-	families, points, maxSize := DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
+func Foretell(ctx context.Context, env *Env, s spec.Spec, w ForetellOptions) (*Estimate, error) {
+	families, points, maxSize := spec.DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
 	if w.Splits != nil {
 		points = *w.Splits
 	} else {
@@ -32,7 +33,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 		}
 		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
 	}
-	families, err := s.applyToAll(families)
+	families, err := s.ApplyToAll(families)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func Foretell(ctx context.Context, env *Env, s Spec, w ForetellOptions) (*Estima
 }
 
 // queryColumns are what a reader gives to get rows.
-func queryColumns(s Spec, plan *Plan) []string {
+func queryColumns(s spec.Spec, plan *Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query
 	}
@@ -75,7 +76,7 @@ func queryColumns(s Spec, plan *Plan) []string {
 }
 
 // tableFacts asks the cluster of the configuration about the spec's table.
-func (e *Env) tableFacts(ctx context.Context, s Spec) (*Facts, error) {
+func (e *Env) tableFacts(ctx context.Context, s spec.Spec) (*Facts, error) {
 	table, err := tableName(s)
 	if err != nil {
 		return nil, err

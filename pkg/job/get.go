@@ -9,17 +9,18 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // Get gives all rows of a query key: args are the values of the spec's query
 // columns. It is [Read] with nothing else asked for.
-func Get(ctx context.Context, env *Env, s Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
+func Get(ctx context.Context, env *Env, s spec.Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
 	return Read(ctx, env, s, Query{Values: args}, fn)
 }
 
 // queryKey is the rows of a query key: where they are, and which of those
 // there have it.
-func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
+func queryKey(s spec.Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
 	query := s.Query
 	if len(query) == 0 {
 		query = keygen.Columns(k.spec)[:1]
@@ -36,11 +37,11 @@ func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFi
 		return r, nil, err
 	}
 	// keys without a separator: AB is a prefix of ABC's rows too
-	wanted := s.queryCells(query, args)
+	wanted := s.QueryCells(query, args)
 	f := &rowFilter{keep: func(values [][]byte) bool {
 		for i, v := range values {
 			// columns that the table does not hold are taken to agree
-			if v != nil && string(v) != wanted[i].value {
+			if v != nil && string(v) != wanted[i].Value {
 				return false
 			}
 		}
@@ -54,7 +55,7 @@ func queryKey(s Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFi
 
 // rowFilter keeps rows by the values of some cells.
 type rowFilter struct {
-	cells []CellName
+	cells []spec.CellName
 	keep  func(values [][]byte) bool // nil for a cell that the row does not have
 	where []loader.Condition         // what servers can check of it
 }
@@ -77,7 +78,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 
 // fullFilter keeps the rows whose columns of the original key lie in a range,
 // compared one after the other, for keys whose order tells nothing of it.
-func fullFilter(s Spec, k saltedKey, q Query) (*rowFilter, error) {
+func fullFilter(s spec.Spec, k saltedKey, q Query) (*rowFilter, error) {
 	what, values := "--prefix", q.Prefix
 	if values == nil {
 		what, values = "--from", q.From
@@ -91,7 +92,7 @@ func fullFilter(s Spec, k saltedKey, q Query) (*rowFilter, error) {
 	if len(values) == 0 {
 		return nil, fail.Errorf(fail.Config, "--full keeps the rows in a range: say which with --from, --to or --prefix")
 	}
-	cells, err := s.textCells(k.columns()[:len(values)])
+	cells, err := s.TextCells(k.columns()[:len(values)])
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // growth is one shape of input and table.
@@ -37,7 +38,7 @@ func BenchmarkGrowth(b *testing.B) {
 
 func benchmarkGrowth(b *testing.B, g growth) {
 	input := filepath.Join(b.TempDir(), "rows.dump")
-	s := Spec{Inputs: []string{input}, Format: "dump", Key: fmt.Sprintf("salt(id, %d) + md5hex(id) + id", g.regions), Timestamp: 1}
+	s := spec.Spec{Inputs: []string{input}, Format: "dump", Key: fmt.Sprintf("salt(id, %d) + md5hex(id) + id", g.regions), Timestamp: 1}
 	size, err := writeGrowth(input, g, &s)
 	if err != nil {
 		b.Fatal(err)
@@ -64,7 +65,7 @@ func benchmarkGrowth(b *testing.B, g growth) {
 
 // writeGrowth makes the input and names its columns: an id, and values of
 // words that repeat as text does.
-func writeGrowth(name string, g growth, s *Spec) (int64, error) {
+func writeGrowth(name string, g growth, s *spec.Spec) (int64, error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return 0, err

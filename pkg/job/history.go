@@ -9,15 +9,16 @@ import (
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // planRecord is what a job was going to do when it began.
 type planRecord struct {
 	Job        string         `json:"job"`
 	Table      string         `json:"table"`
-	Family     Family         `json:"family"`             // the first
-	Families   []Family       `json:"families,omitempty"` // all, if the job has a mapping
-	Mapping    *Mapping       `json:"mapping,omitempty"`
+	Family     spec.Family    `json:"family"`             // the first
+	Families   []spec.Family  `json:"families,omitempty"` // all, if the job has a mapping
+	Mapping    *spec.Mapping  `json:"mapping,omitempty"`
 	MapFamily  string         `json:"mapping_family,omitempty"` // of cells that name none
 	Key        string         `json:"key"`
 	Modulus    int            `json:"modulus"`

@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // identity tells a job from every other. Two jobs are one if they have the same
@@ -39,7 +40,7 @@ type identity struct {
 }
 
 // identify is the identity of a job on a cluster that is not known yet.
-func identify(env *Env, s Spec, word string) (identity, error) {
+func identify(env *Env, s spec.Spec, word string) (identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
 		return identity{}, fail.With(fail.Config, err)

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/spec"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -102,7 +103,7 @@ func TestClusterOutOfReach(t *testing.T) {
 			s := exampleSpec(t, "check")
 			s.Inputs = []string{"/in"}
 			o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
-			id, err := identify(env, s.withDefaults(), "night")
+			id, err := identify(env, s.WithDefaults(), "night")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +140,7 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	env := testEnv(t)
 	s := exampleSpec(t, "check")
 	s.Table, s.Inputs = "default:check", []string{"./in"}
-	id, err := identify(env, s.withDefaults(), "night")
+	id, err := identify(env, s.WithDefaults(), "night")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
+	s := spec.Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
 	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 	if _, err := RunParts(t.Context(), env, s, o); err != nil {
 		t.Fatal(err)
@@ -193,8 +194,8 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 	if r, err := RunParts(t.Context(), env, s, o); err != nil || !r.Already {
 		t.Errorf("the same again: %v", err)
 	}
-	for what, change := range map[string]func(*Spec){"header was no, it is yes": func(s *Spec) { s.Header = "yes" },
-		"empty was skip, it is store": func(s *Spec) { s.Empty = "store" }} {
+	for what, change := range map[string]func(*spec.Spec){"header was no, it is yes": func(s *spec.Spec) { s.Header = "yes" },
+		"empty was skip, it is store": func(s *spec.Spec) { s.Empty = "store" }} {
 		changed := s
 		change(&changed)
 		if _, err := RunParts(t.Context(), env, changed, o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), what) {

@@ -12,18 +12,19 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // WorkOptions are what a person sets about how a job works.
 type WorkOptions struct {
 	Workers    int
-	Memory     Size
+	Memory     spec.Size
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
 	Events     Events
 	Gate       Gate          // where work waits between its steps, default nowhere
 	Uploads    UploadOptions // of HFiles to HDFS
-	SpillLimit Size          // most bytes of sorted runs on local disk, default as many as there is room for
+	SpillLimit spec.Size     // most bytes of sorted runs on local disk, default as many as there is room for
 
 	splitSize int64 // of text, bytes; default [source.Options]'s
 }
@@ -37,8 +38,8 @@ type intake struct {
 }
 
 // openInput finds the files of a spec and their columns.
-func openInput(ctx context.Context, env *Env, s Spec, w WorkOptions) (*intake, error) {
-	s = s.withDefaults()
+func openInput(ctx context.Context, env *Env, s spec.Spec, w WorkOptions) (*intake, error) {
+	s = s.WithDefaults()
 	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.splitSize, AllowEmpty: s.AllowEmpty}
 	o.FieldSep, _ = source.ParseSep(s.FieldSep)
 	o.RecordSep, _ = source.ParseSep(s.RecordSep)
@@ -91,7 +92,7 @@ func (o *RunOptions) keepRejects(dir string) error {
 }
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
-func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
+func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -137,7 +138,7 @@ func BuildOnly(ctx context.Context, env *Env, s Spec, family Family, splits [][]
 }
 
 // start is what is known when a build alone begins.
-func (k *intake) start(p *Plan, spec Spec) Start {
+func (k *intake) start(p *Plan, spec spec.Spec) Start {
 	s := Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
 	s.reads(k.in.Files())

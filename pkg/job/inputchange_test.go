@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // smallCSV is n records of a key and a value, all of the same length.
@@ -26,8 +27,8 @@ func smallCSV(n int, value string) []byte {
 	return b.Bytes()
 }
 
-func csvSpec(inputs ...string) Spec {
-	return Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
+func csvSpec(inputs ...string) spec.Spec {
+	return spec.Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
 }
 
 // rewriteInPlace changes a file's content, keeps its inode and size, and restores its modification time.
@@ -187,7 +188,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := &run{env: env, spec: s, st: &state{}, input: k}
-		p, err := j.planRecord([]Family{testFamily})
+		p, err := j.planRecord([]spec.Family{testFamily})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +238,7 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	}
 	column := "v"
 	s := csvSpec(name)
-	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []CellSpec{{Column: column}}
+	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []spec.CellSpec{{Column: column}}
 	m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, partition.SaltSplits(10), filepath.Join(dir, "out"), WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -251,14 +252,14 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 func TestInputsWithoutRowsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		content string
-		spec    func(*Spec)
+		spec    func(*spec.Spec)
 		say     string
 	}{
 		"an empty file":         {"", nil, "it is an empty file"},
 		"a header alone":        {"id,v\n", nil, "the input has no records"},
 		"a header, blank lines": {"id,v\n\n\n", nil, "the input has no records"},
-		"bad records alone":     {"id,v\n1\n2\n", func(s *Spec) { s.BadRecords = "100%" }, "all 2 records of the input are bad"},
-		"no cells":              {"id,v\n1,\n2,\n", func(s *Spec) { s.Cells, s.BadRecords = []CellSpec{{Column: "v"}}, "2" }, "all 2 records of the input are bad"},
+		"bad records alone":     {"id,v\n1\n2\n", func(s *spec.Spec) { s.BadRecords = "100%" }, "all 2 records of the input are bad"},
+		"no cells":              {"id,v\n1,\n2,\n", func(s *spec.Spec) { s.Cells, s.BadRecords = []spec.CellSpec{{Column: "v"}}, "2" }, "all 2 records of the input are bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := csvSpec(filepath.Join(t.TempDir(), "a.csv"))

@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // warnKey tells what is wrong with a plan's keys before a row is read: how
@@ -43,7 +44,7 @@ type KeyMaker struct {
 }
 
 // NewKeyMaker prepares the spec's key for records of these columns.
-func NewKeyMaker(s Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
+func NewKeyMaker(s spec.Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
 	e, err := keygen.Parse(s.Key)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -53,7 +54,7 @@ func NewKeyMaker(s Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
 		if len(o.Splits) == 0 {
 			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
 		}
-		if n, err = modulus(s, e, o.Splits); err != nil {
+		if n, err = spec.SaltModulus(s, e, o.Splits); err != nil {
 			return nil, err
 		}
 	}

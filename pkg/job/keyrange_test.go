@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )
@@ -220,7 +221,7 @@ func TestFullFilter(t *testing.T) {
 		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
 		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
 	} {
-		f, err := fullFilter(Spec{}, k, c.q)
+		f, err := fullFilter(spec.Spec{}, k, c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func TestFullFilter(t *testing.T) {
 			}
 		}
 	}
-	if _, err := fullFilter(Spec{}, k, Query{}); fail.KindOf(err) != fail.Config {
+	if _, err := fullFilter(spec.Spec{}, k, Query{}); fail.KindOf(err) != fail.Config {
 		t.Errorf("no range: %v", err)
 	}
 }

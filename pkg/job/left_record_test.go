@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/spec"
 )
 
 // recordEnv names the directory of big exports (check.csv, check.dump, check.parquet, opinion.dump, opinion.csv, and check5m.dump of 5 M rows, as the
@@ -30,7 +31,7 @@ func TestRecordTraces(t *testing.T) {
 	for _, c := range []struct {
 		name, job, file, verify string
 		salts                   int
-		memory                  Size
+		memory                  spec.Size
 		workers                 int
 		limit                   int64 // bytes a second to HDFS
 	}{

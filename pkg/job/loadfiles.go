@@ -10,6 +10,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // loadWay is how files come into HBase.
@@ -45,13 +46,13 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	}
 	e.phase("load")
 	start := time.Now()
-	family := func(name string) Family {
+	family := func(name string) spec.Family {
 		for _, f := range facts.Families {
 			if f.Name == name {
 				return f
 			}
 		}
-		f := DefaultFamily(name)
+		f := spec.DefaultFamily(name)
 		if cf, ok := facts.Table.Family(name); ok {
 			if settings, err := familySettings(cf); err == nil {
 				f = settings

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // BenchmarkMapped builds the same rows under mappings that need more and more.
@@ -19,21 +20,21 @@ func BenchmarkMapped(b *testing.B) {
 	}
 	input := filepath.Join(b.TempDir(), "rows.dump")
 	writeRecords(b, input, records)
-	typed := []CellSpec{{Column: "n", Type: "long"}, {Column: "day", Type: "date"}, {Column: "flag", Type: "boolean"}, {Rest: true}}
+	typed := []spec.CellSpec{{Column: "n", Type: "long"}, {Column: "day", Type: "date"}, {Column: "flag", Type: "boolean"}, {Rest: true}}
 	for _, c := range []struct {
 		name string
-		m    Mapping
+		m    spec.Mapping
 	}{
-		{"none", Mapping{}},
-		{"renamed", Mapping{Cells: []CellSpec{{Column: "n", Qualifier: "q"}, {Rest: true}}}},
-		{"families", Mapping{Cells: []CellSpec{{Column: "n", Family: "g"}, {Rest: true}}}},
-		{"typed", Mapping{Cells: typed}},
-		{"json", Mapping{Cells: []CellSpec{{JSON: true, Qualifier: "j"}}}},
-		{"timed", Mapping{Cells: typed, CellTimestamp: &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss"}, CellTTL: &TTLColumn{Column: "ttl"}}},
-		{"wide", Mapping{Cells: []CellSpec{{Column: "n", QualifierFrom: "text"}, {Rest: true}}}},
+		{"none", spec.Mapping{}},
+		{"renamed", spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Qualifier: "q"}, {Rest: true}}}},
+		{"families", spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Family: "g"}, {Rest: true}}}},
+		{"typed", spec.Mapping{Cells: typed}},
+		{"json", spec.Mapping{Cells: []spec.CellSpec{{JSON: true, Qualifier: "j"}}}},
+		{"timed", spec.Mapping{Cells: typed, CellTimestamp: &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss"}, CellTTL: &spec.TTLColumn{Column: "ttl"}}},
+		{"wide", spec.Mapping{Cells: []spec.CellSpec{{Column: "n", QualifierFrom: "text"}, {Rest: true}}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
+			s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
 			env := testEnv(b)
 			b.ReportAllocs()
 			for b.Loop() {

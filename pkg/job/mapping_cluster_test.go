@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // familyTable makes a salted table of several families.
@@ -64,9 +65,9 @@ func clusterDigest(cells []hfile.Cell) string {
 	return fmt.Sprintf("rows=%d cells=%d sha256=%x", len(rows), len(cells), h.Sum(nil))
 }
 
-func clusterMapping() Mapping {
+func clusterMapping() spec.Mapping {
 	seven := "7"
-	return Mapping{Cells: []CellSpec{
+	return spec.Mapping{Cells: []spec.CellSpec{
 		{Column: "n", Family: "g", Qualifier: "num", Type: "long"}, {Column: "day", Family: "g", Type: "date"},
 		{Column: "flag", Family: "h", Type: "boolean"}, {Value: &seven, Family: "h", Qualifier: "v", Type: "int", Encoding: "phoenix"},
 		{JSON: true, Qualifier: "all"}, {Rest: true},
@@ -83,7 +84,7 @@ func TestRunMapped(t *testing.T) {
 	writeRecords(t, input, records)
 	for _, mode := range []string{"full", "sample"} {
 		name := familyTable(t, env, "f", "g", "h")
-		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
 		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 		r, err := Run(t.Context(), env, s, o)
 		if err != nil {
@@ -130,9 +131,9 @@ func TestRunTimed(t *testing.T) {
 	for _, mode := range []string{"full", "sample"} {
 		name := familyTable(t, env, "f", "g", "h")
 		m := clusterMapping()
-		m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
-		m.CellTTL = &TTLColumn{Column: "ttl"}
-		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
+		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+		m.CellTTL = &spec.TTLColumn{Column: "ttl"}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
 		r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
 		if err != nil {
 			t.Fatal(err)
@@ -178,10 +179,10 @@ func TestRunWide(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	writeRecords(t, input, records)
 	for _, mode := range []string{"full", "sample"} {
-		for _, stamp := range []*TimeColumn{nil, {Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}} {
+		for _, stamp := range []*spec.TimeColumn{nil, {Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}} {
 			name := familyTable(t, env, "f", "g")
-			m := Mapping{Cells: []CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
-			s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
+			m := spec.Mapping{Cells: []spec.CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
+			s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
 			r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
 			if err != nil {
 				t.Fatal(err)
@@ -207,13 +208,13 @@ func TestRunMappedAgain(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	writeRecords(t, input, records)
 	timed := clusterMapping()
-	timed.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
-	timed.CellTTL = &TTLColumn{Column: "ttl"}
+	timed.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+	timed.CellTTL = &spec.TTLColumn{Column: "ttl"}
 	wide := timed
-	wide.Cells = append(slices.Clone(wide.Cells), CellSpec{Column: "text", Family: "h", QualifierFrom: "id"})
-	for _, m := range []Mapping{clusterMapping(), timed, wide} {
+	wide.Cells = append(slices.Clone(wide.Cells), spec.CellSpec{Column: "text", Family: "h", QualifierFrom: "id"})
+	for _, m := range []spec.Mapping{clusterMapping(), timed, wide} {
 		name := familyTable(t, env, "f", "g", "h")
-		s := Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Mapping: m}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Mapping: m}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped by the test")
 		files := 0

@@ -19,12 +19,13 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )
 
 // plainCells are the cells of records in the order of a table.
-func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hfile.Cell {
+func plainCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
 	slices.SortFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
@@ -32,7 +33,7 @@ func plainCells(t testing.TB, s Spec, columns []string, records [][]string) []hf
 }
 
 // plainWideCells are those of wide rows; false if two of them clash.
-func plainWideCells(t testing.TB, s Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
+func plainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
 	t.Helper()
 	cells := recordCells(t, s, columns, records)
 	slices.SortStableFunc(cells, func(a, b hfile.Cell) int {
@@ -55,7 +56,7 @@ func plainWideCells(t testing.TB, s Spec, columns []string, records [][]string) 
 }
 
 // recordCells makes the cells of records as the documents say, one by one.
-func recordCells(t testing.TB, s Spec, columns []string, records [][]string) []hfile.Cell {
+func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
 	t.Helper()
 	var cells []hfile.Cell
 	for _, rec := range records {
@@ -89,11 +90,11 @@ func recordCells(t testing.TB, s Spec, columns []string, records [][]string) []h
 		}
 		entries := s.Cells
 		if len(entries) == 0 {
-			entries = []CellSpec{{Rest: true}}
+			entries = []spec.CellSpec{{Rest: true}}
 		}
 		for _, c := range entries {
 			convert := func(text string) []byte {
-				convert, err := c.cellType().Converter()
+				convert, err := c.CellType().Converter()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -206,13 +207,13 @@ func builtCells(t testing.TB, dir string, m *Manifest) []string {
 }
 
 // drawMapping draws what a job may say of its cells.
-func drawMapping(t *rapid.T) Mapping {
-	var m Mapping
+func drawMapping(t *rapid.T) spec.Mapping {
+	var m spec.Mapping
 	family := rapid.SampledFrom([]string{"", "a", "f", "z"})
 	qualifier := rapid.SampledFrom([]string{"", "q", "b", "zz"})
 	encoding := rapid.SampledFrom([]string{"", "hbase", "phoenix"})
 	seen := map[string]bool{}
-	keep := func(c CellSpec, names ...string) {
+	keep := func(c spec.CellSpec, names ...string) {
 		f := c.Family
 		if f == "" {
 			f = "f"
@@ -228,7 +229,7 @@ func drawMapping(t *rapid.T) Mapping {
 		m.Cells = append(m.Cells, c)
 	}
 	one := func(column, typ string) {
-		c := CellSpec{Column: column, Family: family.Draw(t, "family"), Qualifier: qualifier.Draw(t, "qualifier"), Type: typ, Encoding: encoding.Draw(t, "encoding")}
+		c := spec.CellSpec{Column: column, Family: family.Draw(t, "family"), Qualifier: qualifier.Draw(t, "qualifier"), Type: typ, Encoding: encoding.Draw(t, "encoding")}
 		if c.Qualifier == "" {
 			keep(c, column)
 		} else {
@@ -250,30 +251,30 @@ func drawMapping(t *rapid.T) Mapping {
 	}
 	if rapid.Bool().Draw(t, "constant") {
 		v := rapid.SampledFrom([]string{"", "7", "12"}).Draw(t, "value")
-		c := CellSpec{Value: &v, Family: family.Draw(t, "family"), Qualifier: "const"}
+		c := spec.CellSpec{Value: &v, Family: family.Draw(t, "family"), Qualifier: "const"}
 		if v != "" {
 			c.Type = "long"
 		}
 		keep(c, "const")
 	}
 	if rapid.Bool().Draw(t, "json") {
-		c := CellSpec{JSON: true, Family: family.Draw(t, "family"), Qualifier: "json"}
+		c := spec.CellSpec{JSON: true, Family: family.Draw(t, "family"), Qualifier: "json"}
 		if rapid.Bool().Draw(t, "some") {
 			c.Columns = []string{"n", "text"}
 		}
 		keep(c, "json")
 	}
 	if rapid.Bool().Draw(t, "stamp") {
-		m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 	}
 	if rapid.Bool().Draw(t, "ttl") {
-		m.CellTTL = &TTLColumn{Column: "ttl", Unit: rapid.SampledFrom([]string{"", "s", "ms"}).Draw(t, "unit")}
+		m.CellTTL = &spec.TTLColumn{Column: "ttl", Unit: rapid.SampledFrom([]string{"", "s", "ms"}).Draw(t, "unit")}
 	}
 	if rapid.Bool().Draw(t, "skip") {
 		m.Skip = []string{"more"}
 	}
 	if len(m.Cells) > 0 && rapid.Bool().Draw(t, "rest") && !slices.ContainsFunc([]string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}, func(c string) bool { return seen["z:"+c] }) {
-		m.Cells = append(m.Cells, CellSpec{Rest: true, Family: "z"})
+		m.Cells = append(m.Cells, spec.CellSpec{Rest: true, Family: "z"})
 	}
 	return m
 }
@@ -317,7 +318,7 @@ func TestMappedCells(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
 		writeRecords(t, input, records)
-		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
 			BadRecords: "100%", // those without a cell
 			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
@@ -354,25 +355,25 @@ func TestWideCells(t *testing.T) {
 			r[5] = rapid.SampledFrom([]string{"x", "yy", "a longer name", "z", "zz", "ä"}).Draw(rt, "name")
 		}
 		mark := "m"
-		m := Mapping{Cells: []CellSpec{{Column: "n", Family: rapid.SampledFrom([]string{"", "g"}).Draw(rt, "family"), QualifierFrom: "more", Type: rapid.SampledFrom([]string{"", "long"}).Draw(rt, "type")}}}
+		m := spec.Mapping{Cells: []spec.CellSpec{{Column: "n", Family: rapid.SampledFrom([]string{"", "g"}).Draw(rt, "family"), QualifierFrom: "more", Type: rapid.SampledFrom([]string{"", "long"}).Draw(rt, "type")}}}
 		if rapid.Bool().Draw(rt, "mark") {
-			m.Cells = append(m.Cells, CellSpec{Value: &mark, Family: "a", QualifierFrom: "more"})
+			m.Cells = append(m.Cells, spec.CellSpec{Value: &mark, Family: "a", QualifierFrom: "more"})
 		}
 		if rapid.Bool().Draw(rt, "text") {
-			m.Cells = append(m.Cells, CellSpec{Column: "text", Family: "h"})
+			m.Cells = append(m.Cells, spec.CellSpec{Column: "text", Family: "h"})
 		}
 		if rapid.Bool().Draw(rt, "rest") {
-			m.Cells = append(m.Cells, CellSpec{Rest: true, Family: "z"})
+			m.Cells = append(m.Cells, spec.CellSpec{Rest: true, Family: "z"})
 			m.Skip = []string{"day"}
 		}
 		if rapid.Bool().Draw(rt, "stamp") {
-			m.CellTimestamp = &TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
+			m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 		}
 		if rapid.Bool().Draw(rt, "ttl") {
-			m.CellTTL = &TTLColumn{Column: "ttl"}
+			m.CellTTL = &spec.TTLColumn{Column: "ttl"}
 		}
 		writeRecords(t, input, records)
-		s := Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
 		want, ok := plainWideCells(t, s, mappedColumns, records)
 		out := t.TempDir()
@@ -407,7 +408,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint(i), "v"})
 	}
 	writeRecords(t, input, records)
-	s := Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "v", QualifierFrom: "q"}}}}
+	s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "q"}}}}
 	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func TestPlainMappingChangesNothing(t *testing.T) {
 	s := exampleSpec(t, "check")
 	s.Inputs, s.Timestamp = []string{absolute(t, filepath.Join(exports, "check.csv"))}, 1700000000000
 	var sums []string
-	for _, m := range []Mapping{{}, {Cells: []CellSpec{{Rest: true}}}, {Cells: []CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
+	for _, m := range []spec.Mapping{{}, {Cells: []spec.CellSpec{{Rest: true}}}, {Cells: []spec.CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
 		s.Mapping = m
 		out := t.TempDir()
 		if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
@@ -457,7 +458,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {
-		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
+		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
 		if err == nil {
 			err = s.Validate()
 		}
@@ -467,7 +468,7 @@ func TestMappingErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); fail.KindOf(err) != fail.Config {
+	if _, err := spec.ParseSpec("x", []byte("cell_timestamp: {colum: a}]")); fail.KindOf(err) != fail.Config {
 		t.Errorf("a misspelt field: %v", err)
 	}
 	for _, c := range []struct{ yaml, want string }{
@@ -479,7 +480,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: n, qualifier_from: q}]", `unknown column "q"`},
 		{"skip: [id, n]", "no column is left"},
 	} {
-		s, err := ParseSpec("x", []byte("key: id\n"+c.yaml))
+		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -496,7 +497,7 @@ func TestBadValues(t *testing.T) {
 	if err := os.WriteFile(input, []byte("id,n\n1,5\n2,x\n3,\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := Spec{Inputs: []string{input}, Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
+	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
 	_, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)

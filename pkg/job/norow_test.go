@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/spec"
 )
 
 // buildText builds from the text of a CSV file.
-func buildText(t *testing.T, s Spec, text string) (*Manifest, error) {
+func buildText(t *testing.T, s spec.Spec, text string) (*Manifest, error) {
 	t.Helper()
 	input := filepath.Join(t.TempDir(), "rows.csv")
 	if err := os.WriteFile(input, []byte(text), 0o600); err != nil {
@@ -23,7 +24,7 @@ func buildText(t *testing.T, s Spec, text string) (*Manifest, error) {
 // TestEmptyRowKeyIsABadRecord gives records whose key has no byte, which HBase has no row for.
 func TestEmptyRowKeyIsABadRecord(t *testing.T) {
 	for _, key := range []string{"orempty(a)", "orempty(a) + orempty(b)", "trim(orempty(a))", "upper(orempty(a))"} {
-		s := Spec{Key: key}
+		s := spec.Spec{Key: key}
 		_, err := buildText(t, s, "a,b,c\nx,y,1\n,,2\n")
 		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: row key is empty") {
 			t.Errorf("%s: %v", key, err)
@@ -37,10 +38,10 @@ func TestEmptyRowKeyIsABadRecord(t *testing.T) {
 
 // TestRecordWithoutCellsIsABadRecord gives records that leave no trace in the table.
 func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
-	for name, m := range map[string]Mapping{
-		"text": {Cells: []CellSpec{{Column: "b"}, {Column: "c"}}}, "converted": {Cells: []CellSpec{{Column: "b", Type: "int"}, {Column: "c"}}},
+	for name, m := range map[string]spec.Mapping{
+		"text": {Cells: []spec.CellSpec{{Column: "b"}, {Column: "c"}}}, "converted": {Cells: []spec.CellSpec{{Column: "b", Type: "int"}, {Column: "c"}}},
 	} {
-		s := Spec{Key: "a", Mapping: m}
+		s := spec.Spec{Key: "a", Mapping: m}
 		const text = "a,b,c\nx,1,y\nz,,\n"
 		_, err := buildText(t, s, text)
 		if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "record 2 at byte 12: no cell") {
@@ -61,7 +62,7 @@ func TestRecordWithoutCellsIsABadRecord(t *testing.T) {
 
 // TestLongestRowKey takes a key as long as HBase allows, and none that is longer.
 func TestLongestRowKey(t *testing.T) {
-	s := Spec{Key: "a"}
+	s := spec.Spec{Key: "a"}
 	if m, err := buildText(t, s, "a,b\n"+strings.Repeat("k", 32767)+",1\n"); err != nil || m.Digest.Rows != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -73,7 +74,7 @@ func TestLongestRowKey(t *testing.T) {
 // TestSpannedLinesAreInBothCounts has a bad record of several lines: records less rejected ones are the rows.
 func TestSpannedLinesAreInBothCounts(t *testing.T) {
 	const text = "a,b\n1,x\n2,\"y\n3,z\n4,\",w\n5,v\n,\"u\nu\"\n" // the last has no key
-	s := Spec{Key: "a", BadRecords: "5"}
+	s := spec.Spec{Key: "a", BadRecords: "5"}
 	m, err := buildText(t, s, text)
 	if err != nil || m.Records != 7 || m.Rejected != 5 || m.Digest.Rows != 2 {
 		t.Errorf("%+v, %v", m, err)
@@ -86,7 +87,7 @@ func TestSpannedLinesAreInBothCounts(t *testing.T) {
 
 // TestUnclosedQuoteFailsWhateverTheBudget has many rows behind the quote.
 func TestUnclosedQuoteFailsWhateverTheBudget(t *testing.T) {
-	s := Spec{Key: "a", BadRecords: "100%"}
+	s := spec.Spec{Key: "a", BadRecords: "100%"}
 	_, err := buildText(t, s, "a,b\n"+strings.Repeat("1,x\n", 9)+"2,\"y\n"+strings.Repeat("3,z\n", 100_000))
 	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "rows.csv: record 10 at byte 40, column b: a quote is opened and not closed") {
 		t.Error(err)

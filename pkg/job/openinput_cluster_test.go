@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // openInputs is a directory on HDFS with a whole CSV file.
@@ -83,7 +84,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 			if want := int64(size) / smallBlock * smallBlock; err != nil || info.Size() != want {
 				t.Fatalf("%d bytes are visible, want %d, %v", info.Size(), want, err)
 			}
-			s := Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Verify: "off"}
+			s := spec.Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Verify: "off"}
 			state := t.TempDir()
 			for _, input := range []string{dir, dir + "/*.csv", name} {
 				s := s
@@ -141,7 +142,7 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill() // no one closes the file, nor renews its lease
-	s := Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
+	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
 	_, err = BuildOnly(t.Context(), env, s, testFamily, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")
 }

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // Part is what became of one directory of a job that was split.
@@ -55,9 +56,9 @@ const (
 //
 // The result has the totals of the parts; with an error it tells what became
 // of each.
-func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err error) {
+func RunParts(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
 	start := time.Now()
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	if _, err := tableName(s); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func RunParts(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, e
 // parts is one RunParts.
 type parts struct {
 	env     *Env
-	spec    Spec
+	spec    spec.Spec
 	o       RunOptions
 	dirs    []source.Directory
 	cluster string // its id
@@ -110,7 +111,7 @@ type parts struct {
 	clock   *waitClock // nil without a gate
 }
 
-func newParts(env *Env, s Spec, o RunOptions, dirs []source.Directory) *parts {
+func newParts(env *Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
 	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}, results: make([]*Result, len(dirs))}
 	for i, d := range dirs {
 		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
@@ -181,7 +182,7 @@ func (p *parts) run(ctx context.Context) error {
 
 // partSpec is the job of a directory: it is the same as if the directory were
 // given as the input, so what a nightly run has loaded is not loaded again.
-func (p *parts) partSpec(i int) Spec {
+func (p *parts) partSpec(i int) spec.Spec {
 	s := p.spec
 	s.Inputs = []string{p.dirs[i].Path}
 	return s

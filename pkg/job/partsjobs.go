@@ -9,10 +9,11 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // directories are the parts of a spec's inputs.
-func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, error) {
+func directories(ctx context.Context, env *Env, s spec.Spec) ([]source.Directory, error) {
 	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
@@ -25,7 +26,7 @@ func directories(ctx context.Context, env *Env, s Spec) ([]source.Directory, err
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *Env, s Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *Env, s spec.Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}

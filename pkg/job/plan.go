@@ -3,7 +3,6 @@ package job
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,12 +11,13 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/spec"
 )
 
 // A Plan is all that the content of the HFiles depends on beside the inputs.
 type Plan struct {
-	Table      string // for names; may be empty in a build
-	Family     Family // the first of the families
+	Table      string      // for names; may be empty in a build
+	Family     spec.Family // the first of the families
 	Families   []familySpan
 	Ranges     *partition.Ranges
 	Key        keygen.Expr
@@ -26,7 +26,7 @@ type Plan struct {
 	Timestamp  int64    // milliseconds
 	StoreEmpty bool
 	Duplicates extsort.Policy
-	Mapping    Mapping
+	Mapping    spec.Mapping
 
 	slots  []slot // what a record becomes
 	order  []int  // columns of the slots, for records that only need to be put in order
@@ -35,37 +35,12 @@ type Plan struct {
 	timing timing
 }
 
-// Family is the column family's part of a plan.
-type Family struct {
-	Name        string
-	Compression hfile.Compression
-	Encoding    hfile.Encoding
-	Zstd        hfile.ZstdFraming // for compression ZSTD: what the servers' codec reads
-	Bloom       hfile.BloomType
-	BloomPrefix int
-	BlockSize   int // bytes, 0 for HBase's default
-}
-
-// DefaultFamily is what a family is taken for where no table tells.
-func DefaultFamily(name string) Family {
-	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
-}
-
-// DefaultFamilies are [DefaultFamily] of each name.
-func DefaultFamilies(names []string) []Family {
-	families := make([]Family, len(names))
-	for i, name := range names {
-		families[i] = DefaultFamily(name)
-	}
-	return families
-}
-
 // NewPlan makes a plan from a spec, the columns of its inputs, the family's
 // settings and the split points. The spec's own settings of the family have
 // been applied to it by [Spec.ApplyTo]. A job of several families has the
 // settings of each among f and more; f's are those of one that is not there.
-func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, more ...Family) (*Plan, error) {
-	s = s.withDefaults()
+func NewPlan(s spec.Spec, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
+	s = s.WithDefaults()
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -81,7 +56,7 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, mor
 	if p.Key, err = keygen.Parse(s.Key); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	if p.Modulus, err = modulus(s, p.Key, splits); err != nil {
+	if p.Modulus, err = spec.SaltModulus(s, p.Key, splits); err != nil {
 		return nil, err
 	}
 	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
@@ -95,23 +70,6 @@ func NewPlan(s Spec, columns []string, f Family, splits [][]byte, now int64, mor
 	return p, p.mapCells(s.Mapping, s.FamilyName(), append(more, f))
 }
 
-// modulus is the salt's. By default it is the table's: the number of salts
-// for which it was split. A count of regions that is no such number would put
-// rows where no reader looks for them, so it is refused.
-func modulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
-	if s.Regions > 0 {
-		return s.Regions, nil
-	}
-	if n := partition.SaltModulus(splits); n > 0 {
-		return n, nil
-	}
-	if !keygen.NeedsRegions(key) {
-		return 1, nil
-	}
-	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
-		key, len(splits)+1)
-}
-
 // qualifiers are those of a family's cells in order.
 func (p *Plan) qualifiers(f familySpan) [][]byte {
 	var q [][]byte
@@ -123,7 +81,7 @@ func (p *Plan) qualifiers(f familySpan) [][]byte {
 
 // hfileOptions are the writer's for every file of a family. The job's
 // timestamp stands for each clock, so the same plan gives the same bytes.
-func (p *Plan) hfileOptions(f Family) hfile.Options {
+func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
 		Family:      []byte(f.Name),
 		Compression: f.Compression,
@@ -141,33 +99,4 @@ func (p *Plan) hfileOptions(f Family) hfile.Options {
 func (p *Plan) fileName(family string, region int) string {
 	sum := md5.Sum(fmt.Appendf(nil, "%q %q %d %q", p.Table, family, p.Timestamp, p.Ranges.Start(region)))
 	return hex.EncodeToString(sum[:])
-}
-
-// applyToAll is [Spec.ApplyTo] for each of several families.
-func (s Spec) applyToAll(families []Family) ([]Family, error) {
-	own := make([]Family, len(families))
-	for i, f := range families {
-		var err error
-		if own[i], err = s.ApplyTo(f); err != nil {
-			return nil, err
-		}
-	}
-	return own, nil
-}
-
-// ApplyTo puts the spec's own settings of the family over the table's.
-func (s Spec) ApplyTo(f Family) (Family, error) {
-	var errs []error
-	set := func(given string, parse func() error) {
-		if given != "" {
-			errs = append(errs, parse())
-		}
-	}
-	set(s.Compression, func() (err error) { f.Compression, err = hfile.ParseCompression(s.Compression); return err })
-	set(s.Encoding, func() (err error) { f.Encoding, err = hfile.ParseEncoding(s.Encoding); return err })
-	set(s.Bloom, func() (err error) { f.Bloom, err = hfile.ParseBloomType(s.Bloom); return err })
-	if s.BlockSize > 0 {
-		f.BlockSize = int(s.BlockSize)
-	}
-	return f, fail.With(fail.Config, errors.Join(errs...))
 }

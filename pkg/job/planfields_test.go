@@ -7,48 +7,49 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/spec"
 )
 
 // specField says where a field of [Spec] is kept of a job, so that a later run
 // cannot go on, or call the job done, with another value of it.
 type specField struct {
-	where  string      // identity, plan, or free
-	change func(*Spec) // gives the field another meaning
-	says   string      // of a plan: the words of the refusal
-	reason string      // of a free field: why it changes no rows
+	where  string           // identity, plan, or free
+	change func(*spec.Spec) // gives the field another meaning
+	says   string           // of a plan: the words of the refusal
+	reason string           // of a free field: why it changes no rows
 }
 
 // fieldsOfASpec has every field of [Spec]: a new one belongs into the plan, as a
 // rule.
 func fieldsOfASpec() map[string]specField {
 	return map[string]specField{
-		"Table":       {"identity", func(s *Spec) { s.Table = "other" }, "", ""},
-		"Family":      {"identity", func(s *Spec) { s.Family = "g" }, "", ""},
-		"Inputs":      {"identity", func(s *Spec) { s.Inputs = []string{"/other"} }, "", ""},
-		"Key":         {"identity", func(s *Spec) { s.Key = "id" }, "", ""},
-		"Format":      {"free", func(s *Spec) { s.Format = "csv" }, "", "what was found of each file is in the plan"},
-		"Columns":     {"plan", func(s *Spec) { s.Columns = []string{"x"} }, "the list of columns was [id v], it is [x]", ""},
-		"Header":      {"plan", func(s *Spec) { s.Header = "no" }, "header was yes, it is no", ""},
-		"FieldSep":    {"plan", func(s *Spec) { s.FieldSep = ";" }, "field_sep was , and 0x01, it is ;", ""},
-		"RecordSep":   {"plan", func(s *Spec) { s.RecordSep = `\n` }, "record_sep was 0x10, it is 0x0a", ""},
-		"AllowEmpty":  {"free", func(s *Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
-		"Query":       {"free", func(s *Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
-		"Regions":     {"plan", func(s *Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
-		"Empty":       {"plan", func(s *Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
-		"Duplicates":  {"plan", func(s *Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
-		"BadRecords":  {"plan", func(s *Spec) { s.BadRecords = "5" }, "bad_records was 0, it is 5", ""},
-		"Verify":      {"free", func(s *Spec) { s.Verify = "full" }, "", "it only reads"},
-		"Timestamp":   {"plan", func(s *Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
-		"Cells":       {"plan", func(s *Spec) { s.Cells = []CellSpec{{Column: "v"}} }, "the mapping was", ""},
-		"Skip":        {"plan", func(s *Spec) { s.Skip = []string{"v"} }, "the mapping was", ""},
-		"Compression": {"plan", func(s *Spec) { s.Compression = "NONE" }, "the family was", ""},
-		"Encoding":    {"plan", func(s *Spec) { s.Encoding = "NONE" }, "the family was", ""},
-		"Bloom":       {"plan", func(s *Spec) { s.Bloom = "NONE" }, "the family was", ""},
-		"BlockSize":   {"plan", func(s *Spec) { s.BlockSize = 4096 }, "the family was", ""},
-		"Options":     {"free", func(s *Spec) { s.Options = Options{{}} }, "", "settings of the program: how it works, not what it reads"},
+		"Table":       {"identity", func(s *spec.Spec) { s.Table = "other" }, "", ""},
+		"Family":      {"identity", func(s *spec.Spec) { s.Family = "g" }, "", ""},
+		"Inputs":      {"identity", func(s *spec.Spec) { s.Inputs = []string{"/other"} }, "", ""},
+		"Key":         {"identity", func(s *spec.Spec) { s.Key = "id" }, "", ""},
+		"Format":      {"free", func(s *spec.Spec) { s.Format = "csv" }, "", "what was found of each file is in the plan"},
+		"Columns":     {"plan", func(s *spec.Spec) { s.Columns = []string{"x"} }, "the list of columns was [id v], it is [x]", ""},
+		"Header":      {"plan", func(s *spec.Spec) { s.Header = "no" }, "header was yes, it is no", ""},
+		"FieldSep":    {"plan", func(s *spec.Spec) { s.FieldSep = ";" }, "field_sep was , and 0x01, it is ;", ""},
+		"RecordSep":   {"plan", func(s *spec.Spec) { s.RecordSep = `\n` }, "record_sep was 0x10, it is 0x0a", ""},
+		"AllowEmpty":  {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
+		"Query":       {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
+		"Regions":     {"plan", func(s *spec.Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
+		"Empty":       {"plan", func(s *spec.Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
+		"Duplicates":  {"plan", func(s *spec.Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
+		"BadRecords":  {"plan", func(s *spec.Spec) { s.BadRecords = "5" }, "bad_records was 0, it is 5", ""},
+		"Verify":      {"free", func(s *spec.Spec) { s.Verify = "full" }, "", "it only reads"},
+		"Timestamp":   {"plan", func(s *spec.Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
+		"Cells":       {"plan", func(s *spec.Spec) { s.Cells = []spec.CellSpec{{Column: "v"}} }, "the mapping was", ""},
+		"Skip":        {"plan", func(s *spec.Spec) { s.Skip = []string{"v"} }, "the mapping was", ""},
+		"Compression": {"plan", func(s *spec.Spec) { s.Compression = "NONE" }, "the family was", ""},
+		"Encoding":    {"plan", func(s *spec.Spec) { s.Encoding = "NONE" }, "the family was", ""},
+		"Bloom":       {"plan", func(s *spec.Spec) { s.Bloom = "NONE" }, "the family was", ""},
+		"BlockSize":   {"plan", func(s *spec.Spec) { s.BlockSize = 4096 }, "the family was", ""},
+		"Options":     {"free", func(s *spec.Spec) { s.Options = spec.Options{{}} }, "", "settings of the program: how it works, not what it reads"},
 
-		"CellTimestamp": {"plan", func(s *Spec) { s.CellTimestamp = &TimeColumn{Column: "v"} }, "the mapping was", ""},
-		"CellTTL":       {"plan", func(s *Spec) { s.CellTTL = &TTLColumn{Column: "v"} }, "the mapping was", ""},
+		"CellTimestamp": {"plan", func(s *spec.Spec) { s.CellTimestamp = &spec.TimeColumn{Column: "v"} }, "the mapping was", ""},
+		"CellTTL":       {"plan", func(s *spec.Spec) { s.CellTTL = &spec.TTLColumn{Column: "v"} }, "the mapping was", ""},
 	}
 }
 
@@ -57,7 +58,7 @@ func fieldsOfASpec() map[string]specField {
 func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 	known := fieldsOfASpec()
 	seen := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Spec]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[spec.Spec]()) {
 		if f.Anonymous {
 			continue
 		}
@@ -66,7 +67,7 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 			t.Errorf("the field %s is in no plan: see readingRecord and planRecord.same, or say here why it changes no rows", f.Name)
 		}
 	}
-	spec := Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.withDefaults()
+	spec := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.WithDefaults()
 	plan := asked(spec, []string{"csv.gz", "dump"})
 	plan.Family, plan.Columns, plan.Modulus = testFamily, []string{"id", "v"}, 10
 	plan.Inputs = []inputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
@@ -132,19 +133,19 @@ func TestEveryFieldOfReadingIsCompared(t *testing.T) {
 func TestReadingHasDefaultsFilledIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		formats []string
-		a, b    Spec
+		a, b    spec.Spec
 		same    bool
 	}{
-		"csv":                     {[]string{"csv"}, Spec{}, Spec{Header: "yes", FieldSep: ",", RecordSep: `\x10`, BadRecords: "0%"}, true},
-		"dump":                    {[]string{"dump"}, Spec{}, Spec{Header: "no", FieldSep: `\x01`, RecordSep: `\x10`, BadRecords: "0"}, true},
-		"parquet has no header":   {[]string{"parquet"}, Spec{}, Spec{Header: "no", FieldSep: ";"}, true},
-		"a share":                 {[]string{"csv"}, Spec{BadRecords: "0.50%"}, Spec{BadRecords: ".5%"}, true},
-		"a number with zeros":     {[]string{"csv"}, Spec{BadRecords: "007"}, Spec{BadRecords: "7"}, true},
-		"a share is no number":    {[]string{"csv"}, Spec{BadRecords: "7%"}, Spec{BadRecords: "7"}, false},
-		"separators of two kinds": {[]string{"csv", "dump"}, Spec{}, Spec{FieldSep: ","}, false},
-		"separators of one kind":  {[]string{"csv", "csv.gz"}, Spec{}, Spec{FieldSep: ","}, true},
+		"csv":                     {[]string{"csv"}, spec.Spec{}, spec.Spec{Header: "yes", FieldSep: ",", RecordSep: `\x10`, BadRecords: "0%"}, true},
+		"dump":                    {[]string{"dump"}, spec.Spec{}, spec.Spec{Header: "no", FieldSep: `\x01`, RecordSep: `\x10`, BadRecords: "0"}, true},
+		"parquet has no header":   {[]string{"parquet"}, spec.Spec{}, spec.Spec{Header: "no", FieldSep: ";"}, true},
+		"a share":                 {[]string{"csv"}, spec.Spec{BadRecords: "0.50%"}, spec.Spec{BadRecords: ".5%"}, true},
+		"a number with zeros":     {[]string{"csv"}, spec.Spec{BadRecords: "007"}, spec.Spec{BadRecords: "7"}, true},
+		"a share is no number":    {[]string{"csv"}, spec.Spec{BadRecords: "7%"}, spec.Spec{BadRecords: "7"}, false},
+		"separators of two kinds": {[]string{"csv", "dump"}, spec.Spec{}, spec.Spec{FieldSep: ","}, false},
+		"separators of one kind":  {[]string{"csv", "csv.gz"}, spec.Spec{}, spec.Spec{FieldSep: ","}, true},
 	} {
-		a, b := readingOf(c.a.withDefaults(), c.formats), readingOf(c.b.withDefaults(), c.formats)
+		a, b := readingOf(c.a.WithDefaults(), c.formats), readingOf(c.b.WithDefaults(), c.formats)
 		if (*a == *b) != c.same {
 			t.Errorf("%s: %+v and %+v", name, *a, *b)
 		}
@@ -169,7 +170,7 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 
 // TestJournalOfAnEarlierVersion: what it does not have is not compared.
 func TestJournalOfAnEarlierVersion(t *testing.T) {
-	spec := Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}.withDefaults()
+	spec := spec.Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}.WithDefaults()
 	was := planRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []inputRecord{{Input: "x"}}}
 	now := asked(spec, []string{"csv"})
 	now.Inputs = []inputRecord{{Input: "x", Place: "/there/x", Format: "csv"}}
@@ -199,8 +200,8 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	env := hdfsEnv(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
-	base := Spec{Table: "t", Key: "salt(a, 10) + b", Inputs: []string{"x"}}
-	same := func(a, b Spec) bool {
+	base := spec.Spec{Table: "t", Key: "salt(a, 10) + b", Inputs: []string{"x"}}
+	same := func(a, b spec.Spec) bool {
 		t.Helper()
 		i, err := identify(env, a, "w")
 		if err != nil {
@@ -212,7 +213,7 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 		}
 		return i.on("c").name() == k.on("c").name()
 	}
-	input := func(names ...string) Spec { s := base; s.Inputs = names; return s }
+	input := func(names ...string) spec.Spec { s := base; s.Inputs = names; return s }
 	for _, group := range [][]string{
 		{"x", "./x", "x/", dir + "/x", dir + "//x/", "file://" + dir + "/x", "y/../x"},
 		{"x/*.csv", "./x/*.csv", dir + "/x/*.csv"},
@@ -233,8 +234,8 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	if same(input("x", "y"), input("y", "x")) {
 		t.Error("the order of inputs, which decides between duplicates, does not count")
 	}
-	for _, change := range []func(*Spec){
-		func(s *Spec) { s.Table = "default:t" }, func(s *Spec) { s.Family = "f" }, func(s *Spec) { s.Key = " salt( a,10 )+b" },
+	for _, change := range []func(*spec.Spec){
+		func(s *spec.Spec) { s.Table = "default:t" }, func(s *spec.Spec) { s.Family = "f" }, func(s *spec.Spec) { s.Key = " salt( a,10 )+b" },
 	} {
 		s := base
 		if change(&s); !same(base, s) {
@@ -256,12 +257,12 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 // TestNamesOfPathsAreSafe: what a table's name becomes in a path.
 func TestNamesOfPathsAreSafe(t *testing.T) {
 	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
-		id, err := identify(testEnv(t), Spec{Table: name}, "")
+		id, err := identify(testEnv(t), spec.Spec{Table: name}, "")
 		if err != nil || id.table != want {
 			t.Errorf("%s: %q, %v", name, id.table, err)
 		}
 	}
-	id, err := identify(testEnv(t), Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
+	id, err := identify(testEnv(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
 	if err != nil || len(spillPrefix(id.on("c").name())) > 220 {
 		t.Errorf("%d characters, %v", len(id.on("c").name()), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/spec"
 )
 
 // same says what has changed since the plan was made.
@@ -71,10 +72,10 @@ func (p planRecord) same(now planRecord) error {
 
 // asked is what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
-func asked(s Spec, formats []string) planRecord {
+func asked(s spec.Spec, formats []string) planRecord {
 	p := planRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
-	if s.Mapping.given() {
+	if s.Mapping.Given() {
 		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()
 	}
 	return p
@@ -82,7 +83,7 @@ func asked(s Spec, formats []string) planRecord {
 
 // asked is what a spec says now, where the rest is as it was: what only the
 // table and the inputs tell, and the inputs themselves, which are left out.
-func (p planRecord) asked(s Spec) planRecord {
+func (p planRecord) asked(s spec.Spec) planRecord {
 	var formats []string
 	for _, f := range p.Inputs {
 		formats = append(formats, f.Format)
@@ -90,7 +91,7 @@ func (p planRecord) asked(s Spec) planRecord {
 	now := asked(s, formats)
 	now.Family, _ = s.ApplyTo(p.Family)
 	if now.Mapping != nil {
-		now.Families, _ = s.applyToAll(p.Families)
+		now.Families, _ = s.ApplyToAll(p.Families)
 	}
 	if now.Columns = s.Columns; len(now.Columns) == 0 {
 		now.Columns = p.Columns
@@ -115,7 +116,7 @@ func few(list []string) string {
 }
 
 // plan is the recorded plan again.
-func (p planRecord) plan(family Family) (*Plan, error) {
+func (p planRecord) plan(family spec.Family) (*Plan, error) {
 	w := &Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	splits := make([][]byte, len(p.Splits))
@@ -133,7 +134,7 @@ func (p planRecord) plan(family Family) (*Plan, error) {
 		w.Mapping = *p.Mapping
 		return w, w.mapCells(w.Mapping, p.MapFamily, p.Families)
 	}
-	return w, w.mapCells(Mapping{}, family.Name, nil)
+	return w, w.mapCells(spec.Mapping{}, family.Name, nil)
 }
 
 // mappingText tells one mapping from another.

@@ -22,6 +22,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // builtFiles builds the check export for a table of three salts into a local
@@ -31,7 +32,7 @@ func builtFiles(t *testing.T, env *Env) (string, *Manifest) {
 	s := exampleSpec(t, "check")
 	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
 	dir := t.TempDir()
-	m, err := BuildOnly(t.Context(), env, s, Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, WorkOptions{})
+	m, err := BuildOnly(t.Context(), env, s, spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // Query says which rows of a table to read. Either Values, or Prefix, or From
@@ -41,7 +42,7 @@ type Query struct {
 	// Columns are the qualifiers to read, or family:qualifier. Default: all of the spec's family.
 	Columns []string
 	// Memory is about how many bytes of rows are held; one row for each salt is in any case. Default 64 MiB.
-	Memory Size
+	Memory spec.Size
 	// Scans is how many scans are under way at a time. Default 16.
 	Scans int
 	// Explain has the servers count what they read, for ReadStats.Regions.
@@ -104,9 +105,9 @@ type reading struct {
 // their texts. The row is fn's to keep. An
 // error of fn ends the reading and is returned. The stats are given with an
 // error, too, once reading has begun.
-func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+func Read(ctx context.Context, env *Env, s spec.Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
-	q, s = q.withDefaults(), s.withDefaults()
+	q, s = q.withDefaults(), s.WithDefaults()
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 		r.req.OnRegion = reads.add
 	}
 	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
-	reverters := s.reverters()
+	reverters := reverters(s)
 	began := time.Now()
 	m := newMerge(c, r.req, r.keys, o)
 	err = m.run(ctx, func(row loader.Row) error {
@@ -182,7 +183,7 @@ func Read(ctx context.Context, env *Env, s Spec, q Query, fn func(loader.Row) er
 }
 
 // newReading decides where the rows are and what is read of them.
-func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
+func newReading(s spec.Spec, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
 	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
@@ -200,7 +201,7 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 	for _, region := range regions[1:] {
 		splits = append(splits, region.Start)
 	}
-	n, err := modulus(s, key, splits)
+	n, err := spec.SaltModulus(s, key, splits)
 	if err != nil {
 		return nil, err
 	}
@@ -222,17 +223,17 @@ func newReading(s Spec, name loader.TableName, key keygen.Expr, q Query, regions
 		return nil, err
 	}
 	r.hash = r.question(s, key, q, n)
-	var others []CellName
+	var others []spec.CellName
 	if r.filter != nil {
 		others = r.filter.cells
 	}
 	// A row that has none of the wanted columns would not be given. It has the key's, which are never empty as a rule.
-	s.cellsOf(keygen.Columns(key), func(_ int, name CellName, _ celltype.Converter) { others = append(others, name) })
+	s.CellsOf(keygen.Columns(key), func(_ int, name spec.CellName, _ celltype.Converter) { others = append(others, name) })
 	return r, r.setColumns(s, q, others)
 }
 
 // setColumns asks for the wanted columns, and for others that are dropped again.
-func (r *reading) setColumns(s Spec, q Query, others []CellName) error {
+func (r *reading) setColumns(s spec.Spec, q Query, others []spec.CellName) error {
 	if len(q.Columns) == 0 {
 		r.req.Families = s.Families()
 		return nil
@@ -277,7 +278,7 @@ func SplitColumn(name, family string) (string, string) {
 }
 
 // question is the hash by which a page token knows its query.
-func (r *reading) question(s Spec, key keygen.Expr, q Query, modulus int) uint64 {
+func (r *reading) question(s spec.Spec, key keygen.Expr, q Query, modulus int) uint64 {
 	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.lo, r.keys.hi,
 		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.heads), q.Full, q.Values), r.keys.heads[0]}
 	if key != nil {

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"pgregory.net/rapid"
 )
@@ -24,7 +25,7 @@ import (
 // events is a loaded table, and all its rows in the order of the original key.
 type events struct {
 	env  *Env
-	spec Spec
+	spec spec.Spec
 	rows []eventRow
 }
 
@@ -39,7 +40,7 @@ func (r eventRow) original() string { return r.key[len(r.head):] }
 func loadEvents(t testing.TB, env *Env, key string, salts, n int) *events {
 	t.Helper()
 	name := freshTable(t, env, salts, nil)
-	e := &events{env: env, spec: Spec{Table: name, Key: key, Columns: []string{"ts", "id", "text"}, Verify: "off"}}
+	e := &events{env: env, spec: spec.Spec{Table: name, Key: key, Columns: []string{"ts", "id", "text"}, Verify: "off"}}
 	parsed, err := keygen.Parse(key)
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ var rangeQuestions = rapid.Custom(func(t *rapid.T) rangeQuestion {
 	if rapid.Bool().Draw(t, "columns") {
 		q.Columns = []string{"id", "text"}
 	}
-	q.Memory = Size(rapid.SampledFrom([]int{0, 1, 100_000}).Draw(t, "memory"))
+	q.Memory = spec.Size(rapid.SampledFrom([]int{0, 1, 100_000}).Draw(t, "memory"))
 	q.limits = rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 7, 50, 400}), 1, 4).Draw(t, "limits")
 	return q
 })

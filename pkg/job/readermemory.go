@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // readerMemory is how much of the budget a worker's reader may take: its share, but for the least that the sort needs.
@@ -15,9 +16,9 @@ func (o BuildOptions) readerMemory() int64 {
 }
 
 // memoryFor is the budget that leaves each worker's reader so many bytes.
-func (o BuildOptions) memoryFor(reader int64) Size {
+func (o BuildOptions) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
-	return Size((n + n/31 + 1<<20) >> 20 << 20)
+	return spec.Size((n + n/31 + 1<<20) >> 20 << 20)
 }
 
 // inputMemory says what to do about an input that a reader has too little memory for.

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // windowFile is a dump of one record in a zstd file with a window of 64 MiB.
@@ -57,7 +58,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	if asked == nil {
 		t.Fatal(err)
 	}
-	if w.Memory, err = ParseSize(asked[1]); err != nil {
+	if w.Memory, err = spec.ParseSize(asked[1]); err != nil {
 		t.Fatal(err)
 	}
 	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
@@ -84,7 +85,7 @@ func BenchmarkColumns(b *testing.B) {
 			for i := range names {
 				names[i] = fmt.Sprintf("column_%05d", i)
 			}
-			s := Spec{Columns: names, Key: "column_00000", Family: "f"}
+			s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
 			for b.Loop() {
 				if _, err := NewPlan(s, names, testFamily, nil, 1); err != nil {
 					b.Fatal(err)
@@ -100,10 +101,10 @@ func TestPlanOfManyColumns(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("column_%05d", i)
 	}
-	s := Spec{Columns: names, Key: "column_00000", Family: "f"}
+	s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
 	s.Skip = names[10_000:]
-	s.Cells = []CellSpec{{Columns: names[:5_000]}, {Rest: true}}
-	if err := s.withDefaults().Validate(); err != nil && !strings.Contains(err.Error(), "table") {
+	s.Cells = []spec.CellSpec{{Columns: names[:5_000]}, {Rest: true}}
+	if err := s.WithDefaults().Validate(); err != nil && !strings.Contains(err.Error(), "table") {
 		t.Fatal(err)
 	}
 	p, err := NewPlan(s, names, testFamily, nil, 1)

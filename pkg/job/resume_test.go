@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/spec"
 )
 
 // resumedBuild is a build with a journal that is stopped and goes on, without
@@ -21,12 +22,12 @@ import (
 type resumedBuild struct {
 	t                 *testing.T
 	env               *Env
-	spec              Spec
+	spec              spec.Spec
 	state, spill, out string
 	reads             int // attempts that read the input
 }
 
-func newResumedBuild(t *testing.T, spec Spec) *resumedBuild {
+func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
 	return &resumedBuild{t: t, env: testEnv(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
 }
 
@@ -34,7 +35,7 @@ func newResumedBuild(t *testing.T, spec Spec) *resumedBuild {
 func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
 	t := b.t
 	t.Helper()
-	id, err := identify(b.env, b.spec.withDefaults(), "")
+	id, err := identify(b.env, b.spec.WithDefaults(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func (b *resumedBuild) ended() *Manifest {
 	return m
 }
 
-func spillingSpec(t *testing.T) Spec {
+func spillingSpec(t *testing.T) spec.Spec {
 	s := exampleSpec(t, "check")
 	s.Inputs, s.Timestamp = []string{manyRecords(t, 30_000)}, 1700000000000
 	return s

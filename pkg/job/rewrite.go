@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // rewriter cuts HFiles that straddle regions and merges those of a region
@@ -26,7 +27,7 @@ import (
 // Safe for concurrent use.
 type rewriter struct {
 	out       Output
-	family    func(name string) Family
+	family    func(name string) spec.Family
 	timestamp int64
 	gate      Gate // before each file
 
@@ -38,7 +39,7 @@ var _ loader.Rewriter = (*rewriter)(nil)
 
 // newRewriter rewrites files into dir/FAMILY/, by way of dir/_writing/. The
 // timestamp, in milliseconds, stands for the clock in the new files.
-func newRewriter(fsys hdfsio.FS, dir string, family func(name string) Family, timestamp int64) *rewriter {
+func newRewriter(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *rewriter {
 	return &rewriter{out: Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 

@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // TestLoadRewrites loads two files on HDFS, each of which lies across all
@@ -34,7 +35,7 @@ func TestLoadRewrites(t *testing.T) {
 		cells[i/3%2] = append(cells[i/3%2], c)
 	}
 	prefix, dir := splitURI(stage.location.URI())
-	w := newRewriter(stage.out.FS, dir, DefaultFamily, 7)
+	w := newRewriter(stage.out.FS, dir, spec.DefaultFamily, 7)
 	req := loader.LoadRequest{FS: stage.out.FS, Rewriter: w, MaxFiles: 1}
 	if req.Table, err = loader.ParseTableName(name); err != nil {
 		t.Fatal(err)

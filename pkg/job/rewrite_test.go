@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -29,8 +30,8 @@ import (
 const rewriteURI = "hdfs://nn:8020"
 
 // drawFamily draws settings of a family.
-func drawFamily(t *rapid.T) Family {
-	return Family{
+func drawFamily(t *rapid.T) spec.Family {
+	return spec.Family{
 		Name:        "f",
 		Compression: rapid.SampledFrom([]hfile.Compression{hfile.CompressionNone, hfile.CompressionSnappy, hfile.CompressionGZ}).Draw(t, "compression"),
 		Encoding:    hfile.Encoding(rapid.IntRange(0, int(hfile.EncodingRowIndexV1)).Draw(t, "encoding")),
@@ -172,7 +173,7 @@ func TestCut(t *testing.T) {
 		parent := writeCells(t, fsys, "/job/f/"+strings.Repeat("a", 32), cells, o)
 		at := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]byte("ab\x00\xff")), 1, 3), 0, 6).Draw(rt, "boundaries")
 		family := drawFamily(rt)
-		w := newRewriter(fsys, "/job", func(string) Family { return family }, 99)
+		w := newRewriter(fsys, "/job", func(string) spec.Family { return family }, 99)
 
 		sorted := slices.Clone(at)
 		slices.SortFunc(sorted, bytes.Compare)
@@ -210,7 +211,7 @@ func TestCut(t *testing.T) {
 
 // checkSettings says that a file has the family's settings and tells where
 // its cells came from.
-func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family Family, bulkTime byte, task string, excludes bool) {
+func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Family, bulkTime byte, task string, excludes bool) {
 	t.Helper()
 	_, name := splitURI(f.Path)
 	m, err := readMeta(t.Context(), fsys, name)
@@ -253,7 +254,7 @@ func TestMerge(t *testing.T) {
 		}
 		slices.SortStableFunc(all, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 		family := drawFamily(rt)
-		w := newRewriter(fsys, "/job", func(string) Family { return family }, 99)
+		w := newRewriter(fsys, "/job", func(string) spec.Family { return family }, 99)
 		for range 2 {
 			merged, err := w.Merge(t.Context(), files)
 			if err != nil {
@@ -304,12 +305,12 @@ func TestRewriteByHBase(t *testing.T) {
 	for _, compression := range []hfile.Compression{hfile.CompressionNone, hfile.CompressionSnappy, hfile.CompressionGZ} {
 		for encoding := hfile.EncodingNone; encoding <= hfile.EncodingRowIndexV1; encoding++ {
 			for bloom := hfile.BloomNone; bloom <= hfile.BloomRowCol; bloom++ { // the oracle counts rows, not prefixes
-				family := Family{Name: "f", Compression: compression, Encoding: encoding, Bloom: bloom, BlockSize: 4 << 10}
+				family := spec.Family{Name: "f", Compression: compression, Encoding: encoding, Bloom: bloom, BlockSize: 4 << 10}
 				sub := filepath.Join(dir, fmt.Sprint(n))
 				n++
 				parent := writeCells(t, fsys, sub+"/f/"+strings.Repeat("a", 32), cells, hfile.Options{Encoding: hfile.EncodingFastDiff})
 				parent.Path = strings.TrimPrefix(parent.Path, rewriteURI)
-				w := newRewriter(fsys, sub, func(string) Family { return family }, 9)
+				w := newRewriter(fsys, sub, func(string) spec.Family { return family }, 9)
 				children, err := w.Cut(t.Context(), parent, [][]byte{[]byte("000100"), []byte("0010"), []byte("zz")})
 				if err != nil {
 					t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // TestRewriteFaults lets each operation of a cut and of a merge fail, before
@@ -43,7 +44,7 @@ func TestRewriteFaults(t *testing.T) {
 							hit = true
 							return &hdfsio.Fault{Err: broken, After: after}
 						}}
-						w := newRewriter(fsys, "/job", DefaultFamily, 9)
+						w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
 						var got []loader.HFile
 						var err error
 						want := cells
@@ -84,7 +85,7 @@ func TestRewriteFaults(t *testing.T) {
 // TestRewriteRefuses says what no rewriting can be made of.
 func TestRewriteRefuses(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := newRewriter(fsys, "/job", DefaultFamily, 9)
+	w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
 	f := writeCells(t, fsys, "/job/f/a", someCells(3), hfile.Options{})
 	changed, other := f, f
 	changed.Cells++
@@ -113,7 +114,7 @@ func TestRewriteRefuses(t *testing.T) {
 // is not complete is there until the last is, and then gone.
 func TestRewriteTogether(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := newRewriter(fsys, "/job", DefaultFamily, 9)
+	w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
 	cells := someCells(200)
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 )
 
 // RunOptions are [WorkOptions] with what only a whole run needs.
@@ -72,9 +73,9 @@ const samplesPerRegion = 20
 // With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash goes on where it was,
 // and after a success does nothing.
-func Run(ctx context.Context, env *Env, s Spec, o RunOptions) (_ *Result, err error) {
+func Run(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
 	start := time.Now()
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	table, err := tableName(s)
 	if err != nil {
 		return nil, err

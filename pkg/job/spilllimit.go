@@ -8,10 +8,11 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // warnSpill compares a bound of the disk with what sorting is going to take.
-func (e *Estimate) warnSpill(limit Size) Check {
+func (e *Estimate) warnSpill(limit spec.Size) Check {
 	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
 		return Check{}
 	}

@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/spec"
 )
 
 // TestSpillLimit fails before more is on disk than is allowed, and says about
@@ -17,7 +18,7 @@ func TestSpillLimit(t *testing.T) {
 	env := testEnv(t)
 	s := exampleSpec(t, "check")
 	s.Inputs = []string{manyRecords(t, 40_000)}
-	build := func(limit Size) (*Manifest, string, error) {
+	build := func(limit spec.Size) (*Manifest, string, error) {
 		dir, out := t.TempDir(), t.TempDir()
 		m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
 			splitSize: 1 << 20})
@@ -33,7 +34,7 @@ func TestSpillLimit(t *testing.T) {
 	if err != nil || m.Runs < 2 {
 		t.Fatalf("%v, %+v", err, m)
 	}
-	_, _, err = build(Size(m.SpillBytes) / 2)
+	_, _, err = build(spec.Size(m.SpillBytes) / 2)
 	if fail.KindOf(err) != fail.Config {
 		t.Fatalf("error of kind %v: %v", fail.KindOf(err), err)
 	}
@@ -43,10 +44,10 @@ func TestSpillLimit(t *testing.T) {
 		}
 	}
 	t.Log(err)
-	var needs Size
+	var needs spec.Size
 	if _, text, ok := strings.Cut(err.Error(), "needs about "); ok {
 		text, _, _ = strings.Cut(text, " (")
-		if needs, err = ParseSize(text); err != nil {
+		if needs, err = spec.ParseSize(text); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestCheckSpillLimit(t *testing.T) {
 	const gib = 1 << 30
 	for _, c := range []struct {
 		in    inputFacts
-		limit Size
+		limit spec.Size
 		want  Severity
 		none  bool
 	}{

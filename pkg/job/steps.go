@@ -12,12 +12,13 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 // run is one process's work on a job.
 type run struct {
 	env    *Env
-	spec   Spec
+	spec   spec.Spec
 	o      RunOptions
 	st     *state
 	c      *loader.Cluster
@@ -36,7 +37,7 @@ type run struct {
 // plan makes the job's plan, or takes that of the journal if inputs and table
 // are what they were.
 func (j *run) plan(ctx context.Context) error {
-	families, err := j.spec.applyToAll(j.facts.Families)
+	families, err := j.spec.ApplyToAll(j.facts.Families)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (j *run) plan(ctx context.Context) error {
 }
 
 // planRecord is the plan as far as it can be told before it is made.
-func (j *run) planRecord(families []Family) (planRecord, error) {
+func (j *run) planRecord(families []spec.Family) (planRecord, error) {
 	places, err := j.env.places(j.spec.Inputs)
 	if err != nil {
 		return planRecord{}, err

@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/spec"
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 )
 
 // Rate is bytes a second, written like 50MiB or 50MiB/s.
-type Rate Size
+type Rate spec.Size
 
 // MinRate is the least rate for HFiles: DataNodes end streams on which too
 // little comes.
 const MinRate = Rate(uploadPiece)
 
 // String prints the rate as it is written.
-func (r Rate) String() string { return Size(r).String() }
+func (r Rate) String() string { return spec.Size(r).String() }
 
 // Set makes a Rate a flag value; 0 is no limit.
 func (r *Rate) Set(text string) error {
-	var s Size
+	var s spec.Size
 	if err := s.Set(strings.TrimSuffix(strings.TrimSpace(text), "/s")); err != nil {
 		return fmt.Errorf("rate %q is not like 50MiB", text)
 	}

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
 
 	"github.com/tsuna/gohbase/hrpc"
 	server "github.com/tsuna/gohbase/region"
@@ -36,7 +37,7 @@ func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cl
 	if err := os.WriteFile(in, []byte(csv.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), env, Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "off"},
+	r, err := Run(t.Context(), env, spec.Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "off"},
 		RunOptions{State: StateOptions{Dir: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 var quickRetry = WriteRetry{Pause: time.Millisecond, Patience: 10 * time.Millisecond}
@@ -51,12 +52,12 @@ func wideInput(t testing.TB, rows int) string {
 // timestamp.
 func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*Manifest, error) {
 	t.Helper()
-	return buildMapped(ctx, t, env, input, out, w, Mapping{})
+	return buildMapped(ctx, t, env, input, out, w, spec.Mapping{})
 }
 
-func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m Mapping) (*Manifest, error) {
+func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m spec.Mapping) (*Manifest, error) {
 	t.Helper()
-	s := Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
+	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
 	f := testFamily
 	f.Compression = 0
 	k, err := openInput(t.Context(), env, s, w)
@@ -90,7 +91,7 @@ func TestWriteAgain(t *testing.T) {
 			if op == hdfsio.OpReadAt && after {
 				continue // whoever has all bytes need not look at the error
 			}
-			for _, memory := range []Size{0, spilling} {
+			for _, memory := range []spec.Size{0, spilling} {
 				t.Run(fmt.Sprintf("%s/after=%t/memory=%s", op, after, memory), func(t *testing.T) {
 					dir := t.TempDir()
 					var mu sync.Mutex
@@ -138,7 +139,7 @@ func TestWriteAgain(t *testing.T) {
 // files: some have their names already when another cannot get its own.
 func TestWriteFamiliesAgain(t *testing.T) {
 	env, input := testEnv(t), wideInput(t, 2000)
-	m := Mapping{Cells: []CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
+	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
 	calm := t.TempDir()
 	want, err := buildMapped(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2}, m)
 	if err != nil {

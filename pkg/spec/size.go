@@ -1,4 +1,4 @@
-package job
+package spec
 
 import (
 	"fmt"
@@ -53,3 +53,6 @@ func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // MarshalText prints a size into a report.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// DefaultMemory is the budget of a job that names none.
+const DefaultMemory Size = 512 << 20

@@ -1,6 +1,4 @@
-package job
-
-import "slices"
+package spec
 
 // nameSet are names of columns, of which there may be many thousands.
 type nameSet map[string]bool
@@ -20,10 +18,4 @@ func (s nameSet) add(name string) bool {
 	}
 	s[name] = true
 	return true
-}
-
-// without is a list less what another has.
-func without(list, drop []string) []string {
-	dropped := newNameSet(drop)
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return dropped[s] })
 }

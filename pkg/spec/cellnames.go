@@ -1,4 +1,4 @@
-package job
+package spec
 
 import (
 	"cmp"
@@ -13,13 +13,13 @@ type CellName struct {
 	Qualifier string `json:"qualifier"`
 }
 
-// cellsOf calls visit for each cell that rows have of columns' values, as far
+// CellsOf calls visit for each cell that rows have of columns' values, as far
 // as the mapping keeps them. Without a converter it holds the column's text.
-func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, convert celltype.Converter)) {
+func (s Spec) CellsOf(columns []string, visit func(column int, name CellName, convert celltype.Converter)) {
 	named := newNameSet(s.Skip)
 	for _, c := range s.Cells {
 		if !c.JSON {
-			for _, column := range c.columns() {
+			for _, column := range c.ColumnNames() {
 				named[column] = true
 			}
 		}
@@ -27,15 +27,15 @@ func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, co
 			named[c.QualifierFrom] = true
 		}
 	}
-	for _, c := range s.entries() {
+	for _, c := range s.Entries() {
 		if c.JSON || c.Value != nil || c.QualifierFrom != "" {
 			continue
 		}
-		convert, err := c.cellType().Converter()
+		convert, err := c.CellType().Converter()
 		if err != nil {
 			continue
 		}
-		its := newNameSet(c.columns())
+		its := newNameSet(c.ColumnNames())
 		for i, column := range columns {
 			if c.Rest && named[column] || !c.Rest && !its[column] {
 				continue
@@ -45,33 +45,33 @@ func (s Spec) cellsOf(columns []string, visit func(column int, name CellName, co
 	}
 }
 
-// queryCells are the cells that rows have of these columns' values.
-func (s Spec) queryCells(columns, values []string) []knownCell {
-	var known []knownCell
-	s.cellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
-		k := knownCell{name, values[i]}
+// QueryCells are the cells that rows have of these columns' values.
+func (s Spec) QueryCells(columns, values []string) []KnownCell {
+	var known []KnownCell
+	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
+		k := KnownCell{name, values[i]}
 		if convert != nil {
 			b, err := convert(nil, []byte(values[i]))
 			if err != nil {
 				return
 			}
-			k.value = string(b)
+			k.Value = string(b)
 		}
 		known = append(known, k)
 	})
 	return known
 }
 
-// knownCell is a cell with the value that it must have.
-type knownCell struct {
+// KnownCell is a cell with the value that it must have.
+type KnownCell struct {
 	CellName
-	value string
+	Value string
 }
 
-// textCells are the cells that hold columns as they are, one for each.
-func (s Spec) textCells(columns []string) ([]CellName, error) {
+// TextCells are the cells that hold columns as they are, one for each.
+func (s Spec) TextCells(columns []string) ([]CellName, error) {
 	names := make([]CellName, len(columns))
-	s.cellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
+	s.CellsOf(columns, func(i int, name CellName, convert celltype.Converter) {
 		if convert == nil {
 			names[i] = name
 		}

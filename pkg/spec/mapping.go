@@ -1,4 +1,4 @@
-package job
+package spec
 
 import (
 	"errors"
@@ -40,13 +40,13 @@ type CellSpec struct {
 	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
 }
 
-// given says whether a job has a mapping at all.
-func (m Mapping) given() bool {
+// Given says whether a job has a mapping at all.
+func (m Mapping) Given() bool {
 	return len(m.Cells) > 0 || len(m.Skip) > 0 || m.CellTimestamp != nil || m.CellTTL != nil
 }
 
-// entries are the cells with what an empty list means.
-func (m Mapping) entries() []CellSpec {
+// Entries are the cells with what an empty list means.
+func (m Mapping) Entries() []CellSpec {
 	if len(m.Cells) == 0 {
 		return []CellSpec{{Rest: true}}
 	}
@@ -56,7 +56,7 @@ func (m Mapping) entries() []CellSpec {
 // Families are those that a job writes, in their order in a table.
 func (s Spec) Families() []string {
 	var names []string
-	for _, c := range s.entries() {
+	for _, c := range s.Entries() {
 		f := c.Family
 		if f == "" {
 			f = s.FamilyName()
@@ -75,14 +75,14 @@ func (m Mapping) validate() []error {
 	rests, skipped := 0, newNameSet(m.Skip)
 	for i, c := range m.Cells {
 		for _, err := range c.validate() {
-			errs = append(errs, fmt.Errorf("cells: %s: %w", c.name(i), err))
+			errs = append(errs, fmt.Errorf("cells: %s: %w", c.Label(i), err))
 		}
 		if c.Rest {
 			rests++
 		}
-		for _, column := range c.columns() {
+		for _, column := range c.ColumnNames() {
 			if skipped[column] {
-				errs = append(errs, fmt.Errorf("cells: %s: column %q is under skip too", c.name(i), column))
+				errs = append(errs, fmt.Errorf("cells: %s: column %q is under skip too", c.Label(i), column))
 			}
 		}
 	}
@@ -97,16 +97,16 @@ func (m Mapping) validate() []error {
 	return append(errs, m.validateTimes()...)
 }
 
-// columns are those that a cell names.
-func (c CellSpec) columns() []string {
+// ColumnNames are those that a cell names.
+func (c CellSpec) ColumnNames() []string {
 	if c.Column != "" {
 		return []string{c.Column}
 	}
 	return c.Columns
 }
 
-// name is what messages call the i-th cell of a list.
-func (c CellSpec) name(i int) string {
+// Label is what messages call the i-th cell of a list.
+func (c CellSpec) Label(i int) string {
 	what := ""
 	switch {
 	case c.Column != "":
@@ -160,7 +160,7 @@ func (c CellSpec) validate() []error {
 	if c.JSON && c.Type != "" && c.Type != "text" {
 		bad("type %s: JSON is text", c.Type)
 	}
-	convert, err := c.cellType().Converter()
+	convert, err := c.CellType().Converter()
 	if err != nil {
 		errs = append(errs, err)
 	} else if c.Value != nil && convert != nil {
@@ -171,7 +171,7 @@ func (c CellSpec) validate() []error {
 	return errs
 }
 
-// cellType is the type of the cell's values.
-func (c CellSpec) cellType() celltype.Type {
+// CellType is the type of the cell's values.
+func (c CellSpec) CellType() celltype.Type {
 	return celltype.Type{Type: c.Type, Encoding: c.Encoding, Layout: c.Layout, Zone: c.Zone}
 }

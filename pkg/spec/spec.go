@@ -1,4 +1,4 @@
-package job
+package spec
 
 import (
 	"errors"
@@ -60,8 +60,8 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// withDefaults fills what a plan needs.
-func (s Spec) withDefaults() Spec {
+// WithDefaults fills what a plan needs.
+func (s Spec) WithDefaults() Spec {
 	or := func(p *string, d string) {
 		if *p == "" {
 			*p = d
@@ -76,12 +76,12 @@ func (s Spec) withDefaults() Spec {
 }
 
 // FamilyName is the spec's family or its default.
-func (s Spec) FamilyName() string { return s.withDefaults().Family }
+func (s Spec) FamilyName() string { return s.WithDefaults().Family }
 
 // Validate says all that is wrong with a spec at once; whether its columns
 // exist is seen when the inputs are opened.
 func (s Spec) Validate() error {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	var errs []error
 	bad := func(field string, err error) {
 		if err != nil {

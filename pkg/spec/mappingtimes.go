@@ -1,0 +1,57 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkload/pkg/celltype"
+	"bulkload/pkg/keygen"
+)
+
+// TimeColumn is a column that holds a point in time.
+type TimeColumn struct {
+	Column string `yaml:"column" json:"column"`
+	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss
+	Zone   string `yaml:"zone" json:"zone,omitempty"`     // default UTC
+}
+
+// TTLColumn is a column that holds how long a record's cells live.
+type TTLColumn struct {
+	Column string `yaml:"column" json:"column"`
+	Unit   string `yaml:"unit" json:"unit,omitempty"` // s (default) or ms
+}
+
+func (c *TimeColumn) Dates() (*keygen.Dates, error) {
+	layout := c.Layout
+	if layout == "" {
+		layout = celltype.TimestampLayout
+	}
+	return keygen.NewDates(layout, c.Zone)
+}
+
+func (m Mapping) validateTimes() []error {
+	var errs []error
+	bad := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	errNoColumn := errors.New("it needs a column")
+	if c := m.CellTimestamp; c != nil {
+		_, err := c.Dates()
+		bad("cell_timestamp", err)
+		if c.Column == "" {
+			bad("cell_timestamp", errNoColumn)
+		}
+	}
+	if c := m.CellTTL; c != nil {
+		if c.Column == "" {
+			bad("cell_ttl", errNoColumn)
+		}
+		if !slices.Contains([]string{"", "s", "ms"}, c.Unit) {
+			bad("cell_ttl", fmt.Errorf("unit %q is none of s, ms", c.Unit))
+		}
+	}
+	return errs
+}
