@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 
@@ -119,7 +120,7 @@ func (o *buildOptions) rejects(env *job.Env) (string, error) {
 	return name, os.MkdirAll(filepath.Dir(name), 0o755) // as the output's own
 }
 
-func (w *workFlags) workOptions(e job.Events) job.WorkOptions {
+func (w *workFlags) workOptions(e progress.Events) job.WorkOptions {
 	reject := w.rejectFile
 	if abs, err := filepath.Abs(reject); err == nil && reject != "" {
 		reject = abs

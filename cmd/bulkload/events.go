@@ -3,15 +3,15 @@ package main
 import (
 	"log/slog"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // logEvents tells of a job's progress in the log.
-func logEvents(log *slog.Logger) job.Events {
-	return job.Events{
+func logEvents(log *slog.Logger) progress.Events {
+	return progress.Events{
 		OnPhase: func(name string) { log.Info("phase begins", "phase", name) },
 		OnSpill: func(rows, bytes int64) { log.Info("run spilled", "rows", rows, "bytes", bytes) },
-		OnHFile: func(f job.File) { log.Debug("hfile complete", "file", f.Name, "rows", f.Rows, "bytes", f.Bytes) },
+		OnHFile: func(f progress.HFile) { log.Debug("hfile complete", "file", f.Name, "rows", f.Rows, "bytes", f.Bytes) },
 		OnNote:  func(msg string, kv ...any) { log.Info(msg, kv...) },
 		OnWarn:  func(msg string, kv ...any) { log.Warn(msg, kv...) },
 	}

@@ -6,7 +6,7 @@ import (
 
 	"bulkload/internal/deliver"
 	"bulkload/internal/metrics"
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // metricsFile writes the metrics of the run that has ended.
@@ -17,7 +17,7 @@ type metricsFile struct {
 	input   *inputs
 }
 
-func (m metricsFile) events() job.Events { return job.Events{} }
+func (m metricsFile) events() progress.Events { return progress.Events{} }
 
 func (m metricsFile) tell(_ context.Context, o outcome) error {
 	return metrics.WriteFile(m.name, lastRun(m.subject, m.input.amount(), o), m.labels)
@@ -31,7 +31,7 @@ type metricsPush struct {
 	input   *inputs
 }
 
-func (m metricsPush) events() job.Events { return job.Events{} }
+func (m metricsPush) events() progress.Events { return progress.Events{} }
 
 func (m metricsPush) tell(ctx context.Context, o outcome) error {
 	return metrics.Push(ctx, m.to, deliver.Tries, lastRun(m.subject, m.input.amount(), o), m.labels)
@@ -39,7 +39,7 @@ func (m metricsPush) tell(ctx context.Context, o outcome) error {
 
 // lastRun is a run as metrics know it. A job that was done before was successful then, not now: a cron line that asks for
 // the same day night after night must not look healthy.
-func lastRun(s subject, input job.Amount, o outcome) metrics.Run {
+func lastRun(s subject, input progress.Amount, o outcome) metrics.Run {
 	r := metrics.Run{Code: o.code, Began: o.began, Ended: o.ended, Result: o.result, Input: input, Progress: o.progress, Loads: s.command != "build", Build: program()}
 	switch {
 	case o.err != nil:

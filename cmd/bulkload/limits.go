@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +20,7 @@ type limitFlags struct {
 	calls       int
 	onlyBetween string
 
-	window *job.Window // nil: always
+	window *progress.Window // nil: always
 }
 
 // add registers the flags.
@@ -44,7 +45,7 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	case l.onlyBetween == "":
 		return nil
 	}
-	if l.window, err = job.ParseWindow(l.onlyBetween, settledOf(cmd).zone); err != nil {
+	if l.window, err = progress.ParseWindow(l.onlyBetween, settledOf(cmd).zone); err != nil {
 		return usageError{fmt.Errorf("--only-between: %w", err)}
 	}
 	return nil
@@ -54,7 +55,7 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 // outside of the window, and when SIGUSR1 asked for it until SIGUSR2 comes.
 // stop ends the listening to those signals.
 func (l *limitFlags) hold(ctx context.Context, env *job.Env, w *job.WorkOptions) (stop func()) {
-	h := &job.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
+	h := &progress.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
 	// They stay caught: one that comes while the command ends must not kill it.
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGUSR1, syscall.SIGUSR2)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/lineage"
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // lineageObserver emits the events of a run: START when its work begins, and one of how it ended. A run that finds its job
@@ -28,10 +28,10 @@ func newLineageObserver(sink lineage.Sink, command string, input *inputs, base l
 	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, command: command, input: input, base: base}
 }
 
-func (l *lineageObserver) events() job.Events {
+func (l *lineageObserver) events() progress.Events {
 	var done atomic.Bool // by an earlier run: what follows only looks
-	return job.Events{
-		OnStart: func(s job.Start) {
+	return progress.Events{
+		OnStart: func(s progress.Start) {
 			if done.Store(s.Attempt == 0); s.Attempt > 0 {
 				l.begin(time.Now())
 			}
@@ -64,7 +64,7 @@ func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
 }
 
 // endEvent tells how a run ended, and of a successful one what it read and wrote.
-func endEvent(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
+func endEvent(e lineage.Event, command string, input progress.Amount, o outcome) lineage.Event {
 	e.Time = lineage.Stamp(o.ended)
 	switch {
 	case o.err == nil:

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/spf13/cobra"
@@ -144,7 +145,7 @@ func pathDataset(conf *hdfsio.Conf, name string) (lineage.Dataset, bool) {
 }
 
 // withAmounts adds columns and amounts to the datasets. What was read of each of several inputs is not known.
-func withAmounts(e lineage.Event, command string, input job.Amount, o outcome) lineage.Event {
+func withAmounts(e lineage.Event, command string, input progress.Amount, o outcome) lineage.Event {
 	if o.result == nil || o.result.Manifest == nil {
 		return e
 	}

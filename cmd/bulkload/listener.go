@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/metrics"
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // closingTime is how long requests under way have to end.
@@ -41,20 +41,20 @@ func (t *telemetryFlags) serve(s *session, l metrics.Labels) (*listener, error) 
 }
 
 // events note the time of all that is work; notes and warnings are not, since a retry warns without end.
-func (l *listener) events() job.Events {
+func (l *listener) events() progress.Events {
 	move := func() { l.moved.Store(time.Now().UnixNano()) }
-	return job.Events{
-		OnStart:   func(job.Start) { move() },
+	return progress.Events{
+		OnStart:   func(progress.Start) { move() },
 		OnPhase:   func(string) { move() },
 		OnRows:    func(int64, int64) { move() },
 		OnSplit:   move,
 		OnSpill:   func(int64, int64) { move() },
 		OnMerged:  func(int64) { move() },
 		OnWritten: func(int64) { move() },
-		OnHFile:   func(job.File) { move() },
+		OnHFile:   func(progress.HFile) { move() },
 		OnLoad:    func(string, int) { move() },
 		OnRead:    func(int64) { move() },
-		OnPause:   func(p job.Pause) { l.paused.Store(p.Reason != ""); move() },
+		OnPause:   func(p progress.Pause) { l.paused.Store(p.Reason != ""); move() },
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/spf13/pflag"
 )
@@ -80,15 +80,15 @@ func inJournal(f *os.File, stream string) bool {
 
 // jobAttrs are what every line says of the job: job, table, attempt and phase, as soon as they are known.
 type jobAttrs struct {
-	start atomic.Pointer[job.Start]
+	start atomic.Pointer[progress.Start]
 	phase atomic.Pointer[string]
 	attrs atomic.Pointer[[]slog.Attr]
 }
 
 // events are those by which it learns. They are to come before those that log.
-func (a *jobAttrs) events() job.Events {
-	return job.Events{
-		OnStart: func(s job.Start) { a.start.Store(&s); a.know() },
+func (a *jobAttrs) events() progress.Events {
+	return progress.Events{
+		OnStart: func(s progress.Start) { a.start.Store(&s); a.know() },
 		OnPhase: func(name string) { a.phase.Store(&name); a.know() },
 	}
 }

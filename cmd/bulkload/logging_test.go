@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // TestJobAttrs sees on lines what is known of the job, once each.
@@ -18,11 +18,11 @@ func TestJobAttrs(t *testing.T) {
 	log := (&logFlags{level: "debug", format: "auto"}).newLogger(&b, true)
 	about := jobAttrsOf(log).events()
 	log.Info("none")
-	about.OnStart(job.Start{Job: "/state/check-0123", JobID: "night", Table: "ns:check", Attempt: 2})
+	about.OnStart(progress.Start{Job: "/state/check-0123", JobID: "night", Table: "ns:check", Attempt: 2})
 	log.Info("begun")
 	about.OnPhase("write")
 	log.With("component", "gohbase").Debug("other", "phase", "own", "n", 1)
-	about.OnStart(job.Start{JobID: "night"})
+	about.OnStart(progress.Start{JobID: "night"})
 	log.Warn("id only")
 	const want = `level=INFO msg=none
 level=INFO msg=begun job=check-0123 table=ns:check attempt=2

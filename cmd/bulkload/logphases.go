@@ -4,20 +4,20 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // phaseLog tells in the log what each phase came to, when it has ended.
 type phaseLog struct {
 	log     *slog.Logger
-	tracker *job.Tracker
+	tracker *progress.Tracker
 	told    int // phases
 	part    int // to which they belong
 }
 
 // events are to come behind those of the tracker. Phases begin one after another, so there is no lock.
-func (p *phaseLog) events() job.Events {
-	return job.Events{OnPhase: func(string) { p.tell() }}
+func (p *phaseLog) events() progress.Events {
+	return progress.Events{OnPhase: func(string) { p.tell() }}
 }
 
 // tell tells of those that have ended since it was last called.

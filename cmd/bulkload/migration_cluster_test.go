@@ -21,6 +21,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // migration is a table of its own on the test cluster, and a state directory.
@@ -334,7 +335,7 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 	if err := json.Unmarshal(b, &live); err != nil {
 		t.Fatal(err)
 	}
-	done := job.PartsWork{Parts: 1, Bytes: r.Parts[3].Bytes}
+	done := progress.PartsWork{Parts: 1, Bytes: r.Parts[3].Bytes}
 	if !strings.Contains(before[r.Parts[2].Job], `"event":"plan"`) {
 		done.Parts, done.Bytes = 2, done.Bytes+r.Parts[2].Bytes
 	}

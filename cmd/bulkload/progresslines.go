@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // progressLines tells of a job's progress in the log, once in a while.
@@ -40,7 +40,7 @@ func (p *progressLines) run(ticks <-chan time.Time) {
 }
 
 // events are none: the lines tell what the session's tracker has.
-func (p *progressLines) events() job.Events { return job.Events{} }
+func (p *progressLines) events() progress.Events { return progress.Events{} }
 
 func (p *progressLines) end(outcome) error {
 	close(p.stop)
@@ -60,7 +60,7 @@ func (p *progressLines) tell() {
 		if done, ok := phase.Fraction(); ok {
 			args = append(args, "percent", math.Floor(1000*done)/10)
 		}
-		span := job.Span{Took: now.At.Sub(phase.Began), Done: phase.Done}
+		span := progress.Span{Took: now.At.Sub(phase.Began), Done: phase.Done}
 		if phase.Recent.Took > 0 {
 			span = phase.Recent
 		}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -34,7 +34,7 @@ func newLiveView(s *session) *liveView {
 }
 
 // events are none: the view looks at the session's tracker.
-func (v *liveView) events() job.Events { return job.Events{} }
+func (v *liveView) events() progress.Events { return progress.Events{} }
 
 // end draws the last frame, which stays.
 func (v *liveView) end(o outcome) error {

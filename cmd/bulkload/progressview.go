@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // frame is what a live view shows at one moment: a row for each phase, and one for the job.
 type frame struct {
-	progress job.Progress
+	progress progress.Progress
 	width    int // of rows, at most
 	height   int // rows, at most
 	colours  bool
@@ -70,7 +70,7 @@ func (f *frame) rows() []string {
 func (f *frame) uploads() bool { return strings.HasPrefix(f.progress.Start.Staging, "hdfs:") }
 
 // phase is the row of a phase that has begun.
-func (f *frame) phase(p *job.PhaseProgress) phaseRow {
+func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	r := phaseRow{name: p.Name, fraction: -1, current: p.Ended.IsZero() && !f.ended}
 	until := p.Ended
 	if p.Ended.IsZero() {
@@ -95,7 +95,7 @@ func (f *frame) phase(p *job.PhaseProgress) phaseRow {
 	if p.Done.Bytes > 0 && !(p.Name == "write" && f.uploads()) {
 		r.bytes = bytesText(p.Done.Bytes)
 	}
-	span := job.Span{Took: took, Done: p.Done}
+	span := progress.Span{Took: took, Done: p.Done}
 	if p.Recent.Took > 0 {
 		span = p.Recent
 	}
@@ -112,14 +112,14 @@ func (f *frame) phase(p *job.PhaseProgress) phaseRow {
 }
 
 // last says whether a phase is the one in which the job ended.
-func (f *frame) last(p *job.PhaseProgress) bool {
+func (f *frame) last(p *progress.PhaseProgress) bool {
 	return p == &f.progress.Phases[len(f.progress.Phases)-1]
 }
 
 // upload is the row of what the writing of HFiles has handed to HDFS meanwhile.
-func (f *frame) upload(write *job.PhaseProgress) phaseRow {
-	r := f.phase(&job.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: job.Amount{Bytes: write.Done.Bytes},
-		Recent: job.Span{Took: write.Recent.Took, Done: job.Amount{Bytes: write.Recent.Done.Bytes}}})
+func (f *frame) upload(write *progress.PhaseProgress) phaseRow {
+	r := f.phase(&progress.PhaseProgress{Name: "upload", Began: write.Began, Ended: write.Ended, Done: progress.Amount{Bytes: write.Done.Bytes},
+		Recent: progress.Span{Took: write.Recent.Took, Done: progress.Amount{Bytes: write.Recent.Done.Bytes}}})
 	if r.current = write.Ended.IsZero() && !f.ended; r.current {
 		r.time = ""
 	}

@@ -8,25 +8,25 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 // someProgress is a run in the middle of its second pass.
-func someProgress() job.Progress {
+func someProgress() progress.Progress {
 	at := func(s float64) time.Time {
 		return time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC).Add(time.Duration(s * float64(time.Second)))
 	}
-	return job.Progress{
-		Start: job.Start{Table: "check", Attempt: 1, Staging: "hdfs:///tmp/x", Regions: 10, Phases: []string{"read", "sort", "write", "snapshot", "load", "verify"}},
+	return progress.Progress{
+		Start: progress.Start{Table: "check", Attempt: 1, Staging: "hdfs:///tmp/x", Regions: 10, Phases: []string{"read", "sort", "write", "snapshot", "load", "verify"}},
 		Began: at(0), At: at(3725), Warnings: 2,
-		Phases: []job.PhaseProgress{
-			{Name: "read", Began: at(0), Ended: at(1800), Done: job.Amount{Rows: 999_600_000, Bytes: 1023 << 30}},
+		Phases: []progress.PhaseProgress{
+			{Name: "read", Began: at(0), Ended: at(1800), Done: progress.Amount{Rows: 999_600_000, Bytes: 1023 << 30}},
 			{Name: "sort", Began: at(1800), Ended: at(1805.25)},
-			{Name: "write", Began: at(1805.25), Done: job.Amount{Rows: 629_000_123, Bytes: 98 << 30}, Total: job.Amount{Rows: 999_600_000},
-				Recent: job.Span{Took: 600 * time.Second, Done: job.Amount{Rows: 300_000_000, Bytes: 31_400_000_000}}},
+			{Name: "write", Began: at(1805.25), Done: progress.Amount{Rows: 629_000_123, Bytes: 98 << 30}, Total: progress.Amount{Rows: 999_600_000},
+				Recent: progress.Span{Took: 600 * time.Second, Done: progress.Amount{Rows: 300_000_000, Bytes: 31_400_000_000}}},
 		},
-		Written: 98 << 30, HFiles: job.Amount{Files: 12_345, Rows: 600_000_000, Bytes: 97 << 30},
-		Left: job.Left{Phase: 1132 * time.Second, Job: 7324 * time.Second, PhaseKnown: true, JobKnown: true},
+		Written: 98 << 30, HFiles: progress.Amount{Files: 12_345, Rows: 600_000_000, Bytes: 97 << 30},
+		Left: progress.Left{Phase: 1132 * time.Second, Job: 7324 * time.Second, PhaseKnown: true, JobKnown: true},
 	}
 }
 
@@ -101,10 +101,10 @@ func TestProgressLines(t *testing.T) {
 	s := &session{log: log}
 	now := time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC)
 	s.tracker.Now = func() time.Time { return now }
-	e := job.Tee(jobAttrsOf(log).events(), s.tracker.Events())
-	e.OnStart(job.Start{Table: "check", Attempt: 1, Phases: []string{"read", "sort", "write"}})
+	e := progress.Tee(jobAttrsOf(log).events(), s.tracker.Events())
+	e.OnStart(progress.Start{Table: "check", Attempt: 1, Phases: []string{"read", "sort", "write"}})
 	e.OnPhase("read")
-	e.OnTotal("read", job.Amount{Bytes: 4000})
+	e.OnTotal("read", progress.Amount{Bytes: 4000})
 	now = now.Add(10 * time.Second)
 	e.OnRows(10, 1000)
 	p := &progressLines{session: s, stop: make(chan struct{}), stopped: make(chan struct{})}

@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/durable"
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,7 +65,7 @@ type reporter struct {
 	done    sync.WaitGroup
 
 	mu         sync.Mutex
-	start      job.Start
+	start      progress.Start
 	regions    map[int]report.Region // of files written now, those of the part under way left out
 	part       map[int]report.Region // of that one: all there is, if the job was not split
 	warnings   []string
@@ -93,7 +94,7 @@ func (w *reporter) loop() {
 // sample is how far the job is now.
 func (w *reporter) sample() report.Sample { return sampleOf(w.session.tracker.Progress()) }
 
-func sampleOf(p job.Progress) report.Sample {
+func sampleOf(p progress.Progress) report.Sample {
 	s := report.Sample{At: p.At, Output: p.Written}
 	for _, phase := range p.Phases {
 		switch phase.Name {
@@ -119,19 +120,19 @@ func (w *reporter) mark() {
 	}
 }
 
-func (w *reporter) events() job.Events {
-	return job.Events{
-		OnStart: func(s job.Start) {
+func (w *reporter) events() progress.Events {
+	return progress.Events{
+		OnStart: func(s progress.Start) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.start = s
 			w.endPart()
 		},
 		OnPhase: func(string) { w.mark() },
-		OnHFile: func(f job.File) {
+		OnHFile: func(f progress.HFile) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			addFile(w.part, f)
+			addFile(w.part, f.Region, f.Rows, f.Bytes)
 		},
 		OnWarn: func(msg string, kv ...any) {
 			w.mu.Lock()
@@ -155,12 +156,12 @@ func (w *reporter) endPart() {
 }
 
 // addFile counts a file for its region. The rows of a region are those of one family: each has them all, or fewer.
-func addFile(regions map[int]report.Region, f job.File) {
-	r := regions[f.Region]
-	r.Rows = max(r.Rows, f.Rows)
-	r.Bytes += f.Bytes
+func addFile(regions map[int]report.Region, region int, rows, bytes int64) {
+	r := regions[region]
+	r.Rows = max(r.Rows, rows)
+	r.Bytes += bytes
 	r.Files++
-	regions[f.Region] = r
+	regions[region] = r
 }
 
 // noteText is a message with its values, as the log has it.

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -55,7 +56,7 @@ func TestRegionList(t *testing.T) {
 	written := map[int]report.Region{}
 	files := []job.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
 	for _, f := range files {
-		addFile(written, f)
+		addFile(written, f.Region, f.Rows, f.Bytes)
 	}
 	list := regionList(written, 4, [][]byte{[]byte("f"), []byte("k"), {0xff}}, files)
 	if len(list) != 4 || list[0].Start != "" || list[1].Start != "f" || list[1].Files != 0 || list[2] != (report.Region{Start: "k", Rows: 3, Bytes: 8, Files: 2}) || list[3].Start != `\xFF` {
@@ -75,12 +76,12 @@ func TestReportOfParts(t *testing.T) {
 	s := &session{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}
 	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
 	for part := range 3 {
-		all := job.Tee(s.tracker.Events(), w.events())
-		all.OnStart(job.Start{Part: part + 1, Parts: 5})
+		all := progress.Tee(s.tracker.Events(), w.events())
+		all.OnStart(progress.Start{Part: part + 1, Parts: 5})
 		all.OnPhase("read")
 		all.OnRows(10, 100)
 		for _, family := range []string{"f", "g"} {
-			all.OnHFile(job.File{Region: 1, Family: family, Rows: 7, Bytes: 5})
+			all.OnHFile(progress.HFile{Region: 1, Family: family, Rows: 7, Bytes: 5})
 		}
 		if got := w.sample(); got.Read != int64(10*(part+1)) || got.Input != int64(100*(part+1)) {
 			t.Errorf("sample of part %d: %+v", part+1, got)
@@ -119,8 +120,8 @@ func TestReportOfParts(t *testing.T) {
 // TestCountsOfAFailedRun tells what a run has read that did not come to its end, and has begun with another phase.
 func TestCountsOfAFailedRun(t *testing.T) {
 	w := &reporter{session: &session{}, regions: map[int]report.Region{}, part: map[int]report.Region{}}
-	o := outcome{progress: job.Progress{Phases: []job.PhaseProgress{
-		{Name: "check", Done: job.Amount{Bytes: 100}}, {Name: "read", Done: job.Amount{Rows: 10}}, {Name: "write", Done: job.Amount{Rows: 4}}}}}
+	o := outcome{progress: progress.Progress{Phases: []progress.PhaseProgress{
+		{Name: "check", Done: progress.Amount{Bytes: 100}}, {Name: "read", Done: progress.Amount{Rows: 10}}, {Name: "write", Done: progress.Amount{Rows: 4}}}}}
 	var r report.Report
 	if w.addCounts(&r, o); r.Counts == nil || r.Counts.Records != 10 {
 		t.Errorf("%+v", r.Counts)

@@ -119,7 +119,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 		if len(m.Files) > 0 { // those of earlier attempts too
 			regions = map[int]report.Region{}
 			for _, f := range m.Files {
-				addFile(regions, f)
+				addFile(regions, f.Region, f.Rows, f.Bytes)
 			}
 		}
 	} else if p := o.progress; sampleOf(p).Read > 0 {
@@ -178,7 +178,7 @@ func (w *reporter) addState(r *report.Report, o outcome) {
 	if len(r.Regions) == 0 && len(s.Files) > 0 {
 		regions := map[int]report.Region{}
 		for _, f := range s.Files {
-			addFile(regions, f)
+			addFile(regions, f.Region, f.Rows, f.Bytes)
 		}
 		splits := make([][]byte, len(s.Splits))
 		for i, k := range s.Splits {

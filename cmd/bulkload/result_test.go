@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -189,7 +190,7 @@ func TestResultOfEveryKind(t *testing.T) {
 		cmd.SetContext(t.Context())
 		s := g.begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{Table: "test:t"})
 		e := s.events()
-		e.OnStart(job.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
+		e.OnStart(progress.Start{Table: "test:t", Attempt: 3, JobID: "night", Job: t.TempDir()})
 		e.OnPhase("load")
 		e.OnWarn("look at this")
 		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
@@ -218,7 +219,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, job.LiveName), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.tracker.Events().OnStart(job.Start{Job: dir, Attempt: 1})
+	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})
 	w := &stateWriter{session: s, log: s.log}
 	for range 3 {
 		w.tell()

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/durable"
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/spf13/pflag"
 )
@@ -65,8 +66,8 @@ type stateWriter struct {
 	warn sync.Once
 }
 
-func (w *stateWriter) events() job.Events {
-	return job.Events{OnStart: func(s job.Start) {
+func (w *stateWriter) events() progress.Events {
+	return progress.Events{OnStart: func(s progress.Start) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if s.Job == "" || s.Attempt == 0 || w.stop != nil {

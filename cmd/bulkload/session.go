@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 // observer learns what a command does, beside the one who waits for its result.
 type observer interface {
 	// events are called while the job works; see [job.Events].
-	events() job.Events
+	events() progress.Events
 	// end is called once, when the job has ended. What goes wrong with telling of a job does not change how it
 	// ended: the error is logged as a warning.
 	end(o outcome) error
@@ -28,7 +29,7 @@ type outcome struct {
 	code     int // the exit code
 	began    time.Time
 	ended    time.Time
-	progress job.Progress
+	progress progress.Progress
 }
 
 // session is one command's work on a job, with those who watch it.
@@ -39,7 +40,7 @@ type session struct {
 	log       *slog.Logger
 	console   *console
 	quiet     bool
-	tracker   job.Tracker
+	tracker   progress.Tracker
 	phases    phaseLog
 	observers []observer
 	began     time.Time
@@ -51,20 +52,20 @@ type session struct {
 
 // begin starts a session, of which the command's result will tell.
 func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec spec.Spec) *session {
-	jobAttrsOf(log).events().OnStart(job.Start{Table: spec.Table})
+	jobAttrsOf(log).events().OnStart(progress.Start{Table: spec.Table})
 	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
 	g.session.phases = phaseLog{log: log, tracker: &g.session.tracker}
 	return g.session
 }
 
 // events go to the log, the tracker and all observers.
-func (s *session) events() job.Events {
-	before := job.Events{OnStart: func(job.Start) { s.tracker.End(); s.phases.tell() }} // of a part
-	all := []job.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
+func (s *session) events() progress.Events {
+	before := progress.Events{OnStart: func(progress.Start) { s.tracker.End(); s.phases.tell() }} // of a part
+	all := []progress.Events{before, jobAttrsOf(s.log).events(), s.tracker.Events(), s.phases.events()}
 	for _, o := range s.observers {
 		all = append(all, o.events())
 	}
-	return job.Tee(append(all, logEvents(s.log))...)
+	return progress.Tee(append(all, logEvents(s.log))...)
 }
 
 // end tells all how the job ended, and gives the error back.

@@ -24,6 +24,7 @@ import (
 	"bulkload/internal/lineage"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 
 	"github.com/google/uuid"
@@ -336,7 +337,7 @@ func TestStopTells(t *testing.T) {
 // patient waits for an answer that does not come.
 type patient struct{}
 
-func (patient) events() job.Events { return job.Events{} }
+func (patient) events() progress.Events { return progress.Events{} }
 
 func (patient) tell(ctx context.Context, _ outcome) error {
 	<-ctx.Done()

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // teller is an observer whose end may take time, which a context bounds.
 type teller interface {
-	events() job.Events
+	events() progress.Events
 	tell(ctx context.Context, o outcome) error
 }
 
@@ -30,12 +30,12 @@ type together struct {
 	input *inputs
 }
 
-func (t together) events() job.Events {
-	all := []job.Events{t.input.events()}
+func (t together) events() progress.Events {
+	all := []progress.Events{t.input.events()}
 	for _, p := range t.parts {
 		all = append(all, p.events())
 	}
-	return job.Tee(all...)
+	return progress.Tee(all...)
 }
 
 func (t together) end(o outcome) error {
@@ -54,11 +54,11 @@ func (t together) end(o outcome) error {
 // inputs are all that a command has read or is to read: a command may do several jobs, one after the other.
 type inputs struct {
 	mu  sync.Mutex
-	sum job.Amount
+	sum progress.Amount
 }
 
-func (i *inputs) events() job.Events {
-	return job.Events{OnStart: func(s job.Start) {
+func (i *inputs) events() progress.Events {
+	return progress.Events{OnStart: func(s progress.Start) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.sum.Files += int64(s.Files)
@@ -66,7 +66,7 @@ func (i *inputs) events() job.Events {
 	}}
 }
 
-func (i *inputs) amount() job.Amount {
+func (i *inputs) amount() progress.Amount {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.sum

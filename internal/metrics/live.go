@@ -3,14 +3,14 @@ package metrics
 import (
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Live is a run that is under way.
 type Live struct {
-	Progress func() job.Progress
+	Progress func() progress.Progress
 	Moved    func() time.Time // when something was last done
 	Paused   func() bool      // it waits because somebody wants it to; nil: it never does
 	Build    Build
@@ -18,7 +18,7 @@ type Live struct {
 
 // moment is a run at one moment.
 type moment struct {
-	job.Progress
+	progress.Progress
 	moved  time.Time
 	paused bool
 	build  Build
@@ -59,11 +59,11 @@ func (l Live) Collector() prometheus.Collector {
 func (l Live) paused() bool { return l.Paused != nil && l.Paused() }
 
 // done is what is done of a phase, all its turns together.
-func (m moment) done(phase string) job.Amount {
-	var sum job.Amount
+func (m moment) done(phase string) progress.Amount {
+	var sum progress.Amount
 	for _, p := range m.Phases {
 		if p.Name == phase {
-			sum = job.Amount{Rows: sum.Rows + p.Done.Rows, Bytes: sum.Bytes + p.Done.Bytes, Files: sum.Files + p.Done.Files}
+			sum = progress.Amount{Rows: sum.Rows + p.Done.Rows, Bytes: sum.Bytes + p.Done.Bytes, Files: sum.Files + p.Done.Files}
 		}
 	}
 	return sum
@@ -95,7 +95,7 @@ func (m moment) tellRatios(set func(float64, ...string)) {
 }
 
 // Phase is the name of the phase that is under way: empty before the first, and between a phase's end and the next.
-func Phase(p job.Progress) string {
+func Phase(p progress.Progress) string {
 	if n := len(p.Phases); n > 0 && p.Phases[n-1].Ended.IsZero() {
 		return p.Phases[n-1].Name
 	}

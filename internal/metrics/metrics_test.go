@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,22 +25,22 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // done is a run that loaded 990 rows.
 func done() Run {
 	return Run{
-		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: job.Amount{Files: 3, Bytes: 1 << 21}, Progress: progress(),
+		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(),
 		Result: &job.Result{Attempt: 2, Regions: 4, Verify: &job.Verification{Mode: "full"}, Manifest: &job.Manifest{
 			Records: 1000, Rejected: 7, Duplicates: 3, Digest: job.Digest{Rows: 990, Cells: 9900}, Bytes: 1 << 20, SpillBytes: 1 << 19, HFiles: 5}},
 	}
 }
 
-// progress is a run in its phase write.
-func progress() job.Progress {
+// progressNow is a run in its phase write.
+func progressNow() progress.Progress {
 	at := func(s int) time.Time { return noon.Add(time.Duration(s-60) * time.Second) }
-	return job.Progress{
-		Start: job.Start{Table: "test:check", Attempt: 2, Files: 3, Bytes: 1 << 21}, At: noon,
-		Phases: []job.PhaseProgress{
-			{Name: "read", Began: at(0), Ended: at(20), Done: job.Amount{Rows: 900, Bytes: 1 << 22}, Total: job.Amount{Bytes: 1 << 22}},
-			{Name: "write", Began: at(25), Done: job.Amount{Rows: 450}, Total: job.Amount{Rows: 900}},
+	return progress.Progress{
+		Start: progress.Start{Table: "test:check", Attempt: 2, Files: 3, Bytes: 1 << 21}, At: noon,
+		Phases: []progress.PhaseProgress{
+			{Name: "read", Began: at(0), Ended: at(20), Done: progress.Amount{Rows: 900, Bytes: 1 << 22}, Total: progress.Amount{Bytes: 1 << 22}},
+			{Name: "write", Began: at(25), Done: progress.Amount{Rows: 450}, Total: progress.Amount{Rows: 900}},
 		},
-		Spilled: job.Amount{Rows: 80, Bytes: 4096}, Written: 12345, HFiles: job.Amount{Rows: 400, Bytes: 10000, Files: 2}, Warnings: 1,
+		Spilled: progress.Amount{Rows: 80, Bytes: 4096}, Written: 12345, HFiles: progress.Amount{Rows: 400, Bytes: 10000, Files: 2}, Warnings: 1,
 	}
 }
 
@@ -67,7 +68,7 @@ func write(t *testing.T, r Run, l Labels, name string) string {
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "check.prom")
-	failed := Run{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Loads: true, Input: job.Amount{Files: 3, Bytes: 1 << 21}, Progress: progress(), Build: Build{"1.2.3", "abc", "go1.26"}}
+	failed := Run{Code: 6, Began: noon.Add(-time.Minute), Ended: noon.Add(time.Hour), Loads: true, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(), Build: Build{"1.2.3", "abc", "go1.26"}}
 	built := done()
 	built.Loads, built.Result.Verify, built.Result.Regions = false, nil, 0
 	already := done()
@@ -163,7 +164,7 @@ func TestFileInNoDirectory(t *testing.T) {
 }
 
 func TestLive(t *testing.T) {
-	l := Live{Progress: progress, Moved: func() time.Time { return noon }, Build: Build{"1.2.3", "abc", "go1.26"}}
+	l := Live{Progress: progressNow, Moved: func() time.Time { return noon }, Build: Build{"1.2.3", "abc", "go1.26"}}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(l.Collector())
 	problems, err := testutil.GatherAndLint(registry)

@@ -181,7 +181,7 @@ func TestPrometheus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	live := serve(t, ServeOptions{Labels: labels(t), Live: Live{Progress: progress, Moved: time.Now}})
+	live := serve(t, ServeOptions{Labels: labels(t), Live: Live{Progress: progressNow, Moved: time.Now}})
 
 	dir := t.TempDir()
 	rules, err := filepath.Abs("../../examples/prometheus/alerts.yml")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,9 +14,9 @@ type Run struct {
 	Code     int // exit code
 	Began    time.Time
 	Ended    time.Time
-	Result   *job.Result // nil if nothing is known
-	Input    job.Amount  // files and bytes, as they are stored
-	Progress job.Progress
+	Result   *job.Result     // nil if nothing is known
+	Input    progress.Amount // files and bytes, as they are stored
+	Progress progress.Progress
 	Loads    bool      // it is about a table, not only about files
 	Success  time.Time // when the newest success was; zero: not known, or none
 	Build    Build
@@ -120,7 +121,7 @@ func (r *Run) tellPhases(set func(float64, ...string)) {
 }
 
 // durations are those of the phases, by name.
-func durations(p job.Progress) map[string]time.Duration {
+func durations(p progress.Progress) map[string]time.Duration {
 	took := map[string]time.Duration{}
 	for _, phase := range p.Phases {
 		end := phase.Ended

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/progress"
 )
 
 func serve(t *testing.T, o ServeOptions) *Server {
@@ -47,7 +47,7 @@ func TestServe(t *testing.T) {
 	var now atomic.Int64 // seconds behind noon
 	var paused atomic.Bool
 	s := serve(t, ServeOptions{Labels: labels(t), Stalled: 10 * time.Minute, Now: func() time.Time { return noon.Add(time.Duration(now.Load()) * time.Second) },
-		Live: Live{Progress: progress, Moved: func() time.Time { return noon }, Paused: paused.Load}})
+		Live: Live{Progress: progressNow, Moved: func() time.Time { return noon }, Paused: paused.Load}})
 
 	code, text := get(t, s, "/metrics")
 	if code != 200 {
@@ -61,7 +61,7 @@ func TestServe(t *testing.T) {
 	}
 	lint(t, ours(text))
 
-	var p job.Progress
+	var p progress.Progress
 	if code, text = get(t, s, "/status"); code != 200 || json.Unmarshal([]byte(text), &p) != nil || p.Start.Table != "test:check" || len(p.Phases) != 2 {
 		t.Errorf("/status answered %d: %s", code, text)
 	}
@@ -101,7 +101,7 @@ func ours(text string) string {
 }
 
 func TestNeverStalled(t *testing.T) {
-	s := serve(t, ServeOptions{Labels: labels(t), Live: Live{Progress: func() job.Progress { return job.Progress{} }, Moved: func() time.Time { return time.Time{} }}})
+	s := serve(t, ServeOptions{Labels: labels(t), Live: Live{Progress: func() progress.Progress { return progress.Progress{} }, Moved: func() time.Time { return time.Time{} }}})
 	if code, text := get(t, s, "/healthz"); code != 200 || !strings.Contains(text, `"phase":""`) {
 		t.Errorf("/healthz answered %d: %s", code, text)
 	}
@@ -121,10 +121,10 @@ func TestTakenPort(t *testing.T) {
 // TestClose has a request under way cut off when the time is over, and the port free.
 func TestClose(t *testing.T) {
 	asked, free := make(chan bool), make(chan bool)
-	s, err := Serve("127.0.0.1:0", ServeOptions{Labels: labels(t), Live: Live{Moved: time.Now, Progress: func() job.Progress {
+	s, err := Serve("127.0.0.1:0", ServeOptions{Labels: labels(t), Live: Live{Moved: time.Now, Progress: func() progress.Progress {
 		close(asked)
 		<-free
-		return job.Progress{}
+		return progress.Progress{}
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // dropSpill removes sorted rows that are not needed any more.
 func (j *run) dropSpill() {
 	if err := j.st.dropSpill(); err != nil {
-		j.o.Events.warn("sorted rows are left behind", "path", j.st.spill, "error", err)
+		j.o.Events.Warn("sorted rows are left behind", "path", j.st.spill, "error", err)
 	}
 }
 

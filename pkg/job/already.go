@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/progress"
 )
 
 // already is the answer to a job that was done before. Its rows are looked for
@@ -20,7 +21,7 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
 	start := j.start()
 	start.Attempt = 0
-	j.o.Events.start(start)
+	j.o.Events.Start(start)
 	j.sweep(ctx)
 	m, err := (&resumable{j.st}).manifest(j.work, Output{})
 	if err != nil {
@@ -28,7 +29,7 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	}
 	switch mode := j.spec.Verify; {
 	case mode == "full":
-		if err := pass(ctx, j.o.Gate); err != nil {
+		if err := progress.Pass(ctx, j.o.Gate); err != nil {
 			return r, err
 		}
 		err = verify(ctx, j.c, j.facts, mode, m, j.o.Events, r)
@@ -63,6 +64,6 @@ func (j *run) sweep(ctx context.Context) {
 		err = (&staging{location: l, out: Output{FS: fsys, Dir: l.Path}}).remove(ctx)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		j.o.Events.warn("staging directory is left behind", "path", l.String(), "error", err)
+		j.o.Events.Warn("staging directory is left behind", "path", l.String(), "error", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -25,9 +26,9 @@ type BuildOptions struct {
 	SpillDir string         // default the system's temporary directory
 	Budget   *source.Budget // of bad records; default: the first ends the job
 	Sample   int            // rows to remember of each region for a later verification
-	Events   Events
+	Events   progress.Events
 	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
-	Gate Gate
+	Gate progress.Gate
 	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
 	SpillLimit spec.Size
 	// AllowEmpty accepts an input of which no row comes.
@@ -168,7 +169,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 		return nil, err
 	}
 	read := time.Now()
-	o.Events.phase("write")
+	o.Events.Phase("write")
 	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
 	o.resume.start(w)
 	if err := out.prepare(ctx, plan.familyNames()...); err != nil {
@@ -196,7 +197,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.
 func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *extsort.Sorter, o BuildOptions) (t sortTotals, err error) {
 	start := time.Now()
-	o.Events.phase("read")
+	o.Events.Phase("read")
 	tellExtent(ctx, in, o.Events)
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
@@ -212,7 +213,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	if err := errors.Join(recheck(ctx, in), someRecords(in.Records()+o.Budget.Extra(), o.Budget.Bad(), o)); err != nil {
 		return t, err
 	}
-	o.Events.phase("sort")
+	o.Events.Phase("sort")
 	if err := sorter.Finish(); err != nil {
 		return t, r.explainSpill(err)
 	}
@@ -232,14 +233,14 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 
 // tellExtent says how much there is to read: by rows where the input is Parquet.
 // It is for a person to look at, so an error is not this one's to tell.
-func tellExtent(ctx context.Context, in *source.Input, e Events) {
+func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return
 	}
 	if extent, err := in.RoughExtent(ctx); err == nil && extent.Text > 0 {
-		e.total("read", Amount{Bytes: extent.Text})
+		e.Total("read", progress.Amount{Bytes: extent.Text})
 	} else if err == nil {
-		e.total("read", Amount{Rows: extent.Rows})
+		e.Total("read", progress.Amount{Rows: extent.Rows})
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -355,7 +356,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 	s := exampleSpec(t, "check")
 	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
 	out := filepath.Join(t.TempDir(), "out")
-	w := WorkOptions{Events: Events{OnHFile: func(File) { cancel() }}, Workers: 1}
+	w := WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) { cancel() }}, Workers: 1}
 	_, err := BuildOnly(ctx, env, s, testFamily, partition.SaltSplits(10), out, w)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error is %v", err)

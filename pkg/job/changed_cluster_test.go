@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 )
 
 // TestReadingChangeIsRefused: what is read is part of the job, also of one
@@ -245,7 +246,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 	s := exampleSpec(t, "check")
 	s.Table, s.Inputs, s.Verify = p.table, []string{p.input}, "off"
 	loaded := 0
-	e := Events{OnLoad: func(string, int) {
+	e := progress.Events{OnLoad: func(string, int) {
 		if loaded++; loaded == 10 {
 			if _, err := p.cluster.AdminT(t).Run(t.Context(), "truncate", p.table); err != nil {
 				t.Error(err)

@@ -213,7 +213,7 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	w.o.Events.split()
+	w.o.Events.Split()
 	factor := 1.0
 	if p.stands > 0 && read > 0 {
 		factor = p.stands / float64(read)
@@ -231,7 +231,7 @@ func (w *countWorker) batch(b *source.Batch) error {
 	w.t.input += float64(b.Bytes)
 	w.t.seen += int64(b.Rows)
 	w.o.Budget.Count(int64(b.Rows))
-	w.o.Events.rows(int64(b.Rows), b.Bytes)
+	w.o.Events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }
 

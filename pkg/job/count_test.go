@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/bench/data"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 
@@ -116,7 +117,7 @@ func TestExact(t *testing.T) {
 				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
 			}
 			var told atomic.Int64 // progress
-			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: WorkOptions{Events: Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
+			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
 			if told.Load() != int64(len(keys)) {
 				t.Errorf("%d of %d rows were told of", told.Load(), len(keys))
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 )
 
@@ -20,9 +21,9 @@ const heavyKeys = 5
 func (s *sampleBuild) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
 	c := &counting{plan: s.plan, in: s.in, o: o.BuildOptions, query: indexes(s.plan.Columns, o.query)}
 	if !o.Exact {
-		c.o.Events = Events{}
+		c.o.Events = progress.Events{}
 	}
-	o.Events.phase("count keys")
+	o.Events.Phase("count keys")
 	switch {
 	case s.rows == 0 && !o.Exact:
 		return newTally(s.plan.Ranges.Len(), len(s.plan.Columns)), nil

@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/durable"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -63,7 +64,7 @@ func TestFullDiskChild(t *testing.T) {
 	id := identified("t")
 	options := StateOptions{Dir: dir}
 	t.Run("journal", func(t *testing.T) {
-		st, err := openState(t.Context(), id, options, Events{})
+		st, err := openState(t.Context(), id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestFullDiskChild(t *testing.T) {
 		_ = st.close()
 		whole := wholeRecords(t, filepath.Join(st.dir, journal.FileName))
 		remove(t, ballast)
-		st, err = openState(t.Context(), id, options, Events{})
+		st, err = openState(t.Context(), id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestFullDiskChild(t *testing.T) {
 	t.Run("a new state directory", func(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
-		_, err := openState(t.Context(), identified("other"), options, Events{})
+		_, err := openState(t.Context(), identified("other"), options, progress.Events{})
 		full(t, err)
 	})
 	t.Run("reject file", func(t *testing.T) {

@@ -213,10 +213,10 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 		whole = memoryFactor
 		deeper = math.Log2(float64(max(s.total, 2))) / math.Log2(float64(max(s.rows, 2)))
 	}
-	e.ReadTime = seconds(whole * ((s.readSeconds()+s.spill.Seconds())*scale/parallel(s.splitSizes(), s.o.Workers) + s.sorting.Seconds()*scale*deeper))
+	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.spill.Seconds())*scale/parallel(s.splitSizes(), s.o.Workers) + s.sorting.Seconds()*scale*deeper))
 	// A file is made durable, and its directory when it gets its name.
 	files := 2 * s.file.Seconds() * float64(e.HFiles)
-	e.WriteTime = seconds(whole * (s.write.Seconds()*scale + files) / parallel(sizes, s.o.Workers))
+	e.WriteTime = inSeconds(whole * (s.write.Seconds()*scale + files) / parallel(sizes, s.o.Workers))
 	return e
 }
 
@@ -283,4 +283,4 @@ func parallel(sizes []float64, workers int) float64 {
 	return sum / slices.Max(busy)
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -22,6 +22,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/progress"
 )
 
 // faultyCluster is a cluster of a test's own, whose NameNode takes a dead
@@ -210,7 +211,7 @@ func TestBuildFaults(t *testing.T) {
 		t.Helper()
 		dir := b.dir(t)
 		notes := 0
-		w := WorkOptions{Events: Events{OnNote: func(string, ...any) { notes++ }}}
+		w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
 		if err := b.run(t, dir, w, inFile, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +247,7 @@ func TestBuildFaults(t *testing.T) {
 	t.Run("all datanodes killed and started again", func(t *testing.T) {
 		dir := b.dir(t)
 		var once sync.Once
-		w := WorkOptions{Events: Events{OnNote: func(string, ...any) {
+		w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) {
 			once.Do(func() {
 				if err := errors.Join(first.Restart(t.Context()), second.Restart(t.Context())); err != nil {
 					t.Error(err)
@@ -308,7 +309,7 @@ const dfsAdmin = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 func (b *buildFaults) stopped(t *testing.T, dir string, cause error, words ...string) {
 	t.Helper()
 	notes := 0
-	w := WorkOptions{Events: Events{OnNote: func(string, ...any) { notes++ }}}
+	w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
 	err := b.run(t, dir, w, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpCreate }, func() error { return nil })
 	if !errors.Is(err, cause) || fail.KindOf(err) != fail.HDFS {
 		t.Fatalf("the build ended with %v", err)
@@ -437,7 +438,7 @@ func TestFailover(t *testing.T) {
 		s.Table, s.Verify = name, "full"
 		s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
 		var once sync.Once
-		o := RunOptions{WorkOptions: WorkOptions{Events: Events{OnHFile: func(File) {
+		o := RunOptions{WorkOptions: WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) {
 			once.Do(func() {
 				if err := failover(); err != nil {
 					t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -21,8 +22,8 @@ type WorkOptions struct {
 	Memory     spec.Size
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
-	Events     Events
-	Gate       Gate          // where work waits between its steps, default nowhere
+	Events     progress.Events
+	Gate       progress.Gate // where work waits between its steps, default nowhere
 	Uploads    UploadOptions // of HFiles to HDFS
 	SpillLimit spec.Size     // most bytes of sorted runs on local disk, default as many as there is room for
 
@@ -115,7 +116,7 @@ func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, s
 	if err != nil {
 		return nil, err
 	}
-	if err := pass(ctx, w.Gate); err != nil {
+	if err := progress.Pass(ctx, w.Gate); err != nil {
 		return nil, err
 	}
 	plan, err := NewPlan(s, k.in.Columns(), family, splits, time.Now().UnixMilli())
@@ -124,7 +125,7 @@ func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, s
 	}
 	start := k.start(plan, s)
 	start.Staging, start.Splits = dir, splits
-	w.Events.start(start)
+	w.Events.Start(start)
 	plan.warnKey(w.Events)
 	m, err := k.build(ctx, plan, out, w, 0, nil)
 	if err != nil {
@@ -138,10 +139,10 @@ func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, s
 }
 
 // start is what is known when a build alone begins.
-func (k *intake) start(p *Plan, spec spec.Spec) Start {
-	s := Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+func (k *intake) start(p *Plan, spec spec.Spec) progress.Start {
+	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
-	s.reads(k.in.Files())
+	startReads(&s, k.in.Files())
 	return s
 }
 
@@ -164,4 +165,13 @@ func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOption
 		m.RejectFile = w.RejectFile
 	}
 	return m, nil
+}
+
+// startReads notes what the files of the inputs are.
+func startReads(s *progress.Start, files []source.FileInfo) {
+	for _, f := range files {
+		s.Files++
+		s.Bytes += f.Size
+		s.Sources = append(s.Sources, progress.InputFile{Path: f.Path, Bytes: f.Size})
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -135,7 +136,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 				s = csvSpec(dir + "/*.csv")
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{Workers: 1, Events: Events{OnPhase: func(phase string) {
+			_, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
 				if phase == c.phase {
 					c.do(t, dir)
 				}

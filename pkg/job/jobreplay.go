@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // add takes a record into account. What is not known is left alone.
@@ -85,7 +86,7 @@ func (s *JobState) addPlan(r journal.Record) error {
 	for _, f := range p.Inputs {
 		s.Inputs++
 		s.InBytes += f.Size
-		s.Source = append(s.Source, InputFile{f.Input, f.Size})
+		s.Source = append(s.Source, progress.InputFile{Path: f.Input, Bytes: f.Size})
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 )
 
@@ -25,42 +26,42 @@ const (
 
 // JobState is what the state directory of a job tells.
 type JobState struct {
-	Schema    int          `json:"schema"` // version of this form: 1
-	Job       string       `json:"job"`    // name of its directory
-	Dir       string       `json:"dir"`
-	JobID     string       `json:"job_id,omitempty"` // the caller's own word
-	Table     string       `json:"table,omitempty"`
-	State     JobStatus    `json:"state"`
-	Resumable bool         `json:"resumable,omitempty"`  // the same command goes on with it
-	ExitCode  *int         `json:"exit_code,omitempty"`  // of the last attempt, if it is known
-	Error     string       `json:"error,omitempty"`      // likewise
-	ErrorKind string       `json:"error_kind,omitempty"` // likewise
-	Attempt   int          `json:"attempt"`              // the last one; 0: none began
-	PID       int          `json:"pid,omitempty"`        // of the last attempt, or of who works on it now
-	Host      string       `json:"host,omitempty"`
-	Phase     string       `json:"phase,omitempty"`
-	Percent   *float64     `json:"percent,omitempty"` // of the phase; 100 if the job is done
-	Rows      int64        `json:"rows"`              // done in the phase while it runs; else in the files
-	HFiles    int          `json:"hfiles"`            // complete
-	Bytes     int64        `json:"bytes"`             // of them
-	Regions   int          `json:"regions,omitempty"` // of the plan
-	Loaded    int          `json:"loaded_files"`      // that HBase has taken
-	Began     time.Time    `json:"began,omitzero"`    // the last attempt
-	Ended     time.Time    `json:"ended,omitzero"`    // likewise, unless it runs
-	Last      time.Time    `json:"last,omitzero"`     // when something was noted
-	Live      *Live        `json:"live,omitempty"`    // what the running job says of itself
-	Key       string       `json:"key,omitempty"`
-	Inputs    int          `json:"input_files,omitempty"`
-	InBytes   int64        `json:"input_bytes,omitempty"`
-	Staging   string       `json:"staging,omitempty"`
-	Snapshot  string       `json:"snapshot,omitempty"`
-	Attempts  []Attempt    `json:"attempts,omitempty"`
-	Result    *Result      `json:"result,omitempty"` // of a finished job
-	Report    string       `json:"report,omitempty"` // the newest report, if there is one
-	Taken     []Taken      `json:"-"`                // regions that have taken files, by their names
-	Files     []File       `json:"-"`                // complete ones, in no order
-	Splits    []rowkey.Key `json:"-"`
-	Source    []InputFile  `json:"-"`
+	Schema    int                  `json:"schema"` // version of this form: 1
+	Job       string               `json:"job"`    // name of its directory
+	Dir       string               `json:"dir"`
+	JobID     string               `json:"job_id,omitempty"` // the caller's own word
+	Table     string               `json:"table,omitempty"`
+	State     JobStatus            `json:"state"`
+	Resumable bool                 `json:"resumable,omitempty"`  // the same command goes on with it
+	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
+	Error     string               `json:"error,omitempty"`      // likewise
+	ErrorKind string               `json:"error_kind,omitempty"` // likewise
+	Attempt   int                  `json:"attempt"`              // the last one; 0: none began
+	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of who works on it now
+	Host      string               `json:"host,omitempty"`
+	Phase     string               `json:"phase,omitempty"`
+	Percent   *float64             `json:"percent,omitempty"` // of the phase; 100 if the job is done
+	Rows      int64                `json:"rows"`              // done in the phase while it runs; else in the files
+	HFiles    int                  `json:"hfiles"`            // complete
+	Bytes     int64                `json:"bytes"`             // of them
+	Regions   int                  `json:"regions,omitempty"` // of the plan
+	Loaded    int                  `json:"loaded_files"`      // that HBase has taken
+	Began     time.Time            `json:"began,omitzero"`    // the last attempt
+	Ended     time.Time            `json:"ended,omitzero"`    // likewise, unless it runs
+	Last      time.Time            `json:"last,omitzero"`     // when something was noted
+	Live      *Live                `json:"live,omitempty"`    // what the running job says of itself
+	Key       string               `json:"key,omitempty"`
+	Inputs    int                  `json:"input_files,omitempty"`
+	InBytes   int64                `json:"input_bytes,omitempty"`
+	Staging   string               `json:"staging,omitempty"`
+	Snapshot  string               `json:"snapshot,omitempty"`
+	Attempts  []Attempt            `json:"attempts,omitempty"`
+	Result    *Result              `json:"result,omitempty"` // of a finished job
+	Report    string               `json:"report,omitempty"` // the newest report, if there is one
+	Taken     []Taken              `json:"-"`                // regions that have taken files, by their names
+	Files     []File               `json:"-"`                // complete ones, in no order
+	Splits    []rowkey.Key         `json:"-"`
+	Source    []progress.InputFile `json:"-"`
 
 	takenAt map[string]int // where a region is in Taken
 }

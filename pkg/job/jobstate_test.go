@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // stateFiles are what a job's directory holds; at is the time of the first record.
@@ -86,7 +87,7 @@ func TestReadJob(t *testing.T) {
 	percent := 42.0
 	live := func(pid int, host string, at time.Time) *Live {
 		return &Live{Schema: 1, PID: pid, Host: host, Updated: at, Phase: "write", Percent: &percent,
-			Progress: Progress{Start: Start{JobID: "night", Attempt: 1}, Phases: []PhaseProgress{{Name: "write", Done: Amount{Rows: 9}}}}}
+			Progress: progress.Progress{Start: progress.Start{JobID: "night", Attempt: 1}, Phases: []progress.PhaseProgress{{Name: "write", Done: progress.Amount{Rows: 9}}}}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -190,12 +191,12 @@ func TestStatusTakesNoLock(t *testing.T) {
 // TestNewLive tells the rate and the time left of a phase.
 func TestNewLive(t *testing.T) {
 	at := time.Date(2017, 10, 12, 0, 0, 0, 0, time.UTC)
-	l := NewLive(Progress{At: at.Add(10 * time.Second), Phases: []PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: Amount{Rows: 250}, Total: Amount{Rows: 1000}}},
-		Left: Left{Phase: 30 * time.Second, PhaseKnown: true}}, "v1")
+	l := NewLive(progress.Progress{At: at.Add(10 * time.Second), Phases: []progress.PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: progress.Amount{Rows: 250}, Total: progress.Amount{Rows: 1000}}},
+		Left: progress.Left{Phase: 30 * time.Second, PhaseKnown: true}}, "v1")
 	if l.Phase != "write" || *l.Percent != 25 || l.RowsRate != 25 || *l.SecondsLeft != 30 || l.JobLeft != nil {
 		t.Errorf("%+v", l)
 	}
-	if l := NewLive(Progress{At: at}, "v1"); l.Phase != "" || l.Percent != nil || l.SecondsLeft != nil {
+	if l := NewLive(progress.Progress{At: at}, "v1"); l.Phase != "" || l.Percent != nil || l.SecondsLeft != nil {
 		t.Errorf("%+v", l)
 	}
 }

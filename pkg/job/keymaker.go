@@ -7,19 +7,20 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
 
 // warnKey tells what is wrong with a plan's keys before a row is read: how
 // they would lie in the regions, and how long they are.
-func (p *Plan) warnKey(e Events) {
+func (p *Plan) warnKey(e progress.Events) {
 	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
 	if err != nil {
 		return // without columns nothing can be unknown
 	}
 	for _, w := range r.Warnings {
-		e.warn("row key", "key", p.Key.String(), "warning", w)
+		e.Warn("row key", "key", p.Key.String(), "warning", w)
 	}
 }
 

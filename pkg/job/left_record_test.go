@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -56,7 +57,7 @@ func TestRecordTraces(t *testing.T) {
 			env := clusterEnv(t, cluster)
 			s := exampleSpec(t, c.job)
 			s.Table, s.Verify, s.Inputs = freshTable(t, env, c.salts, nil), c.verify, []string{filepath.Join(dir, c.file)}
-			var tracker Tracker
+			var tracker progress.Tracker
 			events := tracker.Events()
 			if c.limit > 0 {
 				var pace slowly

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/progress"
 )
 
 // Names in a job's state directory, beside the journal.
@@ -19,22 +20,22 @@ const (
 // Live is what a running job says of itself every few seconds, for others to
 // read.
 type Live struct {
-	Schema      int       `json:"schema"` // version of this form: 1
-	PID         int       `json:"pid"`
-	Host        string    `json:"host"`
-	Version     string    `json:"version,omitempty"`
-	Updated     time.Time `json:"updated"`
-	Phase       string    `json:"phase,omitempty"`
-	Percent     *float64  `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: not known
-	RowsRate    float64   `json:"rows_per_second,omitempty"`  // of the phase, from its beginning
-	BytesRate   float64   `json:"bytes_per_second,omitempty"` // likewise
-	SecondsLeft *float64  `json:"seconds_left,omitempty"`     // of the phase; absent: not known
-	JobLeft     *float64  `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
-	Progress    Progress  `json:"progress"`
+	Schema      int               `json:"schema"` // version of this form: 1
+	PID         int               `json:"pid"`
+	Host        string            `json:"host"`
+	Version     string            `json:"version,omitempty"`
+	Updated     time.Time         `json:"updated"`
+	Phase       string            `json:"phase,omitempty"`
+	Percent     *float64          `json:"percent,omitempty"`          // of the phase, 0 to 100; absent: not known
+	RowsRate    float64           `json:"rows_per_second,omitempty"`  // of the phase, from its beginning
+	BytesRate   float64           `json:"bytes_per_second,omitempty"` // likewise
+	SecondsLeft *float64          `json:"seconds_left,omitempty"`     // of the phase; absent: not known
+	JobLeft     *float64          `json:"job_seconds_left,omitempty"` // of the whole job; absent: not known
+	Progress    progress.Progress `json:"progress"`
 }
 
 // NewLive is what a progress says of the process that makes it.
-func NewLive(p Progress, version string) Live {
+func NewLive(p progress.Progress, version string) Live {
 	host, _ := os.Hostname()
 	l := Live{Schema: 1, PID: os.Getpid(), Host: host, Version: version, Updated: p.At, Progress: p}
 	if len(p.Phases) == 0 {

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 )
 
 // LoadOptions say how [LoadDir] works.
@@ -30,8 +31,8 @@ type LoadOptions struct {
 	Uploads         UploadOptions
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
 	TrustFiles bool
-	Gate       Gate // where the load waits between its steps, default nowhere
-	Events     Events
+	Gate       progress.Gate // where the load waits between its steps, default nowhere
+	Events     progress.Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -39,7 +40,7 @@ type LoadOptions struct {
 // local ones are uploaded first and stay. With a manifest the table is
 // verified by it. Every file is read as a whole before the first is loaded.
 func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*Result, error) {
-	if err := pass(ctx, o.Gate); err != nil {
+	if err := progress.Pass(ctx, o.Gate); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -74,7 +75,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		return nil, err
 	}
 	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
-	begun := Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
+	begun := progress.Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
 	if l.Local() {
 		begun.Phases = []string{"upload", "load"}
 	} else {
@@ -92,15 +93,15 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	if m != nil && o.Verify == "full" {
 		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
 	}
-	o.Events.start(begun)
+	o.Events.Start(begun)
 	if prove {
 		if err := proveDir(ctx, st.out, all.Files, l.Local(), o); err != nil {
 			return nil, err
 		}
 	}
 	if l.Local() {
-		o.Events.phase("upload")
-		o.Events.total("upload", Amount{Bytes: begun.Bytes})
+		o.Events.Phase("upload")
+		o.Events.Total("upload", progress.Amount{Bytes: begun.Bytes})
 		if st, err = upload(ctx, env, facts.Name.String(), st.out, all.Files, o); err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	}
 	if l.Local() {
 		if err := st.remove(ctx); err != nil {
-			o.Events.warn("staging directory is left behind", "path", r.Staging, "error", err)
+			o.Events.Warn("staging directory is left behind", "path", r.Staging, "error", err)
 		}
 	}
 	r.Elapsed = time.Since(start)
@@ -140,7 +141,7 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 	}()
 	for i := range files {
 		f := &files[i]
-		if err := pass(ctx, o.Gate); err != nil {
+		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
 		if i == 0 || files[i-1].Family != f.Family {
@@ -172,7 +173,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f *File, load LoadOpt
 	if err != nil {
 		return err
 	}
-	w := &toldWriter{to: dst, told: load.Events.written}
+	w := &toldWriter{to: dst, told: load.Events.Written}
 	if _, err := io.CopyBuffer(w, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
 		return errors.Join(err, dst.Abort())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -18,7 +19,7 @@ type loadWay struct {
 	stage    loader.Stage
 	maxFiles int // 0: the loader's default
 	calls    int // to regions at a time; 0: the loader's default
-	gate     Gate
+	gate     progress.Gate
 	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
 	proven   bool // every file was read as a whole just now
 }
@@ -34,9 +35,9 @@ func maxFiles(env *Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loadWay, log *state, e Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
 	if len(m.Files) == 0 {
-		e.note("nothing to load: the input has no rows")
+		e.Note("nothing to load: the input has no rows")
 		return nil
 	}
 	if !way.proven {
@@ -44,7 +45,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 			return err
 		}
 	}
-	e.phase("load")
+	e.Phase("load")
 	start := time.Now()
 	family := func(name string) spec.Family {
 		for _, f := range facts.Families {
@@ -86,7 +87,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		}
 	}
 	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
-	e.total("load", Amount{Files: int64(len(req.Files))})
+	e.Total("load", progress.Amount{Files: int64(len(req.Files))})
 	_, err := c.Load(ctx, req)
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
@@ -97,7 +98,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 	// are the caller's own, nobody must load it again.
 	for _, name := range l.replaced {
 		if err := st.out.FS.Remove(ctx, name); err != nil {
-			e.warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
+			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
 		}
 	}
 	return nil
@@ -130,7 +131,7 @@ func undecidedHint(err error, log *state, m *Manifest) string {
 // journaledLoad writes what a load does into the journal.
 type journaledLoad struct {
 	log      *state
-	events   Events
+	events   progress.Events
 	regions  map[string]bool
 	replaced []string // paths on HDFS
 }
@@ -147,7 +148,7 @@ func (l *journaledLoad) hooks() loader.Events {
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true
-			l.events.load(r.Encoded, len(files))
+			l.events.Load(r.Encoded, len(files))
 			return l.log.record("loaded", filesRecord{Region: r.Encoded, Files: toRecords(files)}, false)
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
@@ -160,7 +161,7 @@ func (l *journaledLoad) hooks() loader.Events {
 			return l.log.record("fenced", fencingRecord{toRecord(f), was}, false)
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
-			l.events.note("the fate of a file was found out", "file", f.Path, "place", place.String())
+			l.events.Note("the fate of a file was found out", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
 				return l.log.record("loaded", filesRecord{Files: toRecords([]loader.HFile{f})}, false)
 			}
@@ -189,7 +190,7 @@ func (l *journaledLoad) hooks() loader.Events {
 			return l.log.record("returned", filesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: toRecords(files)}, false)
 		},
 		OnUnknown: func(e *loader.UnknownOutcomeError) error {
-			l.events.warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
+			l.events.Warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
 			return l.log.record("unknown", filesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: toRecords(e.Files)}, false)
 		},
 		OnCleaned: func(token string) error { return l.log.record("cleaned", tokenRecord{token}, false) },

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // lockPoll is how often a lock that another process holds is tried again.
@@ -16,7 +17,7 @@ const lockPoll = 250 * time.Millisecond
 // waitLock takes the lock of a job's directory. While another process has it,
 // it is tried again for that long; zero: not at all. An error of kind
 // [fail.Busy] says who has it still.
-func waitLock(ctx context.Context, dir string, wait time.Duration, e Events) (*journal.Lock, error) {
+func waitLock(ctx context.Context, dir string, wait time.Duration, e progress.Events) (*journal.Lock, error) {
 	began := time.Now()
 	told := false
 	for {
@@ -35,7 +36,7 @@ func waitLock(ctx context.Context, dir string, wait time.Duration, e Events) (*j
 		case left <= 0:
 			return nil, fail.With(fail.Busy, fmt.Errorf("%w; waited %s for it", err, wait))
 		case !told:
-			e.note("another process runs this job: waiting for it", "holder", busy.Holder, "at_most", wait)
+			e.Note("another process runs this job: waiting for it", "holder", busy.Holder, "at_most", wait)
 			told = true
 		}
 		select {

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // TestWaitLock waits for a lock until it is free, for as long as it may, or
@@ -19,19 +20,19 @@ func TestWaitLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waitLock(t.Context(), dir, 0, Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
+	if _, err := waitLock(t.Context(), dir, 0, progress.Events{}); fail.KindOf(err) != fail.Busy || strings.Contains(err.Error(), "waited") {
 		t.Errorf("without waiting: %v", err)
 	}
-	if _, err := waitLock(t.Context(), dir, time.Millisecond, Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
+	if _, err := waitLock(t.Context(), dir, time.Millisecond, progress.Events{}); fail.KindOf(err) != fail.Busy || !strings.Contains(err.Error(), "waited 1ms") {
 		t.Errorf("after a short wait: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	stop := Events{OnNote: func(string, ...any) { cancel() }}
+	stop := progress.Events{OnNote: func(string, ...any) { cancel() }}
 	if _, err := waitLock(ctx, dir, time.Hour, stop); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	notes := 0
-	free := Events{OnNote: func(_ string, kv ...any) {
+	free := progress.Events{OnNote: func(_ string, kv ...any) {
 		notes++
 		if err := held.Release(); err != nil {
 			t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -220,7 +221,7 @@ func TestRunMappedAgain(t *testing.T) {
 		files := 0
 		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 		o.Workers = 1
-		o.Events.OnHFile = func(File) {
+		o.Events.OnHFile = func(progress.HFile) {
 			if files++; files == 4 {
 				cancel(stopped)
 			}
@@ -228,7 +229,7 @@ func TestRunMappedAgain(t *testing.T) {
 		if _, err := Run(ctx, env, s, o); !errors.Is(err, stopped) {
 			t.Fatalf("stopped: %v", err)
 		}
-		o.Events.OnHFile = func(File) { files++ }
+		o.Events.OnHFile = func(progress.HFile) { files++ }
 		before := files
 		r, err := Run(t.Context(), env, s, o)
 		if err != nil {

@@ -11,26 +11,16 @@ import (
 	"time"
 
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
-// Pace is what an earlier job of the same table took, from which one that is under way is foretold.
-type Pace struct {
-	Records int64         `json:"records"`
-	Regions int           `json:"regions"` // that took files
-	Read    time.Duration `json:"read_ns"` // and sort
-	Write   time.Duration `json:"write_ns"`
-	Load    time.Duration `json:"load_ns"`
-	Verify  time.Duration `json:"verify_ns"`
-	Mode    string        `json:"verify"` // of the verification
-}
-
 // pace is that of a job that was done in one go; nil if a part of it was done before, or if it had nothing to do.
-func (r *Result) pace() *Pace {
+func (r *Result) pace() *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
 		return nil
 	}
-	p := &Pace{Records: m.Records, Regions: r.Regions, Read: m.ReadTime, Write: m.WriteTime, Load: r.LoadTime, Verify: r.VerifyTime}
+	p := &progress.Pace{Records: m.Records, Regions: r.Regions, Read: m.ReadTime, Write: m.WriteTime, Load: r.LoadTime, Verify: r.VerifyTime}
 	if r.Verify != nil {
 		p.Mode = r.Verify.Mode
 	}
@@ -42,7 +32,7 @@ const mostJournals = 8
 
 // earlierPace finds the newest job of the same table that was done in one go, among those whose state lies beside this
 // one's. It is for a person to look at, so what cannot be read is passed over.
-func earlierPace(dir string) *Pace {
+func earlierPace(dir string) *progress.Pace {
 	if dir == "" {
 		return nil
 	}

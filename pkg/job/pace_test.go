@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // TestEarlierPace finds the newest job of the table that was done in one go.
@@ -54,7 +55,7 @@ func TestEarlierPace(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "ns_check-777777777777"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	want := Pace{Records: 4, Regions: 3, Read: 6, Write: 7, Load: 4, Verify: 5, Mode: "full"}
+	want := progress.Pace{Records: 4, Regions: 3, Read: 6, Write: 7, Load: 4, Verify: 5, Mode: "full"}
 	if p := earlierPace(mine); p == nil || *p != want {
 		t.Errorf("%+v, not %+v", p, want)
 	}

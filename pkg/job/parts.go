@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -104,11 +105,11 @@ type parts struct {
 	dirs    []source.Directory
 	cluster string // its id
 	result  *Result
-	results []*Result  // of the parts, nil where nothing is known
-	begun   []bool     // parts that an earlier run has begun
-	behind  PartsWork  // done by this run from their beginning
-	ahead   PartsWork  // not begun yet, and not done before
-	clock   *waitClock // nil without a gate
+	results []*Result           // of the parts, nil where nothing is known
+	begun   []bool              // parts that an earlier run has begun
+	behind  progress.PartsWork  // done by this run from their beginning
+	ahead   progress.PartsWork  // not begun yet, and not done before
+	clock   *progress.WaitClock // nil without a gate
 }
 
 func newParts(env *Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
@@ -130,7 +131,7 @@ func (p *parts) run(ctx context.Context) error {
 		return err
 	}
 	if p.o.Gate != nil {
-		p.clock = &waitClock{gate: p.o.Gate}
+		p.clock = &progress.WaitClock{Gate: p.o.Gate}
 		p.o.Gate = p.clock
 	}
 	skipped := 0
@@ -139,11 +140,11 @@ func (p *parts) run(ctx context.Context) error {
 			p.tell(i, PartAlready, r)
 			skipped++
 		} else {
-			p.ahead.add(totalSize(p.dirs[i].Files), 0)
+			p.ahead.Add(totalSize(p.dirs[i].Files), 0)
 		}
 	}
 	if skipped > 0 {
-		p.o.Events.note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
+		p.o.Events.Note("directories that were done before are skipped", "directories", skipped, "of", len(p.dirs))
 	}
 	for i, d := range p.dirs {
 		if known[i] != nil && i != newest {
@@ -153,12 +154,12 @@ func (p *parts) run(ctx context.Context) error {
 		if known[i] == nil {
 			p.ahead.Parts--
 			p.ahead.Bytes -= totalSize(d.Files)
-			if err := pass(ctx, p.o.Gate); err != nil {
+			if err := progress.Pass(ctx, p.o.Gate); err != nil {
 				return err
 			}
-			p.o.Events.note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
+			p.o.Events.Note("directory begins", "directory", d.Path, "number", i+1, "of", len(p.dirs), "files", len(d.Files), "bytes", totalSize(d.Files))
 		}
-		waited := p.clock.waited()
+		waited := p.clock.Waited()
 		r, err := Run(ctx, p.env, p.partSpec(i), p.partOptions(i))
 		if r == nil || !r.Already {
 			p.result.Parts[i].Began = begun.UTC()
@@ -173,9 +174,9 @@ func (p *parts) run(ctx context.Context) error {
 		}
 		p.tell(i, PartDone, r)
 		if !p.begun[i] {
-			p.behind.add(totalSize(d.Files), r.Elapsed-(p.clock.waited()-waited))
+			p.behind.Add(totalSize(d.Files), r.Elapsed-(p.clock.Waited()-waited))
 		}
-		p.o.Events.note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
+		p.o.Events.Note("directory done", "directory", d.Path, "number", i+1, "of", len(p.dirs), "rows", p.result.Parts[i].Rows, "took", r.Elapsed.Round(time.Millisecond))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/durable"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -26,7 +27,7 @@ func directories(ctx context.Context, env *Env, s spec.Spec) ([]source.Directory
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *Env, s spec.Spec, cluster string, o StateOptions, e Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *Env, s spec.Spec, cluster string, o StateOptions, e progress.Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 )
 
 // TestTrackerCountsABuild holds what a tracker gathers to what the build says
@@ -22,8 +23,8 @@ func TestTrackerCountsABuild(t *testing.T) {
 			}
 			s := exampleSpec(t, "check")
 			s.Inputs = []string{absolute(t, input)}
-			var tracker, other Tracker
-			w := WorkOptions{Memory: 64 << 20, Workers: 2, Events: Tee(tracker.Events(), other.Events(), Events{})}
+			var tracker, other progress.Tracker
+			w := WorkOptions{Memory: 64 << 20, Workers: 2, Events: progress.Tee(tracker.Events(), other.Events(), progress.Events{})}
 			m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, partition.SaltSplits(10), t.TempDir(), w)
 			if err != nil {
 				t.Fatal(err)

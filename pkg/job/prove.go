@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/workers"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/progress"
 )
 
 // A DamagedError is an HFile that is not what was written, or no sound HFile.
@@ -43,8 +44,8 @@ type proven struct {
 // cell.
 type prover struct {
 	fsys   hdfsio.FS
-	gate   Gate // before each file
-	events Events
+	gate   progress.Gate // before each file
+	events progress.Events
 }
 
 // Files that are read at a time: more than one core has, since reading is waiting for DataNodes; the upper bound is one of memory.
@@ -56,19 +57,19 @@ func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*Dama
 	if len(files) == 0 {
 		return nil, nil
 	}
-	p.events.phase("check")
-	total := Amount{}
+	p.events.Phase("check")
+	total := progress.Amount{}
 	for _, f := range files {
 		total.Files++
 		total.Bytes += f.Bytes
 	}
-	p.events.total("check", total)
+	p.events.Total("check", total)
 	var mu sync.Mutex
 	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
 	err = workers.Run(ctx, min(max(runtime.GOMAXPROCS(0), leastProvers), len(files), mostProvers), func(ctx context.Context, _ int) error {
 		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-			if err := pass(ctx, p.gate); err != nil {
+			if err := progress.Pass(ctx, p.gate); err != nil {
 				return err
 			}
 			err := damagedBlock(files[i].path, p.one(ctx, &files[i]))
@@ -115,7 +116,7 @@ func (p *prover) one(ctx context.Context, f *proven) error {
 		f.CRC32C, err = p.check(ctx, file, f)
 		return err
 	}
-	sum, err := sumOf(ctx, file, p.events.checked)
+	sum, err := sumOf(ctx, file, p.events.Checked)
 	if err != nil || sum == f.CRC32C {
 		return err
 	}
@@ -166,7 +167,7 @@ func (p *prover) check(ctx context.Context, file fs.File, f *proven) (uint32, er
 	if _, ok := p.fsys.(hdfsio.Local); !ok {
 		at = newPieces(at, f.Bytes)
 	}
-	r := &provingReader{ctx: ctx, at: at, told: p.events.checked}
+	r := &provingReader{ctx: ctx, at: at, told: p.events.Checked}
 	res := hfile.Check(path.Base(f.path), r, f.Bytes, 0, hfile.ReaderOptions{})
 	if r.err != nil {
 		return 0, r.err

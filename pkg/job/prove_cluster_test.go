@@ -22,6 +22,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -368,12 +369,12 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 			table := freshTable(t, env, 3, nil)
 			s := exampleSpec(t, "check")
 			s.Table, s.Inputs, s.Verify = table, []string{absolute(t, filepath.Join(exports, "check.csv"))}, "off"
-			var file File
+			var file progress.HFile
 			var staging string
 			var o RunOptions
-			o.Events = Events{
-				OnStart: func(s Start) { staging = s.Staging },
-				OnHFile: func(f File) { file = f },
+			o.Events = progress.Events{
+				OnStart: func(s progress.Start) { staging = s.Staging },
+				OnHFile: func(f progress.HFile) { file = f },
 				OnPhase: func(phase string) {
 					if phase != "load" && phase != "check" || file.Name == "" {
 						return
@@ -412,7 +413,7 @@ func TestTrustedFilesAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := freshTable(t, env, 3, nil)
-	o := LoadOptions{Verify: "off", TrustFiles: true, Events: Events{OnChecked: func(int64) { t.Error("a file is read before the load") }}}
+	o := LoadOptions{Verify: "off", TrustFiles: true, Events: progress.Events{OnChecked: func(int64) { t.Error("a file is read before the load") }}}
 	if _, err := LoadDir(t.Context(), env, table, dir, o); err != nil {
 		t.Fatal(err)
 	}

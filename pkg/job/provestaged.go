@@ -10,11 +10,12 @@ import (
 	"slices"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/progress"
 )
 
 // proveStaged proves the files of a run that are about to be loaded. Those of
 // a load that has begun are proven where they still are at their sources.
-func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate Gate, e Events) error {
+func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate progress.Gate, e progress.Events) error {
 	var work []proven
 	if !log.loading {
 		for _, f := range m.Files {
@@ -60,7 +61,7 @@ func (h *history) sumOf(f fileRecord) uint32 {
 
 // proveWritten proves the files of earlier attempts. Those that are not as
 // they were written count as not written, with all of their region.
-func (r *resumable) proveWritten(ctx context.Context, out Output, gate Gate, e Events) error {
+func (r *resumable) proveWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
 	var work []proven
 	for _, region := range slices.Sorted(maps.Keys(r.st.written)) {
 		w := r.st.written[region]
@@ -73,7 +74,7 @@ func (r *resumable) proveWritten(ctx context.Context, out Output, gate Gate, e E
 		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
 	}
 	for i, d := range damaged {
-		e.warn("a file of an earlier attempt is damaged and is written again", "error", d)
+		e.Warn("a file of an earlier attempt is damaged and is written again", "error", d)
 		delete(r.st.written, work[i].Region)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 )
 
@@ -44,8 +45,8 @@ type readers struct {
 	in     *source.Input
 	sort   *extsort.Sorter
 	budget *source.Budget
-	events Events
-	gate   Gate                  // before each batch
+	events progress.Events
+	gate   progress.Gate         // before each batch
 	skip   func(region int) bool // regions whose file is written already; nil: none
 	resume *resumable            // what an earlier attempt has read; may be nil
 	next   atomic.Int64
@@ -108,13 +109,13 @@ func (w *readWorker) run(ctx context.Context) error {
 			return err
 		}
 		w.got.splits.Add(1)
-		w.events.split()
+		w.events.Split()
 	}
 }
 
 // batch adds the rows of one batch.
 func (w *readWorker) batch(b *source.Batch) error {
-	if err := pass(w.ctx, w.gate); err != nil {
+	if err := progress.Pass(w.ctx, w.gate); err != nil {
 		return err
 	}
 	w.got.add(b)
@@ -124,7 +125,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 		}
 	}
 	w.budget.Count(int64(b.Rows))
-	w.events.rows(int64(b.Rows), b.Bytes)
+	w.events.Rows(int64(b.Rows), b.Bytes)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -39,20 +40,20 @@ func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := openState(t.Context(), id.on("test"), StateOptions{Dir: b.state}, Events{})
+	st, err := openState(t.Context(), id.on("test"), StateOptions{Dir: b.state}, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	w := WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: Events{
+	w := WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: progress.Events{
 		OnPhase: func(phase string) {
 			if phase == "read" {
 				b.reads++
 			}
 		},
-		OnHFile: func(File) {
+		OnHFile: func(progress.HFile) {
 			if n++; n == stopAfter {
 				cancel()
 			}

@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -29,7 +30,7 @@ type rewriter struct {
 	out       Output
 	family    func(name string) spec.Family
 	timestamp int64
-	gate      Gate // before each file
+	gate      progress.Gate // before each file
 
 	mu   sync.Mutex
 	busy int // rewritings under way
@@ -151,7 +152,7 @@ func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 		return err
 	}
 	defer w.out.uploads.leave()
-	if err := pass(ctx, w.gate); err != nil {
+	if err := progress.Pass(ctx, w.gate); err != nil {
 		return err
 	}
 	defer w.leave(ctx)

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -33,7 +34,7 @@ type RunOptions struct {
 	LoadConcurrency int
 
 	part, parts   int // of a job that was split, from 1; 0: it was not
-	behind, ahead PartsWork
+	behind, ahead progress.PartsWork
 }
 
 // Result is what a run or a load came to.
@@ -106,7 +107,7 @@ func Run(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, e
 		return known, err
 	}
 	if !st.done || o.State.Restart { // that there is nothing to do can be said at any time
-		if err := pass(ctx, o.Gate); err != nil {
+		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
 	}
@@ -156,24 +157,24 @@ func notReached(known *Result, id identity, o StateOptions, cause error) (*Resul
 }
 
 // verify runs the verification that a spec asks for.
-func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *Manifest, e Events, r *Result) (err error) {
+func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *Manifest, e progress.Events, r *Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
 	case "full":
-		e.phase("verify")
+		e.Phase("verify")
 		r.Verify, err = verifyFull(ctx, c, facts, m, e)
 	case "sample":
-		e.phase("verify")
-		e.total("verify", Amount{Rows: int64(len(m.samples))})
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.samples))})
 		if r.Verify, err = verifySample(ctx, c, facts, m); err == nil {
-			e.read(int64(r.Verify.Sampled))
+			e.Read(int64(r.Verify.Sampled))
 		}
 	default:
 		r.Verify = &Verification{Mode: "off", Want: m.Digest}
 	}
 	if err == nil && r.Verify.Expired {
-		e.warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
+		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
 	}
 	if err == nil {
 		r.Verify.Masked.warn(e, mode)

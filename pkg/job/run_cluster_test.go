@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 )
 
 // clusterEnv is the world of user tina, who is not hbase, on the test cluster.
@@ -349,12 +350,12 @@ func TestVerifyFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verifyFull(t.Context(), c, facts, r.Manifest, Events{}); err != nil {
+	if _, err := verifyFull(t.Context(), c, facts, r.Manifest, progress.Events{}); err != nil {
 		t.Errorf("nothing was changed: %v", err)
 	}
 	wrong := *r.Manifest
 	wrong.Digest.Sum++
-	if _, err := verifyFull(t.Context(), c, facts, &wrong, Events{}); fail.KindOf(err) != fail.Verify {
+	if _, err := verifyFull(t.Context(), c, facts, &wrong, progress.Events{}); fail.KindOf(err) != fail.Verify {
 		t.Errorf("another digest: %v", err)
 	}
 	wrong = *r.Manifest

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 )
 
@@ -138,7 +139,7 @@ func (s *sampleBuild) readParts(ctx context.Context, sorter *extsort.Sorter, tex
 	}
 	s.o.Budget.Reset()
 	limit := text / int64(s.places)
-	r := &readers{plan: s.plan, in: s.in, sort: sorter, budget: s.o.Budget, events: Events{OnSpill: s.o.Events.OnSpill}}
+	r := &readers{plan: s.plan, in: s.in, sort: sorter, budget: s.o.Budget, events: progress.Events{OnSpill: s.o.Events.OnSpill}}
 	var next atomic.Int64
 	return workers.Run(ctx, s.o.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()

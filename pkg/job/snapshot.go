@@ -17,7 +17,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	if name == "" || j.st.history.snapshot != "" || j.st.loading {
 		return nil
 	}
-	j.o.Events.phase("snapshot")
+	j.o.Events.Phase("snapshot")
 	begun := j.st.snapshotting
 	now := snapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
 	if begun.Snapshot == name && begun.Created != 0 {

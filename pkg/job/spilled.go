@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 )
 
@@ -24,7 +25,7 @@ type spillRecord struct {
 // openSort prepares the sort of a build. One that can go on keeps its runs in
 // a directory of its own, and takes up those of an earlier attempt that has
 // sorted all of the input; reopened says that it did.
-func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events) (s *extsort.Sorter, reopened bool, err error) {
+func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e progress.Events) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
 		s, err = extsort.New(o)
 		return s, false, fail.With(fail.Config, err)
@@ -32,7 +33,7 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events)
 	if sorted := r.st.sorted; sorted != nil && len(sorted.Runs) > 0 && r.rejectsKept(budget) {
 		s, err := r.reopenSort(o)
 		if err == nil {
-			e.note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.st.spill)
+			e.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.st.spill)
 			if err := r.afterSort(s, sorted.sortTotals, sorted.Sums); err != nil {
 				return nil, false, errors.Join(err, s.Close())
 			}
@@ -41,7 +42,7 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e Events)
 		if !errors.Is(err, extsort.ErrCorrupt) {
 			return nil, false, err
 		}
-		e.warn("the sorted rows of the attempt before cannot be used, the input is read again", "error", err)
+		e.Warn("the sorted rows of the attempt before cannot be used, the input is read again", "error", err)
 	}
 	if err := r.st.dropSpill(); err != nil {
 		return nil, false, fail.With(fail.HDFS, err)

@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/progress"
 )
 
 // StateOptions say where a job keeps what it needs to go on after a crash.
@@ -58,7 +59,7 @@ func (o StateOptions) makeDir() error {
 
 // openState takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [fail.Busy].
-func openState(ctx context.Context, id identity, o StateOptions, e Events) (_ *state, err error) {
+func openState(ctx context.Context, id identity, o StateOptions, e progress.Events) (_ *state, err error) {
 	st := &state{identity: id, history: newHistory()}
 	if o.Dir == "" {
 		return st, nil
@@ -133,12 +134,12 @@ func (st *state) record(event string, data any, sync bool) error {
 
 // publish copies the journal beside the files on HDFS, for people and for
 // clean on other machines. That it could not is no reason to fail.
-func (st *state) publish(ctx context.Context, stage *staging, e Events) {
+func (st *state) publish(ctx context.Context, stage *staging, e progress.Events) {
 	if st.log == nil {
 		return
 	}
 	if err := st.copyTo(ctx, stage); err != nil {
-		e.warn("the journal could not be copied to the staging directory", "path", stage.location.String(), "error", err)
+		e.Warn("the journal could not be copied to the staging directory", "path", stage.location.String(), "error", err)
 	}
 }
 

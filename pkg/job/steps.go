@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -43,7 +44,7 @@ func (j *run) plan(ctx context.Context) error {
 	}
 	for i, family := range families {
 		if table := j.facts.Families[i]; family != table {
-			j.o.Events.warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
+			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}
 	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
@@ -128,9 +129,9 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.st.record("attempt", attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}, false); err != nil {
 		return err
 	}
-	j.o.Events.start(j.start())
+	j.o.Events.Start(j.start())
 	p := j.work
-	j.o.Events.note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
 		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
 	if err := j.prove(ctx); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.build(ctx); err != nil {
 		return err
 	}
-	if err := pass(ctx, j.o.Gate); err != nil {
+	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
 	if err := j.snapshot(ctx); err != nil {
@@ -150,7 +151,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.stillTheSame(ctx); err != nil {
 		return err
 	}
-	if err := pass(ctx, j.o.Gate); err != nil {
+	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
 	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
@@ -173,17 +174,17 @@ func (j *run) finish(ctx context.Context) error {
 		return nil
 	}
 	if err := j.stage.remove(ctx); err != nil {
-		j.o.Events.warn("staging directory is left behind", "path", j.result.Staging, "error", err)
+		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
 }
 
 // start is what is known when an attempt begins.
-func (j *run) start() Start {
-	s := Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
+func (j *run) start() progress.Start {
+	s := progress.Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
 		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
-	s.reads(j.input.in.Files())
+	startReads(&s, j.input.in.Files())
 	s.Splits = j.work.Ranges.Splits()
 	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)
 	if slices.Contains(s.Phases, "verify") {
@@ -268,7 +269,7 @@ func (j *run) check(ctx context.Context) error {
 	}
 	for _, c := range r.Checks {
 		if c.Severity == SeverityWarning {
-			j.o.Events.warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
+			j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
 		}
 	}
 	return r.Err()
@@ -282,7 +283,7 @@ func (j *run) build(ctx context.Context) error {
 			return err
 		}
 		j.result.Manifest = m
-		j.o.Events.note("files are built already", "files", m.HFiles)
+		j.o.Events.Note("files are built already", "files", m.HFiles)
 		j.dropSpill()
 		return nil
 	}

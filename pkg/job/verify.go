@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -29,9 +30,9 @@ const scanWorkers = 4
 // verifyFull scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
 // newer cells or delete markers hide are there, and counted.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest, e Events) (*Verification, error) {
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest, e progress.Events) (*Verification, error) {
 	v := &Verification{Mode: "full", Want: m.Digest}
-	e.total("verify", Amount{Rows: m.Digest.Rows})
+	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
 	var scanned atomic.Int64
 	parts := make(map[int]*storedRows)
@@ -50,11 +51,11 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 		}
 		mu.Unlock()
 		if scanned.Add(1)%tellEvery == 0 {
-			e.read(tellEvery)
+			e.Read(tellEvery)
 		}
 		return r.add(row, h)
 	})
-	e.read(scanned.Load() % tellEvery)
+	e.Read(scanned.Load() % tellEvery)
 	if err != nil {
 		return nil, unread(facts, err)
 	}

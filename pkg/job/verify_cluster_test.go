@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -139,7 +140,7 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 
 func verifications(t *testing.T, c *loader.Cluster, facts *Facts, m *Manifest) map[string]func() (*Verification, error) {
 	return map[string]func() (*Verification, error){
-		"full":   func() (*Verification, error) { return verifyFull(t.Context(), c, facts, m, Events{}) },
+		"full":   func() (*Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
 		"sample": func() (*Verification, error) { return verifySample(t.Context(), c, facts, m) },
 	}
 }
@@ -203,7 +204,7 @@ func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
 	c, facts, m := loadedJob(t, nil)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, false)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, true)
-	v, err := verifyFull(t.Context(), c, facts, m, Events{})
+	v, err := verifyFull(t.Context(), c, facts, m, progress.Events{})
 	if err != nil || v.Got != v.Want || v.Masked != (Masked{}) {
 		t.Errorf("%+v, %v", v, err)
 	}

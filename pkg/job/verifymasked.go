@@ -2,6 +2,7 @@ package job
 
 import (
 	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
 )
 
 // Masked counts what a verification has found in the table although no reader
@@ -28,9 +29,9 @@ func (m *Masked) addRow(h loader.Hidden) {
 }
 
 // warn says that there are such cells.
-func (m Masked) warn(e Events, mode string) {
+func (m Masked) warn(e progress.Events, mode string) {
 	if m.Rows > 0 {
-		e.warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
+		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
 			"mode", mode, "rows", m.Rows, "cells_masked_by_newer", m.Newer, "cells_hidden_by_delete_markers", m.Deleted)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 )
 
@@ -85,9 +86,9 @@ type writers struct {
 	sort   *extsort.Sorter
 	out    Output
 	sample int // rows to remember of each region, for verification
-	events Events
+	events progress.Events
 	resume *resumable
-	gate   Gate // before each region
+	gate   progress.Gate // before each region
 
 	mu      sync.Mutex
 	files   []File
@@ -115,11 +116,11 @@ func (w *writers) run(ctx context.Context, n int) error {
 		}
 	}
 	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
-	total := Amount{}
+	total := progress.Amount{}
 	for _, r := range regions {
 		total.Rows += r.rows
 	}
-	w.events.total("write", total)
+	w.events.Total("write", total)
 	var next atomic.Int64
 	err := workers.Run(ctx, min(n, len(regions)), func(ctx context.Context, _ int) error {
 		// Completing a file is waiting for answers, so the next one is encoded
@@ -173,15 +174,15 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := w.out.uploads.enter(ctx); err != nil {
 		return nil, err
 	}
-	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.merged}}
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged}}
 	defer func() {
 		if err != nil {
-			w.events.merged(-p.part.taken) // the region is written again
+			w.events.Merged(-p.part.taken) // the region is written again
 			p.abort()
 			w.out.uploads.leave()
 		}
 	}()
-	if err := pass(ctx, w.gate); err != nil {
+	if err := progress.Pass(ctx, w.gate); err != nil {
 		return nil, err
 	}
 	m, err := w.sort.Region(r.i)
@@ -228,7 +229,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
-	p.out = newOverlapped(p.sink, w.events.written)
+	p.out = newOverlapped(p.sink, w.events.Written)
 	return p, nil
 }
 
@@ -250,7 +251,7 @@ func (p *pendingFile) abort() {
 func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	defer func() {
 		if err != nil {
-			w.events.merged(-p.part.taken)
+			w.events.Merged(-p.part.taken)
 		}
 	}()
 	defer w.out.uploads.leave()
@@ -287,7 +288,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	}
 	for _, f := range files {
 		w.files = append(w.files, f.File)
-		w.events.hfile(f.File)
+		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
 	w.digest.add(p.part.digest)
 	w.times = w.times.join(p.part.times)

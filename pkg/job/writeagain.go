@@ -14,6 +14,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/progress"
 )
 
 // WriteRetry says how persistently a file is written that could not be
@@ -36,7 +37,7 @@ const longestPause = 30
 
 // persist repeats a write that failed with err until it succeeds or must be
 // given up. The write gets the number of those before it.
-func (r WriteRetry) persist(ctx context.Context, e Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
+func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	var before error // the cause of the last failure, if it was one that stays
 	pause := r.Pause
 	since := time.Now()
@@ -55,7 +56,7 @@ func (r WriteRetry) persist(ctx context.Context, e Events, what string, err erro
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
 			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
 		}
-		e.note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
+		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
 		if err := wait(ctx, pause+rand.N(pause/2+1)); err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		}
 		return nil
 	}
-	return o.Retry.persist(ctx, Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+	return o.Retry.persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
 }
 
 // lasting gives the cause of a failure that stays until somebody acts.

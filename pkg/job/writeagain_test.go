@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
 
@@ -108,7 +109,7 @@ func TestWriteAgain(t *testing.T) {
 						failed++
 						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
 					}}
-					w := WorkOptions{Workers: 2, Memory: memory, Events: Events{OnNote: func(string, ...any) {
+					w := WorkOptions{Workers: 2, Memory: memory, Events: progress.Events{OnNote: func(string, ...any) {
 						mu.Lock()
 						defer mu.Unlock()
 						notes++
@@ -239,7 +240,7 @@ func TestWriteStopped(t *testing.T) {
 		}
 		return &hdfsio.Fault{Err: errors.New("no answer")}
 	}}
-	w := WorkOptions{Workers: 2, Events: Events{OnNote: func(string, ...any) { cancel(cause) }}}
+	w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(string, ...any) { cancel(cause) }}}
 	dir := t.TempDir()
 	_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
 	if !errors.Is(err, cause) {

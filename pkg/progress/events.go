@@ -1,9 +1,7 @@
-package job
+package progress
 
 import (
 	"time"
-
-	"bulkload/pkg/source"
 )
 
 // Events tell of a job's progress. They are called synchronously, some by
@@ -17,7 +15,7 @@ type Events struct {
 	OnSpill   func(rows, bytes int64)          // bytes on disk
 	OnMerged  func(rows int64)                 // rows that pass 2 took out of the sort; below zero when a region is written again
 	OnWritten func(bytes int64)                // of HFiles handed to the file system
-	OnHFile   func(f File)                     // complete under its final name
+	OnHFile   func(f HFile)                    // complete under its final name
 	OnChecked func(bytes int64)                // of HFiles that were read before they are loaded
 	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
@@ -58,13 +56,13 @@ type InputFile struct {
 	Bytes int64
 }
 
-// reads notes what the files of the inputs are.
-func (s *Start) reads(files []source.FileInfo) {
-	for _, f := range files {
-		s.Files++
-		s.Bytes += f.Size
-		s.Sources = append(s.Sources, InputFile{f.Path, f.Size})
-	}
+// HFile is one that is complete.
+type HFile struct {
+	Name   string // below the output directory
+	Family string
+	Region int // ordinal in the plan
+	Rows   int64
+	Bytes  int64
 }
 
 // Pause is why work waits at a [Gate]. A zero one says that it goes on.
@@ -83,21 +81,21 @@ type Amount struct {
 // Tee gives every event to all, in their order.
 func Tee(all ...Events) Events {
 	return Events{
-		OnStart:   func(s Start) { each(all, func(e Events) { e.start(s) }) },
-		OnPhase:   func(name string) { each(all, func(e Events) { e.phase(name) }) },
-		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.total(phase, a) }) },
-		OnRows:    func(rows, bytes int64) { each(all, func(e Events) { e.rows(rows, bytes) }) },
-		OnSplit:   func() { each(all, Events.split) },
+		OnStart:   func(s Start) { each(all, func(e Events) { e.Start(s) }) },
+		OnPhase:   func(name string) { each(all, func(e Events) { e.Phase(name) }) },
+		OnTotal:   func(phase string, a Amount) { each(all, func(e Events) { e.Total(phase, a) }) },
+		OnRows:    func(rows, bytes int64) { each(all, func(e Events) { e.Rows(rows, bytes) }) },
+		OnSplit:   func() { each(all, Events.Split) },
 		OnSpill:   func(rows, bytes int64) { each(all, func(e Events) { e.spill(rows, bytes) }) },
-		OnMerged:  func(rows int64) { each(all, func(e Events) { e.merged(rows) }) },
-		OnWritten: func(bytes int64) { each(all, func(e Events) { e.written(bytes) }) },
-		OnHFile:   func(f File) { each(all, func(e Events) { e.hfile(f) }) },
-		OnChecked: func(bytes int64) { each(all, func(e Events) { e.checked(bytes) }) },
-		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.load(region, files) }) },
-		OnRead:    func(rows int64) { each(all, func(e Events) { e.read(rows) }) },
+		OnMerged:  func(rows int64) { each(all, func(e Events) { e.Merged(rows) }) },
+		OnWritten: func(bytes int64) { each(all, func(e Events) { e.Written(bytes) }) },
+		OnHFile:   func(f HFile) { each(all, func(e Events) { e.Hfile(f) }) },
+		OnChecked: func(bytes int64) { each(all, func(e Events) { e.Checked(bytes) }) },
+		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.Load(region, files) }) },
+		OnRead:    func(rows int64) { each(all, func(e Events) { e.Read(rows) }) },
 		OnPause:   func(p Pause) { each(all, func(e Events) { e.pause(p) }) },
-		OnNote:    func(msg string, kv ...any) { each(all, func(e Events) { e.note(msg, kv...) }) },
-		OnWarn:    func(msg string, kv ...any) { each(all, func(e Events) { e.warn(msg, kv...) }) },
+		OnNote:    func(msg string, kv ...any) { each(all, func(e Events) { e.Note(msg, kv...) }) },
+		OnWarn:    func(msg string, kv ...any) { each(all, func(e Events) { e.Warn(msg, kv...) }) },
 	}
 }
 
@@ -107,31 +105,31 @@ func each(all []Events, tell func(Events)) {
 	}
 }
 
-func (e Events) start(s Start) {
+func (e Events) Start(s Start) {
 	if e.OnStart != nil {
 		e.OnStart(s)
 	}
 }
 
-func (e Events) phase(name string) {
+func (e Events) Phase(name string) {
 	if e.OnPhase != nil {
 		e.OnPhase(name)
 	}
 }
 
-func (e Events) total(phase string, a Amount) {
+func (e Events) Total(phase string, a Amount) {
 	if e.OnTotal != nil {
 		e.OnTotal(phase, a)
 	}
 }
 
-func (e Events) rows(rows, bytes int64) {
+func (e Events) Rows(rows, bytes int64) {
 	if e.OnRows != nil {
 		e.OnRows(rows, bytes)
 	}
 }
 
-func (e Events) split() {
+func (e Events) Split() {
 	if e.OnSplit != nil {
 		e.OnSplit()
 	}
@@ -143,37 +141,37 @@ func (e Events) spill(rows, bytes int64) {
 	}
 }
 
-func (e Events) merged(rows int64) {
+func (e Events) Merged(rows int64) {
 	if e.OnMerged != nil && rows != 0 {
 		e.OnMerged(rows)
 	}
 }
 
-func (e Events) written(bytes int64) {
+func (e Events) Written(bytes int64) {
 	if e.OnWritten != nil {
 		e.OnWritten(bytes)
 	}
 }
 
-func (e Events) hfile(f File) {
+func (e Events) Hfile(f HFile) {
 	if e.OnHFile != nil {
 		e.OnHFile(f)
 	}
 }
 
-func (e Events) checked(bytes int64) {
+func (e Events) Checked(bytes int64) {
 	if e.OnChecked != nil {
 		e.OnChecked(bytes)
 	}
 }
 
-func (e Events) load(region string, files int) {
+func (e Events) Load(region string, files int) {
 	if e.OnLoad != nil {
 		e.OnLoad(region, files)
 	}
 }
 
-func (e Events) read(rows int64) {
+func (e Events) Read(rows int64) {
 	if e.OnRead != nil {
 		e.OnRead(rows)
 	}
@@ -185,13 +183,13 @@ func (e Events) pause(p Pause) {
 	}
 }
 
-func (e Events) note(msg string, kv ...any) {
+func (e Events) Note(msg string, kv ...any) {
 	if e.OnNote != nil {
 		e.OnNote(msg, kv...)
 	}
 }
 
-func (e Events) warn(msg string, kv ...any) {
+func (e Events) Warn(msg string, kv ...any) {
 	if e.OnWarn != nil {
 		e.OnWarn(msg, kv...)
 	}

@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"context"
@@ -13,8 +13,8 @@ type Gate interface {
 	Wait(ctx context.Context) error
 }
 
-// pass waits at a gate, if there is one.
-func pass(ctx context.Context, g Gate) error {
+// Pass waits at a gate, if there is one.
+func Pass(ctx context.Context, g Gate) error {
 	if g == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (h *Hold) set(paused bool, msg string) {
 		close(h.changed)
 		h.changed = nil
 	}
-	h.Events.note(msg)
+	h.Events.Note(msg)
 }
 
 // Wait implements [Gate].
@@ -119,7 +119,7 @@ func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 		}
 	}
 	if why.Reason != h.reason {
-		h.Events.note("paused", "reason", why.Reason, "until", until)
+		h.Events.Note("paused", "reason", why.Reason, "until", until)
 		h.Events.pause(why)
 	}
 	h.reason = why.Reason
@@ -142,7 +142,7 @@ func (h *Hold) left(open bool) {
 	}
 	h.reason = ""
 	if open {
-		h.Events.note("going on", "paused", time.Since(h.since).Round(time.Second))
+		h.Events.Note("going on", "paused", time.Since(h.since).Round(time.Second))
 		h.Events.pause(Pause{})
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 	e := tracker.Events()
 	var behind, ahead PartsWork
 	for _, read := range parts[from:] {
-		ahead.add(int64(read*perSecond), 0)
+		ahead.Add(int64(read*perSecond), 0)
 	}
 	play := func(took float64, do func(part float64)) {
 		const step = 0.1
@@ -53,7 +53,7 @@ func migration(parts []float64, from int, resumed bool) (trace []Progress) {
 		e.OnPhase("load")
 		now = now.Add(seconds(partSeconds / 2))
 		if !half {
-			behind.add(bytes, now.Sub(begun))
+			behind.Add(bytes, now.Sub(begun))
 		}
 	}
 	return trace
@@ -109,14 +109,14 @@ func TestLeftOfParts(t *testing.T) {
 
 // TestWaitClock counts what waits at the same time once.
 func TestWaitClock(t *testing.T) {
-	var none *waitClock
-	if none.waited() != 0 {
+	var none *WaitClock
+	if none.Waited() != 0 {
 		t.Error("no clock has waited")
 	}
 	h := &Hold{}
-	c := &waitClock{gate: h}
-	if err := c.Wait(t.Context()); err != nil || c.waited() > time.Minute {
-		t.Fatalf("an open gate: %v, %s", err, c.waited())
+	c := &WaitClock{Gate: h}
+	if err := c.Wait(t.Context()); err != nil || c.Waited() > time.Minute {
+		t.Fatalf("an open gate: %v, %s", err, c.Waited())
 	}
 	h.Pause()
 	begun := time.Now()
@@ -131,7 +131,7 @@ func TestWaitClock(t *testing.T) {
 			t.Errorf("the end of waiting: %v", err)
 		}
 	}
-	if got, most := c.waited(), time.Since(begun); got > most || got == 0 {
+	if got, most := c.Waited(), time.Since(begun); got > most || got == 0 {
 		t.Errorf("%s of at most %s waited", got, most)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"math"
@@ -236,3 +236,5 @@ func (p Progress) rows() int64 {
 	}
 	return 0
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"compress/gzip"

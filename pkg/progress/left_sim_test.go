@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"math"
@@ -68,7 +68,7 @@ func (s simulatedJob) run() (trace []Progress) {
 		e.OnMerged(part(rows, from, to))
 		e.OnWritten(part(fileBytes, from, to))
 		for ; float64(files+1) <= to*regions; files++ {
-			e.OnHFile(File{Rows: rows / regions, Bytes: fileBytes / regions})
+			e.OnHFile(HFile{Rows: rows / regions, Bytes: fileBytes / regions})
 		}
 	})
 	e.OnTotal("load", Amount{Files: regions})

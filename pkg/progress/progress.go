@@ -1,4 +1,4 @@
-package job
+package progress
 
 import (
 	"slices"
@@ -161,7 +161,7 @@ func (t *Tracker) Events() Events {
 			done("upload", Amount{Bytes: bytes}) // a phase where finished files are copied
 			locked(func() { t.p.Written += bytes })
 		},
-		OnHFile: func(f File) {
+		OnHFile: func(f HFile) {
 			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
 		},
 		OnWarn: func(string, ...any) { locked(func() { t.p.Warnings++ }) },

@@ -1,0 +1,96 @@
+package progress
+
+import (
+	"slices"
+	"time"
+)
+
+// foldParts makes one phase of all phases of a name, when the next part of a
+// run of several begins: a run of thousands of parts stays a few lines. Such
+// a phase has the time that its phases took together, from when the first began.
+func (p *Progress) foldParts() { p.Phases = fold(p.Phases) }
+
+// Sums are the phases of all parts, one for each name, with the time that they
+// took together. They are in the order in which they were begun last.
+func (p Progress) Sums() []PhaseProgress {
+	sums := fold(p.Phases)
+	last := func(f PhaseProgress) int {
+		for i, phase := range slices.Backward(p.Phases) {
+			if phase.Name == f.Name {
+				return i
+			}
+		}
+		return -1
+	}
+	slices.SortStableFunc(sums, func(a, b PhaseProgress) int { return last(a) - last(b) })
+	return sums
+}
+
+func fold(phases []PhaseProgress) (folded []PhaseProgress) {
+	for _, phase := range phases {
+		phase.Recent = Span{}
+		i := slices.IndexFunc(folded, func(f PhaseProgress) bool { return f.Name == phase.Name })
+		if i < 0 {
+			folded = append(folded, phase)
+			continue
+		}
+		f := &folded[i]
+		f.Ended = f.Ended.Add(phase.Ended.Sub(phase.Began))
+		f.Done, f.Total = f.Done.plus(phase.Done), f.Total.plus(phase.Total)
+	}
+	return folded
+}
+
+func (a Amount) plus(b Amount) Amount {
+	return Amount{a.Rows + b.Rows, a.Bytes + b.Bytes, a.Files + b.Files}
+}
+
+// PartsWork is work of several parts of a job that was split.
+type PartsWork struct {
+	Parts int           `json:"parts"`
+	Bytes int64         `json:"input_bytes"`
+	Took  time.Duration `json:"took_ns,omitempty"` // without pauses; of parts that are done
+}
+
+// of is what other parts take, by what these have taken.
+func (w PartsWork) of(parts int, bytes int64) time.Duration {
+	if w.Parts == 0 || w.Bytes == 0 {
+		return 0
+	}
+	fixed := min(partSeconds, w.Took.Seconds()/float64(w.Parts))
+	perByte := (w.Took.Seconds() - fixed*float64(w.Parts)) / float64(w.Bytes)
+	return seconds(fixed*float64(parts) + perByte*float64(bytes))
+}
+
+// Add counts a part more.
+func (w *PartsWork) Add(bytes int64, took time.Duration) {
+	w.Parts++
+	w.Bytes += bytes
+	w.Took += max(took, 0)
+}
+
+// partSeconds is what a part costs whatever it holds: its table, checks,
+// journal and verification.
+const partSeconds = 0.4
+
+// partsLeft adds to what is left of the part under way what parts after it are
+// going to take: in proportion to their input, by what those took that this run
+// did, and by what this one takes as it looks. One that goes on where an
+// earlier run was tells nothing of others.
+func (p Progress) partsLeft(l Left) Left {
+	if p.Start.Parts <= 1 {
+		return l
+	}
+	elapsed := p.At.Sub(p.Began)
+	seen := p.Start.Behind
+	if !l.JobKnown && seen.Bytes > 0 {
+		l.Job, l.JobKnown = max(seen.of(1, p.Start.Bytes)-elapsed, l.Phase), true
+	} else if l.JobKnown && p.Start.Attempt <= 1 {
+		seen.Add(p.Start.Bytes, elapsed+l.Job)
+	}
+	if p.Start.Ahead.Parts > 0 {
+		l.JobKnown = l.JobKnown && seen.Bytes > 0
+		l.Job += seen.of(p.Start.Ahead.Parts, p.Start.Ahead.Bytes)
+	}
+	return l
+}
