@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
@@ -128,7 +129,7 @@ func (w *workFlags) workOptions(e progress.Events) job.WorkOptions {
 	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
 }
 
-func printFiles(w io.Writer, m *job.Manifest, out string) {
+func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	for _, f := range m.Files {
 		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
 			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))

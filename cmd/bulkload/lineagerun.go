@@ -10,9 +10,9 @@ import (
 
 	"bulkload/internal/lineage"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 
 	"github.com/cespare/xxhash/v2"
@@ -168,7 +168,7 @@ func withAmounts(e lineage.Event, command string, input progress.Amount, o outco
 	return e
 }
 
-func columnFields(m *job.Manifest) []lineage.Field {
+func columnFields(m *manifest.Manifest) []lineage.Field {
 	fields := []lineage.Field{}
 	for _, c := range m.Columns {
 		fields = append(fields, lineage.Field{Name: c})
@@ -177,7 +177,7 @@ func columnFields(m *job.Manifest) []lineage.Field {
 }
 
 // cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records tell are not known.
-func cellFields(m *job.Manifest) []lineage.Field {
+func cellFields(m *manifest.Manifest) []lineage.Field {
 	fields := []lineage.Field{}
 	for _, c := range m.CellNames() {
 		fields = append(fields, lineage.Field{Name: c.Family + ":" + c.Qualifier})

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
@@ -54,7 +55,7 @@ func TestReadRejects(t *testing.T) {
 // TestRegionList keeps regions without files, and names those of unknown split points by their first rows.
 func TestRegionList(t *testing.T) {
 	written := map[int]report.Region{}
-	files := []job.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
+	files := []manifest.File{{Region: 0, FirstRow: rowkey.Key("a"), Rows: 2, Bytes: 5}, {Region: 2, FirstRow: rowkey.Key("m\x00"), Rows: 3, Bytes: 7}, {Region: 2, FirstRow: rowkey.Key("n"), Family: "g", Rows: 2, Bytes: 1}}
 	for _, f := range files {
 		addFile(written, f.Region, f.Rows, f.Bytes)
 	}

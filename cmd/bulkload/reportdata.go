@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
@@ -101,7 +102,7 @@ func (w *reporter) addParts(r *report.Report, parts []job.Part) {
 
 // addCounts tells what was read and written, of a run that failed as far as it came.
 func (w *reporter) addCounts(r *report.Report, o outcome) {
-	var m *job.Manifest
+	var m *manifest.Manifest
 	if o.result != nil {
 		m = o.result.Manifest
 		r.Verify = verifyText(o.result.Verify)
@@ -125,7 +126,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 	} else if p := o.progress; sampleOf(p).Read > 0 {
 		r.Counts = &report.Counts{Records: sampleOf(p).Read, Rows: p.HFiles.Rows, HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes}
 	}
-	var files []job.File
+	var files []manifest.File
 	if m != nil {
 		files = m.Files
 	}
@@ -140,7 +141,7 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 }
 
 // regionList is all regions in the order of keys. Where split points are not known a region goes by its first row.
-func regionList(regions map[int]report.Region, n int, splits [][]byte, files []job.File) []report.Region {
+func regionList(regions map[int]report.Region, n int, splits [][]byte, files []manifest.File) []report.Region {
 	if len(regions) == 0 {
 		return nil
 	}

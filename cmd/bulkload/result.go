@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,7 @@ type resultObject struct {
 
 	*job.Result
 	// Build printed its manifest before there was this object: its fields stay where they were.
-	*job.Manifest
+	*manifest.Manifest
 }
 
 // resultPhase is a phase that was begun.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/bench/data"
-	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 )
 
 // buildRun is one way to call bulkload build.
@@ -53,7 +53,7 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 		if err != nil {
 			return Sample{}, err
 		}
-		m := &job.Manifest{}
+		m := &manifest.Manifest{}
 		if err := json.Unmarshal(stdout, m); err != nil {
 			return Sample{}, fmt.Errorf("output of bulkload build: %w", err)
 		}
@@ -67,7 +67,7 @@ func (l *Lab) jobFile(t data.Table) string {
 }
 
 // manifestDetail takes from a build's own account what people ask for.
-func manifestDetail(m *job.Manifest, input int64) map[string]float64 {
+func manifestDetail(m *manifest.Manifest, input int64) map[string]float64 {
 	d := map[string]float64{
 		"input MiB": float64(input) / (1 << 20), "HFiles MiB": float64(m.Bytes) / (1 << 20),
 		"read s": m.ReadTime.Seconds(), "write s": m.WriteTime.Seconds(),

@@ -14,7 +14,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/testcluster"
-	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 )
 
 // oneWay is what the delayed link adds in each direction.
@@ -68,7 +68,7 @@ func (l *Lab) delayCase(ctx context.Context) (c Case, err error) {
 			if err := errors.Join(err, link.Close()); err != nil {
 				return Sample{}, err
 			}
-			m := &job.Manifest{}
+			m := &manifest.Manifest{}
 			if err := json.Unmarshal(stdout, m); err != nil {
 				return Sample{}, fmt.Errorf("output of bulkload build: %w", err)
 			}

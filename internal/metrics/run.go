@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -87,12 +88,12 @@ func (r *Run) result() *job.Result {
 }
 
 // manifest tells amounts: those of the build if it was finished, else as far as it came.
-func (r *Run) manifest() *job.Manifest {
+func (r *Run) manifest() *manifest.Manifest {
 	if m := r.result().Manifest; m != nil {
 		return m
 	}
 	p := r.Progress
-	m := &job.Manifest{HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes, Digest: job.Digest{Rows: p.HFiles.Rows}}
+	m := &manifest.Manifest{HFiles: int(p.HFiles.Files), Bytes: p.HFiles.Bytes, SpillBytes: p.Spilled.Bytes, Digest: manifest.Digest{Rows: p.HFiles.Rows}}
 	for _, phase := range p.Phases {
 		if phase.Name == "read" {
 			m.Records += phase.Done.Rows

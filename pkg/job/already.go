@@ -33,7 +33,7 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 			return r, err
 		}
 		err = verify(ctx, j.c, j.facts, mode, m, j.o.Events, r)
-	case mode == "sample" && len(m.samples) > 0:
+	case mode == "sample" && len(m.Samples) > 0:
 		_, err = verifySample(ctx, j.c, j.facts, m)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {

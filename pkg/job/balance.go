@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/source"
 )
 
@@ -24,12 +25,12 @@ func (c *regionCounts) add(o regionCounts) {
 
 // manifest tells of the files that were written. It is the one place where a manifest of a build is made, so that nothing
 // is loaded whose records do not add up.
-func (w *writers) manifest(t sortTotals) (*Manifest, error) {
-	m := &Manifest{
+func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
+	m := &manifest.Manifest{
 		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
 		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0,
 		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
-		HFiles: len(w.files), Files: w.files, samples: w.samples,
+		HFiles: len(w.files), Files: w.files, Samples: w.samples,
 	}
 	t.tell(m)
 	for _, f := range m.Files {
@@ -42,7 +43,7 @@ func (w *writers) manifest(t sortTotals) (*Manifest, error) {
 }
 
 // balance proves that every record that was read is a row in the files, or is known to be none.
-func (w *writers) balance(m *Manifest) error {
+func (w *writers) balance(m *manifest.Manifest) error {
 	var rows, cells int64
 	for _, f := range m.Files {
 		rows, cells = rows+f.Rows, cells+f.Cells
@@ -81,7 +82,7 @@ func someRecords(records, rejected int64, o BuildOptions) error {
 }
 
 // someRows is the same for a build.
-func (m *Manifest) someRows(o BuildOptions) error {
+func someRows(m *manifest.Manifest, o BuildOptions) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}

@@ -2,17 +2,15 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"runtime"
 	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
@@ -82,48 +80,6 @@ func (p *Plan) writerRoom() int64 {
 // a small budget has no room for that.
 func (o BuildOptions) heapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
-// Manifest is what a build made. It lies beside the files as _bulkload.json.
-type Manifest struct {
-	Schema     int             `json:"schema"` // version of this form: 1
-	Table      string          `json:"table,omitempty"`
-	Key        string          `json:"key"`
-	Modulus    int             `json:"modulus"`
-	Family     string          `json:"family"`
-	Timestamp  int64           `json:"timestamp"`
-	Columns    []string        `json:"columns"`
-	Cells      []spec.CellName `json:"cells,omitempty"` // what rows can have, if the job has a mapping
-	Records    int64           `json:"records"`         // read, good and bad
-	Rejected   int64           `json:"rejected"`        // bad records that were set aside
-	RejectFile string          `json:"reject_file,omitempty"`
-	Duplicates int64           `json:"duplicates"`               // rows left out because another has their key; of wide rows, cells
-	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
-	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
-	Digest     Digest          `json:"digest"`                   // of the rows in the files
-	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
-	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
-	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns tell them
-	Bytes      int64           `json:"bytes"`                    // of the files
-	SpillBytes int64           `json:"spill_bytes"`
-	Runs       int64           `json:"runs"` // spilled
-	ReadTime   time.Duration   `json:"read_ns"`
-	WriteTime  time.Duration   `json:"write_ns"`
-	HFiles     int             `json:"hfiles"`          // how many
-	Files      []File          `json:"files,omitempty"` // in the order of their rows
-
-	samples []sampleRow
-}
-
-// Summary is the manifest without the list of files: a few hundred bytes,
-// whatever the number of regions.
-func (m *Manifest) Summary() *Manifest {
-	s := *m
-	s.Files = nil
-	return &s
-}
-
-// ManifestName is the manifest's name in the output directory.
-const ManifestName = "_bulkload.json"
-
 // sortOptions are those of the plan's sort, but for the memory.
 func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 	shared := make([]int, p.Ranges.Len())
@@ -140,7 +96,7 @@ func (p *Plan) sortOptions(o BuildOptions) extsort.Options {
 // Build reads all of the input and writes an HFile for every region and family
 // that has rows. It leaves nothing under a final name unless the whole input was read
 // without an error; what a failed build has written is removed.
-func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *Manifest, err error) {
+func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o BuildOptions) (m *manifest.Manifest, err error) {
 	o, out = o.withDefaults(), out.withDefaults()
 	memory, err := o.sortMemory(in, plan)
 	if err != nil {
@@ -179,7 +135,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 		return nil, errors.Join(locate(err, in), w.undo(ctx))
 	}
 	if m, err = w.manifest(totals); err == nil {
-		err = m.someRows(o)
+		err = someRows(m, o)
 	}
 	if err == nil {
 		err = recheck(ctx, in)
@@ -285,50 +241,10 @@ func locate(err error, in *source.Input) error {
 		err, place(in, d.First), place(in, d.Second)))
 }
 
-func writeManifest(ctx context.Context, out Output, m *Manifest) error {
-	b, err := sealManifest(m)
+func writeManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
+	b, err := manifest.Seal(m)
 	if err != nil {
 		return err
 	}
-	return out.writeWhole(ctx, ManifestName, b)
-}
-
-// ReadManifest finds the manifest of a build in its directory; an error that
-// is fs.ErrNotExist says that there is none. One that was changed since is
-// refused.
-func ReadManifest(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
-	return readManifest(ctx, fsys, dir, false)
-}
-
-func readManifest(ctx context.Context, fsys hdfsio.FS, dir string, trust bool) (*Manifest, error) {
-	f, err := fsys.Open(ctx, path.Join(dir, ManifestName))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return nil, err
-	}
-	m := new(Manifest)
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%s in %s: %w", ManifestName, dir, err)
-	}
-	if m.Schema != 1 {
-		return nil, fmt.Errorf("%s in %s: schema %d is not known to this version", ManifestName, dir, m.Schema)
-	}
-	if trust {
-		return m, nil
-	}
-	has, is, err := manifestSums(b)
-	if err == nil && has != "" && has != is {
-		err = errManifestChanged
-	}
-	if err == nil {
-		err = m.consistent()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s in %s: %w (build again, or load with --trust-files)", ManifestName, dir, err)
-	}
-	return m, nil
+	return out.writeWhole(ctx, manifest.FileName, b)
 }

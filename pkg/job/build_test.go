@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -69,7 +70,7 @@ func hashes(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == ManifestName {
+		if err != nil || d.IsDir() || d.Name() == manifest.FileName {
 			return err
 		}
 		b, err := os.ReadFile(p)
@@ -139,7 +140,7 @@ func digestLine(t testing.TB, table, empty string) string {
 }
 
 // scanDigest reads the files in order, as a scan of the table would.
-func scanDigest(t testing.TB, dir string, m *Manifest) string {
+func scanDigest(t testing.TB, dir string, m *manifest.Manifest) string {
 	t.Helper()
 	h := sha256.New()
 	for _, f := range m.Files {

@@ -191,29 +191,6 @@ func (p *Plan) cellNames() []spec.CellName {
 	return names
 }
 
-// CellNames are the cells that rows of a manifest can have, in order.
-func (m *Manifest) CellNames() []spec.CellName {
-	if m.Cells != nil {
-		return m.Cells
-	}
-	var names []spec.CellName
-	for _, c := range slices.Sorted(slices.Values(m.Columns)) {
-		names = append(names, spec.CellName{Family: m.Family, Qualifier: c})
-	}
-	return names
-}
-
-// families are those of the manifest's cells.
-func (m *Manifest) families() []string {
-	names := []string{}
-	for _, c := range m.CellNames() {
-		if len(names) == 0 || names[len(names)-1] != c.Family {
-			names = append(names, c.Family)
-		}
-	}
-	return names
-}
-
 // without is a list less what another has.
 func without(list, drop []string) []string {
 	dropped := make(map[string]bool, len(drop))

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -83,9 +84,9 @@ func hasCell(values [][]byte) bool {
 
 // regionPart is what one region adds to the job's totals.
 type regionPart struct {
-	digest Digest
-	dups   int64      // cells left out of rows of several records
-	times  *CellTimes // nil where the job's time is every cell's
+	digest manifest.Digest
+	dups   int64               // cells left out of rows of several records
+	times  *manifest.CellTimes // nil where the job's time is every cell's
 	sampler
 
 	joined  int64 // records of wide rows that are not the first of their row
@@ -147,12 +148,12 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 		row := m.Row()
 		if plan.timing.values() > 0 {
 			at.read(plan, values)
-			p.times = p.times.join(&CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
+			p.times = p.times.Join(&manifest.CellTimes{Min: at.stamp, Max: at.stamp, Expires: at.expires})
 			if plan.timing.ttl >= 0 { // which servers do not give
 				row = form.append(m.Key(), values[:len(values)-1])
 			}
 		}
-		p.digest.addRow(row, cells)
+		p.digest.AddRow(row, cells)
 		p.sampler.add(m.Key(), row, &at)
 		for _, s := range sinks {
 			if err := s.append(m.Key(), values, &at); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 )
 
@@ -111,7 +112,7 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 			has = true
 			form = appendWideCell(form, f.Name, c.qualifier, c.value, c.stamp, plan.timing.stamp >= 0)
 			if plan.timing.values() > 0 {
-				p.times = p.times.join(&CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
+				p.times = p.times.Join(&manifest.CellTimes{Min: c.stamp, Max: c.stamp, Expires: c.expires})
 			}
 			if c.expires != 0 && (first.expires == 0 || c.expires < first.expires) {
 				first.expires = c.expires
@@ -125,7 +126,7 @@ func (p *regionPart) writeWide(w *wideRow, plan *Plan, sinks []*cellSink, form [
 			sinks[i].rows++
 		}
 	}
-	p.digest.addRow(form, len(w.cells))
+	p.digest.AddRow(form, len(w.cells))
 	p.sampler.add(w.key, form, &first)
 	return form, nil
 }

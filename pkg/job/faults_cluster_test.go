@@ -22,6 +22,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -143,7 +144,7 @@ func (b *buildFaults) whole(t *testing.T, dir string) {
 	t.Helper()
 	got := map[string]string{}
 	for _, name := range b.list(t, dir) {
-		if name == ManifestName {
+		if name == manifest.FileName {
 			continue
 		}
 		f, err := b.fs.Open(t.Context(), path.Join(dir, name))

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
@@ -94,15 +95,15 @@ type sortTotals struct {
 
 // writtenRecord is a region whose files are complete under their names.
 type writtenRecord struct {
-	File
-	Others  []File         `json:"others,omitempty"` // of further families
-	Dups    int64          `json:"duplicates"`
-	Records int64          `json:"records,omitempty"`  // that were sorted into the region, duplicates included
-	Joined  int64          `json:"joined,omitempty"`   // of them, in a row of several
-	NoCells int64          `json:"no_cells,omitempty"` // rows without cells
-	Part    Digest         `json:"digest"`
-	Times   *CellTimes     `json:"times,omitempty"`
-	Samples []sampleRecord `json:"samples,omitempty"`
+	manifest.File
+	Others  []manifest.File     `json:"others,omitempty"` // of further families
+	Dups    int64               `json:"duplicates"`
+	Records int64               `json:"records,omitempty"`  // that were sorted into the region, duplicates included
+	Joined  int64               `json:"joined,omitempty"`   // of them, in a row of several
+	NoCells int64               `json:"no_cells,omitempty"` // rows without cells
+	Part    manifest.Digest     `json:"digest"`
+	Times   *manifest.CellTimes `json:"times,omitempty"`
+	Samples []sampleRecord      `json:"samples,omitempty"`
 }
 
 // sampleRecord is a row that a verification will read.
@@ -115,7 +116,7 @@ type sampleRecord struct {
 
 // builtRecord is a finished build, without its files.
 type builtRecord struct {
-	Manifest *Manifest `json:"manifest"`
+	Manifest *manifest.Manifest `json:"manifest"`
 }
 
 // snapshotRecord is a snapshot that is about to be taken, or was. An empty
@@ -215,7 +216,7 @@ type history struct {
 	sorted       *sortedRecord
 	spill        string                // directory of the sorted runs
 	written      map[int]writtenRecord // by region
-	built        *Manifest
+	built        *manifest.Manifest
 	snapshot     string         // that was taken
 	snapshotting snapshotRecord // that was asked for
 	token        string

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -93,7 +94,7 @@ func (o *RunOptions) keepRejects(dir string) error {
 }
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
-func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*Manifest, error) {
+func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -148,7 +149,7 @@ func (k *intake) start(p *Plan, spec spec.Spec) progress.Start {
 
 // build is Build with the file of bad records around it. The file is written
 // for a job that failed too: it tells why.
-func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*Manifest, error) {
+func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*manifest.Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
 		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
 	if k.budget.File == nil {

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -149,7 +150,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 					t.Errorf("error %q does not say %q", err, say)
 				}
 			}
-			if _, err := ReadManifest(t.Context(), hdfsio.Local{}, out); err == nil {
+			if _, err := manifest.Read(t.Context(), hdfsio.Local{}, out); err == nil {
 				t.Error("a manifest is there")
 			}
 		})

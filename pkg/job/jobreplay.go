@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"bulkload/pkg/journal"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -26,8 +27,8 @@ func (s *JobState) add(r journal.Record) error {
 		s.step(r, "write")
 	case "written":
 		w, err := decode[struct {
-			File
-			Others []File `json:"others"`
+			manifest.File
+			Others []manifest.File `json:"others"`
 		}](r)
 		for _, f := range append(w.Others, w.File) {
 			s.Files = append(s.Files, f)

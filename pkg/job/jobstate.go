@@ -13,6 +13,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 )
@@ -59,7 +60,7 @@ type JobState struct {
 	Result    *Result              `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if there is one
 	Taken     []Taken              `json:"-"`                // regions that have taken files, by their names
-	Files     []File               `json:"-"`                // complete ones, in no order
+	Files     []manifest.File      `json:"-"`                // complete ones, in no order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`
 

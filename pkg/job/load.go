@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -52,7 +53,11 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	m, err := readManifest(ctx, fsys, l.Path, o.TrustFiles)
+	read := manifest.Read
+	if o.TrustFiles {
+		read = manifest.ReadUnchecked
+	}
+	m, err := read(ctx, fsys, l.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fail.With(fail.Input, err)
 	}
@@ -61,7 +66,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 		return nil, err
 	}
 	if m != nil {
-		if err := m.sameFiles(files); err != nil {
+		if err := sameFiles(m, files); err != nil {
 			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
@@ -81,12 +86,12 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 	} else {
 		begun.Staging = st.location.String()
 	}
-	all := Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
+	all := manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
 	if m != nil {
 		all = *m
 		all.Files = slices.Clone(m.Files)
 	}
-	prove := !o.TrustFiles && (!l.Local() || slices.ContainsFunc(all.Files, func(f File) bool { return f.CRC32C == 0 }))
+	prove := !o.TrustFiles && (!l.Local() || slices.ContainsFunc(all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
 	if prove {
 		begun.Phases = slices.Insert(begun.Phases, 0, "check")
 	}
@@ -128,7 +133,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 
 // upload copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in.
-func upload(ctx context.Context, env *Env, table string, from Output, files []File, o LoadOptions) (st *staging, err error) {
+func upload(ctx context.Context, env *Env, table string, from Output, files []manifest.File, o LoadOptions) (st *staging, err error) {
 	if st, err = openStaging(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
@@ -161,7 +166,7 @@ func upload(ctx context.Context, env *Env, table string, from Output, files []Fi
 
 // copyFile copies one file of another output into this one. The bytes that are
 // sent are those that were proven, and those that are read back.
-func (o Output) copyFile(ctx context.Context, from Output, f *File, load LoadOptions) error {
+func (o Output) copyFile(ctx context.Context, from Output, f *manifest.File, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
 	if err != nil {
@@ -214,7 +219,7 @@ func (w *toldWriter) Write(p []byte) (int, error) {
 }
 
 // loadFacts checks the table for every family that the files have.
-func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []File) (*Facts, error) {
+func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []manifest.File) (*Facts, error) {
 	var families []string
 	for _, f := range files {
 		if !slices.Contains(families, f.Family) {
@@ -226,12 +231,12 @@ func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, f
 
 // listHFiles opens every file of every family. A file that is no HFile, or
 // holds cells of another family, is an error: to skip it would lose rows.
-func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]File, error) {
+func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
 	families, err := fsys.ReadDir(ctx, dir)
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	var files []File
+	var files []manifest.File
 	for _, d := range families {
 		if strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") {
 			if d.Name() == writingDir {
@@ -260,27 +265,27 @@ func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]File, error)
 	return files, nil
 }
 
-func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (File, error) {
+func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
 	name := path.Join(dir, family, info.Name())
 	if info.IsDir() {
-		return File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
+		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
 	}
 	m, err := readMeta(ctx, fsys, name)
 	if err != nil {
-		return File{}, fmt.Errorf("%s: %w", name, err)
+		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Cells == 0 {
-		return File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
+		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
 	}
 	if string(m.family) != family {
-		return File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.family)
+		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.family)
 	}
-	return File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.firstRow, LastRow: m.lastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
+	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.firstRow, LastRow: m.lastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
 
 // sameFiles says whether the directory still holds what the manifest lists.
-func (m *Manifest) sameFiles(files []File) error {
-	have := make(map[string]File, len(files))
+func sameFiles(m *manifest.Manifest, files []manifest.File) error {
+	have := make(map[string]manifest.File, len(files))
 	for _, f := range files {
 		have[f.Name] = f
 	}
@@ -303,7 +308,7 @@ func (m *Manifest) sameFiles(files []File) error {
 	return nil
 }
 
-func totalBytes(files []File) (n int64) {
+func totalBytes(files []manifest.File) (n int64) {
 	for _, f := range files {
 		n += f.Bytes
 	}

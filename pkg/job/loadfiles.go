@@ -10,6 +10,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
@@ -35,7 +36,7 @@ func maxFiles(env *Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
 		return nil
@@ -106,7 +107,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 
 // ownTimestamp is the timestamp of every cell of a job, 0 where columns tell
 // the cells' own.
-func ownTimestamp(m *Manifest) int64 {
+func ownTimestamp(m *manifest.Manifest) int64 {
 	if m.Stamped {
 		return 0
 	}
@@ -116,7 +117,7 @@ func ownTimestamp(m *Manifest) int64 {
 // undecidedHint says how a job can end of which a file's outcome stays
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
-func undecidedHint(err error, log *state, m *Manifest) string {
+func undecidedHint(err error, log *state, m *manifest.Manifest) string {
 	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.log == nil {
 		return ""
 	}

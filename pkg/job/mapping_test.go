@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
 
@@ -176,7 +177,7 @@ func cellLine(c *hfile.Cell) string {
 }
 
 // builtCells are those of a build's files in the order of a table.
-func builtCells(t testing.TB, dir string, m *Manifest) []string {
+func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	t.Helper()
 	var cells []hfile.Cell
 	for _, f := range m.Files {

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/spec"
 )
 
 // buildText builds from the text of a CSV file.
-func buildText(t *testing.T, s spec.Spec, text string) (*Manifest, error) {
+func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, error) {
 	t.Helper()
 	input := filepath.Join(t.TempDir(), "rows.csv")
 	if err := os.WriteFile(input, []byte(text), 0o600); err != nil {

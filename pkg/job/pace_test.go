@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/journal"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -25,7 +26,7 @@ func TestEarlierPace(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &Verification{Mode: "full"},
-			Manifest: &Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
+			Manifest: &manifest.Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
 		if done {
 			err = j.Append("done", map[string]any{"result": r}, false)
 		} else {

@@ -3,13 +3,15 @@ package job
 import (
 	"cmp"
 	"time"
+
+	"bulkload/pkg/manifest"
 )
 
 // total adds the parts up. What is not the same for all is left out.
 func (p *parts) total() {
 	t := p.result
 	t.Already = len(p.results) > 0
-	var sum Manifest
+	var sum manifest.Manifest
 	var v *Verification
 	for i, r := range p.results {
 		if t.Parts[i].Status != PartAlready {
@@ -26,7 +28,7 @@ func (p *parts) total() {
 		t.Snapshot = cmp.Or(t.Snapshot, r.Snapshot)
 		t.LoadTime += r.LoadTime
 		if r.Manifest != nil {
-			sum.add(r.Manifest)
+			sum.Add(r.Manifest)
 		}
 		if r.Verify != nil {
 			v = v.add(r.Verify)
@@ -41,36 +43,14 @@ func (p *parts) total() {
 	t.Verify = v
 }
 
-// add counts another build; what it was made with is that of the first.
-func (m *Manifest) add(o *Manifest) {
-	if m.Schema == 0 {
-		*m = *o.Summary()
-		m.Timestamp = 0
-		return
-	}
-	m.Records += o.Records
-	m.Rejected += o.Rejected
-	m.RejectFile = cmp.Or(m.RejectFile, o.RejectFile)
-	m.Duplicates += o.Duplicates
-	m.Joined += o.Joined
-	m.NoCells += o.NoCells
-	m.Digest.add(o.Digest)
-	m.Bytes += o.Bytes
-	m.SpillBytes += o.SpillBytes
-	m.Runs += o.Runs
-	m.ReadTime += o.ReadTime
-	m.WriteTime += o.WriteTime
-	m.HFiles += o.HFiles
-}
-
 // add counts what another verification has found; a nil one has found nothing.
 func (v *Verification) add(o *Verification) *Verification {
 	if v == nil {
 		sum := *o
 		return &sum
 	}
-	v.Want.add(o.Want)
-	v.Got.add(o.Got)
+	v.Want.Add(o.Want)
+	v.Got.Add(o.Got)
 	v.Sampled += o.Sampled
 	v.Expired = v.Expired || o.Expired
 	v.Masked.add(o.Masked)

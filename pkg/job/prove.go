@@ -18,6 +18,7 @@ import (
 	"bulkload/internal/workers"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -33,7 +34,7 @@ func (e *DamagedError) Error() string {
 
 // proven is a file to be proven, and what is known of it.
 type proven struct {
-	File
+	manifest.File
 	path string // on the file system
 	gone bool   // it may be gone, which is no damage
 	id   uint64 // of the file that was read, where the file system tells one

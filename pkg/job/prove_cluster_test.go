@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -28,7 +29,7 @@ import (
 
 // builtFiles builds the check export for a table of three salts into a local
 // directory, in plain blocks, so that a test finds its way in them.
-func builtFiles(t *testing.T, env *Env) (string, *Manifest) {
+func builtFiles(t *testing.T, env *Env) (string, *manifest.Manifest) {
 	t.Helper()
 	s := exampleSpec(t, "check")
 	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
@@ -136,22 +137,22 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 	for _, f := range m.Files {
 		whole[f.Name] = readWhole(t, hdfsio.Local{}, filepath.Join(dir, f.Name))
 	}
-	manifest := readWhole(t, hdfsio.Local{}, filepath.Join(dir, ManifestName))
+	text := readWhole(t, hdfsio.Local{}, filepath.Join(dir, manifest.FileName))
 	for _, c := range []struct {
 		what     string
 		manifest []byte
 		victim   []byte
 		word     string // of the error
 	}{
-		{"a flipped bit, with a manifest", manifest, flipBit(whole[victim]), victim},
+		{"a flipped bit, with a manifest", text, flipBit(whole[victim]), victim},
 		{"a flipped bit, without a manifest", nil, flipBit(whole[victim]), victim},
-		{"a flipped bit, with a manifest without checksums", oldManifest(t, manifest), flipBit(whole[victim]), victim},
-		{"a value changed behind right checksums", manifest, changeValue(t, whole[victim]), victim},
+		{"a flipped bit, with a manifest without checksums", oldManifest(t, text), flipBit(whole[victim]), victim},
+		{"a value changed behind right checksums", text, changeValue(t, whole[victim]), victim},
 		{"keys out of order behind right checksums", nil, breakOrder(t, whole[victim]), victim},
-		{"a manifest with another digest", bytes.Replace(manifest, []byte(fmt.Sprint(m.Digest.Sum)), []byte("12345"), 1), whole[victim], ManifestName},
-		{"a manifest with another number of rows", bytes.Replace(manifest, []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows)), []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows-1)), 1), whole[victim], ManifestName},
-		{"an old manifest with another number of rows", oldManifest(t, bytes.Replace(manifest, []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows)), []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows-1)), 1)), whole[victim], ManifestName},
-		{"a manifest with another first row", bytes.Replace(manifest, []byte(`"first_row": "`), []byte(`"first_row": "QUFB`), 1), whole[victim], ManifestName},
+		{"a manifest with another digest", bytes.Replace(text, []byte(fmt.Sprint(m.Digest.Sum)), []byte("12345"), 1), whole[victim], manifest.FileName},
+		{"a manifest with another number of rows", bytes.Replace(text, []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows)), []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows-1)), 1), whole[victim], manifest.FileName},
+		{"an old manifest with another number of rows", oldManifest(t, bytes.Replace(text, []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows)), []byte(fmt.Sprintf(`"rows": %d`, m.Digest.Rows-1)), 1)), whole[victim], manifest.FileName},
+		{"a manifest with another first row", bytes.Replace(text, []byte(`"first_row": "`), []byte(`"first_row": "QUFB`), 1), whole[victim], manifest.FileName},
 	} {
 		for _, where := range []string{"local", "hdfs"} {
 			t.Run(c.what+", "+where, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 					}
 				}
 				if c.manifest != nil {
-					if err := writeOver(t.Context(), fsys, path.Join(p, ManifestName), c.manifest); err != nil {
+					if err := writeOver(t.Context(), fsys, path.Join(p, manifest.FileName), c.manifest); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 )
 
 // TestProverFindsDamage proves files of a local build, whole and damaged, with
@@ -99,7 +100,7 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 // its fields do not count, and an older one has no checksum.
 func TestChangedManifestIsRefused(t *testing.T) {
 	dir, m := builtFiles(t, testEnv(t))
-	name := filepath.Join(dir, ManifestName)
+	name := filepath.Join(dir, manifest.FileName)
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -129,11 +130,11 @@ func TestChangedManifestIsRefused(t *testing.T) {
 		if err := os.WriteFile(name, c.text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadManifest(t.Context(), hdfsio.Local{}, dir)
+		_, err := manifest.Read(t.Context(), hdfsio.Local{}, dir)
 		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "--trust-files") {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := readManifest(t.Context(), hdfsio.Local{}, dir, true); err != nil {
+		if _, err := manifest.ReadUnchecked(t.Context(), hdfsio.Local{}, dir); err != nil {
 			t.Errorf("%s, trusted: %v", what, err)
 		}
 	}

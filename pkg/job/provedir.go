@@ -9,12 +9,13 @@ import (
 	"slices"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 )
 
 // proveDir proves the files of a directory that is to be loaded, and puts in
 // which files it has read. Local ones with a known checksum are compared with
 // it while they are uploaded.
-func proveDir(ctx context.Context, out Output, files []File, local bool, o LoadOptions) error {
+func proveDir(ctx context.Context, out Output, files []manifest.File, local bool, o LoadOptions) error {
 	var work []proven
 	var which []int
 	for i, f := range files {

@@ -10,12 +10,13 @@ import (
 	"slices"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
 // proveStaged proves the files of a run that are about to be loaded. Those of
 // a load that has begun are proven where they still are at their sources.
-func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate progress.Gate, e progress.Events) error {
+func proveStaged(ctx context.Context, st *staging, m *manifest.Manifest, log *state, gate progress.Gate, e progress.Events) error {
 	var work []proven
 	if !log.loading {
 		for _, f := range m.Files {
@@ -24,7 +25,7 @@ func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate
 	}
 	for _, name := range slices.Sorted(maps.Keys(log.leaves)) {
 		if f, at := log.leaves[name], log.files[name]; log.loading && at != fileLoaded {
-			file := File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.sumOf(f))}
+			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.sumOf(f))}
 			work = append(work, proven{File: file, path: pathOf(f.Path), gone: at == fileSent})
 		}
 	}
@@ -50,7 +51,7 @@ func proveStaged(ctx context.Context, st *staging, m *Manifest, log *state, gate
 // load does not have it.
 func (h *history) sumOf(f fileRecord) uint32 {
 	for _, w := range h.written {
-		for _, g := range append([]File{w.File}, w.Others...) {
+		for _, g := range append([]manifest.File{w.File}, w.Others...) {
 			if f.FileID != 0 && g.FileID == f.FileID && g.Bytes == f.Size {
 				return g.CRC32C
 			}
@@ -65,7 +66,7 @@ func (r *resumable) proveWritten(ctx context.Context, out Output, gate progress.
 	var work []proven
 	for _, region := range slices.Sorted(maps.Keys(r.st.written)) {
 		w := r.st.written[region]
-		for _, f := range append([]File{w.File}, w.Others...) {
+		for _, f := range append([]manifest.File{w.File}, w.Others...) {
 			work = append(work, proven{File: f, path: path.Join(out.Dir, f.Name)})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/source"
 )
 
@@ -59,12 +60,12 @@ func (r *resumable) start(w *writers) {
 	for _, f := range r.st.written {
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
-		w.digest.add(f.Part)
-		w.times = w.times.join(f.Times)
+		w.digest.Add(f.Part)
+		w.times = w.times.Join(f.Times)
 		w.counts.add(regionCounts{dups: f.Dups, records: f.Records, joined: f.Joined, noCells: f.NoCells})
 		w.uncounted = w.uncounted || f.Records == 0
 		for _, s := range f.Samples {
-			w.samples = append(w.samples, sampleRow{key: s.Key, sum: s.Sum, stamp: s.Time, expires: s.Expires})
+			w.samples = append(w.samples, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})
 		}
 	}
 }
@@ -80,17 +81,17 @@ func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 		record.Others = append(record.Others, f.File)
 	}
 	for _, s := range p.part.rows {
-		record.Samples = append(record.Samples, sampleRecord{s.key, s.sum, s.stamp, s.expires})
+		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
 	r.st.written[record.Region] = record
 	return r.st.record("written", record, false)
 }
 
 // manifest is that of a build whose files are all there.
-func (r *resumable) manifest(plan *Plan, out Output) (*Manifest, error) {
+func (r *resumable) manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
 	w := &writers{plan: plan, out: out, resume: r}
 	r.start(w)
-	slices.SortFunc(w.files, func(a, b File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
+	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 	var t sortTotals
 	if r.st.sorted != nil {
 		t = r.st.sorted.sortTotals
@@ -111,9 +112,9 @@ func (r *resumable) manifest(plan *Plan, out Output) (*Manifest, error) {
 }
 
 // replaceManifest writes the manifest, over that of an earlier attempt.
-func (r *resumable) replaceManifest(ctx context.Context, out Output, m *Manifest) error {
+func (r *resumable) replaceManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
 	if r != nil {
-		if err := out.FS.Remove(ctx, path.Join(out.Dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := out.FS.Remove(ctx, path.Join(out.Dir, manifest.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
@@ -121,7 +122,7 @@ func (r *resumable) replaceManifest(ctx context.Context, out Output, m *Manifest
 }
 
 // tell puts the totals into a manifest.
-func (t sortTotals) tell(m *Manifest) {
+func (t sortTotals) tell(m *manifest.Manifest) {
 	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
 }
 
@@ -131,7 +132,7 @@ func (t sortTotals) tell(m *Manifest) {
 func (r *resumable) keepWritten(ctx context.Context, out Output) error {
 	before := len(r.st.written)
 	for region, w := range r.st.written {
-		for _, f := range append([]File{w.File}, w.Others...) {
+		for _, f := range append([]manifest.File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fail.With(fail.HDFS, err)

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
@@ -33,7 +34,7 @@ func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
 }
 
 // attempt builds as [Run] does, and stops after that many files; 0: never.
-func (b *resumedBuild) attempt(stopAfter int) (*Manifest, *state, error) {
+func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error) {
 	t := b.t
 	t.Helper()
 	id, err := identify(b.env, b.spec.WithDefaults(), "")
@@ -94,7 +95,7 @@ func (b *resumedBuild) stopped(after int) *state {
 
 // ended is an attempt that builds all that is missing, and just what an
 // undisturbed build makes.
-func (b *resumedBuild) ended() *Manifest {
+func (b *resumedBuild) ended() *manifest.Manifest {
 	t := b.t
 	t.Helper()
 	m, st, err := b.attempt(0)

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
@@ -39,20 +40,20 @@ type RunOptions struct {
 
 // Result is what a run or a load came to.
 type Result struct {
-	Schema   int           `json:"schema"` // version of this form: 1
-	Table    string        `json:"table"`
-	Job      string        `json:"job,omitempty"` // the directory of its state
-	Attempt  int           `json:"attempt,omitempty"`
-	Already  bool          `json:"already_done,omitempty"` // by an earlier run: nothing was done now
-	DoneAt   time.Time     `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
-	Staging  string        `json:"staging"`
-	Snapshot string        `json:"snapshot,omitempty"` // that was taken before the load
-	Manifest *Manifest     `json:"manifest"`
-	Regions  int           `json:"regions"` // that took files
-	LoadTime time.Duration `json:"load_ns"`
-	Verify   *Verification `json:"verify,omitempty"`
-	Parts    []Part        `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
-	Elapsed  time.Duration `json:"elapsed_ns"`
+	Schema   int                `json:"schema"` // version of this form: 1
+	Table    string             `json:"table"`
+	Job      string             `json:"job,omitempty"` // the directory of its state
+	Attempt  int                `json:"attempt,omitempty"`
+	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
+	Staging  string             `json:"staging"`
+	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
+	Manifest *manifest.Manifest `json:"manifest"`
+	Regions  int                `json:"regions"` // that took files
+	LoadTime time.Duration      `json:"load_ns"`
+	Verify   *Verification      `json:"verify,omitempty"`
+	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
+	Elapsed  time.Duration      `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
 }
@@ -157,7 +158,7 @@ func notReached(known *Result, id identity, o StateOptions, cause error) (*Resul
 }
 
 // verify runs the verification that a spec asks for.
-func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *Manifest, e progress.Events, r *Result) (err error) {
+func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *manifest.Manifest, e progress.Events, r *Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
@@ -166,7 +167,7 @@ func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m
 		r.Verify, err = verifyFull(ctx, c, facts, m, e)
 	case "sample":
 		e.Phase("verify")
-		e.Total("verify", progress.Amount{Rows: int64(len(m.samples))})
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
 		if r.Verify, err = verifySample(ctx, c, facts, m); err == nil {
 			e.Read(int64(r.Verify.Sampled))
 		}

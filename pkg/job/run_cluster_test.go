@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 )
@@ -359,7 +360,7 @@ func TestVerifyFinds(t *testing.T) {
 		t.Errorf("another digest: %v", err)
 	}
 	wrong = *r.Manifest
-	wrong.samples = []sampleRow{{key: []byte("0nothing")}}
+	wrong.Samples = []manifest.Sample{{Key: []byte("0nothing")}}
 	if _, err := verifySample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
 	}

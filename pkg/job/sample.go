@@ -3,16 +3,10 @@ package job
 import (
 	"bytes"
 
+	"bulkload/pkg/manifest"
+
 	"github.com/cespare/xxhash/v2"
 )
-
-// sampleRow is a row that was written, remembered by its key and its form's hash.
-type sampleRow struct {
-	key     []byte
-	sum     uint64
-	stamp   int64 // of its cells, if not the job's
-	expires int64 // when they are gone, 0 for never
-}
 
 // sampleKeyBytes bounds the bytes of the keys that are remembered of a region.
 const sampleKeyBytes = 64 << 10
@@ -23,7 +17,7 @@ type sampler struct {
 	most  int
 	step  int64
 	seen  int64
-	rows  []sampleRow
+	rows  []manifest.Sample
 	bytes int // of their keys
 }
 
@@ -43,7 +37,7 @@ func (s *sampler) add(key, row []byte, at *rowTime) {
 		}
 		if s.seen%s.step == 0 {
 			s.bytes += len(key)
-			s.rows = append(s.rows, sampleRow{key: bytes.Clone(key), sum: xxhash.Sum64(row), stamp: at.stamp, expires: at.expires})
+			s.rows = append(s.rows, manifest.Sample{Key: bytes.Clone(key), Sum: xxhash.Sum64(row), Stamp: at.stamp, Expires: at.expires})
 		}
 	}
 	s.seen++
@@ -56,7 +50,7 @@ func (s *sampler) halve() {
 	for i, r := range s.rows {
 		if i%2 == 0 {
 			kept = append(kept, r)
-			s.bytes += len(r.key)
+			s.bytes += len(r.Key)
 		}
 	}
 	clear(s.rows[len(kept):])

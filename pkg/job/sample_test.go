@@ -18,11 +18,11 @@ func TestSamplerIsBoundByBytesOfKeys(t *testing.T) {
 				t.Fatalf("keys of %d bytes: %d rows, %d bytes of keys", size, len(s.rows), s.bytes)
 			}
 		}
-		if len(s.rows) == 0 || binary.BigEndian.Uint64(s.rows[0].key) != 0 || size == 8 && len(s.rows) < s.most/2 {
+		if len(s.rows) == 0 || binary.BigEndian.Uint64(s.rows[0].Key) != 0 || size == 8 && len(s.rows) < s.most/2 {
 			t.Errorf("keys of %d bytes: %d rows", size, len(s.rows))
 		}
 		for _, r := range s.rows {
-			if n := binary.BigEndian.Uint64(r.key); int64(n)%s.step != 0 {
+			if n := binary.BigEndian.Uint64(r.Key); int64(n)%s.step != 0 {
 				t.Errorf("row %d with a step of %d", n, s.step)
 			}
 		}

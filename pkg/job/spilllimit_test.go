@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/spec"
@@ -18,7 +19,7 @@ func TestSpillLimit(t *testing.T) {
 	env := testEnv(t)
 	s := exampleSpec(t, "check")
 	s.Inputs = []string{manyRecords(t, 40_000)}
-	build := func(limit spec.Size) (*Manifest, string, error) {
+	build := func(limit spec.Size) (*manifest.Manifest, string, error) {
 		dir, out := t.TempDir(), t.TempDir()
 		m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
 			splitSize: 1 << 20})

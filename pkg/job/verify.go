@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 
 	"github.com/cespare/xxhash/v2"
@@ -16,12 +17,12 @@ import (
 
 // Verification is what was found in the table after a load.
 type Verification struct {
-	Mode    string `json:"mode"`
-	Want    Digest `json:"want"`
-	Got     Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
-	Sampled int    `json:"sampled"`           // rows read one by one in mode sample
-	Expired bool   `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
-	Masked  Masked `json:"masked,omitzero"`
+	Mode    string          `json:"mode"`
+	Want    manifest.Digest `json:"want"`
+	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
+	Expired bool            `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
+	Masked  Masked          `json:"masked,omitzero"`
 }
 
 // scanWorkers is how many regions are read at a time for verification.
@@ -30,7 +31,7 @@ const scanWorkers = 4
 // verifyFull scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
 // newer cells or delete markers hide are there, and counted.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest, e progress.Events) (*Verification, error) {
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *manifest.Manifest, e progress.Events) (*Verification, error) {
 	v := &Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
@@ -41,7 +42,7 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 		from, to = m.Times.Min, m.Times.Max
 	}
 	// Of several timestamps nobody can tell which deleted cells were this job's.
-	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.families(), Raw: from == to}
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to}
 	err := c.ScanStoredParallel(ctx, req, scanWorkers, func(part int, row loader.Row, h loader.Hidden) error {
 		mu.Lock()
 		r := parts[part]
@@ -64,7 +65,7 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifes
 		sum.join(r)
 	}
 	v.Got, v.Masked, err = sum.choose(v.Want)
-	if m.Times != nil && gone(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
+	if m.Times != nil && manifest.Expired(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
 		v.Expired = true
 		return v, nil
 	}
@@ -99,14 +100,14 @@ type rowReader struct {
 	at     map[string]map[string]int // place of a qualifier, by family
 	values [][]byte
 	form   rowForm
-	digest Digest
+	digest manifest.Digest
 	last   uint64 // hash of the last row
 	wide   bool
 	buf    []byte // form of a wide row
 	stamp  []byte // of its cells, in rows that have their own
 }
 
-func newRowReader(m *Manifest) *rowReader {
+func newRowReader(m *manifest.Manifest) *rowReader {
 	cells := m.CellNames()
 	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
 	if r.wide = m.Wide; m.Stamped {
@@ -131,7 +132,7 @@ func (r *rowReader) add(row loader.Row) error {
 			r.buf = appendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
 		}
 		r.last = xxhash.Sum64(r.buf)
-		r.digest.addRow(r.buf, len(row.Cells))
+		r.digest.AddRow(r.buf, len(row.Cells))
 		return nil
 	}
 	clear(r.values)
@@ -154,6 +155,6 @@ func (r *rowReader) add(row loader.Row) error {
 	}
 	b := r.form.append(row.Key, r.values)
 	r.last = xxhash.Sum64(b)
-	r.digest.addRow(b, len(row.Cells))
+	r.digest.AddRow(b, len(row.Cells))
 	return nil
 }

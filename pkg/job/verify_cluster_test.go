@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // loadedJob loads 200 rows into a table and gives what a verification needs.
-func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cluster, *Facts, *Manifest) {
+func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cluster, *Facts, *manifest.Manifest) {
 	t.Helper()
 	env := clusterEnv(t, testcluster.Shared(t))
 	table := freshTable(t, env, 4, nil)
@@ -138,7 +139,7 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 	}
 }
 
-func verifications(t *testing.T, c *loader.Cluster, facts *Facts, m *Manifest) map[string]func() (*Verification, error) {
+func verifications(t *testing.T, c *loader.Cluster, facts *Facts, m *manifest.Manifest) map[string]func() (*Verification, error) {
 	return map[string]func() (*Verification, error){
 		"full":   func() (*Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
 		"sample": func() (*Verification, error) { return verifySample(t.Context(), c, facts, m) },
@@ -146,10 +147,10 @@ func verifications(t *testing.T, c *loader.Cluster, facts *Facts, m *Manifest) m
 }
 
 // sampledKeys are the keys of the sampled rows, in order.
-func sampledKeys(m *Manifest) []string {
+func sampledKeys(m *manifest.Manifest) []string {
 	var keys []string
-	for _, s := range m.samples {
-		keys = append(keys, string(s.key))
+	for _, s := range m.Samples {
+		keys = append(keys, string(s.Key))
 	}
 	slices.Sort(keys)
 	return keys

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
 
@@ -41,13 +42,13 @@ func (m Masked) warn(e progress.Events, mode string) {
 // or an earlier job's of the same timestamp, deleted before: whichever digest
 // is the one that was written tells.
 type storedRows struct {
-	all, undeleted       Digest
+	all, undeleted       manifest.Digest
 	wrong, wrongLeft     error // the first row that cannot have been loaded
 	masked, maskedByLeft Masked
 	read                 *rowReader
 }
 
-func newStoredRows(m *Manifest) *storedRows { return &storedRows{read: newRowReader(m)} }
+func newStoredRows(m *manifest.Manifest) *storedRows { return &storedRows{read: newRowReader(m)} }
 
 // add counts a row. The error is one that nothing can make good.
 func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
@@ -56,11 +57,11 @@ func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
 	if err != nil && h.Undeleted == nil {
 		return err
 	}
-	if s.all.add(one); s.wrong == nil {
+	if s.all.Add(one); s.wrong == nil {
 		s.wrong = err
 	}
 	if h.Undeleted == nil {
-		s.undeleted.add(one)
+		s.undeleted.Add(one)
 		s.maskedByLeft.addRow(h)
 		return nil
 	}
@@ -70,22 +71,22 @@ func (s *storedRows) add(row loader.Row, h loader.Hidden) error {
 	}
 	row.Cells = h.Undeleted
 	one, err = s.digest(row)
-	if s.undeleted.add(one); s.wrongLeft == nil {
+	if s.undeleted.Add(one); s.wrongLeft == nil {
 		s.wrongLeft = err
 	}
 	return nil
 }
 
 // digest is that of one row.
-func (s *storedRows) digest(row loader.Row) (Digest, error) {
-	s.read.digest = Digest{}
+func (s *storedRows) digest(row loader.Row) (manifest.Digest, error) {
+	s.read.digest = manifest.Digest{}
 	err := s.read.add(row)
 	return s.read.digest, err
 }
 
 func (s *storedRows) join(o *storedRows) {
-	s.all.add(o.all)
-	s.undeleted.add(o.undeleted)
+	s.all.Add(o.all)
+	s.undeleted.Add(o.undeleted)
 	s.masked.add(o.masked)
 	s.maskedByLeft.add(o.maskedByLeft)
 	if s.wrong == nil {
@@ -97,7 +98,7 @@ func (s *storedRows) join(o *storedRows) {
 }
 
 // choose gives the digest that was written, if one is, else that of all rows.
-func (s *storedRows) choose(want Digest) (Digest, Masked, error) {
+func (s *storedRows) choose(want manifest.Digest) (manifest.Digest, Masked, error) {
 	if s.wrongLeft == nil && s.undeleted == want && (s.all != want || s.wrong != nil) {
 		return s.undeleted, s.maskedByLeft, nil
 	}

@@ -10,17 +10,18 @@ import (
 	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 
 	"golang.org/x/sync/semaphore"
 )
 
 // verifySample reads the rows that were remembered and compares each. A row is
 // held no longer than that.
-func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manifest) (*Verification, error) {
+func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *manifest.Manifest) (*Verification, error) {
 	v := &Verification{Mode: "sample", Want: m.Digest}
-	samples := slices.DeleteFunc(slices.Clone(m.samples), func(s sampleRow) bool { return gone(s.expires) })
-	v.Sampled, v.Expired = len(samples), len(samples) < len(m.samples)
-	slices.SortFunc(samples, func(a, b sampleRow) int { return bytes.Compare(a.key, b.key) })
+	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
+	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)
+	slices.SortFunc(samples, func(a, b manifest.Sample) int { return bytes.Compare(a.Key, b.Key) })
 	var next atomic.Int64
 	var mu sync.Mutex
 	room := newRowRoom()
@@ -37,7 +38,7 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *Manif
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		v.Got.add(r.got)
+		v.Got.Add(r.got)
 		v.Masked.add(r.masked)
 		return nil
 	})
@@ -89,27 +90,27 @@ func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), err error
 type sampleReader struct {
 	c      *loader.Cluster
 	facts  *Facts
-	m      *Manifest
+	m      *manifest.Manifest
 	rows   *rowReader
 	room   *rowRoom
-	got    Digest
+	got    manifest.Digest
 	masked Masked
 }
 
-func (r *sampleReader) compare(ctx context.Context, s sampleRow) error {
+func (r *sampleReader) compare(ctx context.Context, s manifest.Sample) error {
 	leave, err := r.room.enter(ctx)
 	if err != nil {
 		return err
 	}
 	var size int64
 	defer func() { leave(size) }()
-	req := loader.ScanRequest{Table: r.facts.Name, Start: s.key, Stop: append(s.key[:len(s.key):len(s.key)], 0), MaxRows: 1, ChunkBytes: sampleChunk,
-		Families: r.m.families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
+	req := loader.ScanRequest{Table: r.facts.Name, Start: s.Key, Stop: append(s.Key[:len(s.Key):len(s.Key)], 0), MaxRows: 1, ChunkBytes: sampleChunk,
+		Families: r.m.Families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
 	switch {
 	case r.m.Stamped && r.m.Wide: // cells of one row have many timestamps
 		req.MinTime, req.MaxTime, req.Raw = r.m.Times.Min, r.m.Times.Max+1, false
 	case r.m.Stamped:
-		req.MinTime, req.MaxTime = s.stamp, s.stamp+1
+		req.MinTime, req.MaxTime = s.Stamp, s.Stamp+1
 	}
 	found := false
 	err = r.c.ScanStored(ctx, req, func(row loader.Row, h loader.Hidden) error {
@@ -120,17 +121,17 @@ func (r *sampleReader) compare(ctx context.Context, s sampleRow) error {
 		return r.same(s, req.MinTime, row, h)
 	})
 	if err == nil && !found {
-		return fail.With(fail.Verify, fail.AboutData(s.key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.key)))
+		return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.Key)))
 	}
 	return err
 }
 
 // same says whether a row is the one that was written, with its deleted cells
 // or without: those may be an earlier job's.
-func (r *sampleReader) same(s sampleRow, stamp int64, row loader.Row, h loader.Hidden) error {
+func (r *sampleReader) same(s manifest.Sample, stamp int64, row loader.Row, h loader.Hidden) error {
 	before := r.rows.digest
 	err := r.rows.add(row)
-	if (err != nil || r.rows.last != s.sum) && len(h.Undeleted) > 0 {
+	if (err != nil || r.rows.last != s.Sum) && len(h.Undeleted) > 0 {
 		r.rows.digest, h.Deleted = before, 0
 		row.Cells = h.Undeleted
 		err = r.rows.add(row)
@@ -138,9 +139,9 @@ func (r *sampleReader) same(s sampleRow, stamp int64, row loader.Row, h loader.H
 	if err != nil {
 		return fail.With(fail.Verify, err)
 	}
-	if r.rows.last != s.sum {
-		return fail.With(fail.Verify, fail.AboutData(s.key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
-			len(s.key), r.facts.Name, stamp))
+	if r.rows.last != s.Sum {
+		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+			len(s.Key), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest
 	r.masked.addRow(h)

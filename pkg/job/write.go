@@ -18,24 +18,10 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
-	"bulkload/pkg/rowkey"
 )
-
-// File is one HFile that a build made.
-type File struct {
-	Name     string     `json:"name"` // below the output directory: family/32 hex digits
-	Family   string     `json:"family"`
-	Region   int        `json:"region"` // ordinal in the plan
-	FirstRow rowkey.Key `json:"first_row"`
-	LastRow  rowkey.Key `json:"last_row"`
-	Rows     int64      `json:"rows"`
-	Cells    int64      `json:"cells"`
-	Bytes    int64      `json:"bytes"`
-	CRC32C   uint32     `json:"crc32c,omitempty"`  // of the whole file
-	FileID   uint64     `json:"file_id,omitempty"` // on HDFS; a rename keeps it
-}
 
 // Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
 type Output struct {
@@ -91,11 +77,11 @@ type writers struct {
 	gate   progress.Gate // before each region
 
 	mu      sync.Mutex
-	files   []File
-	digest  Digest
-	times   *CellTimes
+	files   []manifest.File
+	digest  manifest.Digest
+	times   *manifest.CellTimes
 	counts  regionCounts
-	samples []sampleRow
+	samples []manifest.Sample
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
 
@@ -146,13 +132,15 @@ func (w *writers) run(ctx context.Context, n int) error {
 		}
 		return w.writeAgain(ctx, before, <-completed)
 	})
-	slices.SortFunc(w.files, func(a, b File) int { return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family)) })
+	slices.SortFunc(w.files, func(a, b manifest.File) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
+	})
 	return err
 }
 
 // pendingFile is an HFile that was encoded; its end may still be on the way.
 type pendingFile struct {
-	File
+	manifest.File
 	writing string // name until it is complete
 	sink    hdfsio.Writer
 	out     *overlapped
@@ -290,8 +278,8 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		w.files = append(w.files, f.File)
 		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
-	w.digest.add(p.part.digest)
-	w.times = w.times.join(p.part.times)
+	w.digest.Add(p.part.digest)
+	w.times = w.times.Join(p.part.times)
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()
 	return w.resume.wrote(files, p)
@@ -337,7 +325,7 @@ func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
 }
 
 // verifyFile reads back what was written: length, trailer, index and file info.
-func verifyFile(ctx context.Context, fsys hdfsio.FS, name string, want File) error {
+func verifyFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) error {
 	meta, err := readMeta(ctx, fsys, name)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", name, err)

@@ -17,6 +17,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -51,12 +52,12 @@ func wideInput(t testing.TB, rows int) string {
 
 // buildInto builds the input into a directory, with ten regions and a fixed
 // timestamp.
-func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*Manifest, error) {
+func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
 	t.Helper()
 	return buildMapped(ctx, t, env, input, out, w, spec.Mapping{})
 }
 
-func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m spec.Mapping) (*Manifest, error) {
+func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m spec.Mapping) (*manifest.Manifest, error) {
 	t.Helper()
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
 	f := testFamily

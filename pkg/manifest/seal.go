@@ -1,4 +1,4 @@
-package job
+package manifest
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// errManifestChanged says that a manifest is not what a build wrote.
-var errManifestChanged = errors.New("it was changed since the build wrote it")
+// errChanged says that a manifest is not what a build wrote.
+var errChanged = errors.New("it was changed since the build wrote it")
 
 // sealedManifest is a manifest as it lies beside its files: with a checksum of
 // all else that it says.
@@ -20,13 +20,13 @@ type sealedManifest struct {
 	Checksum string `json:"checksum"`
 }
 
-// sealManifest gives the manifest's text.
-func sealManifest(m *Manifest) ([]byte, error) {
+// Seal gives the manifest's text.
+func Seal(m *Manifest) ([]byte, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return nil, err
 	}
-	_, sum, err := manifestSums(b)
+	_, sum, err := sums(b)
 	if err != nil {
 		return nil, err
 	}
@@ -34,10 +34,10 @@ func sealManifest(m *Manifest) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// manifestSums gives the checksum that a manifest has in it, empty if it has
+// sums gives the checksum that a manifest has in it, empty if it has
 // none, and the one of all else in it, whatever the order of its fields and
 // the blanks between them.
-func manifestSums(b []byte) (has, is string, err error) {
+func sums(b []byte) (has, is string, err error) {
 	fields := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -67,7 +67,7 @@ func (m *Manifest) consistent() error {
 		d.Rows = m.Digest.Rows // a row has cells in some of them
 	}
 	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
-		return fmt.Errorf("%w: it says %d rows and %d cells in %d files of %d bytes, those that it lists have %d and %d in %d of %d", errManifestChanged,
+		return fmt.Errorf("%w: it says %d rows and %d cells in %d files of %d bytes, those that it lists have %d and %d in %d of %d", errChanged,
 			m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes, d.Rows, d.Cells, len(m.Files), size)
 	}
 	return nil

@@ -1,0 +1,34 @@
+package manifest
+
+import (
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A Digest stands for a set of rows: how many, how many cells they have, and
+// a sum that neither the order of rows nor their spread over regions changes.
+type Digest struct {
+	Rows  int64  `json:"rows"`
+	Cells int64  `json:"cells"`
+	Sum   uint64 `json:"sum,string"`
+}
+
+// String prints a digest for people and messages.
+func (d Digest) String() string {
+	return fmt.Sprintf("%d rows, %d cells, digest %016x", d.Rows, d.Cells, d.Sum)
+}
+
+func (d *Digest) Add(o Digest) {
+	d.Rows += o.Rows
+	d.Cells += o.Cells
+	d.Sum += o.Sum
+}
+
+// AddRow adds one row in the form that it has in the sort: u16 length of the
+// key, little-endian, the key, and the payload of its values.
+func (d *Digest) AddRow(row []byte, cells int) {
+	d.Rows++
+	d.Cells += int64(cells)
+	d.Sum += xxhash.Sum64(row)
+}
