@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
@@ -104,7 +105,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 
 // rejects is where the bad records of a build go when nothing else is said: beside its output, since what lies in that is
 // loaded. Of an output on HDFS it is a file in the current directory.
-func (o *buildOptions) rejects(env *job.Env) (string, error) {
+func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	l, err := env.Conf.Resolve(o.out)
 	if err != nil {
 		return "", err

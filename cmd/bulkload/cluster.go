@@ -4,8 +4,8 @@ import (
 	"context"
 	"os"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 
 	"github.com/spf13/pflag"
@@ -27,7 +27,7 @@ func (c *clusterFlags) add(f *pflag.FlagSet) {
 }
 
 // open reads the configuration; flags stand over it. The caller closes the result.
-func (c *clusterFlags) open(g *globals) (*job.Env, error) {
+func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	env := os.LookupEnv
 	if c.user != "" {
 		env = func(name string) (string, bool) {
@@ -49,7 +49,7 @@ func (c *clusterFlags) open(g *globals) (*job.Env, error) {
 	set("hbase.zookeeper.quorum", c.zookeeper, "--zookeeper")
 	set("zookeeper.znode.parent", c.znode, "--znode")
 	set("fs.defaultFS", c.hdfs, "--hdfs")
-	return &job.Env{Conf: conf, Log: g.logger()}, nil
+	return &cluster.Env{Conf: conf, Log: g.logger()}, nil
 }
 
 // withCluster connects to HBase for the time of a call.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/job"
 
 	"github.com/spf13/cobra"
 )
@@ -232,7 +232,7 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 	return cmd
 }
 
-func checkFile(cmd *cobra.Command, env *job.Env, name string, probes int) (bool, error) {
+func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (bool, error) {
 	fsys, p, err := env.Resolve(strings.TrimPrefix(name, "hfile://"))
 	if err != nil {
 		return false, err

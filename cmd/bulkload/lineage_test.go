@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/lineage"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
@@ -42,7 +43,7 @@ func TestOpenLineageClient(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
-	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
+	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
 	manifest := &manifest.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
 	for _, o := range []outcome{
 		{result: &job.Result{Manifest: manifest}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/spec"
 
@@ -24,7 +25,7 @@ func (s *splitFlags) add(f *pflag.FlagSet) {
 }
 
 // runner is the function that does the run.
-func (s *splitFlags) runner() (func(context.Context, *job.Env, spec.Spec, job.RunOptions) (*job.Result, error), error) {
+func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Spec, job.RunOptions) (*job.Result, error), error) {
 	switch s.by {
 	case "none":
 		return job.Run, nil

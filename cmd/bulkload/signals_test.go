@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 )
@@ -29,7 +30,7 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	held, end := context.WithCancel(ctx)
 	defer end()
 	var w job.WorkOptions
-	stop := new(limitFlags).hold(held, &job.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
+	stop := new(limitFlags).hold(held, &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
 	stopOnSignal(cancel, &console{file: os.Stderr})
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)

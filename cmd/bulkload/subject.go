@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bulkload/pkg/job"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 )
@@ -11,7 +11,7 @@ type subject struct {
 	command string    // run, build or load
 	spec    spec.Spec // of load: the table, and the directory as the only input
 	out     string    // of build
-	env     *job.Env
+	env     *cluster.Env
 }
 
 // table is the table's name as HBase writes it; of a build it may be empty.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"bulkload/internal/lineage"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
@@ -188,7 +189,7 @@ func TestLineageOfRun(t *testing.T) {
 	conf.Set("zookeeper.znode.parent", "/hbase-secure", "test")
 	conf.Set("fs.defaultFS", "hdfs://nn:8020", "test")
 	quiet := slog.New(slog.DiscardHandler)
-	w := subject{command: "run", env: &job.Env{Conf: conf}, spec: spec.Spec{Table: "check",
+	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "check",
 		Key: "salt(id)+id", Inputs: []string{"hdfs:///exports/2026-03-01/*.dump", "hdfs:///exports/2026-03-01/part-[12]", "hdfs://other:9000/x"}}}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	e := describeRun(quiet, w, "", day, day.AddDate(0, 0, 1), func(string) string { return "" })
@@ -270,7 +271,7 @@ func TestListens(t *testing.T) {
 	cmd.SetContext(t.Context())
 	s := (&globals{}).begin(cmd, slog.New(slog.DiscardHandler), spec.Spec{})
 	flags := &telemetryFlags{listen: "127.0.0.1:0", stalledAfter: time.Minute,
-		subject: subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &job.Env{Conf: &hdfsio.Conf{}}}}
+		subject: subject{command: "run", spec: spec.Spec{Table: "test:check"}, env: &cluster.Env{Conf: &hdfsio.Conf{}}}}
 	t.Setenv("OPENLINEAGE_URL", "")
 	if err := flags.observe(newRootCmd(&globals{}), s); err != nil {
 		t.Fatal(err)

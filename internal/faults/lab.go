@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 )
 
 const (
@@ -44,9 +44,9 @@ type Lab struct {
 	root    string // of the checkout
 	cluster *testcluster.Cluster
 	proxies *Proxies
-	env     *job.Env // of the user hbase
-	tina    *job.Env // of the user that runs the program
-	help    string   // of bulkload run
+	env     *cluster.Env // of the user hbase
+	tina    *cluster.Env // of the user that runs the program
+	help    string       // of bulkload run
 	watch   supervisor
 }
 
@@ -127,7 +127,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 }
 
 // as is the world that a user of the cluster sees.
-func (l *Lab) as(user string) (*job.Env, error) {
+func (l *Lab) as(user string) (*cluster.Env, error) {
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
 		switch name {
 		case "HADOOP_CONF_DIR", "HBASE_CONF_DIR":
@@ -137,7 +137,7 @@ func (l *Lab) as(user string) (*job.Env, error) {
 		}
 		return "", false
 	})
-	return &job.Env{Conf: conf, Log: l.Log}, err
+	return &cluster.Env{Conf: conf, Log: l.Log}, err
 }
 
 // chosenPorts waits until a cluster that is starting in dir has written down its ports, and gives those
@@ -160,7 +160,7 @@ func chosenPorts(ctx context.Context, dir string) ([]int, error) {
 // stop ends what start started.
 func (l *Lab) stop() error {
 	var errs []error
-	for _, env := range []*job.Env{l.env, l.tina} {
+	for _, env := range []*cluster.Env{l.env, l.tina} {
 		if env != nil {
 			errs = append(errs, env.Close())
 		}

@@ -7,16 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
@@ -24,70 +22,10 @@ import (
 	"bulkload/pkg/spec"
 )
 
-const exports = "../../testdata/exports"
-
-func testEnv(t testing.TB) *Env {
-	t.Helper()
-	conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
-	t.Cleanup(func() {
-		if err := env.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return env
-}
-
-func exampleSpec(t testing.TB, name string) spec.Spec {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := spec.ParseSpec(name, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return *s
-}
-
-var testFamily = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
-
-func absolute(t testing.TB, path string) string {
-	t.Helper()
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return abs
-}
-
-// hashes gives the SHA-256 of every HFile of a build by its name.
-func hashes(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	sums := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == manifest.FileName {
-			return err
-		}
-		b, err := os.ReadFile(p)
-		rel, _ := filepath.Rel(dir, p)
-		sums[rel] = fmt.Sprintf("%x", sha256.Sum256(b))
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sums
-}
-
 // TestFormatsGiveTheSameFiles builds check from CSV, dump and Parquet and
 // opinion from CSV and Parquet, with all policies of empty values.
 func TestFormatsGiveTheSameFiles(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	for table, c := range map[string]struct {
 		files   []string
 		modulus int
@@ -98,21 +36,21 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 		for _, empty := range []string{"skip", "store"} {
 			var first map[string]string
 			for _, file := range c.files {
-				s := exampleSpec(t, table)
-				s.Inputs, s.Empty, s.Timestamp = []string{absolute(t, filepath.Join(exports, file))}, empty, 1700000000000
+				s := jobtest.Spec(t, table)
+				s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, file))}, empty, 1700000000000
 				out := t.TempDir()
-				m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(c.modulus), out, WorkOptions{})
+				m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(c.modulus), out, WorkOptions{})
 				if err != nil {
 					t.Fatalf("%s: %v", file, err)
 				}
 				if m.Modulus != c.modulus || len(m.Files) > c.modulus || len(m.Files) < c.modulus-1 || m.Records != 3000 {
 					t.Errorf("%s: modulus %d, %d files, %d records", file, m.Modulus, len(m.Files), m.Records)
 				}
-				want := digestLine(t, table, empty)
+				want := jobtest.DigestLine(t, table, empty)
 				if got := fmt.Sprintf("rows=%d cells=%d sha256=%s", m.Digest.Rows, m.Digest.Cells, scanDigest(t, out, m)); got != want {
 					t.Errorf("%s, %s: %s, want %s", file, empty, got, want)
 				}
-				sums := hashes(t, out)
+				sums := jobtest.Hashes(t, out)
 				if first == nil {
 					first = sums
 				} else if fmt.Sprint(sums) != fmt.Sprint(first) {
@@ -121,22 +59,6 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 			}
 		}
 	}
-}
-
-// digestLine is what the generator says of a loaded table.
-func digestLine(t testing.TB, table, empty string) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(exports, table+".digest"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if f := strings.SplitN(strings.TrimSpace(line), " ", 3); f[0] == empty {
-			return f[2]
-		}
-	}
-	t.Fatalf("no digest of %s for %s", table, empty)
-	return ""
 }
 
 // scanDigest reads the files in order, as a scan of the table would.
@@ -161,34 +83,12 @@ func scanDigest(t testing.TB, dir string, m *manifest.Manifest) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// manyRecords writes a dump large enough to spill at the least budget.
-func manyRecords(t testing.TB, n int) string {
-	t.Helper()
-	r := rand.New(rand.NewPCG(5, 6))
-	var b bytes.Buffer
-	for i := range n {
-		fmt.Fprintf(&b, "%016X%016X\x01K%d", r.Uint64(), r.Uint64(), i/20)
-		for c := range 16 {
-			b.WriteByte(1)
-			if c%5 != 4 {
-				fmt.Fprintf(&b, "%d 拒绝 %d", c, r.IntN(1000))
-			}
-		}
-		b.WriteByte(0x10)
-	}
-	name := filepath.Join(t.TempDir(), "check.dump")
-	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
 // TestWorkersAndMemoryDoNotShow builds the same input with one worker and
 // four, in plenty of memory and spilling.
 func TestWorkersAndMemoryDoNotShow(t *testing.T) {
-	env := testEnv(t)
-	s := exampleSpec(t, "check")
-	s.Inputs, s.Timestamp = []string{manyRecords(t, 40_000)}, 1700000000000
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs, s.Timestamp = []string{jobtest.ManyRecords(t, 40_000)}, 1700000000000
 	var first map[string]string
 	for _, c := range []struct {
 		workers int
@@ -196,14 +96,14 @@ func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 		spills  bool
 	}{{1, 512 << 20, false}, {4, 512 << 20, false}, {1, 8 << 20, true}, {4, 24 << 20, true}} {
 		out := t.TempDir()
-		m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir()})
+		m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if (m.Runs > 0) != c.spills {
 			t.Errorf("%d workers, %s: %d runs", c.workers, c.memory, m.Runs)
 		}
-		sums := hashes(t, out)
+		sums := jobtest.Hashes(t, out)
 		if first == nil {
 			first = sums
 		} else if fmt.Sprint(sums) != fmt.Sprint(first) {
@@ -218,7 +118,7 @@ func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 
 // TestBadInputLoadsNothing names the place of what is wrong and leaves no file.
 func TestBadInputLoadsNothing(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	good := "A1\x01K1" + strings.Repeat("\x01x", 16) + "\x10"
 	for name, c := range map[string]struct {
 		content string
@@ -238,10 +138,10 @@ func TestBadInputLoadsNothing(t *testing.T) {
 			if err := os.WriteFile(in, []byte(c.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := exampleSpec(t, "check")
+			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{in}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), env, s, testFamily, nil, out, WorkOptions{})
+			_, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{})
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -274,7 +174,7 @@ func hashes2(dir string) []string {
 
 // TestBadRecordsAreSetAside counts them, writes them with their reasons, and fails beyond the budget.
 func TestBadRecordsAreSetAside(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	rest := strings.Repeat("\x01x", 16) + "\x10"
 	content := "A1\x01K1" + rest + "A2\x01" + rest + "short\x10" + "A3\x01K3" + rest
 	in := filepath.Join(t.TempDir(), "x.dump")
@@ -282,11 +182,11 @@ func TestBadRecordsAreSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for budget, ok := range map[string]bool{"0": false, "1": false, "2": true, "49%": false, "50%": true} {
-		s := exampleSpec(t, "check")
+		s := jobtest.Spec(t, "check")
 		s.Inputs, s.BadRecords = []string{in}, budget
 		rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 		out := filepath.Join(t.TempDir(), "out")
-		m, err := BuildOnly(t.Context(), env, s, testFamily, nil, out, WorkOptions{RejectFile: rejects})
+		m, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{RejectFile: rejects})
 		if (err == nil) != ok {
 			t.Errorf("--bad-records %s: %v", budget, err)
 			continue
@@ -311,17 +211,17 @@ func TestBadRecordsAreSetAside(t *testing.T) {
 }
 
 func TestDuplicatePolicies(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	row := func(v string) string { return "A1\x01K1" + strings.Repeat("\x01"+v, 16) + "\x10" }
 	in := filepath.Join(t.TempDir(), "x.dump")
 	if err := os.WriteFile(in, []byte(row("first")+row("middle")+row("last")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, policy := range []string{"first", "last"} {
-		s := exampleSpec(t, "check")
+		s := jobtest.Spec(t, "check")
 		s.Inputs, s.Duplicates = []string{in}, policy
 		out := t.TempDir()
-		m, err := BuildOnly(t.Context(), env, s, testFamily, nil, out, WorkOptions{})
+		m, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,27 +238,27 @@ func TestDuplicatePolicies(t *testing.T) {
 }
 
 func TestEmptyInputGivesNoFiles(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	in := filepath.Join(t.TempDir(), "x.csv")
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	if err := os.WriteFile(in, []byte(strings.Join(s.Columns, ",")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.Inputs, s.AllowEmpty = []string{in}, true
-	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(3), t.TempDir(), WorkOptions{})
+	m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), t.TempDir(), WorkOptions{})
 	if err != nil || len(m.Files) != 0 || m.Digest.Rows != 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 }
 
 func TestStoppedBuildLeavesNothing(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	out := filepath.Join(t.TempDir(), "out")
 	w := WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) { cancel() }}, Workers: 1}
-	_, err := BuildOnly(ctx, env, s, testFamily, partition.SaltSplits(10), out, w)
+	_, err := BuildOnly(ctx, env, s, jobtest.Family, partition.SaltSplits(10), out, w)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error is %v", err)
 	}
@@ -368,17 +268,17 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 }
 
 func TestUnknownModulusIsRefused(t *testing.T) {
-	s := exampleSpec(t, "check")
-	_, err := NewPlan(s, s.Columns, testFamily, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
+	s := jobtest.Spec(t, "check")
+	_, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
 	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--regions") {
 		t.Fatalf("error is %v", err)
 	}
 	s.Regions = 7
-	if p, err := NewPlan(s, s.Columns, testFamily, [][]byte{[]byte("m")}, 1); err != nil || p.Modulus != 7 {
+	if p, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil || p.Modulus != 7 {
 		t.Fatalf("%v", err)
 	}
 	s.Regions, s.Key = 0, "check_id + id"
-	if _, err := NewPlan(s, s.Columns, testFamily, [][]byte{[]byte("m")}, 1); err != nil {
+	if _, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil {
 		t.Fatalf("a key without a salt needs no modulus: %v", err)
 	}
 }
@@ -400,10 +300,10 @@ func TestSpecIsReadStrictly(t *testing.T) {
 }
 
 func BenchmarkBuild(b *testing.B) {
-	env := testEnv(b)
-	s := exampleSpec(b, "check")
+	env := jobtest.Env(b)
+	s := jobtest.Spec(b, "check")
 	const rows = 200_000
-	s.Inputs = []string{manyRecords(b, rows)}
+	s.Inputs = []string{jobtest.ManyRecords(b, rows)}
 	info, err := os.Stat(s.Inputs[0])
 	if err != nil {
 		b.Fatal(err)
@@ -411,7 +311,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.SetBytes(info.Size())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := BuildOnly(b.Context(), env, s, testFamily, partition.SaltSplits(10), b.TempDir(), WorkOptions{}); err != nil {
+		if _, err := BuildOnly(b.Context(), env, s, jobtest.Family, partition.SaltSplits(10), b.TempDir(), WorkOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -24,7 +26,7 @@ import (
 // that is done.
 func TestReadingChangeIsRefused(t *testing.T) {
 	name := buildProgram(t)
-	bad := manyRecords(t, 300)
+	bad := jobtest.ManyRecords(t, 300)
 	f, err := os.OpenFile(bad, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -40,8 +42,8 @@ func TestReadingChangeIsRefused(t *testing.T) {
 		first, second []string
 		says          string
 	}{
-		{"header", absolute(t, filepath.Join(exports, "check.csv")), []string{"--header=no"}, nil, "header was no, it is yes"},
-		{"format", absolute(t, filepath.Join(exports, "check.csv")), []string{"--header=no"}, []string{"--header=no", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
+		{"header", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no"}, nil, "header was no, it is yes"},
+		{"format", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no"}, []string{"--header=no", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
 		{"fewer bad records", bad, []string{"--bad-records=3"}, nil, "bad_records was 3, it is 0"},
 		{"more bad records", bad, []string{"--bad-records=3"}, []string{"--bad-records=5"}, ""}, // gives the same rows
 	} {
@@ -84,7 +86,7 @@ func TestSpellingsAreOneJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	makeTable(t, p.env, c, loader.TableSpec{Name: table, Families: []loader.Family{{Name: "f"}}})
+	jobtest.MakeTable(t, p.env, c, loader.TableSpec{Name: table, Families: []loader.Family{{Name: "f"}}})
 	p.table = table.String()
 	relative, err := filepath.Rel(p.state, p.input)
 	if err != nil {
@@ -102,7 +104,7 @@ func TestSpellingsAreOneJob(t *testing.T) {
 		"the namespace":   func() { p.table = "default:" + table.Qualifier },
 		"a relative path": func() { p.input = relative },
 		"dots":            func() { p.input = "./" + relative },
-		"a URI":           func() { p.input = "file://" + absolute(t, filepath.Join(exports, "check.dump")) },
+		"a URI":           func() { p.input = "file://" + jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump")) },
 		"the key":         func() { key = "--key=salt( check_id,10)+md5hex(check_id)+id" },
 	}
 	lock, err := journal.TryLock(dirs[0])
@@ -182,7 +184,7 @@ func TestRecreatedTableIsRefused(t *testing.T) {
 // dropTokens removes what HBase keeps for loads of the table that were killed.
 func (p *program) dropTokens() {
 	p.t.Helper()
-	fsys, _, err := clusterEnvAs(p.t, p.cluster, "hbase").Resolve("hdfs:///")
+	fsys, _, err := jobtest.ClusterEnvAs(p.t, p.cluster, "hbase").Resolve("hdfs:///")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -231,7 +233,7 @@ func TestSplitTableIsTheSame(t *testing.T) {
 				if code, _, stderr := p.run(""); code != 0 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
-				if got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table); err != nil || got != digestLine(t, "check", "skip") {
+				if got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table); err != nil || got != jobtest.DigestLine(t, "check", "skip") {
 					t.Errorf("the table has %s %v", got, err)
 				}
 			})
@@ -243,7 +245,7 @@ func TestSplitTableIsTheSame(t *testing.T) {
 // are not taken for loaded.
 func TestTableRecreatedWhileLoading(t *testing.T) {
 	p := newProgram(t, buildProgram(t))
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs, s.Verify = p.table, []string{p.input}, "off"
 	loaded := 0
 	e := progress.Events{OnLoad: func(string, int) {
@@ -267,7 +269,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 // it is told now.
 func TestFullVerificationOfADoneJob(t *testing.T) {
 	p := newProgram(t, buildProgram(t))
-	p.input = manyRecords(t, 3000)
+	p.input = jobtest.ManyRecords(t, 3000)
 	if code, _, stderr := p.run(""); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -368,10 +370,10 @@ func TestKeptStagingStays(t *testing.T) {
 
 // TestTableNameCannotLeaveTheState: a name with ../ makes no directory.
 func TestTableNameCannotLeaveTheState(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	base := t.TempDir()
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.dump"))}
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
 	for _, table := range []string{"../../x", "a/../../x", "..", "a:../x", "a/b", "zookeeper", "zookeeper:t", "ns:zookeeper", "a:b:c", ":t", "t:", "-t", ".t"} {
 		s.Table = table
 		for what, do := range map[string]func() error{
@@ -398,7 +400,7 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 
 // put copies a file of this machine to a directory of its own on HDFS, which
 // is gone when the test is over.
-func put(t *testing.T, env *Env, from, to string) {
+func put(t *testing.T, env *cluster.Env, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)
 	if err != nil {

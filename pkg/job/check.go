@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
@@ -113,10 +114,10 @@ func (r *CheckReport) Err() error {
 // machine. It changes nothing, but for a file and directories that it makes
 // and removes again. The inputs of the spec may be missing. The error says why
 // there could be no check; what checks found wrong is in the report.
-func Preflight(ctx context.Context, env *Env, s spec.Spec, o CheckOptions) (*CheckReport, error) {
+func Preflight(ctx context.Context, env *cluster.Env, s spec.Spec, o CheckOptions) (*CheckReport, error) {
 	started := time.Now()
 	s = s.WithDefaults()
-	table, err := tableName(s)
+	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func Preflight(ctx context.Context, env *Env, s spec.Spec, o CheckOptions) (*Che
 // checkFacts is what the checks are made of. Each part is filled by one
 // goroutine; a part whose error is set is empty.
 type checkFacts struct {
-	env  *Env
+	env  *cluster.Env
 	spec spec.Spec
 	o    CheckOptions
 	name loader.TableName

@@ -12,28 +12,19 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 )
 
-// userFS is the file system as another user sees it.
-func userFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
-	t.Helper()
-	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(c.HDFS(), "hdfs://")}, User: user})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.Close() })
-	return h
-}
-
 // withConf is the world with some properties set over those of the files.
-func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *Env {
+func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *cluster.Env {
 	t.Helper()
-	env := clusterEnv(t, c)
+	env := jobtest.ClusterEnv(t, c)
 	for key, value := range over {
 		env.Conf.Set(key, value, "test")
 	}
@@ -41,7 +32,7 @@ func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *Env
 }
 
 // preflight checks, and says what the checks found when the test fails.
-func preflight(t testing.TB, env *Env, s spec.Spec, o CheckOptions) *CheckReport {
+func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o CheckOptions) *CheckReport {
 	t.Helper()
 	r, err := Preflight(t.Context(), env, s, o)
 	if err != nil {
@@ -61,9 +52,9 @@ func preflight(t testing.TB, env *Env, s spec.Spec, o CheckOptions) *CheckReport
 // the job depends on, and leaves nothing behind.
 func TestPreflight(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	s := exampleSpec(t, "check")
-	s.Table, s.Inputs = freshTable(t, env, 10, nil), []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	s := jobtest.Spec(t, "check")
+	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	base := "/tmp/check-" + path.Base(t.TempDir()) + t.Name()
 	r := preflight(t, env, s, CheckOptions{Staging: base})
 	if r.Errors != 0 || r.Warnings != 0 || r.Err() != nil {
@@ -82,7 +73,7 @@ func TestPreflight(t *testing.T) {
 	if _, err := fsys.Stat(t.Context(), base); err == nil {
 		t.Errorf("the check left %s behind", base)
 	}
-	left, err := userFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging") // others load meanwhile
+	left, err := jobtest.UserFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging") // others load meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,9 +88,9 @@ func TestPreflight(t *testing.T) {
 // TestPreflightFaults provokes a fault each, which the check of its own name
 // finds, with a hint.
 func TestPreflightFaults(t *testing.T) {
-	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	admin := cluster.AdminT(t)
+	servers := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, servers)
+	admin := servers.AdminT(t)
 	adm := func(t *testing.T, args ...string) {
 		t.Helper()
 		if _, err := admin.Run(t.Context(), args...); err != nil {
@@ -124,65 +115,65 @@ func TestPreflightFaults(t *testing.T) {
 		}
 		return parsed.String()
 	}
-	healthy := freshTable(t, env, 10, nil)
-	asOwner := userFS(t, cluster, "hbase")
+	healthy := jobtest.FreshTable(t, env, 10, nil)
+	asOwner := jobtest.UserFS(t, servers, "hbase")
 	for _, c := range []struct {
 		fault    string
 		check    string
 		severity Severity
 		want     string // in the message
 		hint     string // in the hint
-		prepare  func(t *testing.T, s *spec.Spec, o *CheckOptions) *Env
+		prepare  func(t *testing.T, s *spec.Spec, o *CheckOptions) *cluster.Env
 	}{
-		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			adm(t, "disable", s.Table)
 			return nil
 		}},
-		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"READONLY": "true"}, nil)
 			return nil
 		}},
-		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = "test:nothere"
 			return nil
 		}},
-		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Family = "g"
 			return nil
 		}},
-		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Bloom = "NONE"
 			return nil
 		}},
-		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *CheckOptions) *Env {
+		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil
 		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
 			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			s.Key, s.Regions = "salt(check_id) + id", 0
 			return nil
 		}},
-		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
+		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
 			fsys, _, err := env.Resolve("hdfs:///")
 			if err != nil {
 				t.Fatal(err)
@@ -194,29 +185,29 @@ func TestPreflightFaults(t *testing.T) {
 			t.Cleanup(func() { _ = asOwner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
+		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
 			if err := asOwner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
 				t.Fatal(err)
 			}
 			o.Staging = "/others"
 			return nil
 		}},
-		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
+		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
 			o.Staging = "file:///tmp"
 			return nil
 		}},
-		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(cluster.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
-			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(cluster.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
+		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(servers.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
 			return nil
 		}},
-		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *CheckOptions) *Env {
-			return withConf(t, cluster, map[string]string{"hbase.zookeeper.quorum": ""})
+		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *CheckOptions) *cluster.Env {
+			return withConf(t, servers, map[string]string{"hbase.zookeeper.quorum": ""})
 		}},
-		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			s.Inputs = []string{"/nowhere/x.csv"}
 			return nil
 		}},
-		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *Env {
+		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
 			w, err := asOwner.Create(t.Context(), "/secret.csv", hdfsio.CreateOptions{Perm: 0o600})
 			if err == nil {
 				_, err = w.Write([]byte("x"))
@@ -231,13 +222,13 @@ func TestPreflightFaults(t *testing.T) {
 			s.Inputs = []string{"hdfs:///secret.csv"}
 			return nil
 		}},
-		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *Env {
+		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
 			o.SpillDir = "/nowhere"
 			return nil
 		}},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			s := exampleSpec(t, "check")
+			s := jobtest.Spec(t, "check")
 			s.Regions = 10 // readers' modulus, whatever the table
 			s.Table = healthy
 			var o CheckOptions
@@ -266,8 +257,8 @@ func TestPreflightFaults(t *testing.T) {
 // offline, as the parent of a split that was lost.
 func TestPreflightHole(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	s := spec.Spec{Table: freshTable(t, env, 4, nil)}
+	env := jobtest.ClusterEnv(t, cluster)
+	s := spec.Spec{Table: jobtest.FreshTable(t, env, 4, nil)}
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
 		t.Fatal(err)
@@ -327,9 +318,9 @@ func forwarded(t testing.TB, to string) string {
 
 // BenchmarkPreflight looks at a healthy table, as each run does.
 func BenchmarkPreflight(b *testing.B) {
-	env := clusterEnv(b, testcluster.Shared(b))
-	s := exampleSpec(b, "check")
-	s.Table = freshTable(b, env, 10, nil)
+	env := jobtest.ClusterEnv(b, testcluster.Shared(b))
+	s := jobtest.Spec(b, "check")
+	s.Table = jobtest.FreshTable(b, env, 10, nil)
 	for b.Loop() {
 		r, err := Preflight(b.Context(), env, s, CheckOptions{})
 		if err != nil || r.Errors > 0 {

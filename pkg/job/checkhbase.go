@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 )
@@ -61,7 +62,7 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 
 // ask has HBase make a directory for a load, and remove it again: it shows
 // the right to load, and HBase's own staging directory.
-func (b *bulkFacts) ask(ctx context.Context, env *Env, c *loader.Cluster, table loader.TableName) {
+func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName) {
 	b.asked = true
 	if b.token, b.prepareErr = c.Prepare(ctx, table); b.prepareErr != nil {
 		return
@@ -125,11 +126,11 @@ func checkFamily(t *loader.Table, wanted string, s spec.Spec, zstdCodec string) 
 		}
 		return bad(name, "name another with --family, or under cells", "table %s has no family %q (it has %q)", t.Name, wanted, have)
 	}
-	family, err := familySettings(cf)
+	family, err := cluster.FamilySettings(cf)
 	if err != nil {
 		return bad(name, "alter the family, or use another", "family %s: %s", wanted, oneLine(err))
 	}
-	family.Zstd = zstdFraming(zstdCodec)
+	family.Zstd = cluster.ZstdFraming(zstdCodec)
 	own, err := s.ApplyTo(family)
 	switch {
 	case err != nil:

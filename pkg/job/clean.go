@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 )
@@ -67,7 +68,7 @@ type Cleaning struct {
 // is running here, and, but for Force, nothing of a job with files of which it
 // is not known whether HBase has them: to remove those may lose rows. With an
 // error the list says how far it came.
-func Clean(ctx context.Context, env *Env, o CleanOptions) (*Cleaning, error) {
+func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
 		var err error
 		if o.State, err = cleanState(); err != nil {
@@ -81,7 +82,7 @@ func Clean(ctx context.Context, env *Env, o CleanOptions) (*Cleaning, error) {
 
 // cleaner is one Clean.
 type cleaner struct {
-	env    *Env
+	env    *cluster.Env
 	o      CleanOptions
 	now    time.Time
 	seen   map[string]bool // staging directories of jobs of this machine, by URI

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -114,7 +116,7 @@ func leftovers(c *Cleaning) []string {
 // what is no job's.
 func TestCleanStates(t *testing.T) {
 	day := 24 * time.Hour
-	env := &Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	make := func(t *testing.T) string {
 		state := t.TempDir()
 		plan := `"event":"plan","table":"t"`
@@ -192,7 +194,7 @@ func TestCleanStates(t *testing.T) {
 // TestCleanKeepsJobsWhoseJournalTellsNothing: one that was emptied, torn or damaged says nothing of files that were sent,
 // and its age is its file's.
 func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
-	env := &Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
+	env := &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}
 	plan := `{"seq":1,"time":"2020-01-01T00:00:00Z","event":"plan","table":"t"}` + "\n"
 	for name, text := range map[string]string{
 		"emptied": "", "torn": strings.TrimSpace(plan), "damaged": plan + "nonsense\n" + plan, "zeros": "\x00\x00\x00\n", "blank": "\n\n",
@@ -232,9 +234,9 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 // to, those of no job when they are old, and nothing else.
 func TestCleanStaging(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	ctx := t.Context()
-	fsys := userFS(t, cluster, "tina")
+	fsys := jobtest.UserFS(t, cluster, "tina")
 	put := func(name, text string) {
 		t.Helper()
 		if err := fsys.MkdirAll(ctx, filepath.Dir(name), 0o777); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
@@ -25,24 +26,17 @@ import (
 func foretell(t *testing.T, s spec.Spec, splits [][]byte, o ForetellOptions) *Estimate {
 	t.Helper()
 	o.Splits = &splits
-	e, err := Foretell(t.Context(), testEnv(t), s, o)
+	e, err := Foretell(t.Context(), jobtest.Env(t), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-// tableSpec is the spec of an example for one file.
-func tableSpec(t *testing.T, table data.Table, input, format string) spec.Spec {
-	s := exampleSpec(t, string(table))
-	s.Inputs, s.Format = []string{input}, format
-	return s
-}
-
 // keysOf makes all keys of an input, one record after the other.
 func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
-	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{})
+	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +94,7 @@ func TestExact(t *testing.T) {
 		{data.Opinion, "opinion.parquet", "buss_no + business_type + id", list("BN2,C,a")},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			s := tableSpec(t, c.table, filepath.Join(exports, c.file), "")
+			s := jobtest.TableSpec(t, c.table, filepath.Join(jobtest.Exports, c.file), "")
 			if c.key != "" {
 				s.Key = c.key
 			}
@@ -182,7 +176,7 @@ func TestShares(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := tableSpec(t, data.Check, input, string(shape.form))
+				s := jobtest.TableSpec(t, data.Check, input, string(shape.form))
 				splits := partition.SaltSplits(10)
 				if shape.key != "" {
 					s.Key, splits = shape.key, [][]byte{[]byte("2"), []byte("9"), []byte("A"), []byte("M"), []byte("MN"), []byte("X")}
@@ -215,11 +209,11 @@ func TestShares(t *testing.T) {
 // fewer rows one of as large a part of them.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{splitSize: countSplit})
+	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{splitSize: countSplit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(s, k.in.Columns(), testFamily, splits, 1)
+	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +255,7 @@ func TestCountWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := tableSpec(t, data.Check, input, "csv")
+	s := jobtest.TableSpec(t, data.Check, input, "csv")
 	s.Regions = 10
 	for _, o := range []ForetellOptions{{}, {Exact: true}, {Suggest: 7}} {
 		var first *Estimate
@@ -284,7 +278,7 @@ func TestCountWorkers(t *testing.T) {
 // for is all of each kind, and each row has about the same weight.
 func TestPlacesStandForAll(t *testing.T) {
 	dir := t.TempDir()
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	// Ever longer files, each for a region of its own.
 	total := int64(0)
 	for i := range 8 {
@@ -300,7 +294,7 @@ func TestPlacesStandForAll(t *testing.T) {
 		total += rows
 	}
 	s.Format = "dump"
-	k, err := openInput(t.Context(), testEnv(t), s, WorkOptions{splitSize: 512 << 10})
+	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{splitSize: 512 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +317,7 @@ func TestPlacesStandForAll(t *testing.T) {
 	if !slices.IsSortedFunc(places, func(a, b countPlace) int { return a.split - b.split }) {
 		t.Error("places are not in order")
 	}
-	plan, err := NewPlan(s, k.in.Columns(), testFamily, partition.SaltSplits(10), 1)
+	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -21,8 +22,8 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	for _, export := range []string{"check.csv", "check.dump", "check.parquet"} {
 		t.Run(export, func(t *testing.T) {
-			env := clusterEnv(t, cluster)
-			table := freshTable(t, env, 10, nil)
+			env := jobtest.ClusterEnv(t, cluster)
+			table := jobtest.FreshTable(t, env, 10, nil)
 			fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/damaged-input-%x", rand.Uint64()))
 			if err != nil {
 				t.Fatal(err)
@@ -31,7 +32,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = fsys.RemoveAll(context.Background(), dir) })
-			content := readWhole(t, hdfsio.Local{}, absolute(t, filepath.Join(exports, export)))
+			content := readWhole(t, hdfsio.Local{}, jobtest.Absolute(t, filepath.Join(jobtest.Exports, export)))
 			name := path.Join(dir, export)
 			if err := writeOver(t.Context(), fsys, name, content); err != nil {
 				t.Fatal(err)
@@ -39,7 +40,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 			block := replica(t, cluster, content)
 			flipReplica(t, block, false)
 
-			s := exampleSpec(t, "check")
+			s := jobtest.Spec(t, "check")
 			s.Table, s.Inputs, s.Verify = table, []string{"hdfs://" + name}, "off"
 			var o RunOptions
 			o.State.Dir = t.TempDir()
@@ -54,7 +55,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := cluster.AdminT(t).Digest(t.Context(), table)
-			if want := digestLine(t, "check", "skip"); got != want || err != nil {
+			if want := jobtest.DigestLine(t, "check", "skip"); got != want || err != nil {
 				t.Errorf("the table has %s, want %s, %v", got, want, err)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -19,8 +20,8 @@ type exported map[string]string
 // TestDesigns loads the check export into tables of different designs, reads them back by query keys and by ranges, and
 // holds every row against the export.
 func TestDesigns(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
-	input := absolute(t, filepath.Join(exports, "check.csv"))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	input := jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))
 	records := readExport(t, input)
 	of := func(id string) func(exported) bool { return func(r exported) bool { return r["check_id"] == id } }
 	between := func(from, to string) func(exported) bool {
@@ -61,8 +62,8 @@ func TestDesigns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := exampleSpec(t, "check")
-			s.Table, s.Key, s.Inputs, s.Verify, s.Empty = freshTableAt(t, env, points, nil), c.key, []string{input}, "full", "skip"
+			s := jobtest.Spec(t, "check")
+			s.Table, s.Key, s.Inputs, s.Verify, s.Empty = jobtest.FreshTableAt(t, env, points, nil), c.key, []string{input}, "full", "skip"
 			if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/durable"
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
@@ -55,7 +56,7 @@ func TestFullDiskChild(t *testing.T) {
 		}
 	}
 	identified := func(table string) identity {
-		id, err := identify(testEnv(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
+		id, err := identify(jobtest.Env(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
 
@@ -19,7 +21,7 @@ import (
 // TestEstimate holds what a sample of a few percent foretells against what
 // the build then makes: all but the times.
 func TestEstimate(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	dir := t.TempDir()
 	cases := []struct {
 		name   string
@@ -49,12 +51,12 @@ func TestEstimate(t *testing.T) {
 			if c.packed {
 				input = pack(t, input)
 			}
-			s := exampleSpec(t, string(c.table))
+			s := jobtest.Spec(t, string(c.table))
 			s.Inputs, s.Format, s.Empty = []string{input}, string(c.form), "store"
 			w := WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
 			splits := partition.SaltSplits(modulus)
 			got := smallEstimate(t, env, s, splits, w)
-			m, err := BuildOnly(t.Context(), env, s, testFamily, splits, filepath.Join(t.TempDir(), "out"), w)
+			m, err := BuildOnly(t.Context(), env, s, jobtest.Family, splits, filepath.Join(t.TempDir(), "out"), w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,13 +86,13 @@ func TestEstimate(t *testing.T) {
 }
 
 // smallEstimate is [Foretell] from a sample of two megabytes.
-func smallEstimate(t *testing.T, env *Env, s spec.Spec, splits [][]byte, w WorkOptions) *Estimate {
+func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w WorkOptions) *Estimate {
 	t.Helper()
 	k, err := openInput(t.Context(), env, s, WorkOptions{splitSize: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(s, k.in.Columns(), testFamily, splits, 1)
+	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,18 +136,18 @@ func pack(t *testing.T, name string) string {
 
 // TestEstimateNothing is input without a record.
 func TestEstimateNothing(t *testing.T) {
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	empty := filepath.Join(t.TempDir(), "empty.dump")
 	if err := os.WriteFile(empty, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.Inputs, s.Format, s.AllowEmpty = []string{empty}, "dump", true
-	e, err := Foretell(t.Context(), testEnv(t), s, ForetellOptions{})
+	e, err := Foretell(t.Context(), jobtest.Env(t), s, ForetellOptions{})
 	if err == nil {
 		t.Fatalf("without a table and split points: %+v", e)
 	}
 	splits := partition.SaltSplits(10)
-	if e, err = Foretell(t.Context(), testEnv(t), s, ForetellOptions{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
+	if e, err = Foretell(t.Context(), jobtest.Env(t), s, ForetellOptions{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
@@ -135,7 +136,7 @@ func TestSuggest(t *testing.T) {
 		if testing.Short() && c.key != "" {
 			continue
 		}
-		s := tableSpec(t, data.Check, input, "dump")
+		s := jobtest.TableSpec(t, data.Check, input, "dump")
 		if c.key != "" {
 			s.Key = c.key
 		}
@@ -164,13 +165,13 @@ func TestSuggest(t *testing.T) {
 
 // TestPlanOfTable asks a table for its regions and the size at which they split.
 func TestPlanOfTable(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	c, err := env.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	parent := freshTable(t, env, 2, nil) // whose namespace this one shares
+	parent := jobtest.FreshTable(t, env, 2, nil) // whose namespace this one shares
 	name, err := loader.ParseTableName(parent + "plan")
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func TestPlanOfTable(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s := tableSpec(t, data.Check, absolute(t, filepath.Join(exports, "check.csv")), "csv")
+	s := jobtest.TableSpec(t, data.Check, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), "csv")
 	s.Table = name.String()
 	e, err := Foretell(t.Context(), env, s, ForetellOptions{})
 	if err != nil {

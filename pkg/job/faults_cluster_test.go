@@ -19,7 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -52,7 +54,7 @@ func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 type buildFaults struct {
 	t       *testing.T
 	cluster *testcluster.Cluster
-	env     *Env
+	env     *cluster.Env
 	fs      *hdfsio.HDFS
 	input   string
 	want    map[string]string // hashes of an undisturbed build
@@ -60,12 +62,12 @@ type buildFaults struct {
 
 func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
 	t.Helper()
-	b := &buildFaults{t: t, cluster: c, env: clusterEnvAs(t, c, "hbase"), input: wideInput(t, 150_000)}
+	b := &buildFaults{t: t, cluster: c, env: jobtest.ClusterEnvAs(t, c, "hbase"), input: wideInput(t, 150_000)}
 	calm := t.TempDir()
 	if _, err := buildInto(t.Context(), t, b.env, b.input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.want = hashes(t, calm)
+	b.want = jobtest.Hashes(t, calm)
 	b.fs = b.connect(t, nil)
 	return b
 }
@@ -433,11 +435,11 @@ func TestFailover(t *testing.T) {
 		})
 	}
 	t.Run("whole run", func(t *testing.T) {
-		env := clusterEnv(t, c)
-		name := freshTable(t, env, 10, nil)
-		s := exampleSpec(t, "check")
+		env := jobtest.ClusterEnv(t, c)
+		name := jobtest.FreshTable(t, env, 10, nil)
+		s := jobtest.Spec(t, "check")
 		s.Table, s.Verify = name, "full"
-		s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+		s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 		var once sync.Once
 		o := RunOptions{WorkOptions: WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) {
 			once.Do(func() {
@@ -453,7 +455,7 @@ func TestFailover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := digestLine(t, "check", "skip"); got != want {
+		if want := jobtest.DigestLine(t, "check", "skip"); got != want {
 			t.Errorf("the table has %s, want %s", got, want)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/spec"
 )
@@ -22,12 +23,12 @@ type ForetellOptions struct {
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
-func Foretell(ctx context.Context, env *Env, s spec.Spec, w ForetellOptions) (*Estimate, error) {
+func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOptions) (*Estimate, error) {
 	families, points, maxSize := spec.DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
 	if w.Splits != nil {
 		points = *w.Splits
 	} else {
-		facts, err := env.tableFacts(ctx, s)
+		facts, err := specFacts(ctx, env, s)
 		if err != nil {
 			return nil, err
 		}
@@ -75,16 +76,16 @@ func queryColumns(s spec.Spec, plan *Plan) []string {
 	return columns[:min(1, len(columns))]
 }
 
-// tableFacts asks the cluster of the configuration about the spec's table.
-func (e *Env) tableFacts(ctx context.Context, s spec.Spec) (*Facts, error) {
-	table, err := tableName(s)
+// cluster.Ask asks the cluster of the configuration about the spec's table.
+func specFacts(ctx context.Context, env *cluster.Env, s spec.Spec) (*cluster.Facts, error) {
+	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.Dial(ctx)
+	c, err := env.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	return tableFacts(ctx, e, c, table, s.Families()...)
+	return cluster.TableFacts(ctx, env, c, table, s.Families()...)
 }

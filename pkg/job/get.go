@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -14,7 +15,7 @@ import (
 
 // Get gives all rows of a query key: args are the values of the spec's query
 // columns. It is [Read] with nothing else asked for.
-func Get(ctx context.Context, env *Env, s spec.Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
+func Get(ctx context.Context, env *cluster.Env, s spec.Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
 	return Read(ctx, env, s, Query{Values: args}, fn)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
 )
@@ -43,11 +44,11 @@ func benchmarkGrowth(b *testing.B, g growth) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	env := testEnv(b)
+	env := jobtest.Env(b)
 	b.SetBytes(size)
 	for b.Loop() {
 		out := b.TempDir()
-		m, err := BuildOnly(b.Context(), env, s, testFamily, partition.SaltSplits(g.regions), out, WorkOptions{SpillDir: b.TempDir()})
+		m, err := BuildOnly(b.Context(), env, s, jobtest.Family, partition.SaltSplits(g.regions), out, WorkOptions{SpillDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"strings"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -40,7 +40,7 @@ type identity struct {
 }
 
 // identify is the identity of a job on a cluster that is not known yet.
-func identify(env *Env, s spec.Spec, word string) (identity, error) {
+func identify(env *cluster.Env, s spec.Spec, word string) (identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
 		return identity{}, fail.With(fail.Config, err)
@@ -55,7 +55,7 @@ func identify(env *Env, s spec.Spec, word string) (identity, error) {
 		if err != nil {
 			return identity{}, fail.With(fail.Config, err)
 		}
-		places[i] = placeOf(l)
+		places[i] = cluster.Place(l)
 	}
 	return identity{table: pathName(name), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
 		given: strings.ReplaceAll(s.Table, ":", "_"), old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
@@ -69,11 +69,11 @@ func (i identity) on(cluster string) identity {
 
 // onCluster is [identity.on] the one that is connected.
 func (i identity) onCluster(ctx context.Context, c *loader.Cluster) (identity, error) {
-	cluster, err := c.ID(ctx)
+	id, err := c.ID(ctx)
 	if err != nil {
-		return i, clusterError(err)
+		return i, cluster.Failure(err)
 	}
-	return i.on(cluster), nil
+	return i.on(id), nil
 }
 
 func digestOf(parts ...string) string {
@@ -152,17 +152,4 @@ func pathName(t loader.TableName) string {
 		return r
 	}, t.String()))
 	return string(name[:min(len(name), longest)])
-}
-
-// placeOf is a location as the one name of it.
-func placeOf(l hdfsio.Location) string {
-	if l.Local() {
-		return l.Path
-	}
-	const port = ":8020"
-	authority := l.Authority
-	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
-		authority = strings.ToLower(l.Addresses[0]) // no nameservice: with its port
-	}
-	return l.Scheme + "://" + authority + l.Path
 }

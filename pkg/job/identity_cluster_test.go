@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/spec"
@@ -20,7 +22,7 @@ import (
 )
 
 // secondCluster gives the cluster a second root in ZooKeeper, with another id.
-func secondCluster(t *testing.T, env *Env) (root string) {
+func secondCluster(t *testing.T, env *cluster.Env) (root string) {
 	t.Helper()
 	connect := func() *zk.Conn {
 		conn, _, err := zk.Connect(strings.Split(env.Conf.Quorum(), ","), 10*time.Second, zk.WithLogInfo(false))
@@ -59,15 +61,15 @@ func secondCluster(t *testing.T, env *Env) (root string) {
 
 // TestSecondClusterIsAnotherJob, at the same addresses too.
 func TestSecondClusterIsAnotherJob(t *testing.T) {
-	cluster := testcluster.Shared(t)
-	env, other := clusterEnv(t, cluster), clusterEnv(t, cluster)
+	servers := testcluster.Shared(t)
+	env, other := jobtest.ClusterEnv(t, servers), jobtest.ClusterEnv(t, servers)
 	other.Conf.Set("zookeeper.znode.parent", secondCluster(t, env), "test")
-	s := exampleSpec(t, "check")
-	s.Table, s.Inputs = freshTable(t, env, 10, nil), []string{absolute(t, filepath.Join(exports, "check.dump"))}
+	s := jobtest.Spec(t, "check")
+	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
 	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 	jobs := map[string]bool{}
 	for _, c := range []struct {
-		env     *Env
+		env     *cluster.Env
 		already bool
 	}{{env, false}, {other, false}, {other, true}} {
 		s.Verify = map[bool]string{false: "sample", true: "off"}[c.env == other]
@@ -97,10 +99,10 @@ func TestClusterOutOfReach(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits until the look-up has failed
-			env := testEnv(t)
+			env := jobtest.Env(t)
 			env.Conf.Set("hbase.zookeeper.quorum", "127.0.0.1:1", "test")
 			env.Conf.Set("hbase.client.user", "x", "test")
-			s := exampleSpec(t, "check")
+			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{"/in"}
 			o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
 			id, err := identify(env, s.WithDefaults(), "night")
@@ -137,8 +139,8 @@ func TestClusterOutOfReach(t *testing.T) {
 
 // TestJobOfAnEarlierVersionGoesOn under its name of then.
 func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
-	env := testEnv(t)
-	s := exampleSpec(t, "check")
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = "default:check", []string{"./in"}
 	id, err := identify(env, s.WithDefaults(), "night")
 	if err != nil {
@@ -174,7 +176,7 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 // options is refused, as it is by itself.
 func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	base := t.TempDir()
 	for _, day := range []string{"01", "02"} {
 		dir := filepath.Join(base, day)
@@ -185,7 +187,7 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := spec.Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
+	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
 	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 	if _, err := RunParts(t.Context(), env, s, o); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
@@ -40,7 +41,7 @@ type intake struct {
 }
 
 // openInput finds the files of a spec and their columns.
-func openInput(ctx context.Context, env *Env, s spec.Spec, w WorkOptions) (*intake, error) {
+func openInput(ctx context.Context, env *cluster.Env, s spec.Spec, w WorkOptions) (*intake, error) {
 	s = s.WithDefaults()
 	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.splitSize, AllowEmpty: s.AllowEmpty}
 	o.FieldSep, _ = source.ParseSep(s.FieldSep)
@@ -65,7 +66,7 @@ func openInput(ctx context.Context, env *Env, s spec.Spec, w WorkOptions) (*inta
 	}
 	budget := BuildOptions{Workers: w.Workers, Memory: w.Memory}.withDefaults()
 	o.Memory = budget.readerMemory()
-	if k.in, err = source.Open(ctx, env.source, s.Inputs, o); err != nil {
+	if k.in, err = source.Open(ctx, env.Source, s.Inputs, o); err != nil {
 		return nil, fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if k.budget.File != nil {
@@ -94,7 +95,7 @@ func (o *RunOptions) keepRejects(dir string) error {
 }
 
 // BuildOnly builds HFiles into a directory that is missing or empty.
-func BuildOnly(ctx context.Context, env *Env, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
+func BuildOnly(ctx context.Context, env *cluster.Env, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
 	l, err := env.Conf.Resolve(dir)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)

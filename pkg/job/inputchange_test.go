@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -27,10 +28,6 @@ func smallCSV(n int, value string) []byte {
 		fmt.Fprintf(&b, "%06d,%s\n", i, value)
 	}
 	return b.Bytes()
-}
-
-func csvSpec(inputs ...string) spec.Spec {
-	return spec.Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
 }
 
 // rewriteInPlace changes a file's content, keeps its inode and size, and restores its modification time.
@@ -132,12 +129,12 @@ func TestChangingInputIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s := csvSpec(dir)
+			s := jobtest.CSVSpec(dir)
 			if c.glob {
-				s = csvSpec(dir + "/*.csv")
+				s = jobtest.CSVSpec(dir + "/*.csv")
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
+			_, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
 				if phase == c.phase {
 					c.do(t, dir)
 				}
@@ -183,14 +180,14 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	if err := os.WriteFile(name, smallCSV(10, "xxx"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env, s := testEnv(t), csvSpec(name)
+	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
 	record := func() planRecord {
 		k, err := openInput(t.Context(), env, s, WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		j := &run{env: env, spec: s, st: &state{}, input: k}
-		p, err := j.planRecord([]spec.Family{testFamily})
+		p, err := j.planRecord([]spec.Family{jobtest.Family})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,9 +236,9 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 		t.Fatal(err)
 	}
 	column := "v"
-	s := csvSpec(name)
+	s := jobtest.CSVSpec(name)
 	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []spec.CellSpec{{Column: column}}
-	m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, partition.SaltSplits(10), filepath.Join(dir, "out"), WorkOptions{})
+	m, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), filepath.Join(dir, "out"), WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +261,7 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 		"no cells":              {"id,v\n1,\n2,\n", func(s *spec.Spec) { s.Cells, s.BadRecords = []spec.CellSpec{{Column: "v"}}, "2" }, "all 2 records of the input are bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := csvSpec(filepath.Join(t.TempDir(), "a.csv"))
+			s := jobtest.CSVSpec(filepath.Join(t.TempDir(), "a.csv"))
 			s.Columns = []string{"id", "v"}
 			if c.spec != nil {
 				c.spec(&s)
@@ -273,12 +270,12 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{})
+			_, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{})
 			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
 				t.Errorf("error is %v", err)
 			}
 			s.AllowEmpty = true
-			m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, out, WorkOptions{})
+			m, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{})
 			if err != nil || m.Digest.Rows != 0 || m.HFiles != 0 {
 				t.Errorf("allowed: %+v, %v", m, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
@@ -54,9 +55,9 @@ func TestRecordTraces(t *testing.T) {
 		{"check-dump-full-slow", "check", "check.dump", "full", 10, 0, 0, 24 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			env := clusterEnv(t, cluster)
-			s := exampleSpec(t, c.job)
-			s.Table, s.Verify, s.Inputs = freshTable(t, env, c.salts, nil), c.verify, []string{filepath.Join(dir, c.file)}
+			env := jobtest.ClusterEnv(t, cluster)
+			s := jobtest.Spec(t, c.job)
+			s.Table, s.Verify, s.Inputs = jobtest.FreshTable(t, env, c.salts, nil), c.verify, []string{filepath.Join(dir, c.file)}
 			var tracker progress.Tracker
 			events := tracker.Events()
 			if c.limit > 0 {

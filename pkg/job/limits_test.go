@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 )
@@ -102,7 +103,7 @@ func TestLimitChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := buildInto(t.Context(), t, testEnv(t), os.Getenv(limitInputEnv), out, w)
+	_, err := buildInto(t.Context(), t, jobtest.Env(t), os.Getenv(limitInputEnv), out, w)
 	if err == nil {
 		t.Fatal("the build went through")
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -40,7 +41,7 @@ type LoadOptions struct {
 // or another program. Files on the cluster's HDFS are moved into the table;
 // local ones are uploaded first and stay. With a manifest the table is
 // verified by it. Every file is read as a whole before the first is loaded.
-func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*Result, error) {
+func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (*Result, error) {
 	if err := progress.Pass(ctx, o.Gate); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func LoadDir(ctx context.Context, env *Env, table, dir string, o LoadOptions) (*
 
 // upload copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in.
-func upload(ctx context.Context, env *Env, table string, from Output, files []manifest.File, o LoadOptions) (st *staging, err error) {
+func upload(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *staging, err error) {
 	if st, err = openStaging(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
@@ -219,14 +220,14 @@ func (w *toldWriter) Write(p []byte) (int, error) {
 }
 
 // loadFacts checks the table for every family that the files have.
-func loadFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, files []manifest.File) (*Facts, error) {
+func loadFacts(ctx context.Context, env *cluster.Env, c *loader.Cluster, table string, files []manifest.File) (*cluster.Facts, error) {
 	var families []string
 	for _, f := range files {
 		if !slices.Contains(families, f.Family) {
 			families = append(families, f.Family)
 		}
 	}
-	return tableFacts(ctx, env, c, table, families...)
+	return cluster.TableFacts(ctx, env, c, table, families...)
 }
 
 // listHFiles opens every file of every family. A file that is no HFile, or

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -27,7 +28,7 @@ type loadWay struct {
 
 // maxFiles is the configuration's bound of files for a family of a region
 // (BulkLoadHFilesTool.MAX_FILES_PER_REGION_PER_FAMILY, 2.6) where none is given.
-func maxFiles(env *Env, given int) int {
+func maxFiles(env *cluster.Env, given int) int {
 	if n, err := strconv.Atoi(env.Conf.Value("hbase.mapreduce.bulkload.max.hfiles.perRegion.perFamily")); err == nil && n > 0 && given == 0 {
 		return n
 	}
@@ -36,7 +37,7 @@ func maxFiles(env *Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *staging, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
 		return nil
@@ -56,7 +57,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *Facts, st *staging
 		}
 		f := spec.DefaultFamily(name)
 		if cf, ok := facts.Table.Family(name); ok {
-			if settings, err := familySettings(cf); err == nil {
+			if settings, err := cluster.FamilySettings(cf); err == nil {
 				f = settings
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
 )
@@ -35,11 +36,11 @@ func BenchmarkMapped(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
-			env := testEnv(b)
+			env := jobtest.Env(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				out := b.TempDir()
-				if _, err := BuildOnly(b.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+				if _, err := BuildOnly(b.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
 					b.Fatal(err)
 				}
 				if err := os.RemoveAll(out); err != nil {

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -21,7 +23,7 @@ import (
 )
 
 // familyTable makes a salted table of several families.
-func familyTable(t testing.TB, env *Env, names ...string) string {
+func familyTable(t testing.TB, env *cluster.Env, names ...string) string {
 	t.Helper()
 	c, err := env.Dial(t.Context())
 	if err != nil {
@@ -38,7 +40,7 @@ func familyTable(t testing.TB, env *Env, names ...string) string {
 		encoding := []string{"FAST_DIFF", "NONE", "DIFF"}[i%3]
 		spec.Families = append(spec.Families, loader.Family{Name: f, Compression: "SNAPPY", Encoding: encoding, Bloom: "ROW"})
 	}
-	makeTable(t, env, c, spec)
+	jobtest.MakeTable(t, env, c, spec)
 	return name
 }
 
@@ -79,7 +81,7 @@ func clusterMapping() spec.Mapping {
 // the cells that were made one by one.
 func TestRunMapped(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	writeRecords(t, input, records)
@@ -124,7 +126,7 @@ func TestRunMapped(t *testing.T) {
 // that has other cells, and HBase hides what is over.
 func TestRunTimed(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	dir := t.TempDir()
 	input, short := filepath.Join(dir, "rows.dump"), filepath.Join(dir, "short.dump")
@@ -172,7 +174,7 @@ func TestRunTimed(t *testing.T) {
 // time and with times of their own.
 func TestRunWide(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	for i, r := range records {
 		r[0], r[5] = fmt.Sprintf("%duser%d", i%4, i%12), fmt.Sprintf("post%04d", i*37%1000)
@@ -204,7 +206,7 @@ func TestRunWide(t *testing.T) {
 // written, and goes on.
 func TestRunMappedAgain(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	writeRecords(t, input, records)

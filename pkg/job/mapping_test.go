@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -314,7 +315,7 @@ func writeRecords(t testing.TB, name string, records [][]string) {
 // TestMappedCells compares the files of random mappings with cells that were
 // made one by one.
 func TestMappedCells(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	rapid.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
@@ -323,7 +324,7 @@ func TestMappedCells(t *testing.T) {
 			BadRecords: "100%", // those without a cell
 			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
-		f := testFamily
+		f := jobtest.Family
 		f.Encoding = rapid.SampledFrom([]hfile.Encoding{hfile.EncodingFastDiff, hfile.EncodingNone, hfile.EncodingDiff}).Draw(rt, "encoding")
 		m, err := BuildOnly(t.Context(), env, s, f, partition.SaltSplits(10), out, WorkOptions{})
 		if err != nil {
@@ -347,7 +348,7 @@ func TestMappedCells(t *testing.T) {
 // TestWideCells compares rows that several records make with cells that were
 // made one by one, under each policy of duplicates.
 func TestWideCells(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	rapid.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
@@ -378,7 +379,7 @@ func TestWideCells(t *testing.T) {
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
 		want, ok := plainWideCells(t, s, mappedColumns, records)
 		out := t.TempDir()
-		got, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{})
+		got, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
 		if s.Duplicates == "fail" && !ok {
 			if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
 				rt.Fatalf("clashing cells: %v", err)
@@ -402,7 +403,7 @@ func TestWideCells(t *testing.T) {
 
 // TestWideRowTooLarge has more records of a key than are put in order.
 func TestWideRowTooLarge(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	var records [][]string
 	for i := range 120_000 {
@@ -410,14 +411,14 @@ func TestWideRowTooLarge(t *testing.T) {
 	}
 	writeRecords(t, input, records)
 	s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "q"}}}}
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); err != nil {
+	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 120_000 {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	writeRecords(t, input, records)
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
+	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
 		t.Error(err)
 	}
 }
@@ -425,17 +426,17 @@ func TestWideRowTooLarge(t *testing.T) {
 // TestPlainMappingChangesNothing builds check with a mapping that says what
 // is so without one.
 func TestPlainMappingChangesNothing(t *testing.T) {
-	env := testEnv(t)
-	s := exampleSpec(t, "check")
-	s.Inputs, s.Timestamp = []string{absolute(t, filepath.Join(exports, "check.csv"))}, 1700000000000
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, 1700000000000
 	var sums []string
 	for _, m := range []spec.Mapping{{}, {Cells: []spec.CellSpec{{Rest: true}}}, {Cells: []spec.CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
 		s.Mapping = m
 		out := t.TempDir()
-		if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+		if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, hashes(t, out)))))
+		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, jobtest.Hashes(t, out)))))
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
 		t.Errorf("files differ: %q", sums)
@@ -485,7 +486,7 @@ func TestMappingErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewPlan(*s, []string{"id", "n"}, testFamily, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewPlan(*s, []string{"id", "n"}, jobtest.Family, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
 		}
 	}
@@ -493,18 +494,18 @@ func TestMappingErrors(t *testing.T) {
 
 // TestBadValues sets records aside whose values cannot be converted.
 func TestBadValues(t *testing.T) {
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.csv")
 	if err := os.WriteFile(input, []byte("id,n\n1,5\n2,x\n3,\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
-	_, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
+	_, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{})
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"
-	m, err := BuildOnly(t.Context(), env, s, testFamily, nil, t.TempDir(), WorkOptions{})
+	m, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{})
 	if err != nil || m.Rejected != 1 || m.Digest.Rows != 2 || m.Digest.Cells != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}

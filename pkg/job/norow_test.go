@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/spec"
@@ -19,7 +20,7 @@ func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, erro
 		t.Fatal(err)
 	}
 	s.Inputs = []string{input}
-	return BuildOnly(t.Context(), testEnv(t), s, testFamily, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
+	return BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
 }
 
 // TestEmptyRowKeyIsABadRecord gives records whose key has no byte, which HBase has no row for.

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
@@ -18,7 +20,7 @@ import (
 )
 
 // openInputs is a directory on HDFS with a whole CSV file.
-func openInputs(t *testing.T, env *Env) (hdfsio.FS, string) {
+func openInputs(t *testing.T, env *cluster.Env) (hdfsio.FS, string) {
 	t.Helper()
 	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/open-input-%x", rand.Uint64()))
 	if err != nil {
@@ -74,7 +76,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	for what, size := range map[string]int{"no byte is visible": smallBlock / 2, "one block is visible": smallBlock * 3 / 2} {
 		t.Run(what, func(t *testing.T) {
-			env := clusterEnv(t, cluster)
+			env := jobtest.ClusterEnv(t, cluster)
 			fsys, dir := openInputs(t, env)
 			text, rows := csvRows(size)
 			name := dir + "/b.csv"
@@ -84,12 +86,12 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 			if want := int64(size) / smallBlock * smallBlock; err != nil || info.Size() != want {
 				t.Fatalf("%d bytes are visible, want %d, %v", info.Size(), want, err)
 			}
-			s := spec.Spec{Table: freshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Verify: "off"}
+			s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Verify: "off"}
 			state := t.TempDir()
 			for _, input := range []string{dir, dir + "/*.csv", name} {
 				s := s
 				s.Inputs = []string{"hdfs://" + input}
-				_, err := BuildOnly(t.Context(), env, s, testFamily, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+				_, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
 				refusesOpen(t, "build "+input, err, name)
 				var o RunOptions
 				o.State.Dir = state
@@ -127,7 +129,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 // TestInputOfADeadWriterIsRefused: its lease is not recovered, and the message says how it is.
 func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env, writer := clusterEnv(t, cluster), clusterEnv(t, cluster)
+	env, writer := jobtest.ClusterEnv(t, cluster), jobtest.ClusterEnv(t, cluster)
 	_, dir := openInputs(t, env)
 	fsys, _, err := writer.Resolve("hdfs://" + dir)
 	if err != nil {
@@ -143,16 +145,16 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	}
 	kill() // no one closes the file, nor renews its lease
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
-	_, err = BuildOnly(t.Context(), env, s, testFamily, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+	_, err = BuildOnly(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")
 }
 
 // TestInputThatIsOpenedAgainIsNoticed: a file that comes to be written while a job reads is refused before the load.
 func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	fsys, dir := openInputs(t, env)
-	k, err := openInput(t.Context(), env, csvSpec("hdfs://"+dir), WorkOptions{})
+	k, err := openInput(t.Context(), env, jobtest.CSVSpec("hdfs://"+dir), WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
@@ -57,10 +58,10 @@ const (
 //
 // The result has the totals of the parts; with an error it tells what became
 // of each.
-func RunParts(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
+func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
 	start := time.Now()
 	s = s.WithDefaults()
-	if _, err := tableName(s); err != nil {
+	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
 	cluster, unreached := clusterOf(ctx, env, o.State)
@@ -99,7 +100,7 @@ func RunParts(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Resu
 
 // parts is one RunParts.
 type parts struct {
-	env     *Env
+	env     *cluster.Env
 	spec    spec.Spec
 	o       RunOptions
 	dirs    []source.Directory
@@ -112,7 +113,7 @@ type parts struct {
 	clock   *progress.WaitClock // nil without a gate
 }
 
-func newParts(env *Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
+func newParts(env *cluster.Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
 	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}, results: make([]*Result, len(dirs))}
 	for i, d := range dirs {
 		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}

@@ -4,18 +4,19 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 )
 
 // TestPartsOfNothing: of an input that may be empty, and is, there is no directory to fail with, and none that was done before.
 func TestPartsOfNothing(t *testing.T) {
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
-	r, err := RunParts(t.Context(), testEnv(t), s, RunOptions{State: StateOptions{Dir: filepath.Join(t.TempDir(), "state")}})
+	r, err := RunParts(t.Context(), jobtest.Env(t), s, RunOptions{State: StateOptions{Dir: filepath.Join(t.TempDir(), "state")}})
 	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is named
 		t.Errorf("%+v, %v", r, err)
 	}
-	r, err = RunParts(t.Context(), testEnv(t), s, RunOptions{})
+	r, err = RunParts(t.Context(), jobtest.Env(t), s, RunOptions{})
 	if err != nil || r == nil || r.Already {
 		t.Errorf("%+v, %v", r, err)
 	}

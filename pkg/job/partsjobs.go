@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
@@ -14,8 +15,8 @@ import (
 )
 
 // directories are the parts of a spec's inputs.
-func directories(ctx context.Context, env *Env, s spec.Spec) ([]source.Directory, error) {
-	dirs, err := source.Directories(ctx, env.source, s.Inputs, s.AllowEmpty)
+func directories(ctx context.Context, env *cluster.Env, s spec.Spec) ([]source.Directory, error) {
+	dirs, err := source.Directories(ctx, env.Source, s.Inputs, s.AllowEmpty)
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
 	}
@@ -27,7 +28,7 @@ func directories(ctx context.Context, env *Env, s spec.Spec) ([]source.Directory
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *Env, s spec.Spec, cluster string, o StateOptions, e progress.Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *cluster.Env, s spec.Spec, cluster string, o StateOptions, e progress.Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}
@@ -45,7 +46,7 @@ func lockParts(ctx context.Context, env *Env, s spec.Spec, cluster string, o Sta
 }
 
 // clusterOf is the id of the cluster, if there is a state.
-func clusterOf(ctx context.Context, env *Env, o StateOptions) (string, error) {
+func clusterOf(ctx context.Context, env *cluster.Env, o StateOptions) (string, error) {
 	if o.Dir == "" {
 		return "", nil
 	}
@@ -58,7 +59,7 @@ func clusterOf(ctx context.Context, env *Env, o StateOptions) (string, error) {
 	}
 	defer c.Close()
 	id, err := c.ID(ctx)
-	return id, clusterError(err)
+	return id, cluster.Failure(err)
 }
 
 // isOf says whether a plan was made of just the files of a part as they are,
@@ -69,7 +70,7 @@ func (p *parts) isOf(h history, i int) bool {
 	if was.Reading != nil && h.allows(now.Reading) {
 		now.Reading.BadRecords = was.Reading.BadRecords
 	}
-	at, err := p.env.places(s.Inputs)
+	at, err := p.env.Places(s.Inputs)
 	if err != nil {
 		return false
 	}

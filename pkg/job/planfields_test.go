@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/spec"
@@ -69,9 +71,9 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 	}
 	spec := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.WithDefaults()
 	plan := asked(spec, []string{"csv.gz", "dump"})
-	plan.Family, plan.Columns, plan.Modulus = testFamily, []string{"id", "v"}, 10
+	plan.Family, plan.Columns, plan.Modulus = jobtest.Family, []string{"id", "v"}, 10
 	plan.Inputs = []inputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	id, err := identify(env, spec, "")
 	if err != nil {
 		t.Fatal(err)
@@ -184,8 +186,8 @@ func TestJournalOfAnEarlierVersion(t *testing.T) {
 }
 
 // hdfsEnv is an environment with a nameservice and a default file system.
-func hdfsEnv(t *testing.T) *Env {
-	env := testEnv(t)
+func hdfsEnv(t *testing.T) *cluster.Env {
+	env := jobtest.Env(t)
 	for key, value := range map[string]string{
 		"fs.defaultFS": "hdfs://NN.example", "dfs.nameservices": "ns", "dfs.ha.namenodes.ns": "a,b",
 		"dfs.namenode.rpc-address.ns.a": "one:8020", "dfs.namenode.rpc-address.ns.b": "two:8020",
@@ -257,12 +259,12 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 // TestNamesOfPathsAreSafe: what a table's name becomes in a path.
 func TestNamesOfPathsAreSafe(t *testing.T) {
 	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
-		id, err := identify(testEnv(t), spec.Spec{Table: name}, "")
+		id, err := identify(jobtest.Env(t), spec.Spec{Table: name}, "")
 		if err != nil || id.table != want {
 			t.Errorf("%s: %q, %v", name, id.table, err)
 		}
 	}
-	id, err := identify(testEnv(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
+	id, err := identify(jobtest.Env(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
 	if err != nil || len(spillPrefix(id.on("c").name())) > 220 {
 		t.Errorf("%d characters, %v", len(id.on("c").name()), err)
 	}

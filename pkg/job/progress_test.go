@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 )
@@ -15,17 +16,17 @@ import (
 // of itself, for each form of input.
 func TestTrackerCountsABuild(t *testing.T) {
 	packed := filepath.Join(t.TempDir(), "check.csv.gz")
-	gzipFile(t, filepath.Join(exports, "check.csv"), packed)
+	gzipFile(t, filepath.Join(jobtest.Exports, "check.csv"), packed)
 	for _, input := range []string{"check.csv", "check.dump", "check.parquet", packed} {
 		t.Run(filepath.Base(input), func(t *testing.T) {
 			if !filepath.IsAbs(input) {
-				input = filepath.Join(exports, input)
+				input = filepath.Join(jobtest.Exports, input)
 			}
-			s := exampleSpec(t, "check")
-			s.Inputs = []string{absolute(t, input)}
+			s := jobtest.Spec(t, "check")
+			s.Inputs = []string{jobtest.Absolute(t, input)}
 			var tracker, other progress.Tracker
 			w := WorkOptions{Memory: 64 << 20, Workers: 2, Events: progress.Tee(tracker.Events(), other.Events(), progress.Events{})}
-			m, err := BuildOnly(t.Context(), testEnv(t), s, testFamily, partition.SaltSplits(10), t.TempDir(), w)
+			m, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), t.TempDir(), w)
 			if err != nil {
 				t.Fatal(err)
 			}

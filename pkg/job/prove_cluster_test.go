@@ -17,7 +17,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -29,10 +31,10 @@ import (
 
 // builtFiles builds the check export for a table of three salts into a local
 // directory, in plain blocks, so that a test finds its way in them.
-func builtFiles(t *testing.T, env *Env) (string, *manifest.Manifest) {
+func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	t.Helper()
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
 	m, err := BuildOnly(t.Context(), env, s, spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, WorkOptions{})
 	if err != nil {
@@ -130,7 +132,7 @@ func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 // HDFS, with and without build's manifest beside it: nothing is loaded.
 func TestDamagedFileIsNotPublished(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	dir, m := builtFiles(t, env)
 	victim := m.Files[1].Name
 	whole := map[string][]byte{}
@@ -156,7 +158,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 	} {
 		for _, where := range []string{"local", "hdfs"} {
 			t.Run(c.what+", "+where, func(t *testing.T) {
-				name := freshTable(t, env, 3, nil)
+				name := jobtest.FreshTable(t, env, 3, nil)
 				at, fsys, p := t.TempDir(), hdfsio.FS(hdfsio.Local{}), ""
 				if p = at; where == "hdfs" {
 					at = fmt.Sprintf("hdfs:///tmp/damaged-%x", rand.Uint64())
@@ -343,7 +345,7 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 // this process has staged, just before it is loaded.
 func TestFileReplacedBeforeTheLoad(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
 		what  string
 		state bool
@@ -367,9 +369,9 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			table := freshTable(t, env, 3, nil)
-			s := exampleSpec(t, "check")
-			s.Table, s.Inputs, s.Verify = table, []string{absolute(t, filepath.Join(exports, "check.csv"))}, "off"
+			table := jobtest.FreshTable(t, env, 3, nil)
+			s := jobtest.Spec(t, "check")
+			s.Table, s.Inputs, s.Verify = table, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, "off"
 			var file progress.HFile
 			var staging string
 			var o RunOptions
@@ -407,13 +409,13 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 // TestTrustedFilesAreNotRead loads a damaged file that the caller wants loaded.
 func TestTrustedFilesAreNotRead(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	dir, m := builtFiles(t, env)
 	name := filepath.Join(dir, m.Files[1].Name)
 	if err := os.WriteFile(name, changeValue(t, readWhole(t, hdfsio.Local{}, name)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	table := freshTable(t, env, 3, nil)
+	table := jobtest.FreshTable(t, env, 3, nil)
 	o := LoadOptions{Verify: "off", TrustFiles: true, Events: progress.Events{OnChecked: func(int64) { t.Error("a file is read before the load") }}}
 	if _, err := LoadDir(t.Context(), env, table, dir, o); err != nil {
 		t.Fatal(err)

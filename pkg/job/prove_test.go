@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 )
@@ -17,7 +18,7 @@ import (
 // TestProverFindsDamage proves files of a local build, whole and damaged, with
 // the checksum that the manifest has and without one.
 func TestProverFindsDamage(t *testing.T) {
-	dir, m := builtFiles(t, testEnv(t))
+	dir, m := builtFiles(t, jobtest.Env(t))
 	at := filepath.Join(dir, m.Files[1].Name)
 	whole, err := os.ReadFile(at)
 	if err != nil {
@@ -72,7 +73,7 @@ func TestProverFindsDamage(t *testing.T) {
 // TestProverTellsFailuresFromDamage has a file that cannot be read, and a
 // context that ends: neither says that a file is damaged.
 func TestProverTellsFailuresFromDamage(t *testing.T) {
-	dir, m := builtFiles(t, testEnv(t))
+	dir, m := builtFiles(t, jobtest.Env(t))
 	broken := errors.New("the disk is gone")
 	for _, known := range []bool{true, false} {
 		f := proven{File: m.Files[0], path: filepath.Join(dir, m.Files[0].Name)}
@@ -99,7 +100,7 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 // TestChangedManifestIsRefused changes what a manifest says. Blanks between
 // its fields do not count, and an older one has no checksum.
 func TestChangedManifestIsRefused(t *testing.T) {
-	dir, m := builtFiles(t, testEnv(t))
+	dir, m := builtFiles(t, jobtest.Env(t))
 	name := filepath.Join(dir, manifest.FileName)
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/pkg/celltype"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -105,13 +106,13 @@ type reading struct {
 // their texts. The row is fn's to keep. An
 // error of fn ends the reading and is returned. The stats are given with an
 // error, too, once reading has begun.
-func Read(ctx context.Context, env *Env, s spec.Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+func Read(ctx context.Context, env *cluster.Env, s spec.Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
 	q, s = q.withDefaults(), s.WithDefaults()
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	table, err := tableName(s)
+	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func Read(ctx context.Context, env *Env, s spec.Spec, q Query, fn func(loader.Ro
 	defer c.Close()
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
-		return nil, clusterError(err)
+		return nil, cluster.Failure(err)
 	}
 	r, err := newReading(s, name, key, q, regions)
 	if err != nil {
@@ -179,7 +180,7 @@ func Read(ctx context.Context, env *Env, s spec.Spec, q Query, fn func(loader.Ro
 		}
 		st.Regions = reads.list(blockSize)
 	}
-	return st, clusterError(err)
+	return st, cluster.Failure(err)
 }
 
 // newReading decides where the rows are and what is read of them.

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -24,7 +26,7 @@ import (
 
 // events is a loaded table, and all its rows in the order of the original key.
 type events struct {
-	env  *Env
+	env  *cluster.Env
 	spec spec.Spec
 	rows []eventRow
 }
@@ -37,9 +39,9 @@ type eventRow struct {
 func (r eventRow) original() string { return r.key[len(r.head):] }
 
 // loadEvents loads rows of random times, some of them equal, into a table of its own.
-func loadEvents(t testing.TB, env *Env, key string, salts, n int) *events {
+func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *events {
 	t.Helper()
-	name := freshTable(t, env, salts, nil)
+	name := jobtest.FreshTable(t, env, salts, nil)
 	e := &events{env: env, spec: spec.Spec{Table: name, Key: key, Columns: []string{"ts", "id", "text"}, Verify: "off"}}
 	parsed, err := keygen.Parse(key)
 	if err != nil {
@@ -138,7 +140,7 @@ func (e *events) page(ctx context.Context, q Query, want []eventRow) (*ReadStats
 
 // TestScanRanges compares random ranges, limits and pages of tables with a salt and without one with all rows in memory.
 func TestScanRanges(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	for _, c := range []struct {
 		key   string
 		salts int
@@ -213,7 +215,7 @@ var rangeQuestions = rapid.Custom(func(t *rapid.T) rangeQuestion {
 // TestScanSplits reads page after page while regions split between and within them.
 func TestScanSplits(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
 		key   string
 		salts int
@@ -257,7 +259,7 @@ func TestScanSplits(t *testing.T) {
 
 // TestScanStops ends reading early: the error comes back, a page token goes on there, and no goroutine of the scan is left.
 func TestScanStops(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
 	stop := errors.New("enough")
 	for _, at := range []int{1, 100, 1400} {
@@ -287,7 +289,7 @@ func TestScanStops(t *testing.T) {
 
 // TestScanOtherWays reads by bytes of row keys, by a query key whose salt is not known, and by the values of cells.
 func TestScanOtherWays(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(id) + md5hex(ts) + id", 5, 1500)
 	pick := func(keep func(eventRow) bool) []eventRow {
 		var rows []eventRow
@@ -353,7 +355,7 @@ func TestScanOtherWays(t *testing.T) {
 
 // TestExplain asks what was read, of regions that hold what is wanted and of one that does not.
 func TestExplain(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
 	st, err := e.page(t.Context(), Query{Explain: true}, e.rows)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/source"
@@ -46,11 +47,11 @@ func windowFile(t *testing.T) string {
 
 // TestWindowBeyondMemoryNamesTheMemoryItNeeds: a build refuses the input, and with the memory that it asks for it reads it.
 func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
-	env := testEnv(t)
-	s := exampleSpec(t, "check")
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{windowFile(t)}
 	w := WorkOptions{Workers: 2, Memory: 64 << 20, SpillDir: t.TempDir()}
-	_, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	_, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
 	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
 		t.Fatalf("%v, kind %d", err, fail.KindOf(err))
 	}
@@ -61,7 +62,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	if w.Memory, err = spec.ParseSize(asked[1]); err != nil {
 		t.Fatal(err)
 	}
-	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
 	if err != nil || m.Digest.Rows != 1 {
 		t.Fatalf("with --memory %s: %v", w.Memory, err)
 	}
@@ -87,7 +88,7 @@ func BenchmarkColumns(b *testing.B) {
 			}
 			s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
 			for b.Loop() {
-				if _, err := NewPlan(s, names, testFamily, nil, 1); err != nil {
+				if _, err := NewPlan(s, names, jobtest.Family, nil, 1); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -107,7 +108,7 @@ func TestPlanOfManyColumns(t *testing.T) {
 	if err := s.WithDefaults().Validate(); err != nil && !strings.Contains(err.Error(), "table") {
 		t.Fatal(err)
 	}
-	p, err := NewPlan(s, names, testFamily, nil, 1)
+	p, err := NewPlan(s, names, jobtest.Family, nil, 1)
 	if err != nil || len(p.slots) != 10_000 {
 		t.Fatal(len(p.slots), err)
 	}

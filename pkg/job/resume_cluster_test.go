@@ -17,7 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 )
@@ -27,7 +29,7 @@ type program struct {
 	t       *testing.T
 	path    string
 	cluster *testcluster.Cluster
-	env     *Env
+	env     *cluster.Env
 	table   string
 	state   string
 	input   string
@@ -50,9 +52,9 @@ func buildProgram(t *testing.T) string {
 func newProgram(t *testing.T, name string) *program {
 	t.Helper()
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	return &program{t: t, path: name, cluster: cluster, env: env, table: freshTable(t, env, 10, nil), state: t.TempDir(),
-		input: absolute(t, filepath.Join(exports, "check.dump"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	return &program{t: t, path: name, cluster: cluster, env: env, table: jobtest.FreshTable(t, env, 10, nil), state: t.TempDir(),
+		input: jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
 }
 
 // admin has an administrator do something to the table.
@@ -65,7 +67,7 @@ func (p *program) admin(t *testing.T, do string, args ...string) {
 
 // command is a run of the job; environment variables come behind the flags.
 func (p *program) command(ctx context.Context, stopAfter string, flags ...string) *exec.Cmd {
-	args := append([]string{"run", "--quiet", "--output=json", "--job=" + absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
+	args := append([]string{"run", "--quiet", "--output=json", "--job=" + jobtest.Absolute(p.t, "../../examples/check.yaml"), "--table=" + p.table,
 		"--input=" + p.input, "--state=" + p.state, "--verify=full", "--memory=64MiB"}, flags...)
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+p.cluster.ConfDir(), "HBASE_CONF_DIR="+p.cluster.ConfDir(), "HADOOP_USER_NAME=tina")
@@ -134,10 +136,10 @@ func (p *program) judge(files int) {
 	t := p.t
 	t.Helper()
 	got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table)
-	if want := digestLine(t, "check", "skip"); err != nil || got != want {
+	if want := jobtest.DigestLine(t, "check", "skip"); err != nil || got != want {
 		t.Errorf("the table has %s %v, want %s", got, err, want)
 	}
-	fsys, _, err := clusterEnvAs(t, p.cluster, "hbase").Resolve("hdfs:///")
+	fsys, _, err := jobtest.ClusterEnvAs(t, p.cluster, "hbase").Resolve("hdfs:///")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +233,7 @@ func TestCleanKilled(t *testing.T) {
 			if err != nil || len(dirs) != 1 {
 				t.Fatalf("%q %v", dirs, err)
 			}
-			cleaning, err := Clean(t.Context(), clusterEnvAs(t, p.cluster, "tina"), CleanOptions{State: p.state, Job: filepath.Base(dirs[0]), Remove: true})
+			cleaning, err := Clean(t.Context(), jobtest.ClusterEnvAs(t, p.cluster, "tina"), CleanOptions{State: p.state, Job: filepath.Base(dirs[0]), Remove: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -327,7 +329,7 @@ func TestStateLost(t *testing.T) {
 // and again in the second pass: the input is read once.
 func TestKilledWhileSpilled(t *testing.T) {
 	p := newProgram(t, buildProgram(t))
-	p.input = manyRecords(t, 30_000)
+	p.input = jobtest.ManyRecords(t, 30_000)
 	spill := t.TempDir()
 	flags := []string{"--memory", "8MiB", "--workers", "1", "--spill-dir", spill}
 	for _, after := range []string{"sorted", "written:4"} {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
@@ -23,14 +25,14 @@ import (
 // a cluster.
 type resumedBuild struct {
 	t                 *testing.T
-	env               *Env
+	env               *cluster.Env
 	spec              spec.Spec
 	state, spill, out string
 	reads             int // attempts that read the input
 }
 
 func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
-	return &resumedBuild{t: t, env: testEnv(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
+	return &resumedBuild{t: t, env: jobtest.Env(t), spec: spec, state: t.TempDir(), spill: t.TempDir(), out: t.TempDir()}
 }
 
 // attempt builds as [Run] does, and stops after that many files; 0: never.
@@ -63,7 +65,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(b.spec, input.in.Columns(), testFamily, partition.SaltSplits(10), 0)
+	plan, err := NewPlan(b.spec, input.in.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +108,14 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
-	want, err := BuildOnly(t.Context(), b.env, b.spec, testFamily, partition.SaltSplits(10), whole, WorkOptions{SpillDir: b.spill})
+	want, err := BuildOnly(t.Context(), b.env, b.spec, jobtest.Family, partition.SaltSplits(10), whole, WorkOptions{SpillDir: b.spill})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.Digest != want.Digest || m.Records != want.Records || m.Rejected != want.Rejected || m.Duplicates != want.Duplicates || m.HFiles != want.HFiles {
 		t.Errorf("the manifest is %+v, want %+v", m.Summary(), want.Summary())
 	}
-	if got, want := fmt.Sprint(hashes(t, b.out)), fmt.Sprint(hashes(t, whole)); got != want {
+	if got, want := fmt.Sprint(jobtest.Hashes(t, b.out)), fmt.Sprint(jobtest.Hashes(t, whole)); got != want {
 		t.Errorf("the files are\n%s, want\n%s", got, want)
 	}
 	if left, err := os.ReadDir(b.spill); err != nil || len(left) > 0 {
@@ -123,8 +125,8 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 }
 
 func spillingSpec(t *testing.T) spec.Spec {
-	s := exampleSpec(t, "check")
-	s.Inputs, s.Timestamp = []string{manyRecords(t, 30_000)}, 1700000000000
+	s := jobtest.Spec(t, "check")
+	s.Inputs, s.Timestamp = []string{jobtest.ManyRecords(t, 30_000)}, 1700000000000
 	return s
 }
 

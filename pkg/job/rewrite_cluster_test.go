@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -19,8 +20,8 @@ import (
 // the parts of each region merged. HBase shows each row once.
 func TestLoadRewrites(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 3, nil)
+	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 3, nil)
 	stage, err := openStaging(t.Context(), env, "", name, 1)
 	if err != nil {
 		t.Fatal(err)

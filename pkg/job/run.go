@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -75,10 +76,10 @@ const samplesPerRegion = 20
 // With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash goes on where it was,
 // and after a success does nothing.
-func Run(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
 	start := time.Now()
 	s = s.WithDefaults()
-	table, err := tableName(s)
+	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func Run(ctx context.Context, env *Env, s spec.Spec, o RunOptions) (_ *Result, e
 			return known, err
 		}
 	}
-	facts, err := tableFacts(ctx, env, c, table, s.Families()...)
+	facts, err := cluster.TableFacts(ctx, env, c, table, s.Families()...)
 	if err != nil {
 		return known, err
 	}
@@ -158,7 +159,7 @@ func notReached(known *Result, id identity, o StateOptions, cause error) (*Resul
 }
 
 // verify runs the verification that a spec asks for.
-func verify(ctx context.Context, c *loader.Cluster, facts *Facts, mode string, m *manifest.Manifest, e progress.Events, r *Result) (err error) {
+func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
@@ -190,7 +191,7 @@ type staging struct {
 }
 
 // openStaging makes a directory for a job.
-func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int64) (*staging, error) {
+func openStaging(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*staging, error) {
 	l, err := stagingFor(env, dir, table, timestamp)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func openStaging(ctx context.Context, env *Env, dir, table string, timestamp int
 
 // stagingFor chooses the directory of a job. Its name cannot be guessed, since
 // others may write into it.
-func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
+func stagingFor(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
 	user, err := env.Conf.User()
 	if err != nil {
 		return hdfsio.Location{}, fail.With(fail.Config, err)
@@ -231,7 +232,7 @@ func stagingFor(env *Env, dir, table string, timestamp int64) (hdfsio.Location, 
 // stagingAt makes the directory, or finds it. Region servers move files out of
 // it as the caller, so every directory lets the others pass, and the one of
 // the files lets them write.
-func stagingAt(ctx context.Context, env *Env, l hdfsio.Location) (*staging, error) {
+func stagingAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*staging, error) {
 	fsys, err := env.FS(l)
 	if err != nil {
 		return nil, err

@@ -2,9 +2,7 @@ package job
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -21,86 +21,11 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// clusterEnv is the world of user tina, who is not hbase, on the test cluster.
-func clusterEnv(t testing.TB, c *testcluster.Cluster) *Env {
-	t.Helper()
-	return clusterEnvAs(t, c, "tina")
-}
-
-func clusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *Env {
-	t.Helper()
-	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
-		switch name {
-		case "HADOOP_CONF_DIR", "HBASE_CONF_DIR":
-			return c.ConfDir(), true
-		case "HADOOP_USER_NAME":
-			return user, true
-		}
-		return "", false
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &Env{Conf: conf, Log: slog.New(slog.DiscardHandler)}
-	t.Cleanup(func() {
-		if err := env.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return env
-}
-
-// freshTable makes a salted table of its own for a test.
-func freshTable(t testing.TB, env *Env, salts int, change func(*loader.Family)) string {
-	t.Helper()
-	return freshTableAt(t, env, partition.SaltSplits(salts), change)
-}
-
-// freshTableAt makes a table with these split points.
-func freshTableAt(t testing.TB, env *Env, splits [][]byte, change func(*loader.Family)) string {
-	t.Helper()
-	c, err := env.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	name := fmt.Sprintf("test:t%x", rand.Uint64())
-	parsed, err := loader.ParseTableName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW"}
-	if change != nil {
-		change(&f)
-	}
-	spec := loader.TableSpec{Name: parsed, CreateNamespace: true, SplitKeys: splits, Families: []loader.Family{f}}
-	makeTable(t, env, c, spec)
-	return name
-}
-
-// makeTable makes a table that is gone when the test is over.
-func makeTable(t testing.TB, env *Env, c *loader.Cluster, spec loader.TableSpec) {
-	t.Helper()
-	if err := c.CreateTable(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute) // its own has ended by now
-		defer cancel()
-		c, err := env.Dial(ctx)
-		if err != nil {
-			return // the cluster goes away with the tests
-		}
-		defer c.Close()
-		_ = c.DeleteTable(ctx, spec.Name)
-	})
-}
-
 // TestRun loads check and opinion in every format, and HBase's own client
 // finds in the table just what the exports hold.
 func TestRun(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
 		table, file, empty, verify string
 		salts                      int
@@ -114,10 +39,10 @@ func TestRun(t *testing.T) {
 		{"check", "check.csv", "skip", "full", 10, func(f *loader.Family) { f.Compression, f.Encoding, f.Bloom = "NONE", "NONE", "NONE" }},
 	} {
 		t.Run(c.file+" "+c.empty, func(t *testing.T) {
-			name := freshTable(t, env, c.salts, c.family)
-			s := exampleSpec(t, c.table)
+			name := jobtest.FreshTable(t, env, c.salts, c.family)
+			s := jobtest.Spec(t, c.table)
 			s.Table, s.Empty, s.Verify = name, c.empty, c.verify
-			s.Inputs = []string{absolute(t, filepath.Join(exports, c.file))}
+			s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, c.file))}
 			r, err := Run(t.Context(), env, s, RunOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -129,7 +54,7 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := digestLine(t, c.table, c.empty); got != want {
+			if want := jobtest.DigestLine(t, c.table, c.empty); got != want {
 				t.Errorf("the table has %s, want %s", got, want)
 			}
 			nothingStaged(t, env, name)
@@ -138,7 +63,7 @@ func TestRun(t *testing.T) {
 }
 
 // nothingStaged says that no run into a table has left anything in its staging directory.
-func nothingStaged(t testing.TB, env *Env, table string) {
+func nothingStaged(t testing.TB, env *cluster.Env, table string) {
 	t.Helper()
 	fsys, p, err := env.Resolve("hdfs:///tmp/bulkload-tina")
 	if err != nil {
@@ -157,14 +82,14 @@ func nothingStaged(t testing.TB, env *Env, table string) {
 
 // TestGet reads every row of some query keys back, fast.
 func TestGet(t *testing.T) {
-	env := clusterEnv(t, testcluster.Shared(t))
-	name := freshTable(t, env, 10, nil)
-	s := exampleSpec(t, "check")
-	s.Table, s.Inputs, s.Verify = name, []string{absolute(t, filepath.Join(exports, "check.csv"))}, "off"
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	name := jobtest.FreshTable(t, env, 10, nil)
+	s := jobtest.Spec(t, "check")
+	s.Table, s.Inputs, s.Verify = name, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, "off"
 	if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(exports, "check.dump"))
+	b, err := os.ReadFile(filepath.Join(jobtest.Exports, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,12 +120,12 @@ func TestGet(t *testing.T) {
 // TestBuildThenLoad writes HFiles to HDFS by build and loads them by load.
 func TestBuildThenLoad(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 10, nil)
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 10, nil)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), dir, WorkOptions{})
+	m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +137,7 @@ func TestBuildThenLoad(t *testing.T) {
 		t.Errorf("verification: %+v", r.Verify)
 	}
 	got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+	if want := jobtest.DigestLine(t, "check", "skip"); got != want || err != nil {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
 	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); fail.KindOf(err) != fail.Input {
@@ -223,23 +148,23 @@ func TestBuildThenLoad(t *testing.T) {
 // TestLoadLocalFiles uploads the files of a local build; they stay where they are.
 func TestLoadLocalFiles(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 10, nil)
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 10, nil)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), dir, WorkOptions{}); err != nil {
+	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	before := hashes(t, dir)
+	before := jobtest.Hashes(t, dir)
 	if _, err := LoadDir(t.Context(), env, name, dir, LoadOptions{Verify: "full"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := cluster.AdminT(t).Digest(t.Context(), name)
-	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+	if want := jobtest.DigestLine(t, "check", "skip"); got != want || err != nil {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
-	if fmt.Sprint(hashes(t, dir)) != fmt.Sprint(before) {
+	if fmt.Sprint(jobtest.Hashes(t, dir)) != fmt.Sprint(before) {
 		t.Error("the local files have changed")
 	}
 	nothingStaged(t, env, name)
@@ -248,13 +173,13 @@ func TestLoadLocalFiles(t *testing.T) {
 // TestInputsOnHDFS reads a directory of dumps on HDFS, past what is no input there.
 func TestInputsOnHDFS(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 10, nil)
+	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 10, nil)
 	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/exports-%x/20171012", rand.Uint64()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(exports, "check.dump"))
+	b, err := os.ReadFile(filepath.Join(jobtest.Exports, "check.dump"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +200,7 @@ func TestInputsOnHDFS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := exampleSpec(t, "check")
+	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs, s.Verify = name, []string{"hdfs://" + filepath.Dir(dir) + "/2017*"}, "full"
 	r, err := Run(t.Context(), env, s, RunOptions{})
 	if err != nil {
@@ -285,7 +210,7 @@ func TestInputsOnHDFS(t *testing.T) {
 		t.Errorf("%d records", r.Manifest.Records)
 	}
 	got, err := cluster.AdminT(t).Digest(t.Context(), name)
-	if want := digestLine(t, "check", "skip"); got != want || err != nil {
+	if want := jobtest.DigestLine(t, "check", "skip"); got != want || err != nil {
 		t.Errorf("the table has %s, want %s, %v", got, want, err)
 	}
 }
@@ -294,12 +219,12 @@ func TestInputsOnHDFS(t *testing.T) {
 // file is cut and loaded, and does not stay where it would be loaded again.
 func TestRegionSplitMeanwhile(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 3, nil)
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 3, nil)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	if _, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(3), dir, WorkOptions{}); err != nil {
+	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), dir, WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.AdminT(t).Run(t.Context(), "split", name, "18"); err != nil {
@@ -332,12 +257,12 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 
 // TestVerifyFinds changes the table behind a run's back.
 func TestVerifyFinds(t *testing.T) {
-	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	name := freshTable(t, env, 10, nil)
-	s := exampleSpec(t, "check")
+	servers := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, servers)
+	name := jobtest.FreshTable(t, env, 10, nil)
+	s := jobtest.Spec(t, "check")
 	s.Table, s.Timestamp = name, time.Now().UnixMilli()
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	r, err := Run(t.Context(), env, s, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +272,7 @@ func TestVerifyFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	facts, err := tableFacts(t.Context(), env, c, name, "f")
+	facts, err := cluster.TableFacts(t.Context(), env, c, name, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,16 +294,16 @@ func TestVerifyFinds(t *testing.T) {
 // TestTableIsNotFit names what is wrong with a table before anything is read.
 func TestTableIsNotFit(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{absolute(t, filepath.Join(exports, "check.csv"))}
+	env := jobtest.ClusterEnv(t, cluster)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	run := func(table, family string) error {
 		s.Table, s.Family = table, family
 		_, err := Run(t.Context(), env, s, RunOptions{})
 		return err
 	}
-	name := freshTable(t, env, 2, nil)
-	disabled := freshTable(t, env, 2, nil)
+	name := jobtest.FreshTable(t, env, 2, nil)
+	disabled := jobtest.FreshTable(t, env, 2, nil)
 	if _, err := cluster.AdminT(t).Run(t.Context(), "disable", disabled); err != nil {
 		t.Fatal(err)
 	}

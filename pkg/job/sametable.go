@@ -5,6 +5,7 @@ import (
 	"path"
 	"time"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -76,12 +77,12 @@ func (t tableRecord) oldest() time.Time {
 }
 
 // tableRecord is the record of the table as it is.
-func (j *run) tableRecord(ctx context.Context, facts *Facts) (*tableRecord, error) {
-	cluster, err := j.c.ID(ctx)
+func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*tableRecord, error) {
+	id, err := j.c.ID(ctx)
 	if err != nil {
-		return nil, clusterError(err)
+		return nil, cluster.Failure(err)
 	}
-	t := &tableRecord{Cluster: cluster, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
+	t := &tableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
 	for _, r := range facts.Regions {
 		t.Regions = append(t.Regions, regionRecord{r.Encoded, r.ID})
 	}
@@ -90,7 +91,7 @@ func (j *run) tableRecord(ctx context.Context, facts *Facts) (*tableRecord, erro
 
 // tableDir is the inode of a table's directory, 0 if that is not to be found:
 // others may not read HBase's directory in many clusters.
-func tableDir(ctx context.Context, env *Env, t loader.TableName) uint64 {
+func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
 	l, err := env.Conf.Resolve(env.Conf.Value("hbase.rootdir"))
 	if err != nil || l.Local() {
 		return 0
@@ -109,7 +110,7 @@ func tableDir(ctx context.Context, env *Env, t loader.TableName) uint64 {
 
 // recreated is nil if the table is the one that the plan was made for, as far as
 // the journal tells.
-func (j *run) recreated(ctx context.Context, facts *Facts, kind fail.Kind) error {
+func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kind) error {
 	was := j.st.history.plan.Made
 	if was == nil {
 		return nil
@@ -120,7 +121,7 @@ func (j *run) recreated(ctx context.Context, facts *Facts, kind fail.Kind) error
 	}
 	found, err := was.compare(*now, func() (map[string]bool, error) { return j.c.RegionTraces(ctx, facts.Name) })
 	if err != nil {
-		return clusterError(err)
+		return cluster.Failure(err)
 	}
 	const hint = "what was loaded before went with the old table: --restart loads everything into the new one"
 	switch found {
@@ -138,7 +139,7 @@ func (j *run) recreated(ctx context.Context, facts *Facts, kind fail.Kind) error
 // stillTheSame looks at the table once more when all files are in it: those
 // that went into one that is gone are lost.
 func (j *run) stillTheSame(ctx context.Context) error {
-	facts, err := tableFacts(ctx, j.env, j.c, j.facts.Name.String(), j.spec.Families()...)
+	facts, err := cluster.TableFacts(ctx, j.env, j.c, j.facts.Name.String(), j.spec.Families()...)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
@@ -16,12 +17,12 @@ import (
 // TestSpillLimit fails before more is on disk than is allowed, and says about
 // how much is needed; that much is enough.
 func TestSpillLimit(t *testing.T) {
-	env := testEnv(t)
-	s := exampleSpec(t, "check")
-	s.Inputs = []string{manyRecords(t, 40_000)}
+	env := jobtest.Env(t)
+	s := jobtest.Spec(t, "check")
+	s.Inputs = []string{jobtest.ManyRecords(t, 40_000)}
 	build := func(limit spec.Size) (*manifest.Manifest, string, error) {
 		dir, out := t.TempDir(), t.TempDir()
-		m, err := BuildOnly(t.Context(), env, s, testFamily, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
+		m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
 			splitSize: 1 << 20})
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("runs are left behind: %v", left)

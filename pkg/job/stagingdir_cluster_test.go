@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -20,14 +21,14 @@ import (
 // TestStagingOfAnotherOwnerIsRefused: whoever owns the directory above a job's could put other files in place of its own.
 func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	user, err := env.Conf.User()
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine, mallory := userFS(t, cluster, user), userFS(t, cluster, "mallory")
+	mine, mallory := jobtest.UserFS(t, cluster, user), jobtest.UserFS(t, cluster, "mallory")
 	base := fmt.Sprintf("/tmp/owner-test-%x", rand.Uint64())
-	super := userFS(t, cluster, "hbase")
+	super := jobtest.UserFS(t, cluster, "hbase")
 	t.Cleanup(func() {
 		for _, f := range []string{base, base + "-sticky", base + "-open", base + "-new"} {
 			_ = mallory.RemoveAll(context.WithoutCancel(t.Context()), f)
@@ -89,12 +90,12 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 // TestStagingParentsLetOthersPass: only the directory of the jobs is closed to others, not those above it.
 func TestStagingParentsLetOthersPass(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
+	env := jobtest.ClusterEnv(t, cluster)
 	user, err := env.Conf.User()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys := userFS(t, cluster, user)
+	fsys := jobtest.UserFS(t, cluster, user)
 	top := fmt.Sprintf("/tmp/parents-test-%x", rand.Uint64())
 	t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), top) })
 	if _, err := openStaging(t.Context(), env, top+"/a/jobs", "t", 1); err != nil {
@@ -111,9 +112,9 @@ func TestStagingParentsLetOthersPass(t *testing.T) {
 // TestAbortedPreflightLeavesNoDirectory stops a check while HBase makes the directory of a load for it.
 func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := clusterEnv(t, cluster)
-	s := exampleSpec(t, "check")
-	s.Table = freshTable(t, env, 10, nil)
+	env := jobtest.ClusterEnv(t, cluster)
+	s := jobtest.Spec(t, "check")
+	s.Table = jobtest.FreshTable(t, env, 10, nil)
 	user, err := env.Conf.User()
 	if err != nil {
 		t.Fatal(err)
@@ -136,12 +137,12 @@ func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 	}
 	defer c.Close()
 	base := fmt.Sprintf("/tmp/aborted-test-%x", rand.Uint64())
-	t.Cleanup(func() { _ = userFS(t, cluster, user).RemoveAll(context.WithoutCancel(t.Context()), base) })
+	t.Cleanup(func() { _ = jobtest.UserFS(t, cluster, user).RemoveAll(context.WithoutCancel(t.Context()), base) })
 	if _, err := Preflight(ctx, env, s, CheckOptions{Cluster: c, Staging: base}); err == nil || !asked {
 		t.Fatalf("asked %t, %v", asked, err)
 	}
 	_, name, _ := strings.Cut(s.Table, ":")
-	left, err := userFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging")
+	left, err := jobtest.UserFS(t, cluster, "hbase").ReadDir(t.Context(), "/hbase/staging")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -96,7 +97,7 @@ func (st *state) open() error {
 // restart throws the journal away, and what it leads to. A job of which HBase
 // may hold files is loaded again then, which readers do not see if the
 // timestamp is the same, and see as newer cells if it is not.
-func (st *state) restart(ctx context.Context, env *Env) error {
+func (st *state) restart(ctx context.Context, env *cluster.Env) error {
 	if st.log == nil {
 		return nil
 	}

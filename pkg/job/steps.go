@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
@@ -18,12 +19,12 @@ import (
 
 // run is one process's work on a job.
 type run struct {
-	env    *Env
+	env    *cluster.Env
 	spec   spec.Spec
 	o      RunOptions
 	st     *state
 	c      *loader.Cluster
-	facts  *Facts
+	facts  *cluster.Facts
 	result *Result
 
 	started time.Time
@@ -96,7 +97,7 @@ func (j *run) plan(ctx context.Context) error {
 
 // planRecord is the plan as far as it can be told before it is made.
 func (j *run) planRecord(families []spec.Family) (planRecord, error) {
-	places, err := j.env.places(j.spec.Inputs)
+	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
 		return planRecord{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -31,7 +32,7 @@ const scanWorkers = 4
 // verifyFull scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
 // newer cells or delete markers hide are there, and counted.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *manifest.Manifest, e progress.Events) (*Verification, error) {
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*Verification, error) {
 	v := &Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
@@ -88,7 +89,7 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *Facts, m *manifes
 // unread is a verification that could not read the table. That says nothing
 // of what the table holds, and can be tried again; only a comparison that
 // failed has the kind of one.
-func unread(facts *Facts, err error) error {
+func unread(facts *cluster.Facts, err error) error {
 	if fail.KindOf(err) == fail.Verify {
 		return fmt.Errorf("verify table %s: %w", facts.Name, err)
 	}

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -26,10 +28,10 @@ import (
 )
 
 // loadedJob loads 200 rows into a table and gives what a verification needs.
-func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cluster, *Facts, *manifest.Manifest) {
+func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cluster, *cluster.Facts, *manifest.Manifest) {
 	t.Helper()
-	env := clusterEnv(t, testcluster.Shared(t))
-	table := freshTable(t, env, 4, nil)
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	table := jobtest.FreshTable(t, env, 4, nil)
 	var csv strings.Builder
 	csv.WriteString("id,v\n")
 	for i := range 200 {
@@ -57,7 +59,7 @@ func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cl
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	facts, err := tableFacts(t.Context(), env, c, table, "f")
+	facts, err := cluster.TableFacts(t.Context(), env, c, table, "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +67,9 @@ func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cl
 }
 
 // mutateCell puts or deletes one column of family f at a timestamp, as another client of HBase would.
-func mutateCell(t *testing.T, facts *Facts, row, qualifier string, at int64, del bool) {
+func mutateCell(t *testing.T, facts *cluster.Facts, row, qualifier string, at int64, del bool) {
 	t.Helper()
-	c, err := clusterEnv(t, testcluster.Shared(t)).Dial(t.Context())
+	c, err := jobtest.ClusterEnv(t, testcluster.Shared(t)).Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 	}
 }
 
-func verifications(t *testing.T, c *loader.Cluster, facts *Facts, m *manifest.Manifest) map[string]func() (*Verification, error) {
+func verifications(t *testing.T, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) map[string]func() (*Verification, error) {
 	return map[string]func() (*Verification, error){
 		"full":   func() (*Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
 		"sample": func() (*Verification, error) { return verifySample(t.Context(), c, facts, m) },

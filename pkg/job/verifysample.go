@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"bulkload/internal/workers"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -17,7 +18,7 @@ import (
 
 // verifySample reads the rows that were remembered and compares each. A row is
 // held no longer than that.
-func verifySample(ctx context.Context, c *loader.Cluster, facts *Facts, m *manifest.Manifest) (*Verification, error) {
+func verifySample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*Verification, error) {
 	v := &Verification{Mode: "sample", Want: m.Digest}
 	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
 	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)
@@ -89,7 +90,7 @@ func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), err error
 // sampleReader compares sampled rows, one at a time.
 type sampleReader struct {
 	c      *loader.Cluster
-	facts  *Facts
+	facts  *cluster.Facts
 	m      *manifest.Manifest
 	rows   *rowReader
 	room   *rowRoom

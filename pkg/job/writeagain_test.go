@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -52,15 +54,15 @@ func wideInput(t testing.TB, rows int) string {
 
 // buildInto builds the input into a directory, with ten regions and a fixed
 // timestamp.
-func buildInto(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
+func buildInto(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
 	t.Helper()
 	return buildMapped(ctx, t, env, input, out, w, spec.Mapping{})
 }
 
-func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out Output, w WorkOptions, m spec.Mapping) (*manifest.Manifest, error) {
+func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions, m spec.Mapping) (*manifest.Manifest, error) {
 	t.Helper()
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
-	f := testFamily
+	f := jobtest.Family
 	f.Compression = 0
 	k, err := openInput(t.Context(), env, s, w)
 	if err != nil {
@@ -77,14 +79,14 @@ func buildMapped(ctx context.Context, t testing.TB, env *Env, input string, out 
 // act, on several files: the files are those of an undisturbed build, and
 // nothing else is left.
 func TestWriteAgain(t *testing.T) {
-	env, input := testEnv(t), wideInput(t, 60_000)
+	env, input := jobtest.Env(t), wideInput(t, 60_000)
 	calm := t.TempDir()
 	want, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const spilling = 16 << 20
-	sums := hashes(t, calm)
+	sums := jobtest.Hashes(t, calm)
 	if len(sums) != 10 {
 		t.Fatalf("%d files", len(sums))
 	}
@@ -122,7 +124,7 @@ func TestWriteAgain(t *testing.T) {
 					if got.Digest != want.Digest || got.HFiles != want.HFiles || got.Duplicates != want.Duplicates {
 						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
 					}
-					if after := hashes(t, dir); !maps.Equal(after, sums) {
+					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {
 						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
 					}
 					if spilled := got.Runs > 1; spilled != (memory > 0) {
@@ -140,14 +142,14 @@ func TestWriteAgain(t *testing.T) {
 // TestWriteFamiliesAgain lets operations fail where a region has several
 // files: some have their names already when another cannot get its own.
 func TestWriteFamiliesAgain(t *testing.T) {
-	env, input := testEnv(t), wideInput(t, 2000)
+	env, input := jobtest.Env(t), wideInput(t, 2000)
 	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
 	calm := t.TempDir()
 	want, err := buildMapped(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums := hashes(t, calm)
+	sums := jobtest.Hashes(t, calm)
 	if len(sums) != 30 || want.HFiles != 30 {
 		t.Fatalf("%d files", len(sums))
 	}
@@ -180,7 +182,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 					if got.Digest != want.Digest || got.HFiles != want.HFiles {
 						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
 					}
-					if after := hashes(t, dir); !maps.Equal(after, sums) {
+					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {
 						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))
 					}
 				})
@@ -191,7 +193,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 
 // TestWriteGivenUp counts the writes of what cannot be written.
 func TestWriteGivenUp(t *testing.T) {
-	env, input := testEnv(t), wideInput(t, 1000)
+	env, input := jobtest.Env(t), wideInput(t, 1000)
 	for _, c := range []struct {
 		cause  error
 		writes int
@@ -223,7 +225,7 @@ func TestWriteGivenUp(t *testing.T) {
 			if writes < c.writes || writes > c.writes+1 {
 				t.Errorf("%d writes, want %d", writes, c.writes)
 			}
-			if left := hashes(t, dir); len(left) != 0 {
+			if left := jobtest.Hashes(t, dir); len(left) != 0 {
 				t.Errorf("left: %v", left)
 			}
 		})
@@ -232,7 +234,7 @@ func TestWriteGivenUp(t *testing.T) {
 
 // TestWriteStopped ends a build that waits to write a file again.
 func TestWriteStopped(t *testing.T) {
-	env, input := testEnv(t), wideInput(t, 1000)
+	env, input := jobtest.Env(t), wideInput(t, 1000)
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
@@ -247,7 +249,7 @@ func TestWriteStopped(t *testing.T) {
 	if !errors.Is(err, cause) {
 		t.Errorf("stopped: %v", err)
 	}
-	if left := hashes(t, dir); len(left) != 0 {
+	if left := jobtest.Hashes(t, dir); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package cluster_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
@@ -20,7 +22,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 	closed := l.Addr().String()
 	l.Close()
-	env := testEnv(t)
+	env := jobtest.Env(t)
 	env.Conf.Set("hbase.zookeeper.quorum", closed, "test")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -34,11 +36,11 @@ func TestOutOfReach(t *testing.T) {
 		{&loader.ConnectionError{Addr: closed, Err: errors.New("refused")}, fail.Load},
 		{loader.ErrTableNotFound, fail.Check},
 	} {
-		if got := fail.KindOf(clusterError(c.err)); got != c.want {
+		if got := fail.KindOf(cluster.Failure(c.err)); got != c.want {
 			t.Errorf("%v: kind %v, want %v", c.err, got, c.want)
 		}
 	}
-	if err := clusterError(nil); err != nil {
+	if err := cluster.Failure(nil); err != nil {
 		t.Error(err)
 	}
 }

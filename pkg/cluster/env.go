@@ -1,4 +1,4 @@
-package job
+package cluster
 
 import (
 	"errors"
@@ -64,15 +64,15 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	return h, nil
 }
 
-// source is [Env.Resolve] for inputs.
-func (e *Env) source(name string) (source.FS, string, error) {
+// Source is [Env.Resolve] for inputs.
+func (e *Env) Source(name string) (source.FS, string, error) {
 	fsys, p, err := e.Resolve(name)
 	return fsys, p, err
 }
 
-// places are, for each input, the one name of what lies in its file system
+// Places are, for each input, the one name of what lies in its file system
 // under an absolute name.
-func (e *Env) places(inputs []string) ([]func(name string) string, error) {
+func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	all := make([]func(string) string, len(inputs))
 	for i, input := range inputs {
 		l, err := e.Conf.Resolve(input)
@@ -81,7 +81,7 @@ func (e *Env) places(inputs []string) ([]func(name string) string, error) {
 		}
 		all[i] = func(name string) string {
 			l.Path = name
-			return placeOf(l)
+			return Place(l)
 		}
 	}
 	return all, nil
@@ -110,9 +110,9 @@ func (e *Env) Rest() {
 	}
 }
 
-// tableName is the table of a spec, as HBase writes it. No path is made of a
+// TableName is the table of a spec, as HBase writes it. No path is made of a
 // name that was not looked at here.
-func tableName(s spec.Spec) (string, error) {
+func TableName(s spec.Spec) (string, error) {
 	if s.Table == "" {
 		return "", fail.Errorf(fail.Config, "no table: name it with --table, or under table in the job file")
 	}
@@ -123,4 +123,17 @@ func tableName(s spec.Spec) (string, error) {
 // errNoCluster says how a cluster is found.
 func errNoCluster(what string) error {
 	return fail.With(fail.Config, fmt.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give --zookeeper and --hdfs", what))
+}
+
+// Place is a location as the one name of it.
+func Place(l hdfsio.Location) string {
+	if l.Local() {
+		return l.Path
+	}
+	const port = ":8020"
+	authority := l.Authority
+	if len(l.Addresses) == 1 && strings.TrimSuffix(l.Addresses[0], port) == strings.TrimSuffix(authority, port) {
+		authority = strings.ToLower(l.Addresses[0]) // no nameservice: with its port
+	}
+	return l.Scheme + "://" + authority + l.Path
 }

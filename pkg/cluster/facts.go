@@ -1,4 +1,4 @@
-package job
+package cluster
 
 import (
 	"context"
@@ -27,11 +27,11 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	}
 	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user,
 		RootDir: e.Conf.Value("hbase.rootdir")}, e.Log)
-	return c, clusterError(err)
+	return c, Failure(err)
 }
 
-// clusterError is what the cluster answered that a job asked about its table; one that did not answer may do so later.
-func clusterError(err error) error {
+// Failure is what the cluster answered that a job asked about its table; one that did not answer may do so later.
+func Failure(err error) error {
 	if loader.Unavailable(err) {
 		return fail.With(fail.Load, err)
 	}
@@ -48,8 +48,8 @@ type Facts struct {
 	Regions  []loader.Region
 }
 
-// tableFacts asks the cluster, and refuses a table that cannot be loaded.
-func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
+// TableFacts asks the cluster, and refuses a table that cannot be loaded.
+func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -59,7 +59,7 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		if errors.Is(err, loader.ErrTableNotFound) {
 			err = fmt.Errorf("%w (bulkload table create %s makes it)", err, table)
 		}
-		return nil, clusterError(err)
+		return nil, Failure(err)
 	}
 	if f.Table.State != loader.Enabled {
 		return nil, fail.Errorf(fail.Check, "table %s is %s: enable it first", name, f.Table.State)
@@ -76,17 +76,17 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 			}
 			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with --family", name, family, have)
 		}
-		settings, err := familySettings(cf)
+		settings, err := FamilySettings(cf)
 		if err != nil {
 			return nil, fail.Errorf(fail.Check, "family %s of table %s: %w", family, name, err)
 		}
-		settings.Zstd = zstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
+		settings.Zstd = ZstdFraming(env.Conf.Value("hbase.io.compress.zstd.codec"))
 		f.Families = append(f.Families, settings)
 	}
 	f.Family = f.Families[0]
 	regions, err := c.Regions(ctx, name)
 	if err != nil {
-		return nil, clusterError(err)
+		return nil, Failure(err)
 	}
 	f.Regions = regions
 	for _, r := range regions[1:] {
@@ -95,18 +95,18 @@ func tableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 	return f, nil
 }
 
-// zstdFraming is that of the codec class which hbase-site.xml names: HBase's
+// ZstdFraming is that of the codec class which hbase-site.xml names: HBase's
 // own modules and Hadoop's codec write ZSTD in ways that the other cannot read.
-func zstdFraming(class string) hfile.ZstdFraming {
+func ZstdFraming(class string) hfile.ZstdFraming {
 	if strings.HasPrefix(class, "org.apache.hadoop.hbase.") {
 		return hfile.ZstdBlocks
 	}
 	return hfile.ZstdPlain
 }
 
-// familySettings translates a descriptor; what this program cannot write is
+// FamilySettings translates a descriptor; what this program cannot write is
 // refused by name.
-func familySettings(cf loader.Family) (f spec.Family, err error) {
+func FamilySettings(cf loader.Family) (f spec.Family, err error) {
 	f = spec.Family{Name: cf.Name, BlockSize: cf.BlockSize}
 	var errs []error
 	keep := func(e error) { errs = append(errs, e) }
