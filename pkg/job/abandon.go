@@ -21,7 +21,7 @@ func (j *run) dropSpill() {
 func (j *run) abandon(ctx context.Context, cause error) error {
 	kind := fail.KindOf(cause)
 	if j.st.log == nil {
-		return j.stage.remove(ctx)
+		return j.stage.Remove(ctx)
 	}
 	// Runs that are not complete, or not what they were, are of no use.
 	if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {

@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/staging"
 )
 
 // already is the answer to a job that was done before. Its rows are looked for
@@ -61,7 +62,7 @@ func (j *run) sweep(ctx context.Context) {
 		_, err = fsys.Stat(ctx, l.Path)
 	}
 	if err == nil {
-		err = (&staging{location: l, out: Output{FS: fsys, Dir: l.Path}}).remove(ctx)
+		err = (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.o.Events.Warn("staging directory is left behind", "path", l.String(), "error", err)

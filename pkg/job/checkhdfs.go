@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/staging"
 )
 
 // stagingFacts is what was seen of the directory for a job's files.
@@ -46,18 +47,7 @@ func ownerOf(info fs.FileInfo) string {
 // askHDFS finds the staging directory and tries in it what a job does there.
 func (f *checkFacts) askHDFS(ctx context.Context) {
 	s := &f.staging
-	dir := f.o.Staging
-	switch {
-	case dir == "":
-		dir = "hdfs:///tmp/bulkload-" + f.user
-	case dir[0] == '/':
-		dir = "hdfs://" + dir
-	}
-	if s.location, s.err = f.env.Conf.Resolve(dir); s.err != nil {
-		return
-	}
-	if s.location.Local() {
-		s.err = fmt.Errorf("staging directory %s is local: HBase loads from HDFS", dir)
+	if s.location, s.err = staging.Base(f.env.Conf, f.o.Staging); s.err != nil {
 		return
 	}
 	fsys, err := f.env.FS(s.location)
@@ -97,9 +87,9 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 	isNew := errors.Is(statErr, fs.ErrNotExist)
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	dir := path.Join(s.location.Path, probePrefix+hex.EncodeToString(random[:]))
+	dir := path.Join(s.location.Path, staging.ProbePrefix+hex.EncodeToString(random[:]))
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
-	do("make", func() error { return makeStagingBase(ctx, fsys, s.location.Path, user) })
+	do("make", func() error { return staging.MakeBase(ctx, fsys, s.location.Path, user) })
 	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o700) })
 	do("write a file in", func() error {
 		w, err := fsys.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
@@ -135,9 +125,6 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 		_ = fsys.Remove(ctx, s.location.Path) // unless a job uses it by now
 	}
 }
-
-// probePrefix begins the names of directories that only a check makes.
-const probePrefix = "_check-"
 
 // checkProbe says whether a job can work in the staging directory.
 func checkProbe(s stagingFacts, user string) Check {

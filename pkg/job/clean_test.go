@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/staging"
 
 	"pgregory.net/rapid"
 )
@@ -266,7 +267,7 @@ func TestCleanStaging(t *testing.T) {
 			put(staged(n)+"/f/aa", "0123456789")
 		}
 		put(base+"/others/file", "x")
-		put(base+"/"+probePrefix+"0000000000000001/file", "x")
+		put(base+"/"+staging.ProbePrefix+"0000000000000001/file", "x")
 		writeJournal(t, state, "ns_t-000000000001", 30*day, plan(1), `"event":"done"`)
 		writeJournal(t, state, "ns_t-000000000002", time.Hour, plan(2))
 		writeJournal(t, state, "ns_t-000000000003", 30*day, plan(3), sendingTwo)
@@ -319,7 +320,7 @@ func TestCleanStaging(t *testing.T) {
 					t.Errorf("%s was removed: there are %q", want, names)
 				}
 			}
-			for _, gone := range []string{staged(2), staged(4), staged(6), probePrefix + "0000000000000001"} {
+			for _, gone := range []string{staged(2), staged(4), staged(6), staging.ProbePrefix + "0000000000000001"} {
 				if slices.Contains(names, filepath.Base(gone)) {
 					t.Errorf("%s is still there", gone)
 				}

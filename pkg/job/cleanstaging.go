@@ -6,20 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/staging"
 )
-
-// stagingName is the form of a job's directory on HDFS: its table, its
-// timestamp and sixteen random digits.
-var stagingName = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
-
-// probeName is the form of what a check that was killed leaves behind.
-var probeName = regexp.MustCompile(`^` + regexp.QuoteMeta(probePrefix) + `[0-9a-f]{16}$`)
 
 // stagingOf removes the directory on HDFS that a job's journal names, when
 // the job itself is removed. The error says why it is still there.
@@ -32,7 +25,7 @@ func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace jobTrace) e
 		return err
 	}
 	c.seen[l.URI()] = true
-	if l.Local() || !stagingName.MatchString(path.Base(l.Path)) {
+	if l.Local() || !staging.IsName(path.Base(l.Path)) {
 		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", trace.staging)
 	}
 	fsys, err := c.env.FS(l)
@@ -71,19 +64,9 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	dir := c.o.Staging
-	switch {
-	case dir == "":
-		dir = "hdfs:///tmp/bulkload-" + user
-	case strings.HasPrefix(dir, "/"):
-		dir = "hdfs://" + dir
-	}
-	l, err := c.env.Conf.Resolve(dir)
+	l, err := staging.Base(c.env.Conf, c.o.Staging)
 	if err != nil {
 		return fail.With(fail.Config, err)
-	}
-	if l.Local() {
-		return fail.Errorf(fail.Config, "staging directory %s is local: jobs have theirs on HDFS", dir)
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {
@@ -98,10 +81,10 @@ func (c *cleaner) stagings(ctx context.Context) error {
 	}
 	var errs []error
 	for _, info := range list {
-		if !info.IsDir() || c.seen[l.Join(info.Name()).URI()] || ownerOf(info) != user {
+		if !info.IsDir() || c.seen[l.Join(info.Name()).URI()] || !ownedBy(info, user) {
 			continue
 		}
-		if stagingName.MatchString(info.Name()) || probeName.MatchString(info.Name()) {
+		if staging.IsName(info.Name()) || staging.IsProbe(info.Name()) {
 			errs = append(errs, c.strange(ctx, fsys, l.Join(info.Name())))
 		}
 	}
@@ -164,4 +147,9 @@ func lookAround(ctx context.Context, fsys hdfsio.FS, dir string) (s surroundings
 		}
 	}
 	return s, nil
+}
+
+func ownedBy(info fs.FileInfo, user string) bool {
+	owner, _ := hdfsio.Owner(info)
+	return owner == user
 }

@@ -17,12 +17,12 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/staging"
 )
 
 // Names in a job's directories.
 const (
-	traceJournal       = journal.FileName
-	traceStagedJournal = "_journal.jsonl" // its copy on HDFS
+	traceJournal = journal.FileName
 )
 
 // stateDigits is how many digits of what a job is its directory's name has.
@@ -75,7 +75,7 @@ func readTrace(dir string) (jobTrace, error) {
 
 // readStagedTrace reads the copy of a journal in a staging directory.
 func readStagedTrace(ctx context.Context, fsys hdfsio.FS, dir string) (jobTrace, error) {
-	name := path.Join(dir, traceStagedJournal)
+	name := path.Join(dir, staging.JournalName)
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return jobTrace{}, err

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/staging"
 )
 
 // elsewhere refuses to begin a job that was begun already: where its files
@@ -35,7 +36,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	}
 	prefix := j.st.table + "-"
 	for _, info := range list {
-		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !stagingName.MatchString(info.Name()) {
+		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !staging.IsName(info.Name()) {
 			continue
 		}
 		trace, err := readStagedTrace(ctx, fsys, path.Join(parent, info.Name()))

@@ -57,7 +57,7 @@ func identify(env *cluster.Env, s spec.Spec, word string) (identity, error) {
 		}
 		places[i] = cluster.Place(l)
 	}
-	return identity{table: pathName(name), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
+	return identity{table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
 		given: strings.ReplaceAll(s.Table, ":", "_"), old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
 }
 
@@ -140,16 +140,3 @@ func tableOf(name string) string {
 }
 
 var stateTable = regexp.MustCompile(`^(.+?)(?:-[0-9a-f]{12})?-[0-9a-f]{12}$`)
-
-// pathName is a table's name as part of a file's name: without a colon, in
-// ASCII, and not too long for one.
-func pathName(t loader.TableName) string {
-	const longest = 150
-	name := []byte(strings.Map(func(r rune) rune {
-		if r == ':' || r > 0x7e {
-			return '_'
-		}
-		return r
-	}, t.String()))
-	return string(name[:min(len(name), longest)])
-}

@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/staging"
 )
 
 // LoadOptions say how [LoadDir] works.
@@ -80,12 +81,12 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err != nil {
 		return nil, err
 	}
-	st := &staging{out: Output{FS: fsys, Dir: l.Path}, location: l}
+	st := &stage{Dir: &staging.Dir{FS: fsys, Location: l}, out: Output{FS: fsys, Dir: l.Path}}
 	begun := progress.Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
 	if l.Local() {
 		begun.Phases = []string{"upload", "load"}
 	} else {
-		begun.Staging = st.location.String()
+		begun.Staging = st.Location.String()
 	}
 	all := manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
 	if m != nil {
@@ -113,7 +114,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		}
 	}
 	st.out.uploads = newUploads(o.Uploads)
-	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.location.String(), Manifest: m}
+	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
 	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err
@@ -124,7 +125,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		}
 	}
 	if l.Local() {
-		if err := st.remove(ctx); err != nil {
+		if err := st.Remove(ctx); err != nil {
 			o.Events.Warn("staging directory is left behind", "path", r.Staging, "error", err)
 		}
 	}
@@ -134,15 +135,15 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 
 // upload copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in.
-func upload(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *staging, err error) {
-	if st, err = openStaging(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
+func upload(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+	if st, err = openStage(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
 	st.out.uploads = newUploads(o.Uploads)
 	made := st
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, made.remove(ctx))
+			err = errors.Join(err, made.Remove(ctx))
 		}
 	}()
 	for i := range files {

@@ -37,7 +37,7 @@ func maxFiles(env *cluster.Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *staging, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
 		return nil
@@ -71,7 +71,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	if !log.loading {
 		var files []loader.HFile
 		for _, f := range m.Files {
-			files = append(files, loader.HFile{Family: f.Family, Path: st.location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
+			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
 		if err := log.record("loading", filesRecord{Files: toRecords(files)}, true); err != nil {
@@ -94,7 +94,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.location))
+		return fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.

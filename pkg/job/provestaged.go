@@ -16,7 +16,7 @@ import (
 
 // proveStaged proves the files of a run that are about to be loaded. Those of
 // a load that has begun are proven where they still are at their sources.
-func proveStaged(ctx context.Context, st *staging, m *manifest.Manifest, log *state, gate progress.Gate, e progress.Events) error {
+func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *state, gate progress.Gate, e progress.Events) error {
 	var work []proven
 	if !log.loading {
 		for _, f := range m.Files {

@@ -22,11 +22,11 @@ func TestLoadRewrites(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 3, nil)
-	stage, err := openStaging(t.Context(), env, "", name, 1)
+	stage, err := openStage(t.Context(), env, "", name, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = stage.remove(context.Background()) })
+	t.Cleanup(func() { _ = stage.Remove(context.Background()) })
 	if err := stage.out.prepare(t.Context(), "f"); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestLoadRewrites(t *testing.T) {
 		c.Row = slices.Concat([]byte{'0' + c.Row[2]%3}, c.Row) // 0 to 2
 		cells[i/3%2] = append(cells[i/3%2], c)
 	}
-	prefix, dir := splitURI(stage.location.URI())
+	prefix, dir := splitURI(stage.Location.URI())
 	w := newRewriter(stage.out.FS, dir, spec.DefaultFamily, 7)
 	req := loader.LoadRequest{FS: stage.out.FS, Rewriter: w, MaxFiles: 1}
 	if req.Table, err = loader.ParseTableName(name); err != nil {

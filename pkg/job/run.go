@@ -3,19 +3,11 @@ package job
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path"
-	"strings"
 	"time"
 
-	"bulkload/internal/cleanup"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -180,91 +172,6 @@ func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode s
 	}
 	if err == nil {
 		r.Verify.Masked.warn(e, mode)
-	}
-	return err
-}
-
-// staging is a job's own directory on the cluster's file system.
-type staging struct {
-	out      Output
-	location hdfsio.Location
-}
-
-// openStaging makes a directory for a job.
-func openStaging(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*staging, error) {
-	l, err := stagingFor(env, dir, table, timestamp)
-	if err != nil {
-		return nil, err
-	}
-	return stagingAt(ctx, env, l)
-}
-
-// stagingFor chooses the directory of a job. Its name cannot be guessed, since
-// others may write into it.
-func stagingFor(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
-	user, err := env.Conf.User()
-	if err != nil {
-		return hdfsio.Location{}, fail.With(fail.Config, err)
-	}
-	if dir == "" {
-		dir = "hdfs:///tmp/bulkload-" + user
-	} else if strings.HasPrefix(dir, "/") {
-		dir = "hdfs://" + dir
-	}
-	l, err := env.Conf.Resolve(dir)
-	if err != nil {
-		return hdfsio.Location{}, fail.With(fail.Config, err)
-	}
-	if l.Local() {
-		return hdfsio.Location{}, fail.Errorf(fail.Config, "staging directory %s is local: HBase loads from HDFS", dir)
-	}
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return hdfsio.Location{}, err
-	}
-	name, err := loader.ParseTableName(table)
-	if err != nil {
-		return hdfsio.Location{}, fail.With(fail.Config, err)
-	}
-	return l.Join(fmt.Sprintf("%s-%d-%s", pathName(name), timestamp, hex.EncodeToString(random[:]))), nil
-}
-
-// stagingAt makes the directory, or finds it. Region servers move files out of
-// it as the caller, so every directory lets the others pass, and the one of
-// the files lets them write.
-func stagingAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*staging, error) {
-	fsys, err := env.FS(l)
-	if err != nil {
-		return nil, err
-	}
-	user, err := env.Conf.User()
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	err = makeStagingBase(ctx, fsys, path.Dir(l.Path), user)
-	if err == nil {
-		err = fsys.MkdirAll(ctx, l.Path, 0o711)
-	}
-	if err == nil {
-		err = checkStagingOwner(ctx, fsys, l.Path, user)
-	}
-	if err != nil {
-		return nil, fail.With(fail.HDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
-	}
-	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	return &staging{location: l, out: Output{FS: fsys, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, identify: true}}, nil
-}
-
-// remove deletes the directory with all that is in it, also when the job was
-// stopped.
-func (s *staging) remove(ctx context.Context) error {
-	ctx, cancel := cleanup.Context(ctx)
-	defer cancel()
-	err := s.out.FS.RemoveAll(ctx, s.location.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/staging"
 )
 
 // StateOptions say where a job keeps what it needs to go on after a crash.
@@ -102,7 +103,7 @@ func (st *state) restart(ctx context.Context, env *cluster.Env) error {
 		return nil
 	}
 	if st.plan != nil && !st.done {
-		if l, err := env.Conf.Resolve(st.plan.Staging); err == nil && !l.Local() && stagingName.MatchString(path.Base(l.Path)) {
+		if l, err := env.Conf.Resolve(st.plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
 			fsys, err := env.FS(l)
 			if err != nil {
 				return err
@@ -135,18 +136,18 @@ func (st *state) record(event string, data any, sync bool) error {
 
 // publish copies the journal beside the files on HDFS, for people and for
 // clean on other machines. That it could not is no reason to fail.
-func (st *state) publish(ctx context.Context, stage *staging, e progress.Events) {
+func (st *state) publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
 	if st.log == nil {
 		return
 	}
 	if err := st.copyTo(ctx, stage); err != nil {
-		e.Warn("the journal could not be copied to the staging directory", "path", stage.location.String(), "error", err)
+		e.Warn("the journal could not be copied to the staging directory", "path", stage.Location.String(), "error", err)
 	}
 }
 
-func (st *state) copyTo(ctx context.Context, stage *staging) error {
-	name := path.Join(stage.out.Dir, traceStagedJournal)
-	fsys := stage.out.FS
+func (st *state) copyTo(ctx context.Context, stage *staging.Dir) error {
+	name := path.Join(stage.Location.Path, staging.JournalName)
+	fsys := stage.FS
 	if err := fsys.Remove(ctx, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

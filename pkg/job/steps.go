@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/staging"
 )
 
 // run is one process's work on a job.
@@ -31,7 +32,7 @@ type run struct {
 
 	work  *Plan
 	input *intake
-	stage *staging
+	stage *stage
 
 	proven bool // the files of an earlier attempt, which are all that there are
 }
@@ -76,7 +77,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	j.work.warnKey(j.o.Events)
-	l, err := stagingFor(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
+	l, err := staging.Choose(j.env.Conf, j.o.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.reopen(ctx); err != nil {
 		return err
 	}
-	j.result.Staging = j.stage.location.String()
+	j.result.Staging = j.stage.Location.String()
 	host, _ := os.Hostname()
 	j.result.Attempt = j.st.attempts + 1
 	if err := j.st.record("attempt", attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}, false); err != nil {
@@ -171,10 +172,10 @@ func (j *run) finish(ctx context.Context) error {
 		return err
 	}
 	if j.o.Keep {
-		j.st.publish(ctx, j.stage, j.o.Events)
+		j.st.publish(ctx, j.stage.Dir, j.o.Events)
 		return nil
 	}
-	if err := j.stage.remove(ctx); err != nil {
+	if err := j.stage.Remove(ctx); err != nil {
 		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
@@ -230,7 +231,7 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	if j.stage, err = stagingAt(ctx, j.env, l); err != nil {
+	if j.stage, err = stageAt(ctx, j.env, l); err != nil {
 		return err
 	}
 	j.stage.out.uploads = newUploads(j.o.Uploads)
@@ -306,7 +307,7 @@ func (j *run) build(ctx context.Context) error {
 		return err
 	}
 	j.dropSpill()
-	j.st.publish(ctx, j.stage, j.o.Events)
+	j.st.publish(ctx, j.stage.Dir, j.o.Events)
 	return nil
 }
 
@@ -324,7 +325,7 @@ func (j *run) load(ctx context.Context) error {
 		_ = j.st.record("failed", failedRecord{err.Error()}, true)
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
-		j.st.publish(ctx, j.stage, j.o.Events)
+		j.st.publish(ctx, j.stage.Dir, j.o.Events)
 	}
 	return err
 }

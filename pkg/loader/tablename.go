@@ -70,3 +70,16 @@ func (t TableName) proto() *pb.TableName {
 	}
 	return &pb.TableName{Namespace: []byte(ns), Qualifier: []byte(t.Qualifier)}
 }
+
+// FileName is the name as part of a file's name: without a colon, in
+// ASCII, and not too long for one.
+func (t TableName) FileName() string {
+	const longest = 150
+	name := []byte(strings.Map(func(r rune) rune {
+		if r == ':' || r > 0x7e {
+			return '_'
+		}
+		return r
+	}, t.String()))
+	return string(name[:min(len(name), longest)])
+}

@@ -16,6 +16,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/staging"
 )
 
 // TestStagingOfAnotherOwnerIsRefused: whoever owns the directory above a job's could put other files in place of its own.
@@ -56,11 +57,11 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 		{base + "-open", "everybody may replace"},
 		{base + "-new", ""},
 	} {
-		stage, err := openStaging(t.Context(), env, c.dir, "t", 1)
+		stage, err := openStage(t.Context(), env, c.dir, "t", 1)
 		if c.err == "" {
 			if err != nil {
 				t.Errorf("%s: %v", c.dir, err)
-			} else if err := stage.remove(t.Context()); err != nil {
+			} else if err := stage.Remove(t.Context()); err != nil {
 				t.Error(err)
 			}
 			continue
@@ -70,7 +71,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 		}
 	}
 	// The default directory of a user is the user's own, sticky or not.
-	if err := makeStagingBase(t.Context(), mine, base+"-sticky", "nobody"); err != nil {
+	if err := staging.MakeBase(t.Context(), mine, base+"-sticky", "nobody"); err != nil {
 		t.Error(err)
 	}
 	// A job's directory that another made.
@@ -82,7 +83,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stagingAt(t.Context(), env, l); err == nil || !strings.Contains(err.Error(), "belongs to mallory") {
+	if _, err := stageAt(t.Context(), env, l); err == nil || !strings.Contains(err.Error(), "belongs to mallory") {
 		t.Errorf("a directory of mallory's as the job's: %v", err)
 	}
 }
@@ -98,7 +99,7 @@ func TestStagingParentsLetOthersPass(t *testing.T) {
 	fsys := jobtest.UserFS(t, cluster, user)
 	top := fmt.Sprintf("/tmp/parents-test-%x", rand.Uint64())
 	t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), top) })
-	if _, err := openStaging(t.Context(), env, top+"/a/jobs", "t", 1); err != nil {
+	if _, err := openStage(t.Context(), env, top+"/a/jobs", "t", 1); err != nil {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]fs.FileMode{top: 0o755, top + "/a": 0o755, top + "/a/jobs": 0o711} {

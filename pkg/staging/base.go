@@ -1,4 +1,4 @@
-package job
+package staging
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// makeStagingBase makes the directory in which jobs have theirs, or finds it
+// MakeBase makes the directory in which jobs have theirs, or finds it
 // and refuses one in which another could replace a job's files. Parents that
 // are missing are made as Hadoop's documentation has them: /tmp for everybody,
 // the others for everybody to pass.
-func makeStagingBase(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
+func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
 	info, err := fsys.Stat(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeStagingParents(ctx, fsys, path.Dir(dir)); err != nil {
+		if err := makeParents(ctx, fsys, path.Dir(dir)); err != nil {
 			return err
 		}
 		if err := fsys.MkdirAll(ctx, dir, 0o711); err != nil {
@@ -28,14 +28,15 @@ func makeStagingBase(ctx context.Context, fsys hdfsio.FS, dir, user string) erro
 	if err != nil {
 		return err
 	}
-	owner, mode := ownerOf(info), info.Mode()
+	owner, _ := hdfsio.Owner(info)
+	mode := info.Mode()
 	sticky := mode&fs.ModeSticky != 0
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no directory", dir)
 	case owner == "":
 		return nil // the file system has no owners
-	case owner != user && dir == path.Join("/tmp", "bulkload-"+user):
+	case owner != user && dir == userBase(user):
 		return fmt.Errorf("%s belongs to %s, not to %s: whoever made it could replace the files of a load (have it removed)", dir, owner, user)
 	case owner != user && !sticky:
 		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit: its owner, and who may write in it, could replace the files of a load (chmod 1777 it, or name a directory of your own)", dir, owner, user)
@@ -45,16 +46,16 @@ func makeStagingBase(ctx context.Context, fsys hdfsio.FS, dir, user string) erro
 	return nil
 }
 
-// makeStagingParents makes what is missing on the way to a directory, and the
+// makeParents makes what is missing on the way to a directory, and the
 // directory.
-func makeStagingParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
+func makeParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	if dir == "/" {
 		return nil
 	}
 	if _, err := fsys.Stat(ctx, dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := makeStagingParents(ctx, fsys, path.Dir(dir)); err != nil {
+	if err := makeParents(ctx, fsys, path.Dir(dir)); err != nil {
 		return err
 	}
 	mode := fs.FileMode(0o755)
@@ -67,13 +68,13 @@ func makeStagingParents(ctx context.Context, fsys hdfsio.FS, dir string) error {
 	return fsys.Chmod(ctx, dir, mode) // mkdir may leave bits out
 }
 
-// checkStagingOwner refuses a job's directory that another made.
-func checkStagingOwner(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
+// checkOwner refuses a job's directory that another made.
+func checkOwner(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
 	info, err := fsys.Stat(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if owner := ownerOf(info); owner != "" && owner != user {
+	if owner, _ := hdfsio.Owner(info); owner != "" && owner != user {
 		return fmt.Errorf("%s belongs to %s, not to %s: it is not this job's directory", dir, owner, user)
 	}
 	return nil

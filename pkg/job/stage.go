@@ -1,0 +1,34 @@
+package job
+
+import (
+	"context"
+
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/staging"
+)
+
+// stage is a job's directory on HDFS with what writes into it.
+type stage struct {
+	*staging.Dir
+	out Output
+}
+
+// openStage makes a new directory for a job.
+func openStage(ctx context.Context, env *cluster.Env, dir, table string, timestamp int64) (*stage, error) {
+	l, err := staging.Choose(env.Conf, dir, table, timestamp)
+	if err != nil {
+		return nil, err
+	}
+	return stageAt(ctx, env, l)
+}
+
+// stageAt makes the directory, or finds it. HBase moves files out of it, so
+// they and their directories are for everybody to write.
+func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, error) {
+	d, err := staging.Make(ctx, env, l)
+	if err != nil {
+		return nil, err
+	}
+	return &stage{Dir: d, out: Output{FS: d.FS, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, identify: true}}, nil
+}

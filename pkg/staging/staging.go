@@ -1,0 +1,126 @@
+// Package staging has the directories on HDFS from which HBase takes a job's
+// HFiles: what they are called, whom they belong to, how they are made and
+// removed. Region servers move files out of them as the user who loads.
+package staging
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+)
+
+// JournalName is the copy of a job's journal in its directory.
+const JournalName = "_journal.jsonl"
+
+// ProbePrefix begins the names of what a check makes and removes in a base.
+const ProbePrefix = "_check-"
+
+// name is the form of a job's directory: its table, its timestamp and sixteen
+// random digits.
+var name = regexp.MustCompile(`^[A-Za-z0-9_.-]+-[0-9]{1,19}-[0-9a-f]{16}$`)
+
+// probe is the form of what a check that was killed leaves behind.
+var probe = regexp.MustCompile(`^` + regexp.QuoteMeta(ProbePrefix) + `[0-9a-f]{16}$`)
+
+// IsName says whether a directory has the name of a job's.
+func IsName(base string) bool { return name.MatchString(base) }
+
+// IsProbe says whether a directory is one that a check has left behind.
+func IsProbe(base string) bool { return probe.MatchString(base) }
+
+// Dir is a job's own directory.
+type Dir struct {
+	FS       hdfsio.FS
+	Location hdfsio.Location
+}
+
+// Base is the directory in which jobs have theirs: dir on the default file
+// system unless it names another, /tmp/bulkload-USER if it is empty.
+func Base(conf *hdfsio.Conf, dir string) (hdfsio.Location, error) {
+	if dir == "" {
+		user, err := conf.User()
+		if err != nil {
+			return hdfsio.Location{}, err
+		}
+		dir = "hdfs://" + userBase(user)
+	} else if strings.HasPrefix(dir, "/") {
+		dir = "hdfs://" + dir
+	}
+	l, err := conf.Resolve(dir)
+	if err == nil && l.Local() {
+		err = fmt.Errorf("staging directory %s is local: HBase loads from HDFS", dir)
+	}
+	return l, err
+}
+
+func userBase(user string) string { return "/tmp/bulkload-" + user }
+
+// Choose names a new directory for a job in a base. Its name cannot be
+// guessed, since others may write into it.
+func Choose(conf *hdfsio.Conf, dir, table string, timestamp int64) (hdfsio.Location, error) {
+	l, err := Base(conf, dir)
+	if err != nil {
+		return hdfsio.Location{}, fail.With(fail.Config, err)
+	}
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return hdfsio.Location{}, err
+	}
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return hdfsio.Location{}, fail.With(fail.Config, err)
+	}
+	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, hex.EncodeToString(random[:]))), nil
+}
+
+// Make makes the directory, or finds it. Region servers move files out of
+// it as the caller, so every directory lets the others pass, and the one of
+// the files lets them write.
+func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error) {
+	fsys, err := env.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	user, err := env.Conf.User()
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	err = MakeBase(ctx, fsys, path.Dir(l.Path), user)
+	if err == nil {
+		err = fsys.MkdirAll(ctx, l.Path, 0o711)
+	}
+	if err == nil {
+		err = checkOwner(ctx, fsys, l.Path, user)
+	}
+	if err != nil {
+		return nil, fail.With(fail.HDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
+	}
+	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	return &Dir{FS: fsys, Location: l}, nil
+}
+
+// Remove deletes the directory with all that is in it, also when the job was
+// cancelled. One that is not there is no error.
+func (d *Dir) Remove(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	err := d.FS.RemoveAll(ctx, d.Location.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
