@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/job"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +35,7 @@ func withHFile(g *globals, c *clusterFlags, do func(cmd *cobra.Command, name str
 		if err != nil {
 			return err
 		}
-		r, f, err := job.OpenHFile(cmd.Context(), fsys, p)
+		r, f, err := filecheck.OpenHFile(cmd.Context(), fsys, p)
 		if err == nil {
 			defer f.Close()
 			err = do(cmd, args[0], r)
@@ -53,7 +53,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 		Short: "Print what an HFile says of itself",
 		Args:  exactArgs("FILE"),
 		RunE: withHFile(g, c, func(cmd *cobra.Command, name string, r *hfile.Reader) error {
-			v, err := job.DescribeHFile(name, r)
+			v, err := filecheck.DescribeHFile(name, r)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 	}
 }
 
-func printMeta(w io.Writer, v job.HFileMeta) {
+func printMeta(w io.Writer, v filecheck.HFileMeta) {
 	fmt.Fprintf(w, "%s\n  HFile %s, %s, %d cells, %d index levels\n", v.File, v.Version, bytesText(v.Bytes), v.Cells, v.IndexLevels)
 	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%d keys)\n", v.Compression, v.Encoding, v.Bloom, v.BloomKeys)
 	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)

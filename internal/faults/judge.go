@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 )
 
 // judge holds the table, HDFS and this machine to what is promised. Its error is one of the judge.
@@ -293,11 +293,11 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 func cellsOf(ctx context.Context, fsys hdfsio.FS, name string) (int64, error) {
-	r, f, err := job.OpenHFile(ctx, fsys, name)
+	r, f, err := filecheck.OpenHFile(ctx, fsys, name)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	m, err := job.DescribeHFile(name, r)
+	m, err := filecheck.DescribeHFile(name, r)
 	return int64(m.Cells), err
 }

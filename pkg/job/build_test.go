@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/manifest"
@@ -66,7 +67,7 @@ func scanDigest(t testing.TB, dir string, m *manifest.Manifest) string {
 	t.Helper()
 	h := sha256.New()
 	for _, f := range m.Files {
-		r, c, err := OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
+		r, c, err := filecheck.OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func TestDuplicatePolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, c, err := OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(out, m.Files[0].Name))
+		r, c, err := filecheck.OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(out, m.Files[0].Name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -157,8 +158,8 @@ func upload(ctx context.Context, env *cluster.Env, table string, from Output, fi
 			}
 		}
 		if err := st.out.copyFile(ctx, from, f, o); err != nil {
-			if d, ok := errors.AsType[*DamagedError](err); ok {
-				return nil, refuse(from.Dir, []*DamagedError{d})
+			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
+				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
 			}
 			return nil, fail.With(fail.HDFS, fmt.Errorf("upload %s: %w", f.Name, err))
 		}
@@ -185,7 +186,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f *manifest.File, loa
 		return errors.Join(err, dst.Abort())
 	}
 	if !load.TrustFiles && w.sum != f.CRC32C {
-		return errors.Join((&prover{fsys: from.FS}).differs(ctx, src, &proven{File: *f, path: source}, w.sum), dst.Abort())
+		return errors.Join((&filecheck.Checker{FS: from.FS}).Differs(ctx, src, &filecheck.Target{File: *f, Path: source}, w.sum), dst.Abort())
 	}
 	if err := dst.Finish(); err != nil {
 		return errors.Join(err, dst.Abort())
@@ -193,7 +194,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f *manifest.File, loa
 	if f.CRC32C = w.sum; load.TrustFiles {
 		err = verifyFile(ctx, o.FS, writing, *f)
 	} else {
-		err = readBack(ctx, o.FS, writing, w.sum)
+		err = filecheck.ReadBack(ctx, o.FS, writing, w.sum)
 	}
 	if err != nil {
 		return err
@@ -272,17 +273,17 @@ func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info 
 	if info.IsDir() {
 		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
 	}
-	m, err := readMeta(ctx, fsys, name)
+	m, err := filecheck.ReadMeta(ctx, fsys, name)
 	if err != nil {
 		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if m.Cells == 0 {
 		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
 	}
-	if string(m.family) != family {
-		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.family)
+	if string(m.Family) != family {
+		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.Family)
 	}
-	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.firstRow, LastRow: m.lastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
+	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
 }
 
 // sameFiles says whether the directory still holds what the manifest lists.

@@ -17,6 +17,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -182,7 +183,7 @@ func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	t.Helper()
 	var cells []hfile.Cell
 	for _, f := range m.Files {
-		r, c, err := OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
+		r, c, err := filecheck.OpenHFile(t.Context(), hdfsio.Local{}, filepath.Join(dir, f.Name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 )
@@ -41,14 +42,14 @@ func TestProverFindsDamage(t *testing.T) {
 				if err := os.WriteFile(at, c.b, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				var work []proven
+				var work []filecheck.Target
 				for _, f := range m.Files {
 					if !known {
 						f.CRC32C = 0
 					}
-					work = append(work, proven{File: f, path: filepath.Join(dir, f.Name)})
+					work = append(work, filecheck.Target{File: f, Path: filepath.Join(dir, f.Name)})
 				}
-				damaged, err := (&prover{fsys: hdfsio.Local{}}).all(t.Context(), work)
+				damaged, err := (&filecheck.Checker{FS: hdfsio.Local{}}).All(t.Context(), work)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +77,7 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 	dir, m := builtFiles(t, jobtest.Env(t))
 	broken := errors.New("the disk is gone")
 	for _, known := range []bool{true, false} {
-		f := proven{File: m.Files[0], path: filepath.Join(dir, m.Files[0].Name)}
+		f := filecheck.Target{File: m.Files[0], Path: filepath.Join(dir, m.Files[0].Name)}
 		if !known {
 			f.CRC32C = 0
 		}
@@ -86,12 +87,12 @@ func TestProverTellsFailuresFromDamage(t *testing.T) {
 			}
 			return nil
 		}}
-		if damaged, err := (&prover{fsys: faulty}).all(t.Context(), []proven{f}); !errors.Is(err, broken) || len(damaged) > 0 {
+		if damaged, err := (&filecheck.Checker{FS: faulty}).All(t.Context(), []filecheck.Target{f}); !errors.Is(err, broken) || len(damaged) > 0 {
 			t.Errorf("checksum known %v: %v %v", known, damaged, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if damaged, err := (&prover{fsys: hdfsio.Local{}}).all(ctx, []proven{f}); !errors.Is(err, context.Canceled) || len(damaged) > 0 {
+		if damaged, err := (&filecheck.Checker{FS: hdfsio.Local{}}).All(ctx, []filecheck.Target{f}); !errors.Is(err, context.Canceled) || len(damaged) > 0 {
 			t.Errorf("checksum known %v: %v %v", known, damaged, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
 )
 
@@ -16,25 +17,25 @@ import (
 // which files it has read. Local ones with a known checksum are compared with
 // it while they are uploaded.
 func proveDir(ctx context.Context, out Output, files []manifest.File, local bool, o LoadOptions) error {
-	var work []proven
+	var work []filecheck.Target
 	var which []int
 	for i, f := range files {
 		if !local || f.CRC32C == 0 {
-			work, which = append(work, proven{File: f, path: path.Join(out.Dir, f.Name)}), append(which, i)
+			work, which = append(work, filecheck.Target{File: f, Path: path.Join(out.Dir, f.Name)}), append(which, i)
 		}
 	}
-	damaged, err := (&prover{fsys: out.FS, gate: o.Gate, events: o.Events}).all(ctx, work)
+	damaged, err := (&filecheck.Checker{FS: out.FS, Gate: o.Gate, Events: o.Events}).All(ctx, work)
 	if err != nil {
 		return fail.With(fail.Input, err)
 	}
-	var list []*DamagedError
+	var list []*filecheck.DamagedError
 	for i := range work {
 		if d := damaged[i]; d != nil {
 			list = append(list, d)
 		}
 		f := &files[which[i]]
 		if f.CRC32C = work[i].CRC32C; !local {
-			f.FileID = work[i].id
+			f.FileID = work[i].ID
 		}
 	}
 	if len(list) > 0 {
@@ -47,9 +48,9 @@ func proveDir(ctx context.Context, out Output, files []manifest.File, local bool
 const mostRefused = 5
 
 // refuse is the end of a load some of whose files are damaged.
-func refuse(dir string, damaged []*DamagedError) error {
+func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	var errs []error
-	slices.SortFunc(damaged, func(a, b *DamagedError) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(damaged, func(a, b *filecheck.DamagedError) int { return cmp.Compare(a.Path, b.Path) })
 	for _, d := range damaged[:min(len(damaged), mostRefused)] {
 		errs = append(errs, d)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
@@ -17,19 +18,19 @@ import (
 // proveStaged proves the files of a run that are about to be loaded. Those of
 // a load that has begun are proven where they still are at their sources.
 func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *state, gate progress.Gate, e progress.Events) error {
-	var work []proven
+	var work []filecheck.Target
 	if !log.loading {
 		for _, f := range m.Files {
-			work = append(work, proven{File: f, path: path.Join(st.out.Dir, f.Name)})
+			work = append(work, filecheck.Target{File: f, Path: path.Join(st.out.Dir, f.Name)})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(log.leaves)) {
 		if f, at := log.leaves[name], log.files[name]; log.loading && at != fileLoaded {
 			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.sumOf(f))}
-			work = append(work, proven{File: file, path: pathOf(f.Path), gone: at == fileSent})
+			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == fileSent})
 		}
 	}
-	damaged, err := (&prover{fsys: st.out.FS, gate: gate, events: e}).all(ctx, work)
+	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
 	}
@@ -63,14 +64,14 @@ func (h *history) sumOf(f fileRecord) uint32 {
 // proveWritten proves the files of earlier attempts. Those that are not as
 // they were written count as not written, with all of their region.
 func (r *resumable) proveWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
-	var work []proven
+	var work []filecheck.Target
 	for _, region := range slices.Sorted(maps.Keys(r.st.written)) {
 		w := r.st.written[region]
 		for _, f := range append([]manifest.File{w.File}, w.Others...) {
-			work = append(work, proven{File: f, path: path.Join(out.Dir, f.Name)})
+			work = append(work, filecheck.Target{File: f, Path: path.Join(out.Dir, f.Name)})
 		}
 	}
-	damaged, err := (&prover{fsys: out.FS, gate: gate, events: e}).all(ctx, work)
+	damaged, err := (&filecheck.Checker{FS: out.FS, Gate: gate, Events: e}).All(ctx, work)
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -89,7 +90,7 @@ func writeCells(t testing.TB, fsys hdfsio.FS, name string, cells []hfile.Cell, o
 func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 	t.Helper()
 	_, name := splitURI(f.Path)
-	r, closer, err := OpenHFile(t.Context(), fsys, name)
+	r, closer, err := filecheck.OpenHFile(t.Context(), fsys, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestCut(t *testing.T) {
 func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Family, bulkTime byte, task string, excludes bool) {
 	t.Helper()
 	_, name := splitURI(f.Path)
-	m, err := readMeta(t.Context(), fsys, name)
+	m, err := filecheck.ReadMeta(t.Context(), fsys, name)
 	if err != nil {
 		t.Fatal(err)
 	}

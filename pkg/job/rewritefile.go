@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -110,15 +111,15 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	a.files = append(a.files, r)
 	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
 	r.file.CRC32C = r.out.sum
-	m, err := readMeta(ctx, a.w.out.FS, r.writing)
+	m, err := filecheck.ReadMeta(ctx, a.w.out.FS, r.writing)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
 	}
-	if m.Cells != r.file.Cells || m.Bytes != r.file.Size || !bytes.Equal(m.firstRow, r.file.First) || !bytes.Equal(m.lastRow, r.file.Last) {
+	if m.Cells != r.file.Cells || m.Bytes != r.file.Size || !bytes.Equal(m.FirstRow, r.file.First) || !bytes.Equal(m.LastRow, r.file.Last) {
 		return fmt.Errorf("read back %s: it has %d cells in %d bytes, and written were %d in %d; or its first and last row are not those that were written", r.writing,
 			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
 	}
-	return readBack(ctx, a.w.out.FS, r.writing, r.file.CRC32C)
+	return filecheck.ReadBack(ctx, a.w.out.FS, r.writing, r.file.CRC32C)
 }
 
 // publish gives the files their names, once all are complete. One that has

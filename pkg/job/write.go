@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -326,7 +327,7 @@ func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
 
 // verifyFile reads back what was written: length, trailer, index and file info.
 func verifyFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) error {
-	meta, err := readMeta(ctx, fsys, name)
+	meta, err := filecheck.ReadMeta(ctx, fsys, name)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", name, err)
 	}

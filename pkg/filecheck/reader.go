@@ -1,4 +1,4 @@
-package job
+package filecheck
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// provingReader sees what a check reads: the checksum of the file's bytes, in
+// checkedReader sees what a check reads: the checksum of the file's bytes, in
 // their order, and the first error that is the file system's and no damage.
 // It belongs to one goroutine.
-type provingReader struct {
+type checkedReader struct {
 	ctx  context.Context
 	at   io.ReaderAt
 	told func(bytes int64)
@@ -20,7 +20,7 @@ type provingReader struct {
 	err  error
 }
 
-func (r *provingReader) ReadAt(p []byte, off int64) (int, error) {
+func (r *checkedReader) ReadAt(p []byte, off int64) (int, error) {
 	if r.ctx.Err() != nil {
 		r.err = context.Cause(r.ctx)
 		return 0, r.err
@@ -35,7 +35,7 @@ func (r *provingReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (r *provingReader) add(b []byte) {
+func (r *checkedReader) add(b []byte) {
 	r.sum = crc32.Update(r.sum, crc32.MakeTable(crc32.Castagnoli), b)
 	r.next += int64(len(b))
 	if r.told != nil {
@@ -44,7 +44,7 @@ func (r *provingReader) add(b []byte) {
 }
 
 // end reads what the check has not read in its order, and gives the checksum.
-func (r *provingReader) end(size int64) (uint32, error) {
+func (r *checkedReader) end(size int64) (uint32, error) {
 	buf := make([]byte, min(512<<10, size-r.next))
 	for r.next < size {
 		n, err := r.ReadAt(buf[:min(int64(len(buf)), size-r.next)], r.next)

@@ -1,4 +1,4 @@
-package job
+package filecheck
 
 import (
 	"context"
@@ -32,48 +32,48 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s", e.Path, strings.Join(e.Found, "; "))
 }
 
-// proven is a file to be proven, and what is known of it.
-type proven struct {
+// Target is a file to be checked, and what is known of it.
+type Target struct {
 	manifest.File
-	path string // on the file system
-	gone bool   // it may be gone, which is no damage
-	id   uint64 // of the file that was read, where the file system tells one
+	Path      string // on the file system
+	MayBeGone bool   // it may be gone, which is no damage
+	ID        uint64 // of the file that was read, where the file system tells one
 }
 
-// prover reads whole HFiles before HBase gets them: one of which the checksum
+// Checker reads whole HFiles before HBase gets them: one of which the checksum
 // is known is compared with it, another is checked block by block and cell by
 // cell.
-type prover struct {
-	fsys   hdfsio.FS
-	gate   progress.Gate // before each file
-	events progress.Events
+type Checker struct {
+	FS     hdfsio.FS
+	Gate   progress.Gate // before each file
+	Events progress.Events
 }
 
 // Files that are read at a time: more than one core has, since reading is waiting for DataNodes; the upper bound is one of memory.
-const leastProvers, mostProvers = 4, 8
+const leastWorkers, mostWorkers = 4, 8
 
-// all proves files, and puts in what it learns of them. Those that are damaged
+// All checks files, and puts in what it learns of them. Those that are damaged
 // are all found; an error says that a file could not be read.
-func (p *prover) all(ctx context.Context, files []proven) (damaged map[int]*DamagedError, err error) {
+func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*DamagedError, err error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	p.events.Phase("check")
+	p.Events.Phase("check")
 	total := progress.Amount{}
 	for _, f := range files {
 		total.Files++
 		total.Bytes += f.Bytes
 	}
-	p.events.Total("check", total)
+	p.Events.Total("check", total)
 	var mu sync.Mutex
 	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
-	err = workers.Run(ctx, min(max(runtime.GOMAXPROCS(0), leastProvers), len(files), mostProvers), func(ctx context.Context, _ int) error {
+	err = workers.Run(ctx, min(max(runtime.GOMAXPROCS(0), leastWorkers), len(files), mostWorkers), func(ctx context.Context, _ int) error {
 		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-			if err := progress.Pass(ctx, p.gate); err != nil {
+			if err := progress.Pass(ctx, p.Gate); err != nil {
 				return err
 			}
-			err := damagedBlock(files[i].path, p.one(ctx, &files[i]))
+			err := damagedBlock(files[i].Path, p.one(ctx, &files[i]))
 			if d, ok := errors.AsType[*DamagedError](err); ok {
 				mu.Lock()
 				damaged[i] = d
@@ -95,10 +95,10 @@ func damagedBlock(name string, err error) error {
 	return err
 }
 
-// one proves a file. It learns its checksum, if that was not known.
-func (p *prover) one(ctx context.Context, f *proven) error {
-	file, err := p.fsys.Open(ctx, f.path)
-	if f.gone && errors.Is(err, fs.ErrNotExist) {
+// one checks a file. It learns its checksum, if that was not known.
+func (p *Checker) one(ctx context.Context, f *Target) error {
+	file, err := p.FS.Open(ctx, f.Path)
+	if f.MayBeGone && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -109,31 +109,31 @@ func (p *prover) one(ctx context.Context, f *proven) error {
 	if err != nil {
 		return err
 	}
-	f.id, _ = hdfsio.FileID(info)
+	f.ID, _ = hdfsio.FileID(info)
 	if info.Size() != f.Bytes {
-		return &DamagedError{f.path, []string{fmt.Sprintf("it has %d bytes, written were %d", info.Size(), f.Bytes)}}
+		return &DamagedError{f.Path, []string{fmt.Sprintf("it has %d bytes, written were %d", info.Size(), f.Bytes)}}
 	}
 	if f.CRC32C == 0 {
 		f.CRC32C, err = p.check(ctx, file, f)
 		return err
 	}
-	sum, err := sumOf(ctx, file, p.events.Checked)
+	sum, err := sumOf(ctx, file, p.Events.Checked)
 	if err != nil || sum == f.CRC32C {
 		return err
 	}
-	return p.differs(ctx, file, f, sum)
+	return p.Differs(ctx, file, f, sum)
 }
 
-// differs says of a file that does not have its checksum what is wrong with it.
-func (p *prover) differs(ctx context.Context, file fs.File, f *proven, sum uint32) error {
+// Differs says of a file that does not have its checksum what is wrong with it.
+func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint32) error {
 	found := []string{fmt.Sprintf("the CRC-32C of its bytes is %08x, when it was written it was %08x", sum, f.CRC32C)}
-	_, err := (&prover{fsys: p.fsys}).check(ctx, file, f)
+	_, err := (&Checker{FS: p.FS}).check(ctx, file, f)
 	if d, ok := errors.AsType[*DamagedError](err); ok {
 		found = append(found, d.Found...)
 	} else if err == nil {
 		found = append(found, "it is a sound HFile, but not the one that was written")
 	}
-	return &DamagedError{f.path, found}
+	return &DamagedError{f.Path, found}
 }
 
 // sumOf reads a file to its end.
@@ -158,18 +158,18 @@ func sumOf(ctx context.Context, r io.Reader, told func(int64)) (uint32, error) {
 	}
 }
 
-// check proves a file by what it says of itself, and gives the checksum of
+// check judges a file by what it says of itself, and gives the checksum of
 // the bytes that it has seen.
-func (p *prover) check(ctx context.Context, file fs.File, f *proven) (uint32, error) {
+func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, error) {
 	at, ok := file.(io.ReaderAt)
 	if !ok {
-		return 0, fmt.Errorf("%s: %T cannot be read at an offset", f.path, file)
+		return 0, fmt.Errorf("%s: %T cannot be read at an offset", f.Path, file)
 	}
-	if _, ok := p.fsys.(hdfsio.Local); !ok {
+	if _, ok := p.FS.(hdfsio.Local); !ok {
 		at = newPieces(at, f.Bytes)
 	}
-	r := &provingReader{ctx: ctx, at: at, told: p.events.Checked}
-	res := hfile.Check(path.Base(f.path), r, f.Bytes, 0, hfile.ReaderOptions{})
+	r := &checkedReader{ctx: ctx, at: at, told: p.Events.Checked}
+	res := hfile.Check(path.Base(f.Path), r, f.Bytes, 0, hfile.ReaderOptions{})
 	if r.err != nil {
 		return 0, r.err
 	}
@@ -178,7 +178,7 @@ func (p *prover) check(ctx context.Context, file fs.File, f *proven) (uint32, er
 		found = append(found, fmt.Sprintf("it has %d cells, not %d", res.Entries, f.Cells))
 	}
 	if len(found) > 0 {
-		return 0, &DamagedError{f.path, withoutValues(found)}
+		return 0, &DamagedError{f.Path, withoutValues(found)}
 	}
 	return r.end(f.Bytes)
 }
@@ -200,9 +200,9 @@ func withoutValues(found []string) []string {
 	return kept
 }
 
-// readBack reads every byte of a file that was written, and compares their
+// ReadBack reads every byte of a file that was written, and compares their
 // checksum. So what is known of the bytes that were sent is true of the file.
-func readBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) error {
+func ReadBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) error {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return err

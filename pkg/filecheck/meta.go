@@ -1,4 +1,4 @@
-package job
+package filecheck
 
 import (
 	"context"
@@ -39,22 +39,22 @@ func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader,
 	return r, f, nil
 }
 
-// fileMeta is an HFile's own account of itself, with its first and last row.
-type fileMeta struct {
+// Meta is an HFile's own account of itself, with its first and last row.
+type Meta struct {
 	hfile.Meta
-	firstRow, lastRow, family []byte
+	FirstRow, LastRow, Family []byte
 }
 
-// readMeta opens an HFile far enough to know it: trailer, index, file info.
-func readMeta(ctx context.Context, fsys hdfsio.FS, name string) (fileMeta, error) {
+// ReadMeta opens an HFile far enough to know it: trailer, index, file info.
+func ReadMeta(ctx context.Context, fsys hdfsio.FS, name string) (Meta, error) {
 	r, f, err := OpenHFile(ctx, fsys, name)
 	if err != nil {
-		return fileMeta{}, err
+		return Meta{}, err
 	}
 	defer f.Close()
-	m := fileMeta{Meta: r.Meta()}
-	if m.firstRow, m.lastRow, err = r.Rows(); err == nil {
-		m.family, err = r.Family()
+	m := Meta{Meta: r.Meta()}
+	if m.FirstRow, m.LastRow, err = r.Rows(); err == nil {
+		m.Family, err = r.Family()
 	}
 	return m, err
 }
