@@ -11,8 +11,8 @@ import (
 
 // dropSpill removes sorted rows that are not needed any more.
 func (j *run) dropSpill() {
-	if err := j.st.dropSpill(); err != nil {
-		j.o.Events.Warn("sorted rows are left behind", "path", j.st.spill, "error", err)
+	if err := j.st.resume().dropSpill(); err != nil {
+		j.o.Events.Warn("sorted rows are left behind", "path", j.st.Spill, "error", err)
 	}
 }
 
@@ -24,7 +24,7 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 		return j.stage.Remove(ctx)
 	}
 	// Runs that are not complete, or not what they were, are of no use.
-	if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
+	if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
 		j.dropSpill()
 	}
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {

@@ -24,7 +24,7 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	start.Attempt = 0
 	j.o.Events.Start(start)
 	j.sweep(ctx)
-	m, err := (&resumable{j.st}).manifest(j.work, Output{})
+	m, err := j.st.resume().manifest(j.work, Output{})
 	if err != nil {
 		return r, err
 	}

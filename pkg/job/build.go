@@ -32,7 +32,7 @@ type BuildOptions struct {
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
 
-	resume *resumable // nil: the build is all or nothing
+	resume *Resume // nil: the build is all or nothing
 }
 
 // writerRoom is what a worker of pass 2 needs beside the sort: an HFile's
@@ -120,7 +120,7 @@ func Build(ctx context.Context, plan *Plan, in *source.Input, out Output, o Buil
 	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
 	var totals sortTotals
 	if reopened {
-		totals = o.resume.st.sorted.sortTotals
+		totals = o.resume.Sorted.sortTotals
 	} else if totals, err = readAndSort(ctx, plan, in, sorter, o); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
-	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -73,45 +72,6 @@ type attemptRecord struct {
 	PID     int    `json:"pid"`
 	Host    string `json:"host"`
 	Version string `json:"version,omitempty"`
-}
-
-// sortedRecord is what pass 1 came to.
-type sortedRecord struct {
-	sortTotals
-	Regions []int              `json:"regions"`        // that have rows, by ordinal
-	Sums    splitSums          `json:"sums,omitempty"` // of what was read, by split
-	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can go on
-}
-
-// sortTotals are what a manifest tells of pass 1.
-type sortTotals struct {
-	Records    int64         `json:"records"`
-	Rejected   int64         `json:"rejected"`
-	RejectFile string        `json:"reject_file,omitempty"` // absolute; if there are rejected ones
-	SpillBytes int64         `json:"spill_bytes"`
-	SpillRuns  int64         `json:"spill_runs"`
-	Took       time.Duration `json:"took_ns"`
-}
-
-// writtenRecord is a region whose files are complete under their names.
-type writtenRecord struct {
-	manifest.File
-	Others  []manifest.File     `json:"others,omitempty"` // of further families
-	Dups    int64               `json:"duplicates"`
-	Records int64               `json:"records,omitempty"`  // that were sorted into the region, duplicates included
-	Joined  int64               `json:"joined,omitempty"`   // of them, in a row of several
-	NoCells int64               `json:"no_cells,omitempty"` // rows without cells
-	Part    manifest.Digest     `json:"digest"`
-	Times   *manifest.CellTimes `json:"times,omitempty"`
-	Samples []sampleRecord      `json:"samples,omitempty"`
-}
-
-// sampleRecord is a row that a verification will read.
-type sampleRecord struct {
-	Key     rowkey.Key `json:"key"`
-	Sum     uint64     `json:"sum,string"`
-	Time    int64      `json:"time,omitempty"`
-	Expires int64      `json:"expires,omitempty"`
 }
 
 // builtRecord is a finished build, without its files.
@@ -211,12 +171,9 @@ const (
 
 // history is what a journal tells: what is finished, and what is not known.
 type history struct {
-	plan         *planRecord
-	attempts     int
-	sorted       *sortedRecord
-	spill        string                // directory of the sorted runs
-	written      map[int]writtenRecord // by region
-	built        *manifest.Manifest
+	plan     *planRecord
+	attempts int
+	Done
 	snapshot     string         // that was taken
 	snapshotting snapshotRecord // that was asked for
 	token        string
@@ -231,7 +188,7 @@ type history struct {
 }
 
 func newHistory() history {
-	return history{written: map[int]writtenRecord{}, files: map[string]loadState{}, leaves: map[string]fileRecord{}}
+	return history{Done: NewDone(), files: map[string]loadState{}, leaves: map[string]fileRecord{}}
 }
 
 // replay takes a record into account. Events that are not known are ignored.
@@ -245,7 +202,7 @@ func (h *history) replay(r journal.Record) (err error) {
 		h.attempts++
 	case "sorted":
 		s, err := decode[sortedRecord](r)
-		h.sorted = &s
+		h.Sorted = &s
 		return err
 	case "spill":
 		s, err := decode[spillRecord](r)
@@ -253,14 +210,14 @@ func (h *history) replay(r journal.Record) (err error) {
 		return err
 	case "written":
 		w, err := decode[writtenRecord](r)
-		h.written[w.Region] = w
+		h.Written[w.Region] = w
 		return err
 	case "built":
 		b, err := decode[builtRecord](r)
 		if err == nil && b.Manifest == nil {
 			err = fmt.Errorf("it has no manifest")
 		}
-		h.built = b.Manifest
+		h.Built = b.Manifest
 		return err
 	case "snapshotting", "snapshot":
 		s, err := decode[snapshotRecord](r)

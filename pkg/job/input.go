@@ -150,7 +150,7 @@ func (k *intake) start(p *Plan, spec spec.Spec) progress.Start {
 
 // build is Build with the file of bad records around it. The file is written
 // for a job that failed too: it tells why.
-func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *resumable) (*manifest.Manifest, error) {
+func (k *intake) build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := Build(ctx, plan, k.in, out, BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
 		Budget: k.budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
 	if k.budget.File == nil {

@@ -158,7 +158,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 func TestResumeComparesChecksums(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
-	if err := os.RemoveAll(st.spill); err != nil {
+	if err := os.RemoveAll(st.Spill); err != nil {
 		t.Fatal(err)
 	}
 	rewriteInPlace(t, b.spec.Inputs[0], func(data []byte) {
@@ -318,7 +318,7 @@ func TestOldJournalsAreNotCompared(t *testing.T) {
 	if err := os.WriteFile(name, old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(st.spill); err != nil {
+	if err := os.RemoveAll(st.Spill); err != nil {
 		t.Fatal(err)
 	}
 	b.ended()
@@ -342,7 +342,7 @@ func TestJournalHasASumOfEachSplit(t *testing.T) {
 	}
 	build := newResumedBuild(t, spillingSpec(t))
 	st := build.stopped(1)
-	if len(st.sorted.Sums) == 0 || slices.Contains(st.sorted.Sums, 0) {
-		t.Errorf("the sums are %x", st.sorted.Sums)
+	if len(st.Sorted.Sums) == 0 || slices.Contains(st.Sorted.Sums, 0) {
+		t.Errorf("the sums are %x", st.Sorted.Sums)
 	}
 }

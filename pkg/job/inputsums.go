@@ -53,15 +53,15 @@ func sumsOf(in *source.Input) splitSums {
 
 // sums are those of the attempt that sorted the input: files that it has written hold its rows, so a later attempt must
 // read the same. They are nil if there are none, or if they are not known.
-func (r *resumable) sums() splitSums {
-	if r == nil || r.st.sorted == nil {
+func (r *Resume) sums() splitSums {
+	if r == nil || r.Sorted == nil {
 		return nil
 	}
-	return r.st.sorted.Sums
+	return r.Sorted.Sums
 }
 
 // sameSplits says whether the input has the splits that an earlier attempt has read.
-func (r *resumable) sameSplits(in *source.Input) error {
+func (r *Resume) sameSplits(in *source.Input) error {
 	was, now := r.sums(), len(in.Splits())
 	if was == nil || len(was) == now {
 		return nil
@@ -70,7 +70,7 @@ func (r *resumable) sameSplits(in *source.Input) error {
 }
 
 // sameSplit compares a split that was read with what an earlier attempt has read.
-func (r *resumable) sameSplit(in *source.Input, split int) error {
+func (r *Resume) sameSplit(in *source.Input, split int) error {
 	was := r.sums()
 	if was == nil {
 		return nil

@@ -20,8 +20,8 @@ func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, s
 // known to be gone.
 func TestFailedLookForgetsNothing(t *testing.T) {
 	st := &state{history: newHistory()}
-	st.written[3] = writtenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
-	r := &resumable{st}
+	st.Written[3] = writtenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
+	r := st.resume()
 	if err := r.keepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); fail.KindOf(err) != fail.HDFS || !r.has(3) {
 		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
 	}

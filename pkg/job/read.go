@@ -48,7 +48,7 @@ type readers struct {
 	events progress.Events
 	gate   progress.Gate         // before each batch
 	skip   func(region int) bool // regions whose file is written already; nil: none
-	resume *resumable            // what an earlier attempt has read; may be nil
+	resume *Resume               // what an earlier attempt has read; may be nil
 	next   atomic.Int64
 	got    readCount
 }

@@ -85,7 +85,7 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 // decides whether a job fails, not which records are bad.
 func (h *history) allows(now *readingRecord) bool {
 	b, err := source.NewBudget(now.BadRecords)
-	return err == nil && (h.sorted == nil || b.Allows(h.sorted.Rejected, h.sorted.Records))
+	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
 }
 
 // formatOf is what a file was found to be, such as csv or csv.gz.

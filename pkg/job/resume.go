@@ -10,41 +10,65 @@ import (
 	"time"
 
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/source"
 )
 
-// resumable is a build that keeps what it has finished and goes on from what
-// an earlier one has. A nil one does neither.
-type resumable struct {
-	st *state
+// Done is what earlier attempts of a build have finished. The attempt that is
+// under way adds to it.
+type Done struct {
+	Spill   string                // directory of the sorted runs, empty if there is none
+	Sorted  *sortedRecord         // nil: the input has not been read to its end
+	Written map[int]writtenRecord // by region
+	Built   *manifest.Manifest    // nil: files may be missing
+}
+
+// NewDone is what nothing has been done of.
+func NewDone() Done { return Done{Written: map[int]writtenRecord{}} }
+
+// Checkpoint keeps what a build has finished, so that another attempt can go
+// on after a crash. Each call returns when the record is as safe as it says.
+type Checkpoint interface {
+	// Spilling is called before sorted runs are written into a directory, and with an empty one when they are gone.
+	Spilling(spillRecord) error
+	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
+	Sorted(sortedRecord) error
+	// Wrote is called when the files of a region have their names. Several goroutines may call it.
+	Wrote(writtenRecord) error
+}
+
+// Resume makes a build keep what it has finished and go on from what an earlier
+// attempt has. A nil one does neither.
+type Resume struct {
+	*Done
+	Checkpoint Checkpoint
+	Name       string // of the job, by which its directories of sorted runs are known
 }
 
 // skip says of a region whether its file is written already.
-func (r *resumable) skip() func(int) bool {
-	if r == nil || len(r.st.written) == 0 {
+func (r *Resume) skip() func(int) bool {
+	if r == nil || len(r.Written) == 0 {
 		return nil
 	}
 	return r.has
 }
 
 // has says whether the file of a region is written already.
-func (r *resumable) has(region int) bool {
+func (r *Resume) has(region int) bool {
 	if r == nil {
 		return false
 	}
-	_, ok := r.st.written[region]
+	_, ok := r.Written[region]
 	return ok
 }
 
 // complete says whether every region that has rows has its file, so that the
 // input need not be read again.
-func (r *resumable) complete(budget *source.Budget) bool {
-	if r == nil || r.st.sorted == nil || !r.rejectsKept(budget) {
+func (r *Resume) complete(budget *source.Budget) bool {
+	if r == nil || r.Sorted == nil || !r.rejectsKept(budget) {
 		return false
 	}
-	for _, region := range r.st.sorted.Regions {
+	for _, region := range r.Sorted.Regions {
 		if !r.has(region) {
 			return false
 		}
@@ -53,11 +77,11 @@ func (r *resumable) complete(budget *source.Budget) bool {
 }
 
 // start counts the files of earlier attempts as written.
-func (r *resumable) start(w *writers) {
+func (r *Resume) start(w *writers) {
 	if r == nil {
 		return
 	}
-	for _, f := range r.st.written {
+	for _, f := range r.Written {
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
 		w.digest.Add(f.Part)
@@ -71,7 +95,7 @@ func (r *resumable) start(w *writers) {
 }
 
 // wrote notes that the files of a region are complete.
-func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
+func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
 	if r == nil {
 		return nil
 	}
@@ -83,21 +107,21 @@ func (r *resumable) wrote(files []*pendingFile, p *pendingRegion) error {
 	for _, s := range p.part.rows {
 		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
-	r.st.written[record.Region] = record
-	return r.st.record("written", record, false)
+	r.Written[record.Region] = record
+	return r.Checkpoint.Wrote(record)
 }
 
 // manifest is that of a build whose files are all there.
-func (r *resumable) manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
+func (r *Resume) manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
 	w := &writers{plan: plan, out: out, resume: r}
 	r.start(w)
 	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 	var t sortTotals
-	if r.st.sorted != nil {
-		t = r.st.sorted.sortTotals
+	if r.Sorted != nil {
+		t = r.Sorted.sortTotals
 	}
 	var took time.Duration
-	if b := r.st.built; b != nil {
+	if b := r.Built; b != nil {
 		// Regions without cells have no record of their own.
 		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
@@ -112,44 +136,11 @@ func (r *resumable) manifest(plan *Plan, out Output) (*manifest.Manifest, error)
 }
 
 // replaceManifest writes the manifest, over that of an earlier attempt.
-func (r *resumable) replaceManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
+func (r *Resume) replaceManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
 	if r != nil {
 		if err := out.FS.Remove(ctx, path.Join(out.Dir, manifest.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
 	return writeManifest(ctx, out, m)
-}
-
-// tell puts the totals into a manifest.
-func (t sortTotals) tell(m *manifest.Manifest) {
-	m.Records, m.Rejected, m.RejectFile, m.SpillBytes, m.Runs, m.ReadTime = t.Records, t.Rejected, t.RejectFile, t.SpillBytes, t.SpillRuns, t.Took
-}
-
-// keepWritten forgets the files of earlier attempts that are not there as
-// they were written, and removes what was not finished. A look that failed
-// says nothing of a file.
-func (r *resumable) keepWritten(ctx context.Context, out Output) error {
-	before := len(r.st.written)
-	for region, w := range r.st.written {
-		for _, f := range append([]manifest.File{w.File}, w.Others...) {
-			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fail.With(fail.HDFS, err)
-			}
-			if err == nil && info.Size() == f.Bytes {
-				if id, ok := hdfsio.FileID(info); !ok || f.FileID == 0 || id == f.FileID {
-					continue
-				}
-			}
-			delete(r.st.written, region)
-		}
-	}
-	if err := out.FS.RemoveAll(ctx, path.Join(out.Dir, writingDir)); err != nil {
-		return fail.With(fail.HDFS, err)
-	}
-	if kept := len(r.st.written); kept < before {
-		r.st.built = nil // what the journal says of it, it says again when they are there
-	}
-	return nil
 }

@@ -70,7 +70,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 		t.Fatal(err)
 	}
 	out := Output{FS: hdfsio.Local{}, Dir: b.out}
-	r := &resumable{st}
+	r := st.resume()
 	if err := r.keepWritten(ctx, out); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.dropSpill(), st.close()); err != nil {
+	if err := errors.Join(st.resume().dropSpill(), st.close()); err != nil {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
@@ -169,21 +169,21 @@ func TestResumeWithoutRuns(t *testing.T) {
 		reads int
 	}{
 		"gone": {func(t *testing.T, _ *resumedBuild, st *state) {
-			if err := os.RemoveAll(st.spill); err != nil {
+			if err := os.RemoveAll(st.Spill); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
 		"cut off": {func(t *testing.T, _ *resumedBuild, st *state) {
-			if err := os.Truncate(filepath.Join(st.spill, st.sorted.Runs[0].Name), 100); err != nil {
+			if err := os.Truncate(filepath.Join(st.Spill, st.Sorted.Runs[0].Name), 100); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
 		// The runs of the second attempt have no rows of the first one's files.
 		"without a lost file": {func(t *testing.T, b *resumedBuild, st *state) {
-			if err := os.RemoveAll(st.spill); err != nil {
+			if err := os.RemoveAll(st.Spill); err != nil {
 				t.Fatal(err)
 			}
-			first := st.written
+			first := st.Written
 			b.stopped(2)
 			for _, w := range first {
 				if err := os.Remove(filepath.Join(b.out, w.Name)); err != nil {
@@ -193,7 +193,7 @@ func TestResumeWithoutRuns(t *testing.T) {
 			}
 		}, 3},
 		"a file lost that they have": {func(t *testing.T, b *resumedBuild, st *state) {
-			for _, w := range st.written {
+			for _, w := range st.Written {
 				if err := os.Remove(filepath.Join(b.out, w.Name)); err != nil {
 					t.Fatal(err)
 				}
@@ -217,7 +217,7 @@ func TestResumeWithoutRuns(t *testing.T) {
 func TestResumeDamagedBlock(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
-	f, err := os.OpenFile(filepath.Join(st.spill, st.sorted.Runs[0].Name), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(st.Spill, st.Sorted.Runs[0].Name), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestResumeKeepsRejects(t *testing.T) {
 func TestSpillIsRemoved(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
-	if err := removeSpill(st.dir, filepath.Dir(st.spill)); err == nil {
+	if err := removeSpill(st.dir, filepath.Dir(st.Spill)); err == nil {
 		t.Error("removed a directory that is not one of runs")
 	}
 	records, err := os.ReadFile(filepath.Join(st.dir, journal.FileName))
@@ -292,7 +292,7 @@ func TestSpillIsRemoved(t *testing.T) {
 	if err := cl.states(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{st.spill, st.dir} {
+	for _, dir := range []string{st.Spill, st.dir} {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("clean left %s: %v", dir, err)
 		}

@@ -16,24 +16,18 @@ import (
 	"bulkload/pkg/source"
 )
 
-// spillRecord is where an attempt keeps the sorted runs of its input. An
-// empty one says that they are gone.
-type spillRecord struct {
-	Dir string `json:"dir"`
-}
-
 // openSort prepares the sort of a build. One that can go on keeps its runs in
 // a directory of its own, and takes up those of an earlier attempt that has
 // sorted all of the input; reopened says that it did.
-func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e progress.Events) (s *extsort.Sorter, reopened bool, err error) {
+func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.Events) (s *extsort.Sorter, reopened bool, err error) {
 	if r == nil {
 		s, err = extsort.New(o)
 		return s, false, fail.With(fail.Config, err)
 	}
-	if sorted := r.st.sorted; sorted != nil && len(sorted.Runs) > 0 && r.rejectsKept(budget) {
+	if sorted := r.Sorted; sorted != nil && len(sorted.Runs) > 0 && r.rejectsKept(budget) {
 		s, err := r.reopenSort(o)
 		if err == nil {
-			e.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.st.spill)
+			e.Note("the input is sorted already", "runs", len(sorted.Runs), "dir", r.Spill)
 			if err := r.afterSort(s, sorted.sortTotals, sorted.Sums); err != nil {
 				return nil, false, errors.Join(err, s.Close())
 			}
@@ -44,18 +38,18 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e progres
 		}
 		e.Warn("the sorted rows of the attempt before cannot be used, the input is read again", "error", err)
 	}
-	if err := r.st.dropSpill(); err != nil {
+	if err := r.dropSpill(); err != nil {
 		return nil, false, fail.With(fail.HDFS, err)
 	}
 	parent, err := filepath.Abs(cmp.Or(o.Dir, os.TempDir()))
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	if o.Dir, err = os.MkdirTemp(parent, spillPrefix(r.st.dir)+"*"); err != nil {
+	if o.Dir, err = os.MkdirTemp(parent, spillPrefix(r.Name)+"*"); err != nil {
 		return nil, false, fail.With(fail.Config, fmt.Errorf("directory for sorted rows: %w (name one with --spill-dir)", err))
 	}
-	r.st.spill = o.Dir
-	if err := r.st.record("spill", spillRecord{o.Dir}, false); err != nil {
+	r.Spill = o.Dir
+	if err := r.Checkpoint.Spilling(spillRecord{o.Dir}); err != nil {
 		return nil, false, err
 	}
 	o.Keep = true
@@ -65,20 +59,20 @@ func (r *resumable) openSort(o extsort.Options, budget *source.Budget, e progres
 
 // reopenSort takes up the runs of an earlier attempt. Regions whose files were
 // there then are not in them: if one is gone since, the runs are of no use.
-func (r *resumable) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
-	info, err := os.Lstat(r.st.spill)
+func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
+	info, err := os.Lstat(r.Spill)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", extsort.ErrCorrupt, err)
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(owner.Uid) != os.Getuid() {
-		return nil, fmt.Errorf("%w: %s is not a directory of this user", extsort.ErrCorrupt, r.st.spill)
+		return nil, fmt.Errorf("%w: %s is not a directory of this user", extsort.ErrCorrupt, r.Spill)
 	}
-	o.Dir = r.st.spill
-	s, err := extsort.Reopen(o, r.st.sorted.Runs)
+	o.Dir = r.Spill
+	s, err := extsort.Reopen(o, r.Sorted.Runs)
 	if err != nil {
 		return nil, err
 	}
-	for _, region := range r.st.sorted.Regions {
+	for _, region := range r.Sorted.Regions {
 		if rows, _ := s.Size(region); rows == 0 && !r.has(region) {
 			return nil, errors.Join(fmt.Errorf("%w: it has no rows of region %d, whose file is gone", extsort.ErrCorrupt, region), s.Close())
 		}
@@ -88,8 +82,8 @@ func (r *resumable) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 
 // rejectsKept says whether the bad records that pass 1 has set aside are
 // where this attempt wants them.
-func (r *resumable) rejectsKept(b *source.Budget) bool {
-	s := r.st.sorted
+func (r *Resume) rejectsKept(b *source.Budget) bool {
+	s := r.Sorted
 	if s.Rejected == 0 || b.File == nil {
 		return true
 	}
@@ -98,7 +92,7 @@ func (r *resumable) rejectsKept(b *source.Budget) bool {
 }
 
 // afterSort notes what pass 1 came to, if it is not noted already.
-func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals, sums splitSums) error {
+func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums splitSums) error {
 	if r == nil {
 		return nil
 	}
@@ -112,11 +106,11 @@ func (r *resumable) afterSort(sorter *extsort.Sorter, totals sortTotals, sums sp
 	if s.Runs, err = sorter.Saved(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if old := r.st.sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
+	if old := r.Sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil
 	}
-	r.st.sorted = &s
-	return r.st.record("sorted", s, true)
+	r.Sorted = &s
+	return r.Checkpoint.Sorted(s)
 }
 
 // spillPrefix begins the name of every directory that a job's runs are in.
@@ -136,20 +130,21 @@ func removeSpill(state, dir string) error {
 
 // dropSpill removes the sorted runs, when the files are built or the runs are
 // of no use.
-func (st *state) dropSpill() error {
-	if st.spill == "" {
+func (r *Resume) dropSpill() error {
+	if r.Spill == "" {
 		return nil
 	}
-	if err := removeSpill(st.dir, st.spill); err != nil {
+	if err := removeSpill(r.Name, r.Spill); err != nil {
 		return err
 	}
-	st.forgetSpill("")
-	return st.record("spill", spillRecord{}, false)
+	r.forgetSpill("")
+	return r.Checkpoint.Spilling(spillRecord{})
 }
 
-func (h *history) forgetSpill(now string) {
-	h.spill = now
-	if h.sorted != nil {
-		h.sorted.Runs = nil
+// forgetSpill notes that sorted runs are in another directory now, or in none.
+func (d *Done) forgetSpill(now string) {
+	d.Spill = now
+	if d.Sorted != nil {
+		d.Sorted.Runs = nil
 	}
 }

@@ -203,11 +203,11 @@ func (j *run) phasesLeft() (phases []string) {
 		}
 		return nil
 	}
-	if len(j.st.written) > 0 && !j.st.loading {
+	if len(j.st.Written) > 0 && !j.st.loading {
 		phases = append(phases, "check")
 	}
-	if j.st.built == nil {
-		if j.st.sorted == nil || len(j.st.sorted.Runs) == 0 {
+	if j.st.Built == nil {
+		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 {
 			phases = append(phases, "read", "sort")
 		}
 		phases = append(phases, "write")
@@ -215,7 +215,7 @@ func (j *run) phasesLeft() (phases []string) {
 	if j.o.Snapshot != "" && j.st.history.snapshot == "" && !j.st.loading {
 		phases = append(phases, "snapshot")
 	}
-	if j.st.built == nil || j.st.loading {
+	if j.st.Built == nil || j.st.loading {
 		phases = append(phases, "check")
 	}
 	phases = append(phases, "load")
@@ -238,22 +238,22 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if j.st.loading {
 		return nil
 	}
-	return (&resumable{j.st}).keepWritten(ctx, j.stage.out)
+	return j.st.resume().keepWritten(ctx, j.stage.out)
 }
 
 // prove reads the files that earlier attempts have written, before the load has begun.
 func (j *run) prove(ctx context.Context) error {
-	if j.st.loading || len(j.st.written) == 0 {
+	if j.st.loading || len(j.st.Written) == 0 {
 		return nil
 	}
-	before := len(j.st.written)
-	if err := (&resumable{j.st}).proveWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
+	before := len(j.st.Written)
+	if err := j.st.resume().proveWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
-	if len(j.st.written) < before {
-		j.st.built = nil // and built again
+	if len(j.st.Written) < before {
+		j.st.Built = nil // and built again
 	}
-	j.proven = j.st.built != nil
+	j.proven = j.st.Built != nil
 	return nil
 }
 
@@ -279,8 +279,8 @@ func (j *run) check(ctx context.Context) error {
 
 // build makes the HFiles, or those that are missing.
 func (j *run) build(ctx context.Context) error {
-	if j.st.built != nil {
-		m, err := (&resumable{j.st}).manifest(j.work, j.stage.out)
+	if j.st.Built != nil {
+		m, err := j.st.resume().manifest(j.work, j.stage.out)
 		if err != nil {
 			return err
 		}
@@ -293,9 +293,9 @@ func (j *run) build(ctx context.Context) error {
 	if j.spec.Verify == "sample" {
 		sample = samplesPerRegion
 	}
-	var resume *resumable
+	var resume *Resume
 	if j.st.log != nil {
-		resume = &resumable{j.st}
+		resume = j.st.resume()
 		sample = samplesPerRegion // by which a later run sees that the table still has the rows
 	}
 	m, err := j.input.build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)

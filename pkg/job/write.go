@@ -74,7 +74,7 @@ type writers struct {
 	out    Output
 	sample int // rows to remember of each region, for verification
 	events progress.Events
-	resume *resumable
+	resume *Resume
 	gate   progress.Gate // before each region
 
 	mu      sync.Mutex
