@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/spec"
 )
 
 // Access is how a table is mostly read.
@@ -78,14 +79,14 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	a := &Advice{Warnings: []string{}}
 	size := float64(o.Bytes) + float64(o.Growth)*float64(o.Days)
 	a.Bytes = int64(min(size, math.MaxInt64/2))
-	a.because("the table will have %s: %s now and %s a day for %d days", roundSize(a.Bytes), roundSize(o.Bytes), roundSize(o.Growth), o.Days)
+	a.because("the table will have %s: %s now and %s a day for %d days", spec.Size(a.Bytes).Rounded(), spec.Size(o.Bytes).Rounded(), spec.Size(o.Growth).Rounded(), o.Days)
 	a.bySize(o)
 	a.byAccess(o)
 	a.bySplitSize(o)
 	a.byKey(o)
 	a.RegionBytes = a.Bytes / int64(a.Regions)
 	if a.RegionBytes > 20*gib {
-		a.warn("regions of %s take long to compact and to move: consider a shorter time, a TTL, or more than one table", roundSize(a.RegionBytes))
+		a.warn("regions of %s take long to compact and to move: consider a shorter time, a TTL, or more than one table", spec.Size(a.RegionBytes).Rounded())
 	}
 	return a, nil
 }
@@ -107,7 +108,7 @@ func (a *Advice) bySize(o AdviceOptions) {
 		a.because("a table under 50 GiB does well with 5 to 10 regions: %d", a.Regions)
 	case early:
 		a.Regions = of(o.MaxFileSize / 2)
-		a.because("regions split at %s, so they begin with half of that: %d", roundSize(o.MaxFileSize), a.Regions)
+		a.because("regions split at %s, so they begin with half of that: %d", spec.Size(o.MaxFileSize).Rounded(), a.Regions)
 	case a.Bytes < 500*gib:
 		a.Regions = of(7 * gib)
 		a.because("between 50 and 500 GiB, regions of 6 to 8 GiB: %d", a.Regions)
@@ -138,11 +139,11 @@ func (a *Advice) bySplitSize(o AdviceOptions) {
 		need := int((a.Bytes + room - 1) / room)
 		if need > mostAdvised {
 			a.warn("regions of %s will split, as they split at %s: set a max file size of %s or more with --max-file-size",
-				roundSize(a.Bytes/int64(a.Regions)), roundSize(o.MaxFileSize), roundSize(a.Bytes/int64(a.Regions)*3/2))
+				spec.Size(a.Bytes/int64(a.Regions)).Rounded(), spec.Size(o.MaxFileSize).Rounded(), spec.Size(a.Bytes/int64(a.Regions)*3/2).Rounded())
 			return
 		}
 		a.Regions = need
-		a.because("so that regions, which split at %s, fill up to 70 %% only: %d", roundSize(o.MaxFileSize), a.Regions)
+		a.because("so that regions, which split at %s, fill up to 70 %% only: %d", spec.Size(o.MaxFileSize).Rounded(), a.Regions)
 	}
 }
 

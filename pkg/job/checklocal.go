@@ -215,7 +215,7 @@ func checkInputs(in inputFacts) Check {
 	case in.more:
 		return good(name, "more than %d files", maxListed)
 	}
-	return good(name, "%d files, %s", in.files, roundSize(in.bytes))
+	return good(name, "%d files, %s", in.files, spec.Size(in.bytes).Rounded())
 }
 
 // machineFacts is what this machine leaves to a job.
@@ -273,13 +273,13 @@ func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	case m.freeErr != nil:
 		return bad(name, hint, "%s", oneLine(m.freeErr))
 	case in.err == nil && need > m.free && need/3 > m.free:
-		return bad(name, hint, "%s has %s free; sorting this input takes about %s", m.dir, roundSize(m.free), roundSize(need))
+		return bad(name, hint, "%s has %s free; sorting this input takes about %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
 	case in.err == nil && need > m.free:
-		return doubtful(name, hint, "%s has %s free; sorting this input may take %s", m.dir, roundSize(m.free), roundSize(need))
+		return doubtful(name, hint, "%s has %s free; sorting this input may take %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
 	case need == 0 && in.text > 0:
 		return good(name, "%s: not needed, the rows fit in memory", m.dir)
 	}
-	return good(name, "%s has %s free", m.dir, roundSize(m.free))
+	return good(name, "%s has %s free", m.dir, spec.Size(m.free).Rounded())
 }
 
 // checkSpillLimit compares the bound that was set with what sorting takes.
@@ -291,9 +291,9 @@ func checkSpillLimit(in inputFacts, w WorkOptions) Check {
 		return Check{}
 	case need > int64(w.SpillLimit):
 		return doubtful(name, "give more with --spill-limit, or more --memory, or take the input in parts", "sorting this input may take %s of disk, --spill-limit allows %s",
-			roundSize(need), roundSize(int64(w.SpillLimit)))
+			spec.Size(need).Rounded(), spec.Size(w.SpillLimit).Rounded())
 	}
-	return good(name, "%s; sorting this input may take %s", roundSize(int64(w.SpillLimit)), roundSize(need))
+	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
 }
 
 // checkOpenFiles compares the limit with what a job opens: each sorted run,

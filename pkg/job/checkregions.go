@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -66,22 +65,9 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	each := in.text / int64(regions)
 	if each > most {
 		return doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",
-			roundSize(each), regions, roundSize(most))
+			spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
 	}
-	return good(name, "about %s of text for each of %d regions, which split at %s", roundSize(each), regions, roundSize(most))
-}
-
-// roundSize prints a number of bytes with what matters of it.
-func roundSize(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= u.size {
-			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
+	return good(name, "about %s of text for each of %d regions, which split at %s", spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
 }
 
 // checkKey says whether the salt of the key follows from the table.
@@ -220,9 +206,9 @@ func checkQuota(q spaceQuota, err error, in inputFacts) Check {
 	left := q.limit - q.used
 	switch {
 	case q.violated || left <= 0:
-		return bad(name, hint, "the space quota of %s is used up: %s of %s", q.of, roundSize(q.used), roundSize(q.limit))
+		return bad(name, hint, "the space quota of %s is used up: %s of %s", q.of, spec.Size(q.used).Rounded(), spec.Size(q.limit).Rounded())
 	case in.err == nil && in.text > left:
-		return doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, roundSize(left), roundSize(in.text))
+		return doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, spec.Size(left).Rounded(), spec.Size(in.text).Rounded())
 	}
-	return good(name, "the space quota of %s leaves %s of %s", q.of, roundSize(left), roundSize(q.limit))
+	return good(name, "the space quota of %s leaves %s of %s", q.of, spec.Size(left).Rounded(), spec.Size(q.limit).Rounded())
 }

@@ -36,7 +36,7 @@ func foretell(t *testing.T, s spec.Spec, splits [][]byte, o ForetellOptions) *Es
 // keysOf makes all keys of an input, one record after the other.
 func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
-	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{})
+	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestShares(t *testing.T) {
 // fewer rows one of as large a part of them.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{splitSize: countSplit})
+	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{splitSize: countSplit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestPlacesStandForAll(t *testing.T) {
 		total += rows
 	}
 	s.Format = "dump"
-	k, err := openInput(t.Context(), jobtest.Env(t), s, WorkOptions{splitSize: 512 << 10})
+	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{splitSize: 512 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

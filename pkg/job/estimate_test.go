@@ -88,7 +88,7 @@ func TestEstimate(t *testing.T) {
 // smallEstimate is [Foretell] from a sample of two megabytes.
 func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w WorkOptions) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), env, s, WorkOptions{splitSize: 4 << 20})
+	k, err := openInput(t.Context(), env.Source, s, WorkOptions{splitSize: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

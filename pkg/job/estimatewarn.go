@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/spec"
 )
 
 const (
@@ -124,14 +125,14 @@ func (e *Estimate) warnSize() Check {
 		total += r.Bytes
 	}
 	n := 2*total/e.MaxRegionSize + 1
-	hint := fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, roundSize(total/n))
+	hint := fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
 	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
 		hint = "the regions would be large enough if keys reached them evenly: bulkload plan --suggest N finds split points, or raise the table's MAX_FILESIZE"
 	}
 	return doubtful("region size", hint,
 		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
-		len(large), len(e.Regions), roundSize(e.MaxRegionSize), e.MaxRegionFrom,
-		e.named(large, func(i int) string { return e.regionName(i) + " gets " + roundSize(e.Regions[i].Bytes) }))
+		len(large), len(e.Regions), spec.Size(e.MaxRegionSize).Rounded(), e.MaxRegionFrom,
+		e.named(large, func(i int) string { return e.regionName(i) + " gets " + spec.Size(e.Regions[i].Bytes).Rounded() }))
 }
 
 func (e *Estimate) warnEmpty() Check {
@@ -184,7 +185,7 @@ func (e *Estimate) warnFiles() Check {
 		return Check{}
 	}
 	return doubtful("files", "load less often, or split the table into fewer regions",
-		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, roundSize(e.HFileBytes/int64(e.HFiles)))
+		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
 // salts is how many values the salt has with which keys begin, 0 if they begin
@@ -230,4 +231,13 @@ func (e *Estimate) warnSample(t *tally) Check {
 		return Check{}
 	}
 	return doubtful("sample", "--exact reads all of the input", "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
+}
+
+// warnSpill compares a bound of the disk with what sorting is going to take.
+func (e *Estimate) warnSpill(limit spec.Size) Check {
+	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
+		return Check{}
+	}
+	return doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
+		spec.Size(e.SpillMost).Rounded(), spec.Size(limit).Rounded())
 }

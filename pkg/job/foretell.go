@@ -42,7 +42,7 @@ func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOpti
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 	}
 	start := time.Now()
-	k, err := openInput(ctx, env, s, WorkOptions{Workers: w.Workers, Memory: w.Memory, splitSize: countSplit}) // rejects of a sample are not kept
+	k, err := openInput(ctx, env.Source, s, WorkOptions{Workers: w.Workers, Memory: w.Memory, splitSize: countSplit}) // rejects of a sample are not kept
 	if err != nil {
 		return nil, err
 	}

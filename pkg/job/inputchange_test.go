@@ -182,7 +182,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	}
 	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
 	record := func() planRecord {
-		k, err := openInput(t.Context(), env, s, WorkOptions{})
+		k, err := openInput(t.Context(), env.Source, s, WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

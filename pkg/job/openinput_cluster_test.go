@@ -154,7 +154,7 @@ func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	fsys, dir := openInputs(t, env)
-	k, err := openInput(t.Context(), env, jobtest.CSVSpec("hdfs://"+dir), WorkOptions{})
+	k, err := openInput(t.Context(), env.Source, jobtest.CSVSpec("hdfs://"+dir), WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

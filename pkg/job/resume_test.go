@@ -61,7 +61,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 				cancel()
 			}
 		}}}
-	input, err := openInput(ctx, b.env, b.spec, w)
+	input, err := openInput(ctx, b.env.Source, b.spec, w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,6 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// warnSpill compares a bound of the disk with what sorting is going to take.
-func (e *Estimate) warnSpill(limit spec.Size) Check {
-	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
-		return Check{}
-	}
-	return doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
-		roundSize(e.SpillMost), roundSize(int64(limit)))
-}
-
 // readCount is what pass 1 has read so far. Safe for concurrent use.
 type readCount struct {
 	rows, bytes, splits atomic.Int64
@@ -54,14 +45,14 @@ func (r *readers) explainSpill(err error) error {
 	const advice = "allow more with --spill-limit, give more --memory, or load the input in parts"
 	found := "how much is needed cannot be told yet"
 	if e.Need > 0 {
-		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", roundSize(e.Need))
+		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
 	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {
 		// Rows that are still in memory will come to disk too.
 		rows := float64(r.got.rows.Load()) / share
 		raw := rows * float64(e.Raw) / float64(e.Rows)
 		need := float64(r.sort.Forecast(int64(rows), int64(raw)).Most) * float64(e.Bytes) / float64(e.Raw)
-		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, roundSize(int64(need)))
+		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, spec.Size(need).Rounded())
 	}
 	// Whatever record was at hand has nothing to do with it.
-	return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", roundSize(e.Limit), found, advice, e)}
+	return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), found, advice, e)}
 }

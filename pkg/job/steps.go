@@ -49,7 +49,7 @@ func (j *run) plan(ctx context.Context) error {
 			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}
-	if j.input, err = openInput(ctx, j.env, j.spec, j.o.WorkOptions); err != nil {
+	if j.input, err = openInput(ctx, j.env.Source, j.spec, j.o.WorkOptions); err != nil {
 		return err
 	}
 	now, err := j.planRecord(families)

@@ -64,7 +64,7 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
 	f := jobtest.Family
 	f.Compression = 0
-	k, err := openInput(t.Context(), env, s, w)
+	k, err := openInput(t.Context(), env.Source, s, w)
 	if err != nil {
 		t.Fatal(err)
 	}

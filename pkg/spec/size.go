@@ -56,3 +56,16 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // DefaultMemory is the budget of a job that names none.
 const DefaultMemory Size = 512 << 20
+
+// Rounded prints a size with one digit after the point: what matters of it to a person.
+func (s Size) Rounded() string {
+	for _, u := range []struct {
+		name string
+		size Size
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if s >= u.size {
+			return fmt.Sprintf("%.1f %s", float64(s)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", int64(s))
+}
