@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/upload"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,7 +18,7 @@ import (
 
 // limitFlags say how much of a serving cluster a job may take, and when.
 type limitFlags struct {
-	upload      job.UploadOptions
+	upload      upload.Options
 	calls       int
 	onlyBetween string
 

@@ -1,6 +1,13 @@
 package job
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"time"
+
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -8,12 +15,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
-	"context"
-	"errors"
-	"io/fs"
-	"path"
-	"path/filepath"
-	"time"
+	"bulkload/pkg/upload"
 )
 
 // RejectsName is the name of the file of bad records in a job's state directory.
@@ -45,7 +47,7 @@ func BuildOnly(ctx context.Context, env *cluster.Env, s spec.Spec, family spec.F
 	}
 	out := Output{FS: fsys, Dir: l.Path}
 	if !l.Local() {
-		out.uploads = newUploads(w.Uploads)
+		out.uploads = upload.NewLimiter(w.Uploads)
 	}
 	switch entries, err := fsys.ReadDir(ctx, l.Path); {
 	case err == nil && len(entries) > 0:

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/upload"
 )
 
 // WorkOptions are what a person sets about how a job works.
@@ -19,9 +20,9 @@ type WorkOptions struct {
 	SpillDir   string
 	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
 	Events     progress.Events
-	Gate       progress.Gate // where work waits between its steps, default nowhere
-	Uploads    UploadOptions // of HFiles to HDFS
-	SpillLimit spec.Size     // most bytes of sorted runs on local disk, default as many as there is room for
+	Gate       progress.Gate  // where work waits between its steps, default nowhere
+	Uploads    upload.Options // of HFiles to HDFS
+	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
 
 	splitSize int64 // of text, bytes; default [source.Options]'s
 }

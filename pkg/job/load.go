@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/staging"
+	"bulkload/pkg/upload"
 )
 
 // LoadOptions say how [LoadDir] works.
@@ -32,7 +33,7 @@ type LoadOptions struct {
 	MaxFiles int
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
 	LoadConcurrency int
-	Uploads         UploadOptions
+	Uploads         upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
 	TrustFiles bool
 	Gate       progress.Gate // where the load waits between its steps, default nowhere
@@ -110,11 +111,11 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if l.Local() {
 		o.Events.Phase("upload")
 		o.Events.Total("upload", progress.Amount{Bytes: begun.Bytes})
-		if st, err = upload(ctx, env, facts.Name.String(), st.out, all.Files, o); err != nil {
+		if st, err = copying(ctx, env, facts.Name.String(), st.out, all.Files, o); err != nil {
 			return nil, err
 		}
 	}
-	st.out.uploads = newUploads(o.Uploads)
+	st.out.uploads = upload.NewLimiter(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
 	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
@@ -134,13 +135,13 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	return r, nil
 }
 
-// upload copies local HFiles into a staging directory, each verified and then
+// copying copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in.
-func upload(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+func copying(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
 	if st, err = openStage(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
-	st.out.uploads = newUploads(o.Uploads)
+	st.out.uploads = upload.NewLimiter(o.Uploads)
 	made := st
 	defer func() {
 		if err != nil {
@@ -192,7 +193,7 @@ func (o Output) copyFile(ctx context.Context, from Output, f *manifest.File, loa
 		return errors.Join(err, dst.Abort())
 	}
 	if f.CRC32C = w.sum; load.TrustFiles {
-		err = verifyFile(ctx, o.FS, writing, *f)
+		err = filecheck.Written(ctx, o.FS, writing, *f)
 	} else {
 		err = filecheck.ReadBack(ctx, o.FS, writing, w.sum)
 	}

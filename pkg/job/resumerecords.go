@@ -1,10 +1,11 @@
 package job
 
 import (
+	"time"
+
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
-	"time"
 )
 
 // sortedRecord is what pass 1 came to.

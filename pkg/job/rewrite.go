@@ -148,10 +148,10 @@ const rewriteAttempts = 6
 // attempts runs one rewriting, from the start again where the file system
 // asks for it.
 func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
-	if err := w.out.uploads.enter(ctx); err != nil {
+	if err := w.out.uploads.Enter(ctx); err != nil {
 		return err
 	}
-	defer w.out.uploads.leave()
+	defer w.out.uploads.Leave()
 	if err := progress.Pass(ctx, w.gate); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type rewritten struct {
 	writing string // its path until then
 	public  bool   // it may have that name
 	hw      *hfile.Writer
-	out     *overlapped
+	out     *hdfsio.Overlapped
 	sink    hdfsio.Writer
 }
 
@@ -79,7 +79,7 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 		return nil, err
 	}
 	a.open = r
-	r.out = newOverlapped(r.sink, nil)
+	r.out = hdfsio.NewOverlapped(r.sink, nil)
 	r.hw, err = hfile.NewWriter(r.out, o)
 	return r, err
 }
@@ -99,7 +99,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	}
 	stats, err := r.hw.Finish()
 	if err == nil {
-		err = r.out.drain()
+		err = r.out.Drain()
 	}
 	if err == nil {
 		err = r.sink.Finish()
@@ -110,7 +110,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	a.open = nil
 	a.files = append(a.files, r)
 	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
-	r.file.CRC32C = r.out.sum
+	r.file.CRC32C = r.out.Sum
 	m, err := filecheck.ReadMeta(ctx, a.w.out.FS, r.writing)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
@@ -156,7 +156,7 @@ func (a *rewriting) clean(ctx context.Context, failed bool) {
 	defer cancel()
 	out := a.w.out
 	if a.open != nil {
-		_ = a.open.out.drain()
+		_ = a.open.out.Drain()
 		_ = a.open.sink.Abort()
 		_ = out.FS.Remove(ctx, a.open.writing)
 	}

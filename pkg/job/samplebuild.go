@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
@@ -260,15 +261,15 @@ func (s *sampleBuild) encode(ctx context.Context, sorter *extsort.Sorter) error 
 
 // encodePart writes one file for each family of the rows of some regions.
 func (s *sampleBuild) encodePart(ctx context.Context, sorter *extsort.Sorter, from, to int) (stats hfile.Stats, err error) {
-	var outs []*overlapped
+	var outs []*hdfsio.Overlapped
 	for range s.plan.Families {
 		sink, err := newNameless(s.o.SpillDir)
 		if err != nil {
 			return stats, err
 		}
 		defer func() { err = errors.Join(err, sink.Finish()) }()
-		o := newOverlapped(sink, nil)
-		defer func() { err = errors.Join(err, o.drain()) }()
+		o := hdfsio.NewOverlapped(sink, nil)
+		defer func() { err = errors.Join(err, o.Drain()) }()
 		outs = append(outs, o)
 	}
 	sinks, err := s.plan.newSinks(func(i int) io.Writer { return outs[i] })

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
+	"bulkload/pkg/upload"
 )
 
 // run is one process's work on a job.
@@ -234,7 +235,7 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if j.stage, err = stageAt(ctx, j.env, l); err != nil {
 		return err
 	}
-	j.stage.out.uploads = newUploads(j.o.Uploads)
+	j.stage.out.uploads = upload.NewLimiter(j.o.Uploads)
 	if j.st.loading {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -22,6 +21,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/upload"
 )
 
 // Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
@@ -34,7 +34,7 @@ type Output struct {
 
 	identify bool // files get their ids also without a journal
 
-	uploads *uploads // bounds what is written, if it lies on HDFS
+	uploads *upload.Limiter // bounds what is written, if it lies on HDFS
 }
 
 // writingDir holds files that are not complete. HBase's loader skips names
@@ -144,7 +144,7 @@ type pendingFile struct {
 	manifest.File
 	writing string // name until it is complete
 	sink    hdfsio.Writer
-	out     *overlapped
+	out     *hdfsio.Overlapped
 }
 
 // pendingRegion is the files of one region, one of each family.
@@ -160,7 +160,7 @@ type pendingRegion struct {
 // still be open to a lease. What failed is given up.
 func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
 	// Whoever has waited for others' files asks the gate after that.
-	if err := w.out.uploads.enter(ctx); err != nil {
+	if err := w.out.uploads.Enter(ctx); err != nil {
 		return nil, err
 	}
 	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged}}
@@ -168,7 +168,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		if err != nil {
 			w.events.Merged(-p.part.taken) // the region is written again
 			p.abort()
-			w.out.uploads.leave()
+			w.out.uploads.Leave()
 		}
 	}()
 	if err := progress.Pass(ctx, w.gate); err != nil {
@@ -218,7 +218,7 @@ func (w *writers) create(ctx context.Context, r region, family familySpan, attem
 	if err != nil {
 		return nil, fail.With(fail.HDFS, err)
 	}
-	p.out = newOverlapped(p.sink, w.events.Written)
+	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
 	return p, nil
 }
 
@@ -231,7 +231,7 @@ func (p *pendingRegion) abort() {
 }
 
 func (p *pendingFile) abort() {
-	_ = p.out.drain() // what is not wanted need not have arrived
+	_ = p.out.Drain() // what is not wanted need not have arrived
 	_ = p.sink.Abort()
 }
 
@@ -243,7 +243,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 			w.events.Merged(-p.part.taken)
 		}
 	}()
-	defer w.out.uploads.leave()
+	defer w.out.uploads.Leave()
 	var files []*pendingFile
 	for i, f := range p.files {
 		ok, err := w.finish(ctx, f)
@@ -289,7 +289,7 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 // finish ends one file and reads back what it says of itself; false when it
 // has no cells, and is not kept.
 func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
-	err := f.out.drain()
+	err := f.out.Drain()
 	if err == nil && f.Cells > 0 {
 		err = f.sink.Finish()
 	}
@@ -297,8 +297,8 @@ func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
 		f.abort()
 		return false, err
 	}
-	f.CRC32C = f.out.sum
-	if err := verifyFile(ctx, w.out.FS, f.writing, f.File); err != nil {
+	f.CRC32C = f.out.Sum
+	if err := filecheck.Written(ctx, w.out.FS, f.writing, f.File); err != nil {
 		_ = w.out.FS.Remove(ctx, f.writing)
 		return false, err
 	}
@@ -325,14 +325,11 @@ func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
 	return min(bound/unit*unit+4*unit, most)
 }
 
-// verifyFile reads back what was written: length, trailer, index and file info.
-func verifyFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) error {
-	meta, err := filecheck.ReadMeta(ctx, fsys, name)
+// create starts an HFile, whose bytes count.
+func (o Output) create(ctx context.Context, name string, c hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	w, err := o.FS.Create(ctx, name, c)
 	if err != nil {
-		return fmt.Errorf("read back %s: %w", name, err)
+		return nil, err
 	}
-	if meta.Cells != want.Cells || meta.Bytes != want.Bytes {
-		return fmt.Errorf("read back %s: it has %d cells in %d bytes, written were %d in %d", name, meta.Cells, meta.Bytes, want.Cells, want.Bytes)
-	}
-	return nil
+	return o.uploads.Writer(ctx, w), nil
 }

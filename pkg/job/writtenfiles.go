@@ -1,11 +1,6 @@
 package job
 
 import (
-	"bulkload/pkg/fail"
-	"bulkload/pkg/filecheck"
-	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/manifest"
-	"bulkload/pkg/progress"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +8,12 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
 )
 
 // checksumOf is the checksum of a file that the build wrote, for journals whose

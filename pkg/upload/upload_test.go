@@ -1,4 +1,4 @@
-package job
+package upload
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestUploadRate(t *testing.T) {
 		kib := rapid.IntRange(64, 1<<20).Draw(rt, "KiB/s")
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 2<<20), 1, 4).Draw(rt, "files")
 		synctest.Test(t, func(t *testing.T) {
-			u := newUploads(UploadOptions{Rate: Rate(kib << 10)})
+			u := NewLimiter(Options{Rate: Rate(kib << 10)})
 			fsys := hdfsio.NewMemory()
 			count := &byteCount{start: time.Now(), rate: float64(kib << 10)}
 			var total int64
@@ -58,7 +58,7 @@ func TestUploadRate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				limited := u.writer(t.Context(), &countedWriter{w, count})
+				limited := u.Writer(t.Context(), &countedWriter{w, count})
 				writes.Go(func() {
 					if n, err := limited.Write(make([]byte, size)); n != size || err != nil {
 						t.Errorf("%d of %d bytes, %v", n, size, err)
@@ -88,20 +88,20 @@ func TestUploadRate(t *testing.T) {
 func TestUploadStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			o    UploadOptions
+			o    Options
 			most int64
 		}{
-			{UploadOptions{Streams: 3}, 3},
-			{UploadOptions{Rate: MinRate}, slowestStream},
-			{UploadOptions{Rate: MinRate, Streams: 2}, 2},
-			{UploadOptions{Rate: 1 << 30, Streams: 100}, 100},
+			{Options{Streams: 3}, 3},
+			{Options{Rate: MinRate}, slowestStream},
+			{Options{Rate: MinRate, Streams: 2}, 2},
+			{Options{Rate: 1 << 30, Streams: 100}, 100},
 		} {
-			u := newUploads(c.o)
+			u := NewLimiter(c.o)
 			var now, most atomic.Int64
 			var all sync.WaitGroup
 			for range 200 {
 				all.Go(func() {
-					if err := u.enter(t.Context()); err != nil {
+					if err := u.Enter(t.Context()); err != nil {
 						t.Error(err)
 					}
 					if n := now.Add(1); n > most.Load() {
@@ -109,7 +109,7 @@ func TestUploadStreams(t *testing.T) {
 					}
 					time.Sleep(time.Second)
 					now.Add(-1)
-					u.leave()
+					u.Leave()
 				})
 			}
 			all.Wait()
@@ -123,16 +123,16 @@ func TestUploadStreams(t *testing.T) {
 // TestUploadStops ends both kinds of waiting with the cause of the stop.
 func TestUploadStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUploads(UploadOptions{Rate: MinRate, Streams: 1})
+		u := NewLimiter(Options{Rate: MinRate, Streams: 1})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("stopped")
-		if err := u.enter(ctx); err != nil {
+		if err := u.Enter(ctx); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Minute, func() { cancel(cause) })
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := u.enter(ctx); err != cause {
+			if err := u.Enter(ctx); err != cause {
 				t.Errorf("enter: %v", err)
 			}
 		})
@@ -142,7 +142,7 @@ func TestUploadStops(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if n, err := u.writer(ctx, w).Write(make([]byte, 8<<20)); !errors.Is(err, cause) || n == 0 || n == 8<<20 {
+			if n, err := u.Writer(ctx, w).Write(make([]byte, 8<<20)); !errors.Is(err, cause) || n == 0 || n == 8<<20 {
 				t.Errorf("write: %d bytes, %v", n, err)
 			}
 		})

@@ -1,4 +1,6 @@
-package job
+// Package upload bounds what a job writes to HDFS: bytes a second and files at a
+// time, for all of its HFiles together.
+package upload
 
 import (
 	"context"
@@ -38,10 +40,10 @@ func (r *Rate) Set(text string) error {
 // Type names the flag's type in help texts.
 func (r *Rate) Type() string { return "rate" }
 
-// UploadOptions bound what a job writes to HDFS, all HFiles together.
-type UploadOptions struct {
+// Options bound what a job writes to HDFS, all HFiles together.
+type Options struct {
 	Rate    Rate // bytes a second, default unlimited
-	Streams int  // regions whose files are written at a time, default [BuildOptions].Workers
+	Streams int  // regions whose files are written at a time, default as many as the build has workers
 }
 
 const (
@@ -53,20 +55,20 @@ const (
 	slowestStream = 15
 )
 
-// uploads is how HFiles go to HDFS: one for all streams of a job. A nil one
+// Limiter is how HFiles go to HDFS: one for all streams of a job. A nil one
 // bounds nothing. Safe for concurrent use.
-type uploads struct {
+type Limiter struct {
 	rate    *rate.Limiter // nil: unlimited
 	streams *semaphore.Weighted
 	most    int64 // of streams
 }
 
-// newUploads gives nil when nothing is bounded.
-func newUploads(o UploadOptions) *uploads {
-	if o == (UploadOptions{}) {
+// NewLimiter gives nil when nothing is bounded.
+func NewLimiter(o Options) *Limiter {
+	if o == (Options{}) {
 		return nil
 	}
-	u := &uploads{}
+	u := &Limiter{}
 	if o.Rate > 0 {
 		burst := min(max(int(o.Rate/10), uploadPiece), mostBurst)
 		u.rate = rate.NewLimiter(rate.Limit(o.Rate), burst)
@@ -80,9 +82,9 @@ func newUploads(o UploadOptions) *uploads {
 	return u
 }
 
-// enter waits until the files of a further region may be written; leave ends
+// Enter waits until the files of a further region may be written; leave ends
 // that. The files of one region are open together, so they count as one.
-func (u *uploads) enter(ctx context.Context) error {
+func (u *Limiter) Enter(ctx context.Context) error {
 	if u == nil {
 		return nil
 	}
@@ -92,14 +94,14 @@ func (u *uploads) enter(ctx context.Context) error {
 	return nil
 }
 
-func (u *uploads) leave() {
+func (u *Limiter) Leave() {
 	if u != nil {
 		u.streams.Release(1)
 	}
 }
 
-// writer counts what goes through a writer.
-func (u *uploads) writer(ctx context.Context, w hdfsio.Writer) hdfsio.Writer {
+// Writer counts what goes through a writer.
+func (u *Limiter) Writer(ctx context.Context, w hdfsio.Writer) hdfsio.Writer {
 	if u == nil || u.rate == nil {
 		return w
 	}
@@ -131,13 +133,4 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 		p = p[n:]
 	}
 	return written, nil
-}
-
-// create starts an HFile, whose bytes count.
-func (o Output) create(ctx context.Context, name string, c hdfsio.CreateOptions) (hdfsio.Writer, error) {
-	w, err := o.FS.Create(ctx, name, c)
-	if err != nil {
-		return nil, err
-	}
-	return o.uploads.writer(ctx, w), nil
 }

@@ -1,21 +1,19 @@
-package job
+package hdfsio
 
 import (
 	"hash/crc32"
-
-	"bulkload/pkg/hdfsio"
 )
 
-// overlapped lets encoding go on while a write to the sink is under way. It
+// Overlapped lets encoding go on while a write to the sink is under way. It
 // belongs to one goroutine.
-type overlapped struct {
-	sink hdfsio.Writer
+type Overlapped struct {
+	sink Writer
 	free chan []byte
 	full chan []byte
 	done chan struct{}
 	err  error // of the sink; read after done is closed
 	open bool
-	sum  uint32            // CRC-32C of what was written; read after done is closed
+	Sum  uint32            // CRC-32C of what was written; read after done is closed
 	told func(bytes int64) // of each piece that was written; may be nil
 }
 
@@ -23,8 +21,8 @@ type overlapped struct {
 // as large as what the HFile writer hands over, about a megabyte.
 const overlapBuffers = 2
 
-func newOverlapped(sink hdfsio.Writer, told func(bytes int64)) *overlapped {
-	o := &overlapped{sink: sink, told: told, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
+func NewOverlapped(sink Writer, told func(bytes int64)) *Overlapped {
+	o := &Overlapped{sink: sink, told: told, free: make(chan []byte, overlapBuffers), full: make(chan []byte, overlapBuffers), done: make(chan struct{}), open: true}
 	for range overlapBuffers {
 		o.free <- nil
 	}
@@ -33,7 +31,7 @@ func newOverlapped(sink hdfsio.Writer, told func(bytes int64)) *overlapped {
 }
 
 // run writes until full is closed or the sink fails.
-func (o *overlapped) run() {
+func (o *Overlapped) run() {
 	defer close(o.done)
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	for b := range o.full {
@@ -43,13 +41,13 @@ func (o *overlapped) run() {
 		if o.told != nil {
 			o.told(int64(len(b)))
 		}
-		o.sum = crc32.Update(o.sum, castagnoli, b)
+		o.Sum = crc32.Update(o.Sum, castagnoli, b)
 		o.free <- b
 	}
 }
 
 // Write takes a copy of p.
-func (o *overlapped) Write(p []byte) (int, error) {
+func (o *Overlapped) Write(p []byte) (int, error) {
 	select {
 	case b := <-o.free:
 		o.full <- append(b[:0], p...)
@@ -59,8 +57,8 @@ func (o *overlapped) Write(p []byte) (int, error) {
 	}
 }
 
-// drain waits until all is handed to the sink, and gives its error.
-func (o *overlapped) drain() error {
+// Drain waits until all is handed to the sink, and gives its error.
+func (o *Overlapped) Drain() error {
 	if o.open {
 		o.open = false
 		close(o.full)

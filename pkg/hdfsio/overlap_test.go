@@ -1,20 +1,18 @@
-package job
+package hdfsio
 
 import (
 	"bytes"
 	"errors"
 	"testing"
-
-	"bulkload/pkg/hdfsio"
 )
 
 func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
-	m := hdfsio.NewMemory()
-	sink, err := m.Create(t.Context(), "/x", hdfsio.CreateOptions{})
+	m := NewMemory()
+	sink, err := m.Create(t.Context(), "/x", CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOverlapped(sink, nil)
+	o := NewOverlapped(sink, nil)
 	var want []byte
 	for i := range 100 {
 		p := bytes.Repeat([]byte{byte(i)}, i)
@@ -24,7 +22,7 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 		}
 		clear(p) // the writer's buffer is used again at once
 	}
-	if err := errors.Join(o.drain(), o.drain(), sink.Finish()); err != nil {
+	if err := errors.Join(o.Drain(), o.Drain(), sink.Finish()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := m.Open(t.Context(), "/x")
@@ -38,22 +36,22 @@ func TestOverlappedKeepsOrderAndErrors(t *testing.T) {
 	}
 
 	boom := errors.New("disk full")
-	faulty := &hdfsio.Faulty{FS: m, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
-		if op == hdfsio.OpWrite {
-			return &hdfsio.Fault{Err: boom}
+	faulty := &Faulty{FS: m, Inject: func(op Op, _ string, _ int64) *Fault {
+		if op == OpWrite {
+			return &Fault{Err: boom}
 		}
 		return nil
 	}}
-	if sink, err = faulty.Create(t.Context(), "/y", hdfsio.CreateOptions{}); err != nil {
+	if sink, err = faulty.Create(t.Context(), "/y", CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	o = newOverlapped(sink, nil)
+	o = NewOverlapped(sink, nil)
 	for range 10 {
 		if _, err = o.Write([]byte("x")); err != nil {
 			break
 		}
 	}
-	if !errors.Is(err, boom) || !errors.Is(o.drain(), boom) {
+	if !errors.Is(err, boom) || !errors.Is(o.Drain(), boom) {
 		t.Fatalf("error is %v", err)
 	}
 }
