@@ -206,11 +206,11 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 		}
 		// A batch is a little less than a chunk: no second one for what is missing.
 		if read >= p.limit-p.limit/4 {
-			return errEnough
+			return errCounted
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, errCounted) {
 		return err
 	}
 	w.o.Events.Split()
@@ -296,3 +296,6 @@ func (w *countWorker) hot(b *source.Batch, row int) {
 func (w *countWorker) bad(b *source.Batch, row int, err error) error {
 	return w.o.Budget.Reject(rowError(b, row, err))
 }
+
+// errCounted ends the reading of a place of which no more is wanted.
+var errCounted = errors.New("enough of the place was read")

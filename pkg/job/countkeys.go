@@ -18,7 +18,7 @@ const heavyKeys = 5
 // countKeys counts the keys of the input or of a part of it. When split points
 // are asked for, they are found from the keys, put into the plan, and the same
 // rows are counted for their regions.
-func (s *sampleBuild) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
+func (s *estimator) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
 	c := &counting{plan: s.plan, in: s.in, o: o.BuildOptions, query: indexes(s.plan.Columns, o.query)}
 	if !o.Exact {
 		c.o.Events = progress.Events{}
@@ -56,7 +56,7 @@ func (s *sampleBuild) countKeys(ctx context.Context, o EstimateOptions) (*tally,
 }
 
 // finishCount notes how much was counted, and judges the bad records of all of the input.
-func (s *sampleBuild) finishCount(c *counting, t *tally, err error) (*tally, error) {
+func (s *estimator) finishCount(c *counting, t *tally, err error) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *sampleBuild) finishCount(c *counting, t *tally, err error) (*tally, err
 }
 
 // expectRows is about how many rows the places have.
-func (c *counting) expectRows(s *sampleBuild) int64 {
+func (c *counting) expectRows(s *estimator) int64 {
 	rows, perByte := 0.0, float64(s.rows)/float64(max(s.value, 1))
 	files, splits := s.in.Files(), s.in.Splits()
 	for _, p := range c.places {
@@ -92,7 +92,7 @@ func (c *counting) expectRows(s *sampleBuild) int64 {
 }
 
 // unpacked is what a byte of packed text becomes.
-func (s *sampleBuild) unpacked() float64 {
+func (s *estimator) unpacked() float64 {
 	text, packed := s.extent.Text, int64(0)
 	files := s.in.Files()
 	for _, f := range files {
@@ -110,7 +110,7 @@ func (s *sampleBuild) unpacked() float64 {
 
 // count takes the number of rows from the count of keys, which saw more of
 // the input than the sample.
-func (s *sampleBuild) count(t *tally) {
+func (s *estimator) count(t *tally) {
 	s.total = int64(math.Round(t.rows))
 	s.foresee()
 }

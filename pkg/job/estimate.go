@@ -92,9 +92,9 @@ const (
 	// processMemory is what a process has beside its budget: the program,
 	// stacks, tables of the runtime.
 	processMemory = 20 << 20
-	// fileOverhead is what an HFile has beside its blocks: trailer, file info,
-	// the root index, a bloom chunk that is not full.
-	fileOverhead = 4 << 10
+	// sampleText is how much of the input a sample has: half a second's work,
+	// and long against what a worker takes to start.
+	sampleText = 48 << 20
 	// A row takes longer in a build than in a sample: rows that stay in memory
 	// outgrow processor caches and touch fresh pages, runs on disk compete with
 	// the kernel's writing. Measured over ten builds of check and opinion, 1 to
@@ -153,7 +153,7 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	s := &sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}
+	s := &estimator{&sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}}
 	if err := s.run(ctx); err != nil {
 		return nil, o.readError(locate(err, in))
 	}
@@ -166,8 +166,11 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	return e, nil
 }
 
+// estimator makes an estimate of the build of a sample.
+type estimator struct{ *sampleBuild }
+
 // estimate scales what the sample took to the whole input, as it was counted.
-func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
+func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.plan.Table, Key: s.plan.Key.String(), SampledRows: s.rows, SampledText: s.text, Places: s.places,
 		Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2, Modulus: s.plan.Modulus, Suggested: o.Suggest > 0,
 		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
@@ -221,7 +224,7 @@ func (s *sampleBuild) estimate(t *tally, o EstimateOptions) *Estimate {
 }
 
 // readSeconds is what reading the sample took, of all workers together.
-func (s *sampleBuild) readSeconds() float64 {
+func (s *estimator) readSeconds() float64 {
 	if s.timed == 0 {
 		return s.read.Seconds() // of rows so few that there is nothing to tell
 	}
@@ -229,7 +232,7 @@ func (s *sampleBuild) readSeconds() float64 {
 }
 
 // splitSizes are proportional to the work of each split.
-func (s *sampleBuild) splitSizes() []float64 {
+func (s *estimator) splitSizes() []float64 {
 	sizes := make([]float64, 0, len(s.in.Splits()))
 	files, last := s.in.Files(), -1
 	for _, split := range s.in.Splits() {
@@ -250,7 +253,7 @@ func (s *sampleBuild) splitSizes() []float64 {
 }
 
 // packedSize is the size of text files as they lie there.
-func (s *sampleBuild) packedSize() (n int64) {
+func (s *estimator) packedSize() (n int64) {
 	for _, f := range s.in.Files() {
 		if f.Format != source.FormatParquet {
 			n += f.Size

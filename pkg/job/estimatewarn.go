@@ -188,19 +188,6 @@ func (e *Estimate) warnFiles() Check {
 		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
-// salts is how many values the salt has with which keys begin, 0 if they begin
-// with something else.
-func (p *Plan) salts() int {
-	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)
-	switch {
-	case !ok || first.Func != "salt":
-		return 0
-	case len(first.Ints) > 0:
-		return first.Ints[0]
-	}
-	return p.Modulus
-}
-
 func (e *Estimate) warnSalts(plan *Plan) Check {
 	salts := plan.salts()
 	if salts == 0 {

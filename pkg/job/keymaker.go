@@ -147,3 +147,16 @@ func (m *KeyMaker) Explain(record [][]byte) (*ExplainedKey, error) {
 	}
 	return x, nil
 }
+
+// salts is how many values the salt has with which keys begin, 0 if they begin
+// with something else.
+func (p *Plan) salts() int {
+	first, ok := keygen.Parts(p.Key)[0].(keygen.Call)
+	switch {
+	case !ok || first.Func != "salt":
+		return 0
+	case len(first.Ints) > 0:
+		return first.Ints[0]
+	}
+	return p.Modulus
+}

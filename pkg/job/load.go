@@ -158,7 +158,7 @@ func copying(ctx context.Context, env *cluster.Env, table string, from Output, f
 				return nil, err
 			}
 		}
-		if err := st.out.copyFile(ctx, from, f, o); err != nil {
+		if err := copyFile(ctx, st.out, from, f, o); err != nil {
 			if d, ok := errors.AsType[*filecheck.DamagedError](err); ok {
 				return nil, refuse(from.Dir, []*filecheck.DamagedError{d})
 			}
@@ -170,7 +170,7 @@ func copying(ctx context.Context, env *cluster.Env, table string, from Output, f
 
 // copyFile copies one file of another output into this one. The bytes that are
 // sent are those that were proven, and those that are read back.
-func (o Output) copyFile(ctx context.Context, from Output, f *manifest.File, load LoadOptions) error {
+func copyFile(ctx context.Context, o, from Output, f *manifest.File, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
 	if err != nil {

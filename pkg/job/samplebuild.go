@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// sampleText is how much of the input a sample has: half a second's work,
-	// and long against what a worker takes to start.
-	sampleText = 48 << 20
+	// fileOverhead is what an HFile has beside its blocks: trailer, file info,
+	// the root index, a bloom chunk that is not full.
+	fileOverhead = 4 << 10
 	// samplePlaces is from how many places it is taken.
 	samplePlaces = 24
 	// sampleRun is how much a worker reads for a run, if the build would spill.
