@@ -29,7 +29,7 @@ const fullDiskEnv = "BULKLOAD_TEST_FULL_DISK"
 func TestFullDiskHasOneKind(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFullDiskChild$", "-test.v")
 	cmd.Env = append(os.Environ(), fullDiskEnv+"=1")
-	cmd.SysProcAttr = ownMounts()
+	cmd.SysProcAttr = jobtest.OwnMounts()
 	out, err := cmd.CombinedOutput()
 	if err != nil && (errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mount:")) {
 		t.Skipf("this system gives no user a mount of its own: %v\n%s", err, out)

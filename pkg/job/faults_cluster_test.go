@@ -25,7 +25,9 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/spec"
 )
 
 // faultyCluster is a cluster of a test's own, whose NameNode takes a dead
@@ -62,9 +64,9 @@ type buildFaults struct {
 
 func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
 	t.Helper()
-	b := &buildFaults{t: t, cluster: c, env: jobtest.ClusterEnvAs(t, c, "hbase"), input: wideInput(t, 150_000)}
+	b := &buildFaults{t: t, cluster: c, env: jobtest.ClusterEnvAs(t, c, "hbase"), input: jobtest.WideInput(t, 150_000)}
 	calm := t.TempDir()
-	if _, err := buildInto(t.Context(), t, b.env, b.input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{}); err != nil {
+	if _, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.want = jobtest.Hashes(t, calm)
@@ -133,7 +135,7 @@ func (b *buildFaults) run(t *testing.T, dir string, w WorkOptions, at func(op hd
 		}
 	}
 	w.Workers = 2
-	_, err := buildInto(t.Context(), t, b.env, b.input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: 300 * time.Millisecond}}, w)
+	_, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: 300 * time.Millisecond}}, w)
 	if !happened {
 		t.Error("the fault did not happen")
 	}
@@ -343,7 +345,7 @@ func (b *buildFaults) quota(t *testing.T) {
 func (b *buildFaults) permission(t *testing.T) {
 	dir := b.dir(t)
 	stranger := b.connect(t, func(o *hdfsio.HDFSOptions) { o.User = "stranger" })
-	_, err := buildInto(t.Context(), t, b.env, b.input, Output{FS: stranger, Dir: dir}, WorkOptions{})
+	_, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: stranger, Dir: dir}, WorkOptions{})
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Fatalf("build by a stranger: %v", err)
 	}
@@ -459,4 +461,21 @@ func TestFailover(t *testing.T) {
 			t.Errorf("the table has %s, want %s", got, want)
 		}
 	})
+}
+
+// buildWide builds the input of [jobtest.WideInput] into an output.
+func buildWide(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
+	t.Helper()
+	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000}
+	f := jobtest.Family
+	f.Compression = 0
+	k, err := openInput(t.Context(), env.Source, s, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlan(s, k.in.Columns(), f, partition.SaltSplits(10), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.build(ctx, p, out, w, 0, nil)
 }

@@ -19,9 +19,9 @@ func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, s
 // TestFailedLookForgetsNothing keeps what an earlier attempt has written when it cannot be looked at, and forgets what is
 // known to be gone.
 func TestFailedLookForgetsNothing(t *testing.T) {
-	st := &state{history: newHistory()}
-	st.Written[3] = writtenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
-	r := st.resume()
+	done := NewDone()
+	done.Written[3] = writtenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
+	r := &Resume{Done: &done}
 	if err := r.keepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); fail.KindOf(err) != fail.HDFS || !r.has(3) {
 		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
 	}

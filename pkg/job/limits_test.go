@@ -24,15 +24,15 @@ const (
 // TestLimits builds in processes that have less of something than they need.
 // The error says what, and what to do.
 func TestLimits(t *testing.T) {
-	input := wideInput(t, 100_000)
+	input := jobtest.WideInput(t, 100_000)
 	for _, c := range []struct {
 		limit string
 		attr  *syscall.SysProcAttr
 		want  []string
 	}{
-		{"spill disk", ownMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
-		{"spill disk by a relative name", ownMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
-		{"output disk", ownMounts(), []string{"no space left on device", "free space on that disk"}},
+		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "free space on that disk"}},
 		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -56,15 +56,6 @@ func TestLimits(t *testing.T) {
 				t.Errorf("another kind: %s", message)
 			}
 		})
-	}
-}
-
-// ownMounts lets any user mount a small disk for one process.
-func ownMounts() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 }
 

@@ -20,7 +20,7 @@ func BenchmarkMapped(b *testing.B) {
 		records = append(records, []string{fmt.Sprintf("%d%08d", i%10, i), fmt.Sprint(i), "2017-01-01", "true", "some text of a record", "x", "20150524002300", "86400"})
 	}
 	input := filepath.Join(b.TempDir(), "rows.dump")
-	writeRecords(b, input, records)
+	jobtest.WriteRecords(b, input, records)
 	typed := []spec.CellSpec{{Column: "n", Type: "long"}, {Column: "day", Type: "date"}, {Column: "flag", Type: "boolean"}, {Rest: true}}
 	for _, c := range []struct {
 		name string
@@ -35,7 +35,7 @@ func BenchmarkMapped(b *testing.B) {
 		{"wide", spec.Mapping{Cells: []spec.CellSpec{{Column: "n", QualifierFrom: "text"}, {Rest: true}}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
+			s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1, Mapping: c.m}
 			env := jobtest.Env(b)
 			b.ReportAllocs()
 			for b.Loop() {

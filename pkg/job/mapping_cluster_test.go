@@ -84,10 +84,10 @@ func TestRunMapped(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	input := filepath.Join(t.TempDir(), "rows.dump")
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	for _, mode := range []string{"full", "sample"} {
 		name := familyTable(t, env, "f", "g", "h")
-		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
 		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
 		r, err := Run(t.Context(), env, s, o)
 		if err != nil {
@@ -97,7 +97,7 @@ func TestRunMapped(t *testing.T) {
 			t.Errorf("%d files in %d regions", len(r.Manifest.Files), r.Regions)
 		}
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
-		if want := clusterDigest(plainCells(t, s, mappedColumns, records)); err != nil || got != want {
+		if want := clusterDigest(jobtest.PlainCells(t, s, jobtest.MappedColumns, records)); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
 		if again, err := Run(t.Context(), env, s, o); err != nil || !again.Already {
@@ -130,13 +130,13 @@ func TestRunTimed(t *testing.T) {
 	records := clusterRecords(400)
 	dir := t.TempDir()
 	input, short := filepath.Join(dir, "rows.dump"), filepath.Join(dir, "short.dump")
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	for _, mode := range []string{"full", "sample"} {
 		name := familyTable(t, env, "f", "g", "h")
 		m := clusterMapping()
 		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 		m.CellTTL = &spec.TTLColumn{Column: "ttl"}
-		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
 		r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestRunTimed(t *testing.T) {
 		if r.Verify.Expired || mode == "full" && r.Verify.Got != r.Manifest.Digest {
 			t.Errorf("%+v", r.Verify)
 		}
-		want := plainCells(t, s, mappedColumns, records)
+		want := jobtest.PlainCells(t, s, jobtest.MappedColumns, records)
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
 		if want := clusterDigest(want); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
@@ -158,7 +158,7 @@ func TestRunTimed(t *testing.T) {
 		for _, r := range over {
 			r[0], r[6], r[7] = r[0]+"x", "20140524002300", "60"
 		}
-		writeRecords(t, short, over)
+		jobtest.WriteRecords(t, short, over)
 		s.Inputs = []string{short}
 		r, err = Run(t.Context(), env, s, RunOptions{})
 		if err != nil || !r.Verify.Expired {
@@ -180,12 +180,12 @@ func TestRunWide(t *testing.T) {
 		r[0], r[5] = fmt.Sprintf("%duser%d", i%4, i%12), fmt.Sprintf("post%04d", i*37%1000)
 	}
 	input := filepath.Join(t.TempDir(), "rows.dump")
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	for _, mode := range []string{"full", "sample"} {
 		for _, stamp := range []*spec.TimeColumn{nil, {Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}} {
 			name := familyTable(t, env, "f", "g")
 			m := spec.Mapping{Cells: []spec.CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
-			s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
+			s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
 			r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
 			if err != nil {
 				t.Fatal(err)
@@ -193,7 +193,7 @@ func TestRunWide(t *testing.T) {
 			if r.Manifest.Digest.Rows != 12 || mode == "full" && r.Verify.Got != r.Manifest.Digest {
 				t.Errorf("%s, verified %+v", r.Manifest.Digest, r.Verify)
 			}
-			want, _ := plainWideCells(t, s, mappedColumns, records)
+			want, _ := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 			got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
 			if want := clusterDigest(want); err != nil || got != want {
 				t.Errorf("the table has %s, want %s, %v", got, want, err)
@@ -209,7 +209,7 @@ func TestRunMappedAgain(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	records := clusterRecords(400)
 	input := filepath.Join(t.TempDir(), "rows.dump")
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	timed := clusterMapping()
 	timed.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 	timed.CellTTL = &spec.TTLColumn{Column: "ttl"}
@@ -217,7 +217,7 @@ func TestRunMappedAgain(t *testing.T) {
 	wide.Cells = append(slices.Clone(wide.Cells), spec.CellSpec{Column: "text", Family: "h", QualifierFrom: "id"})
 	for _, m := range []spec.Mapping{clusterMapping(), timed, wide} {
 		name := familyTable(t, env, "f", "g", "h")
-		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: mappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Mapping: m}
+		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: "full", Mapping: m}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped by the test")
 		files := 0
@@ -240,7 +240,7 @@ func TestRunMappedAgain(t *testing.T) {
 		if len(r.Manifest.Files) != 12 || files-before >= 12 || r.Verify.Got != r.Manifest.Digest {
 			t.Errorf("%d files, %d written now, verified %+v", len(r.Manifest.Files), files-before, r.Verify)
 		}
-		want, _ := plainWideCells(t, s, mappedColumns, records)
+		want, _ := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 		got, err := cluster.AdminT(t).Run(t.Context(), "digest", name)
 		if want := clusterDigest(want); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)

@@ -3,17 +3,13 @@ package job
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
@@ -26,157 +22,6 @@ import (
 
 	"pgregory.net/rapid"
 )
-
-// plainCells are the cells of records in the order of a table.
-func plainCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
-	t.Helper()
-	cells := recordCells(t, s, columns, records)
-	slices.SortFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
-	return cells
-}
-
-// plainWideCells are those of wide rows; false if two of them clash.
-func plainWideCells(t testing.TB, s spec.Spec, columns []string, records [][]string) (kept []hfile.Cell, ok bool) {
-	t.Helper()
-	cells := recordCells(t, s, columns, records)
-	slices.SortStableFunc(cells, func(a, b hfile.Cell) int {
-		a.Timestamp, b.Timestamp = 0, 0
-		return hfile.Compare(&a, &b)
-	})
-	ok = true
-	for _, c := range cells {
-		i := len(kept) - 1
-		if i < 0 || string(kept[i].Row) != string(c.Row) || string(kept[i].Family) != string(c.Family) || string(kept[i].Qualifier) != string(c.Qualifier) {
-			kept = append(kept, c)
-			continue
-		}
-		ok = ok && cellLine(&kept[i]) == cellLine(&c)
-		if s.Duplicates == "last" {
-			kept[i] = c
-		}
-	}
-	return kept, ok
-}
-
-// recordCells makes the cells of records as the documents say, one by one.
-func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string) []hfile.Cell {
-	t.Helper()
-	var cells []hfile.Cell
-	for _, rec := range records {
-		value := map[string]string{}
-		for i, c := range columns {
-			value[c] = rec[i]
-		}
-		stamp, tags := s.Timestamp, []byte(nil)
-		if c := s.CellTimestamp; c != nil {
-			at, err := time.ParseInLocation("20060102150405", value[c.Column], time.FixedZone("", 8*3600))
-			if err != nil {
-				t.Fatal(err)
-			}
-			stamp = at.UnixMilli()
-		}
-		if c := s.CellTTL; c != nil && value[c.Column] != "" {
-			n, err := strconv.ParseInt(value[c.Column], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Unit != "ms" {
-				n *= 1000
-			}
-			tags = binary.BigEndian.AppendUint64([]byte{0, 9, 8}, uint64(n))
-		}
-		add := func(family, qualifier string, v []byte) {
-			if family == "" {
-				family = s.FamilyName()
-			}
-			cells = append(cells, hfile.Cell{Row: []byte(rec[0]), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: v, Tags: tags})
-		}
-		entries := s.Cells
-		if len(entries) == 0 {
-			entries = []spec.CellSpec{{Rest: true}}
-		}
-		for _, c := range entries {
-			convert := func(text string) []byte {
-				convert, err := c.CellType().Converter()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if convert == nil {
-					return []byte(text)
-				}
-				b, err := convert(nil, []byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return b
-			}
-			if c.QualifierFrom != "" {
-				c.Qualifier = value[c.QualifierFrom]
-			}
-			typed := c.Type != "" && c.Type != "text"
-			list := c.Columns
-			if c.Column != "" {
-				list = []string{c.Column}
-			}
-			switch {
-			case c.Value != nil:
-				add(c.Family, c.Qualifier, convert(*c.Value))
-				continue
-			case c.JSON:
-				if len(list) == 0 {
-					for _, name := range columns {
-						if !slices.Contains(s.Skip, name) {
-							list = append(list, name)
-						}
-					}
-				}
-				var parts []string
-				for _, name := range list {
-					if value[name] == "" && s.Empty != "store" {
-						continue
-					}
-					k, v := new(bytes.Buffer), new(bytes.Buffer)
-					for b, text := range map[*bytes.Buffer]string{k: name, v: value[name]} {
-						e := json.NewEncoder(b)
-						e.SetEscapeHTML(false)
-						_ = e.Encode(text)
-					}
-					parts = append(parts, strings.TrimSpace(k.String())+":"+strings.TrimSpace(v.String()))
-				}
-				add(c.Family, c.Qualifier, []byte("{"+strings.Join(parts, ",")+"}"))
-				continue
-			case c.Rest:
-				for _, name := range columns {
-					named := slices.Contains(s.Skip, name)
-					for _, o := range s.Cells {
-						named = named || o.QualifierFrom == name || !o.JSON && (o.Column == name || slices.Contains(o.Columns, name))
-					}
-					if !named {
-						list = append(list, name)
-					}
-				}
-			}
-			for _, name := range list {
-				q := c.Qualifier
-				if q == "" {
-					q = name
-				}
-				if value[name] != "" || s.Empty == "store" && !typed {
-					if value[name] == "" {
-						add(c.Family, q, nil)
-					} else {
-						add(c.Family, q, convert(value[name]))
-					}
-				}
-			}
-		}
-	}
-	return cells
-}
-
-func cellLine(c *hfile.Cell) string {
-	return fmt.Sprintf("%q %s:%q/%d %x %x", c.Row, c.Family, c.Qualifier, c.Timestamp, c.Value, c.Tags)
-}
 
 // builtCells are those of a build's files in the order of a table.
 func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
@@ -204,7 +49,7 @@ func builtCells(t testing.TB, dir string, m *manifest.Manifest) []string {
 	slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 	lines := make([]string, len(cells))
 	for i := range cells {
-		lines[i] = cellLine(&cells[i])
+		lines[i] = jobtest.CellLine(&cells[i])
 	}
 	return lines
 }
@@ -282,8 +127,6 @@ func drawMapping(t *rapid.T) spec.Mapping {
 	return m
 }
 
-var mappedColumns = []string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}
-
 func drawRecords(t *rapid.T) [][]string {
 	var records [][]string
 	for _, id := range rapid.SliceOfNDistinct(rapid.StringMatching(`[0-9]{1,6}`), 1, 60, rapid.ID).Draw(t, "ids") {
@@ -301,18 +144,6 @@ func drawRecords(t *rapid.T) [][]string {
 	return records
 }
 
-// writeRecords makes a dump of records.
-func writeRecords(t testing.TB, name string, records [][]string) {
-	t.Helper()
-	var b strings.Builder
-	for _, r := range records {
-		b.WriteString(strings.Join(r, "\x01") + "\x10")
-	}
-	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestMappedCells compares the files of random mappings with cells that were
 // made one by one.
 func TestMappedCells(t *testing.T) {
@@ -320,8 +151,8 @@ func TestMappedCells(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	rapid.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
-		writeRecords(t, input, records)
-		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
+		jobtest.WriteRecords(t, input, records)
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
 			BadRecords: "100%", // those without a cell
 			Empty:      rapid.SampledFrom([]string{"skip", "store"}).Draw(rt, "empty")}
 		out := t.TempDir()
@@ -331,13 +162,13 @@ func TestMappedCells(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		want := plainCells(t, s, mappedColumns, records)
+		want := jobtest.PlainCells(t, s, jobtest.MappedColumns, records)
 		got := builtCells(t, out, m)
 		rows := map[string]bool{}
 		for i := range want {
 			rows[string(want[i].Row)] = true
-			if i >= len(got) || got[i] != cellLine(&want[i]) {
-				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), got[i:min(i+1, len(got))], cellLine(&want[i]))
+			if i >= len(got) || got[i] != jobtest.CellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), got[i:min(i+1, len(got))], jobtest.CellLine(&want[i]))
 			}
 		}
 		if len(got) != len(want) || m.Digest.Cells != int64(len(want)) || m.Digest.Rows != int64(len(rows)) || m.Records-m.Rejected != int64(len(rows)) {
@@ -375,10 +206,10 @@ func TestWideCells(t *testing.T) {
 		if rapid.Bool().Draw(rt, "ttl") {
 			m.CellTTL = &spec.TTLColumn{Column: "ttl"}
 		}
-		writeRecords(t, input, records)
-		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: mappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
+		jobtest.WriteRecords(t, input, records)
+		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: m,
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
-		want, ok := plainWideCells(t, s, mappedColumns, records)
+		want, ok := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 		out := t.TempDir()
 		got, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
 		if s.Duplicates == "fail" && !ok {
@@ -392,8 +223,8 @@ func TestWideCells(t *testing.T) {
 		}
 		lines := builtCells(t, out, got)
 		for i := range want {
-			if i >= len(lines) || lines[i] != cellLine(&want[i]) {
-				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), lines[i:min(i+1, len(lines))], cellLine(&want[i]))
+			if i >= len(lines) || lines[i] != jobtest.CellLine(&want[i]) {
+				rt.Fatalf("cell %d of %d is %v, want %s", i, len(want), lines[i:min(i+1, len(lines))], jobtest.CellLine(&want[i]))
 			}
 		}
 		if len(lines) != len(want) || got.Digest.Cells != int64(len(want)) {
@@ -410,7 +241,7 @@ func TestWideRowTooLarge(t *testing.T) {
 	for i := range 120_000 {
 		records = append(records, []string{"1", fmt.Sprint(i), "v"})
 	}
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "q"}}}}
 	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); err != nil {
 		t.Fatal(err)
@@ -418,7 +249,7 @@ func TestWideRowTooLarge(t *testing.T) {
 	for i := range 120_000 {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
-	writeRecords(t, input, records)
+	jobtest.WriteRecords(t, input, records)
 	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
 		t.Error(err)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,31 +24,6 @@ import (
 )
 
 var quickRetry = WriteRetry{Pause: time.Millisecond, Patience: 10 * time.Millisecond}
-
-// wideInput is a CSV file of so many rows, of which each region of a table
-// with ten salts gets several megabytes for 100,000 of them.
-func wideInput(t testing.TB, rows int) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "wide.csv")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var b strings.Builder
-	b.WriteString("id,a,b\n")
-	for i := range rows {
-		h := uint64(i+1) * 0x9e3779b97f4a7c15
-		fmt.Fprintf(&b, "k%07d,%x%x%x%x,%d\n", i, h, h*31, h*37, h*41, h%1000)
-		if b.Len() > 1<<20 || i == rows-1 {
-			if _, err := f.WriteString(b.String()); err != nil {
-				t.Fatal(err)
-			}
-			b.Reset()
-		}
-	}
-	return name
-}
 
 // buildInto builds the input into a directory, with ten regions and a fixed
 // timestamp.
@@ -79,7 +52,7 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 // act, on several files: the files are those of an undisturbed build, and
 // nothing else is left.
 func TestWriteAgain(t *testing.T) {
-	env, input := jobtest.Env(t), wideInput(t, 60_000)
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 60_000)
 	calm := t.TempDir()
 	want, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2})
 	if err != nil {
@@ -142,7 +115,7 @@ func TestWriteAgain(t *testing.T) {
 // TestWriteFamiliesAgain lets operations fail where a region has several
 // files: some have their names already when another cannot get its own.
 func TestWriteFamiliesAgain(t *testing.T) {
-	env, input := jobtest.Env(t), wideInput(t, 2000)
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 2000)
 	m := spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Family: "e"}, {Column: "id"}, {Column: "b", Family: "g", Type: "long"}}}
 	calm := t.TempDir()
 	want, err := buildMapped(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2}, m)
@@ -193,7 +166,7 @@ func TestWriteFamiliesAgain(t *testing.T) {
 
 // TestWriteGivenUp counts the writes of what cannot be written.
 func TestWriteGivenUp(t *testing.T) {
-	env, input := jobtest.Env(t), wideInput(t, 1000)
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
 	for _, c := range []struct {
 		cause  error
 		writes int
@@ -234,7 +207,7 @@ func TestWriteGivenUp(t *testing.T) {
 
 // TestWriteStopped ends a build that waits to write a file again.
 func TestWriteStopped(t *testing.T) {
-	env, input := jobtest.Env(t), wideInput(t, 1000)
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 1000)
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(op hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
