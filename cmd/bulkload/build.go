@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
@@ -92,7 +93,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
-	m, err := job.BuildOnly(ctx, env, js, family, splits, o.out, work)
+	m, err := build.Directory(ctx, env, js, family, splits, o.out, work)
 	r := &job.Result{Schema: 1, Table: js.Table, Manifest: m}
 	if err := s.end(r, err); err != nil {
 		return err
@@ -122,12 +123,12 @@ func (o *buildOptions) rejects(env *cluster.Env) (string, error) {
 	return name, os.MkdirAll(filepath.Dir(name), 0o755) // as the output's own
 }
 
-func (w *workFlags) workOptions(e progress.Events) job.WorkOptions {
+func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 	reject := w.rejectFile
 	if abs, err := filepath.Abs(reject); err == nil && reject != "" {
 		reject = abs
 	}
-	return job.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
+	return build.WorkOptions{Workers: w.workers, Memory: w.memory, SpillDir: w.spillDir, RejectFile: reject, SpillLimit: w.spillLimit, Events: e}
 }
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {

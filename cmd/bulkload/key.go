@@ -9,8 +9,8 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
@@ -74,7 +74,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	k := job.KeyOptions{Unique: o.unique}
+	k := build.KeyOptions{Unique: o.unique}
 	if o.splits != "" {
 		if k.Splits, err = readSplits(o.splits); err != nil {
 			return usageError{fmt.Errorf("--splits: %w", err)}
@@ -95,7 +95,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 		columns = append(columns, first...)
 	}
 	in.FieldsPerRecord = len(columns)
-	m, err := job.NewKeyMaker(spec, columns, k)
+	m, err := build.NewKeyMaker(spec, columns, k)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Spec, error) {
 type keyWriter struct {
 	g       *globals
 	out     *bufio.Writer
-	m       *job.KeyMaker
+	m       *build.KeyMaker
 	explain bool
 }
 
@@ -196,7 +196,7 @@ func (w *keyWriter) one(record [][]byte) error {
 	return nil
 }
 
-func bounds(r *job.RegionOfKeys) string {
+func bounds(r *build.RegionOfKeys) string {
 	text := ""
 	if r.Start != "" {
 		text += " from " + r.Start

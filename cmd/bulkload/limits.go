@@ -7,8 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
-	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/upload"
 
@@ -56,7 +56,7 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 // hold puts the limits into the options, and a gate at which the job waits:
 // outside of the window, and when SIGUSR1 asked for it until SIGUSR2 comes.
 // stop ends the listening to those signals.
-func (l *limitFlags) hold(ctx context.Context, env *cluster.Env, w *job.WorkOptions) (stop func()) {
+func (l *limitFlags) hold(ctx context.Context, env *cluster.Env, w *build.WorkOptions) (stop func()) {
 	h := &progress.Hold{Window: l.window, Events: w.Events, Rest: env.Rest}
 	// They stay caught: one that comes while the command ends must not kill it.
 	c := make(chan os.Signal, 4)

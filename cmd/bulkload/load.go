@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
@@ -56,7 +57,7 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			if err := watch.observe(cmd, s); err != nil {
 				return err
 			}
-			work := job.WorkOptions{Events: s.events()}
+			work := build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
 			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 )
 
 // TestPauseSignalsAfterAStopAreIgnored: what pauses a run does not kill one that is stopping and writes down how it ended.
@@ -29,7 +29,7 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	held, end := context.WithCancel(ctx)
 	defer end()
-	var w job.WorkOptions
+	var w build.WorkOptions
 	stop := new(limitFlags).hold(held, &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
 	stopOnSignal(cancel, &console{file: os.Stderr})
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {

@@ -14,9 +14,9 @@ import (
 // to what the go command has recorded in what it did not set.
 var version = "dev"
 
-// build says which program this is. Of the time there is only the commit's, so
+// work says which program this is. Of the time there is only the commit's, so
 // that the same sources make the same program.
-type build struct {
+type work struct {
 	Version  string `json:"version"`            // such as 0.3.0, or what go install has recorded; dev if nothing is known
 	Revision string `json:"revision,omitempty"` // the commit's hash
 	Modified bool   `json:"modified"`           // the sources differed from the commit
@@ -26,15 +26,15 @@ type build struct {
 }
 
 // thisBuild is that of the running program.
-func thisBuild() build {
+func thisBuild() work {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(version, info)
 }
 
 // buildOf prefers the linker's version, unless it is dev, to the module's. A nil
 // info is one of a program that was built without modules.
-func buildOf(linked string, info *debug.BuildInfo) build {
-	b := build{Version: strings.TrimPrefix(linked, "v"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func buildOf(linked string, info *debug.BuildInfo) work {
+	b := work{Version: strings.TrimPrefix(linked, "v"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {
 		if v := info.Main.Version; b.Version == "dev" && v != "" && v != "(devel)" {
 			b.Version = strings.TrimPrefix(v, "v")
@@ -54,7 +54,7 @@ func buildOf(linked string, info *debug.BuildInfo) build {
 }
 
 // String is one line: the version, and the commit if it is known.
-func (b build) String() string {
+func (b work) String() string {
 	s := "bulkload " + b.Version
 	if b.Revision != "" {
 		s += " (" + b.Revision[:min(12, len(b.Revision))]
@@ -66,7 +66,7 @@ func (b build) String() string {
 	return s
 }
 
-func (b build) print(w io.Writer) {
+func (b work) print(w io.Writer) {
 	fmt.Fprintln(w, b)
 	if b.Date != "" {
 		fmt.Fprintf(w, "of %s\n", b.Date)

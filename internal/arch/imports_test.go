@@ -55,7 +55,7 @@ func imports(t *testing.T) map[string][]string {
 			return err
 		}
 		if d.IsDir() && path != root {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "build" || d.Name() == "testdata" {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || path == filepath.Join(root, "build") || d.Name() == "testdata" {
 				return filepath.SkipDir
 			}
 		}

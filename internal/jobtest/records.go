@@ -1,8 +1,6 @@
 package jobtest
 
 import (
-	"bulkload/pkg/hfile"
-	"bulkload/pkg/spec"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -15,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/spec"
 )
 
 // OwnMounts lets any user mount a small disk for one process.

@@ -9,9 +9,9 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// dropSpill removes sorted rows that are not needed any more.
+// build.DropSpill removes sorted rows that are not needed any more.
 func (j *run) dropSpill() {
-	if err := j.st.resume().dropSpill(); err != nil {
+	if err := j.st.resume().DropSpill(); err != nil {
 		j.o.Events.Warn("sorted rows are left behind", "path", j.st.Spill, "error", err)
 	}
 }

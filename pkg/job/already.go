@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/staging"
@@ -24,7 +25,7 @@ func (j *run) already(ctx context.Context) (*Result, error) {
 	start.Attempt = 0
 	j.o.Events.Start(start)
 	j.sweep(ctx)
-	m, err := j.st.resume().manifest(j.work, Output{})
+	m, err := j.st.resume().Manifest(j.work, build.Output{})
 	if err != nil {
 		return r, err
 	}

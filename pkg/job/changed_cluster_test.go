@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -255,7 +256,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 			}
 		}
 	}}
-	o := RunOptions{WorkOptions: WorkOptions{Events: e}, LoadConcurrency: 1, State: StateOptions{Dir: p.state}}
+	o := RunOptions{WorkOptions: build.WorkOptions{Events: e}, LoadConcurrency: 1, State: StateOptions{Dir: p.state}}
 	_, err := Run(t.Context(), p.env, s, o)
 	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "recreated") {
 		t.Errorf("error is %v", err)
@@ -286,7 +287,7 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 			stamp = strconv.FormatInt(plan.Timestamp, 10)
 		}
 		if r.Event == "written" {
-			w, err := decode[writtenRecord](r)
+			w, err := decode[build.WrittenRecord](r)
 			if err != nil {
 				t.Fatal(err)
 			}

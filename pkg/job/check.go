@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -63,7 +64,7 @@ func bad(name, hint, format string, args ...any) Check {
 
 // CheckOptions are [WorkOptions] with what else a check depends on.
 type CheckOptions struct {
-	WorkOptions
+	build.WorkOptions
 	Staging string          // directory on HDFS, default /tmp/bulkload-USER
 	Stage   loader.Stage    // the way that files will go, default as the table needs it
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one

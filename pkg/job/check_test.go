@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 
@@ -89,9 +90,9 @@ func TestCheckFindings(t *testing.T) {
 		{"spill has room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 8 * gib}, 0), SeverityOK, "8.0 GiB free", ""},
 		{"spill is tight", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 5 * gib}, 0), SeverityWarning, "may take 7.0 GiB", "--spill-dir"},
 		{"spill has no room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: gib}, 0), SeverityError, "takes about 7.0 GiB", "--spill-dir"},
-		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
-		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
-		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
+		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
+		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
+		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, build.WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
 		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "nothing", "path"},
 		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "nothing", "path"},
 	} {

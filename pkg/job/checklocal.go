@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -283,7 +284,7 @@ func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 }
 
 // checkSpillLimit compares the bound that was set with what sorting takes.
-func checkSpillLimit(in inputFacts, w WorkOptions) Check {
+func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	const name = "spill limit"
 	need := spillFor(in.text, w.Memory)
 	switch {
@@ -298,7 +299,7 @@ func checkSpillLimit(in inputFacts, w WorkOptions) Check {
 
 // checkOpenFiles compares the limit with what a job opens: each sorted run,
 // each worker's files, connections.
-func checkOpenFiles(in inputFacts, m machineFacts, w WorkOptions) Check {
+func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	const name = "open files"
 	if m.filesErr != nil {
 		return Check{}

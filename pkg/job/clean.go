@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -161,7 +162,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		left.Remove, left.Because = false, "its directory on HDFS is not removed"
 	}
 	if left.Remove && c.o.Remove {
-		e := removeSpill(dir, trace.spill)
+		e := build.RemoveSpill(dir, trace.spill)
 		if e == nil {
 			e = os.RemoveAll(dir)
 		}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"bulkload/internal/workers"
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -83,9 +84,9 @@ func (t *tally) merge(o *tally, factor float64) {
 // counting makes the keys of a part of the input and counts them. Nothing is
 // sorted or kept, so it is several times as fast as a build's first pass.
 type counting struct {
-	plan   *Plan
+	plan   *build.Plan
 	in     *source.Input
-	o      BuildOptions
+	o      build.Options
 	places []countPlace
 	step   int64 // of the sample of keys; 0: none
 	query  []int // columns of the query key
@@ -125,7 +126,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, c.o.readError(err)
+		return nil, c.o.ReadError(err)
 	}
 	return c.total, nil
 }
@@ -244,14 +245,14 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		return w.bad(b, row, err)
 	}
 	if len(key) == 0 {
-		return w.bad(b, row, noKey())
+		return w.bad(b, row, build.NoKey())
 	}
 	w.buf = key
 	t, size := w.t, int64(len(key))
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
-		if span.Len > maxCell {
+		if span.Len > build.MaxCell {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
-				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", span.Len, maxCell)})
+				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", span.Len, build.MaxCell)})
 		}
 		if span.Len > 0 {
 			t.cells[c]++
@@ -294,7 +295,7 @@ func (w *countWorker) hot(b *source.Batch, row int) {
 
 // bad sets a record aside, or gives the error that ends the count.
 func (w *countWorker) bad(b *source.Batch, row int, err error) error {
-	return w.o.Budget.Reject(rowError(b, row, err))
+	return w.o.Budget.Reject(build.RowError(b, row, err))
 }
 
 // errCounted ends the reading of a place of which no more is wanted.

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
@@ -36,7 +37,7 @@ func foretell(t *testing.T, s spec.Spec, splits [][]byte, o ForetellOptions) *Es
 // keysOf makes all keys of an input, one record after the other.
 func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
-	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +49,13 @@ func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := k.in.NewReader()
-	for split := range k.in.Splits() {
+	r := k.Source.NewReader()
+	for split := range k.Source.Splits() {
 		err := r.Read(t.Context(), split, func(b *source.Batch) error {
 			for row := range b.Rows {
 				var fields [][]byte
 				for _, c := range p.Columns() {
-					fields = append(fields, b.Field(row, slices.Index(k.in.Columns(), c)))
+					fields = append(fields, b.Field(row, slices.Index(k.Source.Columns(), c)))
 				}
 				key, err := p.Append(nil, fields)
 				if err != nil {
@@ -111,7 +112,7 @@ func TestExact(t *testing.T) {
 				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
 			}
 			var told atomic.Int64 // progress
-			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
+			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: build.WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
 			if told.Load() != int64(len(keys)) {
 				t.Errorf("%d of %d rows were told of", told.Load(), len(keys))
 			}
@@ -209,15 +210,15 @@ func TestShares(t *testing.T) {
 // fewer rows one of as large a part of them.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{splitSize: countSplit})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{SplitSize: countSplit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, splits, 1)
+	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := EstimateBuild(t.Context(), plan, k.in, EstimateOptions{BuildOptions: BuildOptions{Budget: k.budget, SpillDir: t.TempDir()},
+	e, err := EstimateBuild(t.Context(), plan, k.Source, EstimateOptions{Options: build.Options{Budget: k.Budget, SpillDir: t.TempDir()},
 		sample: 1 << 20, count: countText * rows / 1_000_000})
 	if err != nil {
 		t.Fatal(err)
@@ -294,12 +295,12 @@ func TestPlacesStandForAll(t *testing.T) {
 		total += rows
 	}
 	s.Format = "dump"
-	k, err := openInput(t.Context(), jobtest.Env(t).Source, s, WorkOptions{splitSize: 512 << 10})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{SplitSize: 512 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, splits := k.in.Files(), k.in.Splits()
-	places := choosePlaces(k.in, 6<<20, 4, 1)
+	files, splits := k.Source.Files(), k.Source.Splits()
+	places := choosePlaces(k.Source, 6<<20, 4, 1)
 	text, size := 0.0, 0.0
 	for _, p := range places {
 		if f := files[splits[p.split].File]; f.Compression == "" && p.stands > 0 {
@@ -317,11 +318,11 @@ func TestPlacesStandForAll(t *testing.T) {
 	if !slices.IsSortedFunc(places, func(a, b countPlace) int { return a.split - b.split }) {
 		t.Error("places are not in order")
 	}
-	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
+	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := EstimateBuild(t.Context(), plan, k.in, EstimateOptions{BuildOptions: BuildOptions{Budget: k.budget}, sample: 1 << 20, count: 6 << 20})
+	e, err := EstimateBuild(t.Context(), plan, k.Source, EstimateOptions{Options: build.Options{Budget: k.Budget}, sample: 1 << 20, count: 6 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

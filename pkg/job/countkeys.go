@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
@@ -19,18 +20,18 @@ const heavyKeys = 5
 // are asked for, they are found from the keys, put into the plan, and the same
 // rows are counted for their regions.
 func (s *estimator) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
-	c := &counting{plan: s.plan, in: s.in, o: o.BuildOptions, query: indexes(s.plan.Columns, o.query)}
+	c := &counting{plan: s.Plan, in: s.Input, o: o.Options, query: indexes(s.Plan.Columns, o.query)}
 	if !o.Exact {
 		c.o.Events = progress.Events{}
 	}
 	o.Events.Phase("count keys")
 	switch {
-	case s.rows == 0 && !o.Exact:
-		return newTally(s.plan.Ranges.Len(), len(s.plan.Columns)), nil
+	case s.Rows == 0 && !o.Exact:
+		return newTally(s.Plan.Ranges.Len(), len(s.Plan.Columns)), nil
 	case o.Exact:
-		c.places = wholeInput(s.in)
+		c.places = wholeInput(s.Input)
 	default:
-		c.places = choosePlaces(s.in, o.count, s.unpacked(), float64(s.value)/float64(s.rows))
+		c.places = choosePlaces(s.Input, o.count, s.unpacked(), float64(s.ValueBytes)/float64(s.Rows))
 	}
 	if o.Suggest > 0 {
 		c.step = max(1, c.expectRows(s)/sampleKeys)
@@ -40,17 +41,17 @@ func (s *estimator) countKeys(ctx context.Context, o EstimateOptions) (*tally, e
 		return s.finishCount(c, t, err)
 	}
 	least := 0
-	if n := s.plan.salts(); n > 1 {
+	if n := s.Plan.Salts(); n > 1 {
 		least = len(strconv.Itoa(n - 1))
 	}
 	ranges, err := partition.New(t.keys.quantileSplits(o.Suggest, least))
 	if err != nil {
 		return nil, err
 	}
-	plan := *s.plan
+	plan := *s.Plan
 	plan.Ranges = ranges
-	s.plan = &plan
-	again := &counting{plan: s.plan, in: s.in, o: c.o, query: c.query, places: c.places}
+	s.Plan = &plan
+	again := &counting{plan: s.Plan, in: s.Input, o: c.o, query: c.query, places: c.places}
 	t, err = again.run(ctx)
 	return s.finishCount(again, t, err)
 }
@@ -60,14 +61,14 @@ func (s *estimator) finishCount(c *counting, t *tally, err error) (*tally, error
 	if err != nil {
 		return nil, err
 	}
-	t.places, t.bad = len(c.places), s.o.Budget.Bad()
-	t.whole = len(c.places) == len(s.in.Splits()) && !slices.ContainsFunc(c.places, func(p countPlace) bool { return p.stands > 0 })
+	t.places, t.bad = len(c.places), s.Options.Budget.Bad()
+	t.whole = len(c.places) == len(s.Input.Splits()) && !slices.ContainsFunc(c.places, func(p countPlace) bool { return p.stands > 0 })
 	t.cutPacked = slices.ContainsFunc(c.places, func(p countPlace) bool {
-		return p.stands > 0 && s.in.Files()[s.in.Splits()[p.split].File].Compression != ""
+		return p.stands > 0 && s.Input.Files()[s.Input.Splits()[p.split].File].Compression != ""
 	})
 	if t.whole {
-		if err := s.o.Budget.Finish(s.in.Records()); err != nil {
-			return nil, s.o.readError(err)
+		if err := s.Options.Budget.Finish(s.Input.Records()); err != nil {
+			return nil, s.Options.ReadError(err)
 		}
 	}
 	return t, nil
@@ -75,8 +76,8 @@ func (s *estimator) finishCount(c *counting, t *tally, err error) (*tally, error
 
 // expectRows is about how many rows the places have.
 func (c *counting) expectRows(s *estimator) int64 {
-	rows, perByte := 0.0, float64(s.rows)/float64(max(s.value, 1))
-	files, splits := s.in.Files(), s.in.Splits()
+	rows, perByte := 0.0, float64(s.Rows)/float64(max(s.ValueBytes, 1))
+	files, splits := s.Input.Files(), s.Input.Splits()
 	for _, p := range c.places {
 		split := splits[p.split]
 		size := float64(min(p.limit, split.End-split.Start))
@@ -93,14 +94,14 @@ func (c *counting) expectRows(s *estimator) int64 {
 
 // unpacked is what a byte of packed text becomes.
 func (s *estimator) unpacked() float64 {
-	text, packed := s.extent.Text, int64(0)
-	files := s.in.Files()
+	text, packed := s.Extent.Text, int64(0)
+	files := s.Input.Files()
 	for _, f := range files {
 		if f.Compression != "" {
 			packed += f.Size
 		}
 	}
-	for _, split := range s.in.Splits() {
+	for _, split := range s.Input.Splits() {
 		if f := files[split.File]; f.Compression == "" && f.Format != "parquet" {
 			text -= split.End - split.Start
 		}
@@ -111,12 +112,12 @@ func (s *estimator) unpacked() float64 {
 // count takes the number of rows from the count of keys, which saw more of
 // the input than the sample.
 func (s *estimator) count(t *tally) {
-	s.total = int64(math.Round(t.rows))
-	s.foresee()
+	s.TotalRows = int64(math.Round(t.rows))
+	s.Foresee()
 }
 
 // tell puts what was counted into an estimate.
-func (e *Estimate) tell(plan *Plan, t *tally) {
+func (e *Estimate) tell(plan *build.Plan, t *tally) {
 	e.Exact, e.CountedRows, e.CountPlaces, e.BadRecords = t.whole, t.seen, t.places, t.bad
 	e.Rows = int64(math.Round(t.rows))
 	if t.rows > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/durable"
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
@@ -103,7 +104,7 @@ func TestFullDiskChild(t *testing.T) {
 		for err == nil {
 			err = f.Write(source.RowError{Path: "in.csv", Raw: bytes.Repeat([]byte("x"), 4000), Reason: "made up"})
 		}
-		full(t, BuildOptions{}.readError(err))
+		full(t, build.Options{}.ReadError(err))
 		_ = f.Abort()
 	})
 	t.Run("result file", func(t *testing.T) {

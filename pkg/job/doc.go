@@ -2,7 +2,7 @@
 //
 // A [Spec] (the job file) says what to load; with the table's facts it
 // becomes a [Plan], a value that names everything on which the outcome
-// depends. [Build] turns inputs into HFiles in two passes:
+// depends. [build.Run] turns inputs into HFiles in two passes:
 //
 //	pass 1, by split:   read, make keys, find regions, sort in memory, spill
 //	pass 2, by region:  merge, decide duplicates, write one HFile

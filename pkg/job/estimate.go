@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/rowkey"
@@ -109,7 +110,7 @@ const (
 // EstimateOptions say with what the build would work, and what a person wants
 // to know of it.
 type EstimateOptions struct {
-	BuildOptions
+	build.Options
 	Exact     bool    // count the keys of all of the input
 	Suggest   int     // have split points for so many regions found, in place of the plan's; default 0: no
 	Skew      float64 // warn of regions with more than so many times their fair share, default 2
@@ -123,7 +124,7 @@ type EstimateOptions struct {
 }
 
 func (o EstimateOptions) withDefaults() EstimateOptions {
-	o.BuildOptions = o.BuildOptions.withDefaults()
+	o.Options = o.Options.WithDefaults()
 	if o.Skew == 0 {
 		o.Skew = 2
 	}
@@ -143,9 +144,9 @@ func (o EstimateOptions) withDefaults() EstimateOptions {
 // make of all of it. Nothing is written but, if the build would spill, a part
 // of that, to files without names. Inputs that were opened with short splits
 // are sampled better.
-func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
+func EstimateBuild(ctx context.Context, plan *build.Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
 	o = o.withDefaults()
-	memory, err := o.sortMemory(in, plan)
+	memory, err := o.SortMemory(in, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -153,32 +154,32 @@ func EstimateBuild(ctx context.Context, plan *Plan, in *source.Input, o Estimate
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	s := &estimator{&sampleBuild{plan: plan, in: in, o: o.BuildOptions, extent: extent, sample: o.sample, full: extsort.Options{Workers: o.Workers, Memory: memory}}}
-	if err := s.run(ctx); err != nil {
-		return nil, o.readError(locate(err, in))
+	s := &estimator{&build.Sample{Plan: plan, Input: in, Options: o.Options, Extent: extent, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}}
+	if err := s.Run(ctx); err != nil {
+		return nil, o.ReadError(build.Locate(err, in))
 	}
 	t, err := s.countKeys(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	e := s.estimate(t, o)
-	e.warn(s.plan, t, o)
+	e.warn(s.Plan, t, o)
 	return e, nil
 }
 
 // estimator makes an estimate of the build of a sample.
-type estimator struct{ *sampleBuild }
+type estimator struct{ *build.Sample }
 
 // estimate scales what the sample took to the whole input, as it was counted.
 func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
-	e := &Estimate{Schema: 1, Table: s.plan.Table, Key: s.plan.Key.String(), SampledRows: s.rows, SampledText: s.text, Places: s.places,
-		Workers: s.o.Workers, Memory: processMemory + s.o.heapFloor()/2, Modulus: s.plan.Modulus, Suggested: o.Suggest > 0,
+	e := &Estimate{Schema: 1, Table: s.Plan.Table, Key: s.Plan.Key.String(), SampledRows: s.Rows, SampledText: s.TextBytes, Places: s.Places,
+		Workers: s.Options.Workers, Memory: processMemory + s.Options.HeapFloor()/2, Modulus: s.Plan.Modulus, Suggested: o.Suggest > 0,
 		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
-	for _, f := range s.in.Files() {
+	for _, f := range s.Input.Files() {
 		e.Files++
 		e.InputBytes += f.Size
 	}
-	e.tell(s.plan, t)
+	e.tell(s.Plan, t)
 	s.count(t)
 	sizes := make([]float64, 0, len(e.Regions))
 	for _, r := range e.Regions {
@@ -187,61 +188,61 @@ func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
 			sizes = append(sizes, r.Share)
 		}
 	}
-	if s.rows == 0 || t.rows == 0 {
+	if s.Rows == 0 || t.rows == 0 {
 		return e
 	}
-	scale := float64(s.total) / float64(s.rows)
+	scale := float64(s.TotalRows) / float64(s.Rows)
 	times := func(n int64) int64 { return int64(float64(n) * scale) }
-	e.HFiles *= len(s.plan.Families)
-	e.Cells = times(s.cells)
-	blocks := float64(s.out) * t.input / float64(max(s.value, 1))
-	e.HFileBytes = int64(blocks) + int64(e.HFiles)*fileOverhead
+	e.HFiles *= len(s.Plan.Families)
+	e.Cells = times(s.Cells)
+	blocks := float64(s.HFileBytes) * t.input / float64(max(s.ValueBytes, 1))
+	e.HFileBytes = int64(blocks) + int64(e.HFiles)*build.FileOverhead
 	for i := range e.Regions {
 		if r := &e.Regions[i]; r.seen > 0 {
-			r.Bytes = int64(blocks*t.regions[i].bytes/t.bytes) + fileOverhead
+			r.Bytes = int64(blocks*t.regions[i].bytes/t.bytes) + build.FileOverhead
 		}
 	}
-	e.Spills, e.Runs = s.forecast.Spills, s.forecast.Runs
-	if s.bytes > 0 {
-		packed := float64(s.spilled) / float64(s.bytes)
-		e.SpillBytes, e.SpillMost = int64(packed*float64(s.forecast.Written)), int64(packed*float64(s.forecast.Most))
+	e.Spills, e.Runs = s.Forecast.Spills, s.Forecast.Runs
+	if s.SortedBytes > 0 {
+		packed := float64(s.SpilledBytes) / float64(s.SortedBytes)
+		e.SpillBytes, e.SpillMost = int64(packed*float64(s.Forecast.Written)), int64(packed*float64(s.Forecast.Most))
 	}
 	if e.Spills {
-		e.MoreMemory = times(s.bytes) + e.Rows*extsort.IndexSize - s.full.Memory
+		e.MoreMemory = times(s.SortedBytes) + e.Rows*extsort.IndexSize - s.Sort.Memory
 	}
-	e.Memory += s.forecast.Memory + int64(s.o.Workers)*max(s.plan.writerRoom(), s.in.ReaderMemory())
+	e.Memory += s.Forecast.Memory + int64(s.Options.Workers)*max(s.Plan.WriterRoom(), s.Input.ReaderMemory())
 	// A sort of n rows takes n log n.
 	deeper, whole := 1.0, spillFactor
 	if !e.Spills {
 		whole = memoryFactor
-		deeper = math.Log2(float64(max(s.total, 2))) / math.Log2(float64(max(s.rows, 2)))
+		deeper = math.Log2(float64(max(s.TotalRows, 2))) / math.Log2(float64(max(s.Rows, 2)))
 	}
-	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.spill.Seconds())*scale/parallel(s.splitSizes(), s.o.Workers) + s.sorting.Seconds()*scale*deeper))
+	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
 	// A file is made durable, and its directory when it gets its name.
-	files := 2 * s.file.Seconds() * float64(e.HFiles)
-	e.WriteTime = inSeconds(whole * (s.write.Seconds()*scale + files) / parallel(sizes, s.o.Workers))
+	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
+	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / parallel(sizes, s.Options.Workers))
 	return e
 }
 
 // readSeconds is what reading the sample took, of all workers together.
 func (s *estimator) readSeconds() float64 {
-	if s.timed == 0 {
-		return s.read.Seconds() // of rows so few that there is nothing to tell
+	if s.TimedRows == 0 {
+		return s.ReadTime.Seconds() // of rows so few that there is nothing to tell
 	}
-	return s.read.Seconds() * float64(s.rows) / float64(s.timed)
+	return s.ReadTime.Seconds() * float64(s.Rows) / float64(s.TimedRows)
 }
 
 // splitSizes are proportional to the work of each split.
 func (s *estimator) splitSizes() []float64 {
-	sizes := make([]float64, 0, len(s.in.Splits()))
-	files, last := s.in.Files(), -1
-	for _, split := range s.in.Splits() {
+	sizes := make([]float64, 0, len(s.Input.Splits()))
+	files, last := s.Input.Files(), -1
+	for _, split := range s.Input.Splits() {
 		f := files[split.File]
 		switch {
 		case f.Format == source.FormatParquet:
-			sizes = append(sizes, float64(split.End-split.Start)*float64(s.value)/float64(max(s.rows, 1)))
+			sizes = append(sizes, float64(split.End-split.Start)*float64(s.ValueBytes)/float64(max(s.Rows, 1)))
 		case f.Compression != "":
-			sizes = append(sizes, float64(f.Size)*float64(s.extent.Text)/float64(max(s.packedSize(), 1)))
+			sizes = append(sizes, float64(f.Size)*float64(s.Extent.Text)/float64(max(s.packedSize(), 1)))
 		case len(sizes) > 0 && split.File == last && sizes[len(sizes)-1] < buildSplit:
 			sizes[len(sizes)-1] += float64(split.End - split.Start) // a build's splits are longer
 		default:
@@ -254,7 +255,7 @@ func (s *estimator) splitSizes() []float64 {
 
 // packedSize is the size of text files as they lie there.
 func (s *estimator) packedSize() (n int64) {
-	for _, f := range s.in.Files() {
+	for _, f := range s.Input.Files() {
 		if f.Format != source.FormatParquet {
 			n += f.Size
 		}

@@ -11,6 +11,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
@@ -53,10 +54,10 @@ func TestEstimate(t *testing.T) {
 			}
 			s := jobtest.Spec(t, string(c.table))
 			s.Inputs, s.Format, s.Empty = []string{input}, string(c.form), "store"
-			w := WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
+			w := build.WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
 			splits := partition.SaltSplits(modulus)
 			got := smallEstimate(t, env, s, splits, w)
-			m, err := BuildOnly(t.Context(), env, s, jobtest.Family, splits, filepath.Join(t.TempDir(), "out"), w)
+			m, err := build.Directory(t.Context(), env, s, jobtest.Family, splits, filepath.Join(t.TempDir(), "out"), w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,18 +87,18 @@ func TestEstimate(t *testing.T) {
 }
 
 // smallEstimate is [Foretell] from a sample of two megabytes.
-func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w WorkOptions) *Estimate {
+func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w build.WorkOptions) *Estimate {
 	t.Helper()
-	k, err := openInput(t.Context(), env.Source, s, WorkOptions{splitSize: 4 << 20})
+	k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{SplitSize: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(s, k.in.Columns(), jobtest.Family, splits, 1)
+	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget}, sample: 2 << 20, count: 8 << 20}
-	e, err := EstimateBuild(t.Context(), plan, k.in, o)
+	o := EstimateOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, sample: 2 << 20, count: 8 << 20}
+	e, err := EstimateBuild(t.Context(), plan, k.Source, o)
 	if err != nil {
 		t.Fatal(err)
 	}

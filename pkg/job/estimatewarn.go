@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -27,7 +28,7 @@ const (
 )
 
 // warn looks for what a person should know before the load.
-func (e *Estimate) warn(plan *Plan, t *tally, o EstimateOptions) {
+func (e *Estimate) warn(plan *build.Plan, t *tally, o EstimateOptions) {
 	if t.rows == 0 {
 		return
 	}
@@ -145,7 +146,7 @@ func (e *Estimate) warnEmpty() Check {
 }
 
 // cellBytes is what the cells of the counted rows are before encoding.
-func cellBytes(plan *Plan, t *tally) (keys, names, all float64) {
+func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
 	cells := 0.0
 	for c, n := range t.cells {
 		if plan.StoreEmpty {
@@ -158,7 +159,7 @@ func cellBytes(plan *Plan, t *tally) (keys, names, all float64) {
 	return keys, names, keys + names + cells*cellFixed + t.bytes - t.keyBytes
 }
 
-func (e *Estimate) warnKeys(plan *Plan, t *tally) Check {
+func (e *Estimate) warnKeys(plan *build.Plan, t *tally) Check {
 	if t.longKeys == 0 {
 		return Check{}
 	}
@@ -167,7 +168,7 @@ func (e *Estimate) warnKeys(plan *Plan, t *tally) Check {
 		"%s of the keys are longer than %d bytes (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), longKey, e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
 }
 
-func (e *Estimate) warnNames(plan *Plan, t *tally) Check {
+func (e *Estimate) warnNames(plan *build.Plan, t *tally) Check {
 	_, names, all := cellBytes(plan, t)
 	if names/all < nameShare && len(plan.Family.Name) <= longFamily {
 		return Check{}
@@ -188,8 +189,8 @@ func (e *Estimate) warnFiles() Check {
 		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
-func (e *Estimate) warnSalts(plan *Plan) Check {
-	salts := plan.salts()
+func (e *Estimate) warnSalts(plan *build.Plan) Check {
+	salts := plan.Salts()
 	if salts == 0 {
 		return Check{}
 	}

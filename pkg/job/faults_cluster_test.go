@@ -21,6 +21,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -66,7 +67,7 @@ func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
 	t.Helper()
 	b := &buildFaults{t: t, cluster: c, env: jobtest.ClusterEnvAs(t, c, "hbase"), input: jobtest.WideInput(t, 150_000)}
 	calm := t.TempDir()
-	if _, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{}); err != nil {
+	if _, err := buildWide(t.Context(), t, b.env, b.input, build.Output{FS: hdfsio.Local{}, Dir: calm}, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b.want = jobtest.Hashes(t, calm)
@@ -112,7 +113,7 @@ func (b *buildFaults) dir(t *testing.T) string {
 }
 
 // run builds. The fault happens once, just before the operation that at picks.
-func (b *buildFaults) run(t *testing.T, dir string, w WorkOptions, at func(op hdfsio.Op, name string, offset int64) bool, fault func() error) error {
+func (b *buildFaults) run(t *testing.T, dir string, w build.WorkOptions, at func(op hdfsio.Op, name string, offset int64) bool, fault func() error) error {
 	t.Helper()
 	var once sync.Once
 	happened := false
@@ -135,7 +136,7 @@ func (b *buildFaults) run(t *testing.T, dir string, w WorkOptions, at func(op hd
 		}
 	}
 	w.Workers = 2
-	_, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: 300 * time.Millisecond}}, w)
+	_, err := buildWide(t.Context(), t, b.env, b.input, build.Output{FS: fsys, Dir: dir, Retry: build.WriteRetry{Pause: 300 * time.Millisecond}}, w)
 	if !happened {
 		t.Error("the fault did not happen")
 	}
@@ -194,7 +195,7 @@ func (b *buildFaults) list(t *testing.T, dir string) []string {
 
 // inFile picks the write of a byte after the first piece of a file.
 func inFile(op hdfsio.Op, name string, offset int64) bool {
-	return op == hdfsio.OpWrite && strings.Contains(name, writingDir) && offset > 0
+	return op == hdfsio.OpWrite && strings.Contains(name, build.WritingDir) && offset > 0
 }
 
 // TestBuildFaults builds onto HDFS while its daemons are killed, frozen and
@@ -216,7 +217,7 @@ func TestBuildFaults(t *testing.T) {
 		t.Helper()
 		dir := b.dir(t)
 		notes := 0
-		w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
+		w := build.WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
 		if err := b.run(t, dir, w, inFile, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestBuildFaults(t *testing.T) {
 		t.Run(string(d.Role())+" killed", func(t *testing.T) {
 			dir := b.dir(t)
 			defer ready(t, d)
-			if err := b.run(t, dir, WorkOptions{}, inFile, func() error { return d.Kill(t.Context()) }); err != nil {
+			if err := b.run(t, dir, build.WorkOptions{}, inFile, func() error { return d.Kill(t.Context()) }); err != nil {
 				t.Fatal(err)
 			}
 			b.whole(t, dir)
@@ -243,7 +244,7 @@ func TestBuildFaults(t *testing.T) {
 		defer func() { b.fs = fsys }()
 		defer ready(t, second)
 		defer second.Resume()
-		if err := b.run(t, dir, WorkOptions{}, inFile, second.Pause); err != nil {
+		if err := b.run(t, dir, build.WorkOptions{}, inFile, second.Pause); err != nil {
 			t.Fatal(err)
 		}
 		b.whole(t, dir)
@@ -252,7 +253,7 @@ func TestBuildFaults(t *testing.T) {
 	t.Run("all datanodes killed and started again", func(t *testing.T) {
 		dir := b.dir(t)
 		var once sync.Once
-		w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) {
+		w := build.WorkOptions{Events: progress.Events{OnNote: func(string, ...any) {
 			once.Do(func() {
 				if err := errors.Join(first.Restart(t.Context()), second.Restart(t.Context())); err != nil {
 					t.Error(err)
@@ -269,9 +270,9 @@ func TestBuildFaults(t *testing.T) {
 		dir := b.dir(t)
 		defer ready(t, first)
 		at := func(op hdfsio.Op, name string, _ int64) bool {
-			return op == hdfsio.OpOpen && strings.Contains(name, writingDir)
+			return op == hdfsio.OpOpen && strings.Contains(name, build.WritingDir)
 		}
-		if err := b.run(t, dir, WorkOptions{}, at, func() error { return first.Kill(t.Context()) }); err != nil {
+		if err := b.run(t, dir, build.WorkOptions{}, at, func() error { return first.Kill(t.Context()) }); err != nil {
 			t.Fatal(err)
 		}
 		b.whole(t, dir)
@@ -282,14 +283,14 @@ func TestBuildFaults(t *testing.T) {
 	}{
 		{"in a file", inFile},
 		{"before a file is created", func(op hdfsio.Op, name string, _ int64) bool {
-			return op == hdfsio.OpCreate && strings.Contains(name, writingDir)
+			return op == hdfsio.OpCreate && strings.Contains(name, build.WritingDir)
 		}},
 		{"before a file is finished", func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpFinish }},
 		{"before a file is renamed", func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpRename }},
 	} {
 		t.Run("namenode started again "+c.name, func(t *testing.T) {
 			dir := b.dir(t)
-			if err := b.run(t, dir, WorkOptions{}, c.at, func() error { return name.Restart(t.Context()) }); err != nil {
+			if err := b.run(t, dir, build.WorkOptions{}, c.at, func() error { return name.Restart(t.Context()) }); err != nil {
 				t.Fatal(err)
 			}
 			b.whole(t, dir)
@@ -314,7 +315,7 @@ const dfsAdmin = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 func (b *buildFaults) stopped(t *testing.T, dir string, cause error, words ...string) {
 	t.Helper()
 	notes := 0
-	w := WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
+	w := build.WorkOptions{Events: progress.Events{OnNote: func(string, ...any) { notes++ }}}
 	err := b.run(t, dir, w, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpCreate }, func() error { return nil })
 	if !errors.Is(err, cause) || fail.KindOf(err) != fail.HDFS {
 		t.Fatalf("the build ended with %v", err)
@@ -345,7 +346,7 @@ func (b *buildFaults) quota(t *testing.T) {
 func (b *buildFaults) permission(t *testing.T) {
 	dir := b.dir(t)
 	stranger := b.connect(t, func(o *hdfsio.HDFSOptions) { o.User = "stranger" })
-	_, err := buildWide(t.Context(), t, b.env, b.input, Output{FS: stranger, Dir: dir}, WorkOptions{})
+	_, err := buildWide(t.Context(), t, b.env, b.input, build.Output{FS: stranger, Dir: dir}, build.WorkOptions{})
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Fatalf("build by a stranger: %v", err)
 	}
@@ -362,7 +363,7 @@ func (b *buildFaults) permission(t *testing.T) {
 	fsys := b.fs
 	defer func() { b.fs = fsys }()
 	b.fs = stranger
-	err = b.run(t, open, WorkOptions{}, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpFinish }, func() error {
+	err = b.run(t, open, build.WorkOptions{}, func(op hdfsio.Op, _ string, _ int64) bool { return op == hdfsio.OpFinish }, func() error {
 		return errors.Join(fsys.Chmod(t.Context(), path.Join(open, "f"), 0o755), chown(b.cluster, path.Join(open, "f")))
 	})
 	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "belongs to hbase:") {
@@ -427,7 +428,7 @@ func TestFailover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := b.dir(t)
-			if err := b.run(t, dir, WorkOptions{}, at, failover); err != nil {
+			if err := b.run(t, dir, build.WorkOptions{}, at, failover); err != nil {
 				t.Fatal(err)
 			}
 			b.whole(t, dir)
@@ -443,7 +444,7 @@ func TestFailover(t *testing.T) {
 		s.Table, s.Verify = name, "full"
 		s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 		var once sync.Once
-		o := RunOptions{WorkOptions: WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) {
+		o := RunOptions{WorkOptions: build.WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) {
 			once.Do(func() {
 				if err := failover(); err != nil {
 					t.Error(err)
@@ -464,18 +465,18 @@ func TestFailover(t *testing.T) {
 }
 
 // buildWide builds the input of [jobtest.WideInput] into an output.
-func buildWide(ctx context.Context, t testing.TB, env *cluster.Env, input string, out Output, w WorkOptions) (*manifest.Manifest, error) {
+func buildWide(ctx context.Context, t testing.TB, env *cluster.Env, input string, out build.Output, w build.WorkOptions) (*manifest.Manifest, error) {
 	t.Helper()
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000}
 	f := jobtest.Family
 	f.Compression = 0
-	k, err := openInput(t.Context(), env.Source, s, w)
+	k, err := build.OpenInput(t.Context(), env.Source, s, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPlan(s, k.in.Columns(), f, partition.SaltSplits(10), 0)
+	p, err := build.NewPlan(s, k.Source.Columns(), f, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k.build(ctx, p, out, w, 0, nil)
+	return k.Build(ctx, p, out, w, 0, nil)
 }

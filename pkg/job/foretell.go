@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/spec"
@@ -11,7 +12,7 @@ import (
 
 // ForetellOptions are [WorkOptions] with what else an estimate depends on.
 type ForetellOptions struct {
-	WorkOptions
+	build.WorkOptions
 	Splits    *[][]byte // of the regions; default: the table's, for which its cluster is asked
 	Exact     bool      // count the keys of all of the input
 	Suggest   int       // find split points for so many regions; default 0: no
@@ -42,24 +43,24 @@ func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOpti
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 	}
 	start := time.Now()
-	k, err := openInput(ctx, env.Source, s, WorkOptions{Workers: w.Workers, Memory: w.Memory, splitSize: countSplit}) // rejects of a sample are not kept
+	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit}) // rejects of a sample are not kept
 	if err != nil {
 		return nil, err
 	}
-	plan, err := NewPlan(s, k.in.Columns(), families[0], points, time.Now().UnixMilli(), families[1:]...)
+	plan, err := build.NewPlan(s, k.Source.Columns(), families[0], points, time.Now().UnixMilli(), families[1:]...)
 	if err != nil {
 		return nil, err
 	}
-	plan.warnKey(w.Events)
+	plan.WarnKey(w.Events)
 	opened := time.Since(start)
-	o := EstimateOptions{BuildOptions: BuildOptions{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.budget, Events: w.Events}, spillLimit: w.SpillLimit,
+	o := EstimateOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
 	o.MaxRegion, o.maxRegionFrom = maxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
 	if w.MaxRegion > 0 {
 		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
 	}
 	o.query = queryColumns(s, plan)
-	e, err := EstimateBuild(ctx, plan, k.in, o)
+	e, err := EstimateBuild(ctx, plan, k.Source, o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOpti
 }
 
 // queryColumns are what a reader gives to get rows.
-func queryColumns(s spec.Spec, plan *Plan) []string {
+func queryColumns(s spec.Spec, plan *build.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -173,7 +174,7 @@ const (
 type history struct {
 	plan     *planRecord
 	attempts int
-	Done
+	build.Done
 	snapshot     string         // that was taken
 	snapshotting snapshotRecord // that was asked for
 	token        string
@@ -188,7 +189,7 @@ type history struct {
 }
 
 func newHistory() history {
-	return history{Done: NewDone(), files: map[string]loadState{}, leaves: map[string]fileRecord{}}
+	return history{Done: build.NewDone(), files: map[string]loadState{}, leaves: map[string]fileRecord{}}
 }
 
 // replay takes a record into account. Events that are not known are ignored.
@@ -201,15 +202,15 @@ func (h *history) replay(r journal.Record) (err error) {
 	case "attempt":
 		h.attempts++
 	case "sorted":
-		s, err := decode[sortedRecord](r)
+		s, err := decode[build.SortedRecord](r)
 		h.Sorted = &s
 		return err
 	case "spill":
-		s, err := decode[spillRecord](r)
-		h.forgetSpill(s.Dir)
+		s, err := decode[build.SpillRecord](r)
+		h.ForgetSpill(s.Dir)
 		return err
 	case "written":
-		w, err := decode[writtenRecord](r)
+		w, err := decode[build.WrittenRecord](r)
 		h.Written[w.Region] = w
 		return err
 	case "built":

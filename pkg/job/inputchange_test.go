@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -134,7 +135,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 				s = jobtest.CSVSpec(dir + "/*.csv")
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
+			_, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
 				if phase == c.phase {
 					c.do(t, dir)
 				}
@@ -182,7 +183,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	}
 	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
 	record := func() planRecord {
-		k, err := openInput(t.Context(), env.Source, s, WorkOptions{})
+		k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +239,7 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	column := "v"
 	s := jobtest.CSVSpec(name)
 	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []spec.CellSpec{{Column: column}}
-	m, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), filepath.Join(dir, "out"), WorkOptions{})
+	m, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), filepath.Join(dir, "out"), build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,12 +271,12 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{})
+			_, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{})
 			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
 				t.Errorf("error is %v", err)
 			}
 			s.AllowEmpty = true
-			m, err := BuildOnly(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, WorkOptions{})
+			m, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{})
 			if err != nil || m.Digest.Rows != 0 || m.HFiles != 0 {
 				t.Errorf("allowed: %+v, %v", m, err)
 			}
@@ -326,12 +327,12 @@ func TestOldJournalsAreNotCompared(t *testing.T) {
 
 // TestJournalHasASumOfEachSplit: eight digits, and the same when they are read.
 func TestJournalHasASumOfEachSplit(t *testing.T) {
-	s := splitSums{0, 1, 0xdeadbeef}
+	s := build.SplitSums{0, 1, 0xdeadbeef}
 	b, err := s.MarshalJSON()
 	if err != nil || string(b) != `["00000000","00000001","deadbeef"]` {
 		t.Fatal(string(b), err)
 	}
-	var again splitSums
+	var again build.SplitSums
 	if err := again.UnmarshalJSON(b); err != nil || !slices.Equal(again, s) {
 		t.Error(again, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/spec"
 )
@@ -96,7 +97,7 @@ func TestRecordTraces(t *testing.T) {
 					}
 				}
 			}()
-			_, err = Run(t.Context(), env, s, RunOptions{WorkOptions: WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir(), Events: events}})
+			_, err = Run(t.Context(), env, s, RunOptions{WorkOptions: build.WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir(), Events: events}})
 			tracker.End()
 			close(stop)
 			<-stopped

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
@@ -83,7 +84,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err != nil {
 		return nil, err
 	}
-	st := &stage{Dir: &staging.Dir{FS: fsys, Location: l}, out: Output{FS: fsys, Dir: l.Path}}
+	st := &stage{Dir: &staging.Dir{FS: fsys, Location: l}, out: build.Output{FS: fsys, Dir: l.Path}}
 	begun := progress.Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
 	if l.Local() {
 		begun.Phases = []string{"upload", "load"}
@@ -115,7 +116,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 			return nil, err
 		}
 	}
-	st.out.uploads = upload.NewLimiter(o.Uploads)
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
 	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
@@ -137,11 +138,11 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 
 // copying copies local HFiles into a staging directory, each verified and then
 // renamed, as a build writes them. What it learns of the copies is put in.
-func copying(ctx context.Context, env *cluster.Env, table string, from Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+func copying(ctx context.Context, env *cluster.Env, table string, from build.Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
 	if st, err = openStage(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
 		return nil, err
 	}
-	st.out.uploads = upload.NewLimiter(o.Uploads)
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	made := st
 	defer func() {
 		if err != nil {
@@ -154,7 +155,7 @@ func copying(ctx context.Context, env *cluster.Env, table string, from Output, f
 			return nil, err
 		}
 		if i == 0 || files[i-1].Family != f.Family {
-			if err := st.out.prepare(ctx, f.Family); err != nil {
+			if err := st.out.Prepare(ctx, f.Family); err != nil {
 				return nil, err
 			}
 		}
@@ -170,15 +171,15 @@ func copying(ctx context.Context, env *cluster.Env, table string, from Output, f
 
 // copyFile copies one file of another output into this one. The bytes that are
 // sent are those that were proven, and those that are read back.
-func copyFile(ctx context.Context, o, from Output, f *manifest.File, load LoadOptions) error {
+func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, load LoadOptions) error {
 	source := path.Join(from.Dir, f.Name)
 	src, err := from.FS.Open(ctx, source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	writing := path.Join(o.Dir, writingDir, path.Base(f.Name))
-	dst, err := o.create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
+	writing := path.Join(o.Dir, build.WritingDir, path.Base(f.Name))
+	dst, err := o.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode, BlockSize: (f.Bytes>>20 + 1) << 20})
 	if err != nil {
 		return err
 	}
@@ -243,8 +244,8 @@ func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.Fil
 	var files []manifest.File
 	for _, d := range families {
 		if strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") {
-			if d.Name() == writingDir {
-				return nil, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, writingDir)
+			if d.Name() == build.WritingDir {
+				return nil, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, build.WritingDir)
 			}
 			continue
 		}

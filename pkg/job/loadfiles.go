@@ -64,7 +64,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		return f
 	}
 	rw := newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)
-	rw.out.uploads, rw.gate = st.out.uploads, way.gate
+	rw.out.Uploads, rw.gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared}

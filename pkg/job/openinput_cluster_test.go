@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -91,7 +92,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 			for _, input := range []string{dir, dir + "/*.csv", name} {
 				s := s
 				s.Inputs = []string{"hdfs://" + input}
-				_, err := BuildOnly(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+				_, err := build.Directory(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 				refusesOpen(t, "build "+input, err, name)
 				var o RunOptions
 				o.State.Dir = state
@@ -145,7 +146,7 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	}
 	kill() // no one closes the file, nor renews its lease
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
-	_, err = BuildOnly(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{})
+	_, err = build.Directory(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")
 }
 
@@ -154,14 +155,14 @@ func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	fsys, dir := openInputs(t, env)
-	k, err := openInput(t.Context(), env.Source, jobtest.CSVSpec("hdfs://"+dir), WorkOptions{})
+	k, err := build.OpenInput(t.Context(), env.Source, jobtest.CSVSpec("hdfs://"+dir), build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := recheck(t.Context(), k.in); err != nil {
+	if err := build.Recheck(t.Context(), k.Source); err != nil {
 		t.Fatal(err)
 	}
 	w := beginInput(t, fsys, dir+"/b.csv", []byte("id,v\nb1,1\n"))
 	defer func() { _ = w.Abort() }()
-	refusesOpen(t, "before the load", recheck(t.Context(), k.in), dir+"/b.csv")
+	refusesOpen(t, "before the load", build.Recheck(t.Context(), k.Source), dir+"/b.csv")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -265,7 +266,7 @@ func TestNamesOfPathsAreSafe(t *testing.T) {
 		}
 	}
 	id, err := identify(jobtest.Env(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
-	if err != nil || len(spillPrefix(id.on("c").name())) > 220 {
+	if err != nil || len(build.SpillPrefix(id.on("c").name())) > 220 {
 		t.Errorf("%d characters, %v", len(id.on("c").name()), err)
 	}
 }

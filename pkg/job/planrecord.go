@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -116,8 +117,8 @@ func few(list []string) string {
 }
 
 // plan is the recorded plan again.
-func (p planRecord) plan(family spec.Family) (*Plan, error) {
-	w := &Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
+func (p planRecord) plan(family spec.Family) (*build.Plan, error) {
+	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	splits := make([][]byte, len(p.Splits))
 	for i, k := range p.Splits {
@@ -132,9 +133,9 @@ func (p planRecord) plan(family spec.Family) (*Plan, error) {
 	}
 	if p.Mapping != nil {
 		w.Mapping = *p.Mapping
-		return w, w.mapCells(w.Mapping, p.MapFamily, p.Families)
+		return w, w.MapCells(w.Mapping, p.MapFamily, p.Families)
 	}
-	return w, w.mapCells(spec.Mapping{}, family.Name, nil)
+	return w, w.MapCells(spec.Mapping{}, family.Name, nil)
 }
 
 // mappingText tells one mapping from another.

@@ -19,6 +19,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -36,7 +37,7 @@ func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
-	m, err := BuildOnly(t.Context(), env, s, spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, WorkOptions{})
+	m, err := build.Directory(t.Context(), env, s, spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

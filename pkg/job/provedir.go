@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
@@ -16,7 +17,7 @@ import (
 // proveDir proves the files of a directory that is to be loaded, and puts in
 // which files it has read. Local ones with a known checksum are compared with
 // it while they are uploaded.
-func proveDir(ctx context.Context, out Output, files []manifest.File, local bool, o LoadOptions) error {
+func proveDir(ctx context.Context, out build.Output, files []manifest.File, local bool, o LoadOptions) error {
 	var work []filecheck.Target
 	var which []int
 	for i, f := range files {

@@ -26,7 +26,7 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *stat
 	}
 	for _, name := range slices.Sorted(maps.Keys(log.leaves)) {
 		if f, at := log.leaves[name], log.files[name]; log.loading && at != fileLoaded {
-			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.checksumOf(f.FileID, f.Size))}
+			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.ChecksumOf(f.FileID, f.Size))}
 			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == fileSent})
 		}
 	}

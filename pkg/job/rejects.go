@@ -1,9 +1,10 @@
 package job
 
 import (
+	"path/filepath"
+
 	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
-	"path/filepath"
 )
 
 // RejectsName is the name of the file of bad records in a job's state directory.

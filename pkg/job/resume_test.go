@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -50,7 +51,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
-	w := WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: progress.Events{
+	w := build.WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: b.spill, RejectFile: filepath.Join(b.state, "rejects.jsonl"), Events: progress.Events{
 		OnPhase: func(phase string) {
 			if phase == "read" {
 				b.reads++
@@ -61,21 +62,21 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 				cancel()
 			}
 		}}}
-	input, err := openInput(ctx, b.env.Source, b.spec, w)
+	input, err := build.OpenInput(ctx, b.env.Source, b.spec, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := NewPlan(b.spec, input.in.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
+	plan, err := build.NewPlan(b.spec, input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := Output{FS: hdfsio.Local{}, Dir: b.out}
+	out := build.Output{FS: hdfsio.Local{}, Dir: b.out}
 	r := st.resume()
-	if err := r.keepWritten(ctx, out); err != nil {
+	if err := r.KeepWritten(ctx, out); err != nil {
 		t.Fatal(err)
 	}
 	j := &run{env: b.env, st: st, o: RunOptions{WorkOptions: w}}
-	m, err := input.build(ctx, plan, out, w, samplesPerRegion, r)
+	m, err := input.Build(ctx, plan, out, w, samplesPerRegion, r)
 	if err != nil {
 		err = errors.Join(err, j.abandon(ctx, err))
 	}
@@ -104,11 +105,11 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.resume().dropSpill(), st.close()); err != nil {
+	if err := errors.Join(st.resume().DropSpill(), st.close()); err != nil {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
-	want, err := BuildOnly(t.Context(), b.env, b.spec, jobtest.Family, partition.SaltSplits(10), whole, WorkOptions{SpillDir: b.spill})
+	want, err := build.Directory(t.Context(), b.env, b.spec, jobtest.Family, partition.SaltSplits(10), whole, build.WorkOptions{SpillDir: b.spill})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestResumeKeepsRejects(t *testing.T) {
 func TestSpillIsRemoved(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
-	if err := removeSpill(st.dir, filepath.Dir(st.Spill)); err == nil {
+	if err := build.RemoveSpill(st.dir, filepath.Dir(st.Spill)); err == nil {
 		t.Error("removed a directory that is not one of runs")
 	}
 	records, err := os.ReadFile(filepath.Join(st.dir, journal.FileName))

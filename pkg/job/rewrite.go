@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
@@ -27,7 +28,7 @@ import (
 // a crash say, replaces what the one before has left. What is rewritten stays.
 // Safe for concurrent use.
 type rewriter struct {
-	out       Output
+	out       build.Output
 	family    func(name string) spec.Family
 	timestamp int64
 	gate      progress.Gate // before each file
@@ -41,7 +42,7 @@ var _ loader.Rewriter = (*rewriter)(nil)
 // newRewriter rewrites files into dir/FAMILY/, by way of dir/_writing/. The
 // timestamp, in milliseconds, stands for the clock in the new files.
 func newRewriter(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *rewriter {
-	return &rewriter{out: Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
+	return &rewriter{out: build.Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
 // Cut reads a file once and writes the rows between the boundaries into files
@@ -148,10 +149,10 @@ const rewriteAttempts = 6
 // attempts runs one rewriting, from the start again where the file system
 // asks for it.
 func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
-	if err := w.out.uploads.Enter(ctx); err != nil {
+	if err := w.out.Uploads.Enter(ctx); err != nil {
 		return err
 	}
-	defer w.out.uploads.Leave()
+	defer w.out.Uploads.Leave()
 	if err := progress.Pass(ctx, w.gate); err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (w *rewriter) enter(ctx context.Context, family string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy++
-	dirs := []string{path.Join(w.out.Dir, writingDir)}
+	dirs := []string{path.Join(w.out.Dir, build.WritingDir)}
 	_, err := w.out.FS.Stat(ctx, path.Join(w.out.Dir, family))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -207,6 +208,6 @@ func (w *rewriter) leave(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy--; w.busy == 0 {
-		_ = w.out.FS.Remove(ctx, path.Join(w.out.Dir, writingDir)) // not when anything is in it
+		_ = w.out.FS.Remove(ctx, path.Join(w.out.Dir, build.WritingDir)) // not when anything is in it
 	}
 }

@@ -27,7 +27,7 @@ func TestLoadRewrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = stage.Remove(context.Background()) })
-	if err := stage.out.prepare(t.Context(), "f"); err != nil {
+	if err := stage.out.Prepare(t.Context(), "f"); err != nil {
 		t.Fatal(err)
 	}
 	var cells [2][]hfile.Cell

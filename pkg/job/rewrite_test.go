@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -153,8 +154,8 @@ func treeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
 	for _, f := range list {
 		if f.IsDir() {
 			names = append(names, treeFiles(t, fsys, path.Join(dir, f.Name()))...)
-			if f.Name() == writingDir {
-				t.Errorf("%s is left in %s", writingDir, dir)
+			if f.Name() == build.WritingDir {
+				t.Errorf("%s is left in %s", build.WritingDir, dir)
 			}
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/build"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -68,13 +69,13 @@ func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Opt
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
 		// A write that failed may leave its name behind; the next one takes another.
-		writing: path.Join(out.Dir, writingDir, fmt.Sprintf("%s-%d", name, a.attempt)),
+		writing: path.Join(out.Dir, build.WritingDir, fmt.Sprintf("%s-%d", name, a.attempt)),
 	}
 	if err := out.FS.Remove(ctx, r.writing); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var err error
-	if r.sink, err = out.create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
+	if r.sink, err = out.Create(ctx, r.writing, hdfsio.CreateOptions{Perm: out.FileMode, BlockSize: rewriteBlock(size)}); err != nil {
 		a.scratch = append(a.scratch, r.writing) // it may be there all the same
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -17,7 +18,7 @@ import (
 
 // RunOptions are [WorkOptions] with what only a whole run needs.
 type RunOptions struct {
-	WorkOptions
+	build.WorkOptions
 	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
 	Keep     bool         // leave the staging directory of a successful run
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged

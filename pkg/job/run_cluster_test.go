@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -125,7 +126,7 @@ func TestBuildThenLoad(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	m, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, WorkOptions{})
+	m, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestLoadLocalFiles(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
-	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, WorkOptions{}); err != nil {
+	if _, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	before := jobtest.Hashes(t, dir)
@@ -224,7 +225,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	if _, err := BuildOnly(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), dir, WorkOptions{}); err != nil {
+	if _, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.AdminT(t).Run(t.Context(), "split", name, "18"); err != nil {

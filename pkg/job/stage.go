@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/staging"
@@ -11,7 +12,7 @@ import (
 // stage is a job's directory on HDFS with what writes into it.
 type stage struct {
 	*staging.Dir
-	out Output
+	out build.Output
 }
 
 // openStage makes a new directory for a job.
@@ -30,5 +31,5 @@ func stageAt(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*stage, 
 	if err != nil {
 		return nil, err
 	}
-	return &stage{Dir: d, out: Output{FS: d.FS, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, identify: true}}, nil
+	return &stage{Dir: d, out: build.Output{FS: d.FS, Dir: l.Path, FileMode: 0o666, DirMode: 0o777, Identify: true}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -113,7 +114,7 @@ func (st *state) restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := st.resume().dropSpill(); err != nil {
+	if err := st.resume().DropSpill(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	if err := errors.Join(st.log.Close(), os.Remove(filepath.Join(st.dir, journal.FileName))); err != nil {
@@ -212,13 +213,13 @@ func decode[T any](r journal.Record) (v T, err error) {
 }
 
 // resume makes a build go on from what the journal says, and keep on.
-func (st *state) resume() *Resume {
-	return &Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.dir)}
+func (st *state) resume() *build.Resume {
+	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.dir)}
 }
 
 // buildRecords is a job's journal as a build sees it.
 type buildRecords struct{ st *state }
 
-func (r buildRecords) Spilling(s spillRecord) error { return r.st.record("spill", s, false) }
-func (r buildRecords) Sorted(s sortedRecord) error  { return r.st.record("sorted", s, true) }
-func (r buildRecords) Wrote(w writtenRecord) error  { return r.st.record("written", w, false) }
+func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.record("spill", s, false) }
+func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.record("sorted", s, true) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.record("written", w, false) }

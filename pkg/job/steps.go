@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -31,8 +32,8 @@ type run struct {
 
 	started time.Time
 
-	work  *Plan
-	input *intake
+	work  *build.Plan
+	input *build.Input
 	stage *stage
 
 	proven bool // the files of an earlier attempt, which are all that there are
@@ -50,7 +51,7 @@ func (j *run) plan(ctx context.Context) error {
 			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}
-	if j.input, err = openInput(ctx, j.env.Source, j.spec, j.o.WorkOptions); err != nil {
+	if j.input, err = build.OpenInput(ctx, j.env.Source, j.spec, j.o.WorkOptions); err != nil {
 		return err
 	}
 	now, err := j.planRecord(families)
@@ -74,10 +75,10 @@ func (j *run) plan(ctx context.Context) error {
 		j.work, err = old.plan(families[0])
 		return err
 	}
-	if j.work, err = NewPlan(j.spec, j.input.in.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
+	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
 	}
-	j.work.warnKey(j.o.Events)
+	j.work.WarnKey(j.o.Events)
 	l, err := staging.Choose(j.env.Conf, j.o.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return err
@@ -104,12 +105,12 @@ func (j *run) planRecord(families []spec.Family) (planRecord, error) {
 		return planRecord{}, err
 	}
 	var formats []string
-	files := j.input.in.Files()
+	files := j.input.Source.Files()
 	for _, f := range files {
 		formats = append(formats, formatOf(f))
 	}
 	p := asked(j.spec, formats)
-	p.Job, p.Table, p.Family, p.Columns = j.st.id, j.spec.Table, families[0], j.input.in.Columns()
+	p.Job, p.Table, p.Family, p.Columns = j.st.id, j.spec.Table, families[0], j.input.Source.Columns()
 	if p.Mapping != nil {
 		p.Families = families
 	}
@@ -187,7 +188,7 @@ func (j *run) start() progress.Start {
 	s := progress.Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
 		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
-	startReads(&s, j.input.in.Files())
+	build.AddInputs(&s, j.input.Source.Files())
 	s.Splits = j.work.Ranges.Splits()
 	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)
 	if slices.Contains(s.Phases, "verify") {
@@ -235,11 +236,11 @@ func (j *run) reopen(ctx context.Context) (err error) {
 	if j.stage, err = stageAt(ctx, j.env, l); err != nil {
 		return err
 	}
-	j.stage.out.uploads = upload.NewLimiter(j.o.Uploads)
+	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
 	if j.st.loading {
 		return nil
 	}
-	return j.st.resume().keepWritten(ctx, j.stage.out)
+	return j.st.resume().KeepWritten(ctx, j.stage.out)
 }
 
 // prove reads the files that earlier attempts have written, before the load has begun.
@@ -248,7 +249,7 @@ func (j *run) prove(ctx context.Context) error {
 		return nil
 	}
 	before := len(j.st.Written)
-	if err := j.st.resume().proveWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
+	if err := j.st.resume().CheckWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
 	if len(j.st.Written) < before {
@@ -281,7 +282,7 @@ func (j *run) check(ctx context.Context) error {
 // build makes the HFiles, or those that are missing.
 func (j *run) build(ctx context.Context) error {
 	if j.st.Built != nil {
-		m, err := j.st.resume().manifest(j.work, j.stage.out)
+		m, err := j.st.resume().Manifest(j.work, j.stage.out)
 		if err != nil {
 			return err
 		}
@@ -294,12 +295,12 @@ func (j *run) build(ctx context.Context) error {
 	if j.spec.Verify == "sample" {
 		sample = samplesPerRegion
 	}
-	var resume *Resume
+	var resume *build.Resume
 	if j.st.log != nil {
 		resume = j.st.resume()
 		sample = samplesPerRegion // by which a later run sees that the table still has the rows
 	}
-	m, err := j.input.build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
+	m, err := j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
 	if err != nil {
 		return errors.Join(err, j.abandon(ctx, err))
 	}
@@ -315,7 +316,7 @@ func (j *run) build(ctx context.Context) error {
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
 	if !j.st.loading {
-		if err := recheck(ctx, j.input.in); err != nil {
+		if err := build.Recheck(ctx, j.input.Source); err != nil {
 			return errors.Join(err, j.st.record("failed", failedRecord{err.Error()}, true))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -52,12 +53,12 @@ func verifyFull(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m 
 			parts[part] = r
 		}
 		mu.Unlock()
-		if scanned.Add(1)%tellEvery == 0 {
-			e.Read(tellEvery)
+		if scanned.Add(1)%build.ReportEvery == 0 {
+			e.Read(build.ReportEvery)
 		}
 		return r.add(row, h)
 	})
-	e.Read(scanned.Load() % tellEvery)
+	e.Read(scanned.Load() % build.ReportEvery)
 	if err != nil {
 		return nil, unread(facts, err)
 	}
@@ -100,7 +101,7 @@ func unread(facts *cluster.Facts, err error) error {
 type rowReader struct {
 	at     map[string]map[string]int // place of a qualifier, by family
 	values [][]byte
-	form   rowForm
+	form   build.RowForm
 	digest manifest.Digest
 	last   uint64 // hash of the last row
 	wide   bool
@@ -128,9 +129,9 @@ var none = []byte{}
 
 func (r *rowReader) add(row loader.Row) error {
 	if r.wide {
-		r.buf = appendWideKey(r.buf[:0], row.Key)
+		r.buf = build.AppendWideKey(r.buf[:0], row.Key)
 		for _, c := range row.Cells {
-			r.buf = appendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
+			r.buf = build.AppendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
 		}
 		r.last = xxhash.Sum64(r.buf)
 		r.digest.AddRow(r.buf, len(row.Cells))
@@ -154,7 +155,7 @@ func (r *rowReader) add(row loader.Row) error {
 		binary.BigEndian.PutUint64(r.stamp, uint64(row.Cells[0].Timestamp))
 		r.values[len(r.values)-1] = r.stamp
 	}
-	b := r.form.append(row.Key, r.values)
+	b := r.form.Append(row.Key, r.values)
 	r.last = xxhash.Sum64(b)
 	r.digest.AddRow(b, len(row.Cells))
 	return nil

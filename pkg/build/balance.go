@@ -1,0 +1,90 @@
+package build
+
+import (
+	"fmt"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/source"
+)
+
+// regionCounts say what became of the records of a region, or of all.
+type regionCounts struct {
+	records int64 // that were sorted
+	dups    int64 // left out; of wide rows, cells
+	joined  int64 // records of wide rows that are not the first of their row
+	noCells int64 // rows without cells
+}
+
+func (c *regionCounts) add(o regionCounts) {
+	c.records += o.records
+	c.dups += o.dups
+	c.joined += o.joined
+	c.noCells += o.noCells
+}
+
+// manifest tells of the files that were written. It is the one place where a manifest of a build is made, so that nothing
+// is loaded whose records do not add up.
+func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
+	m := &manifest.Manifest{
+		Schema: 1, Table: w.plan.Table, Key: w.plan.Key.String(), Modulus: w.plan.Modulus, Family: w.plan.Family.Name,
+		Timestamp: w.plan.Timestamp, Columns: w.plan.Columns, Cells: w.plan.cellNames(), Digest: w.digest, Times: w.times, Wide: len(w.plan.wide) > 0, Stamped: w.plan.timing.stamp >= 0,
+		Duplicates: w.counts.dups, Joined: w.counts.joined, NoCells: w.counts.noCells,
+		HFiles: len(w.files), Files: w.files, Samples: w.samples,
+	}
+	t.addTo(m)
+	for _, f := range m.Files {
+		m.Bytes += f.Bytes
+	}
+	if w.uncounted {
+		return m, nil // an older version has begun the job
+	}
+	return m, w.balance(m)
+}
+
+// balance proves that every record that was read is a row in the files, or is known to be none.
+func (w *writers) balance(m *manifest.Manifest) error {
+	var rows, cells int64
+	for _, f := range m.Files {
+		rows, cells = rows+f.Rows, cells+f.Cells
+	}
+	dups := m.Duplicates
+	if m.Wide {
+		dups = 0 // cells
+	}
+	expected := m.Records - m.Rejected - dups - m.Joined - m.NoCells
+	var err error
+	switch {
+	case w.counts.records != m.Records-m.Rejected:
+		err = fmt.Errorf("%d records were read and %d of them rejected, but %d were sorted", m.Records, m.Rejected, w.counts.records)
+	case expected != m.Digest.Rows:
+		err = fmt.Errorf("%d records − %d rejected − %d duplicates − %d joined − %d without cells = %d rows, but %d were written",
+			m.Records, m.Rejected, dups, m.Joined, m.NoCells, expected, m.Digest.Rows)
+	case len(w.plan.Families) == 1 && rows != m.Digest.Rows:
+		err = fmt.Errorf("%d rows were counted, but the files have %d", m.Digest.Rows, rows)
+	case cells != m.Digest.Cells:
+		err = fmt.Errorf("%d cells were counted, but the files have %d", m.Digest.Cells, cells)
+	default:
+		return nil
+	}
+	return fail.With(fail.Unexpected, fmt.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with --restart)", err))
+}
+
+// someRecords refuses an input of which nothing is left: an export that failed looks like that.
+func someRecords(records, rejected int64, o Options) error {
+	switch {
+	case records > rejected || o.AllowEmpty:
+		return nil
+	case records == 0:
+		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint)
+	}
+	return fail.Errorf(fail.Input, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint)
+}
+
+// someRows is the same for a build.
+func someRows(m *manifest.Manifest, o Options) error {
+	if m.Digest.Rows > 0 || o.AllowEmpty {
+		return nil
+	}
+	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint)
+}

@@ -1,0 +1,250 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"time"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
+)
+
+// Options say with what a build works; the outcome does not depend on them.
+type Options struct {
+	Workers  int            // goroutines of each pass, default the number of cores
+	Memory   spec.Size      // for sort, merge and buffers together, default 512 MiB
+	SpillDir string         // default the system's temporary directory
+	Budget   *source.Budget // of bad records; default: the first ends the job
+	Sample   int            // rows to remember of each region for a later verification
+	Events   progress.Events
+	// Gate is asked before each batch of records and each region's files. Default: nothing waits.
+	Gate progress.Gate
+	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
+	SpillLimit spec.Size
+	// AllowEmpty accepts an input of which no row comes.
+	AllowEmpty bool
+
+	resume *Resume // nil: the build is all or nothing
+}
+
+// WriterRoom is what a worker of pass 2 needs beside the sort: an HFile's
+// blocks, index, bloom chunk and output buffers.
+const writerRoom = 5 << 20
+
+func (o Options) WithDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Memory == 0 {
+		o.Memory = spec.DefaultMemory
+	}
+	if o.Budget == nil {
+		o.Budget, _ = source.NewBudget("")
+	}
+	return o
+}
+
+// SortMemory is the sort's part of the budget: what the workers of either
+// pass leave of it.
+func (o Options) SortMemory(in *source.Input, p *Plan) (int64, error) {
+	room := max(p.WriterRoom(), in.ReaderMemory())
+	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
+	if m < int64(o.Workers)*extsort.MinMemory {
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
+			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))
+	}
+	return m, nil
+}
+
+// WriterRoom is what a worker of pass 2 needs for the plan's families.
+func (p *Plan) WriterRoom() int64 {
+	room := int64(len(p.Families)) * writerRoom
+	if len(p.wide) > 0 {
+		room += maxWideRow
+	}
+	return room
+}
+
+// HeapFloor is the size of a slice that nobody touches. It takes no memory,
+// but has the collector think of a heap so much larger, and run so much less:
+// HDFS's packets are garbage of twice the files' size, and the heap that
+// lives beside the sort is a few megabytes. What may pile up is half of it;
+// a small budget has no room for that.
+func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
+
+// sortOptions are those of the plan's sort, but for the memory.
+func (p *Plan) sortOptions(o Options) extsort.Options {
+	shared := make([]int, p.Ranges.Len())
+	for i := range shared {
+		shared[i] = p.Ranges.Shared(i)
+	}
+	duplicates := p.Duplicates
+	if len(p.wide) > 0 {
+		duplicates = extsort.KeepAll // it is about cells
+	}
+	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: duplicates, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
+}
+
+// Run reads all of the input and writes an HFile for every region and family
+// that has rows. It leaves nothing under a final name unless the whole input was read
+// without an error; what a failed build has written is removed.
+func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Options) (m *manifest.Manifest, err error) {
+	o, out = o.WithDefaults(), out.withDefaults()
+	memory, err := o.SortMemory(in, plan)
+	if err != nil {
+		return nil, err
+	}
+	floor := make([]byte, o.HeapFloor())
+	defer runtime.KeepAlive(floor)
+	sort := plan.sortOptions(o)
+	sort.Memory = memory
+	if o.resume.complete(o.Budget) {
+		m, err := o.resume.Manifest(plan, out)
+		if err != nil {
+			return nil, err
+		}
+		return m, o.resume.replaceManifest(ctx, out, m)
+	}
+	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
+	if err != nil {
+		return nil, explainLimits((&readers{in: in}).explainSpill(err), o)
+	}
+	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
+	var totals sortTotals
+	if reopened {
+		totals = o.resume.Sorted.sortTotals
+	} else if totals, err = readAndSort(ctx, plan, in, sorter, o); err != nil {
+		return nil, err
+	}
+	read := time.Now()
+	o.Events.Phase("write")
+	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
+	o.resume.start(w)
+	if err := out.Prepare(ctx, plan.familyNames()...); err != nil {
+		return nil, err
+	}
+	if err := w.run(ctx, o.Workers); err != nil {
+		return nil, errors.Join(Locate(err, in), w.undo(ctx))
+	}
+	if m, err = w.manifest(totals); err == nil {
+		err = someRows(m, o)
+	}
+	if err == nil {
+		err = Recheck(ctx, in)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.undo(ctx))
+	}
+	m.WriteTime = time.Since(read)
+	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
+		return nil, errors.Join(err, w.undo(ctx))
+	}
+	return m, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, WritingDir)))
+}
+
+// readAndSort is pass 1. Bad records are in their file when it is noted as done.
+func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
+	start := time.Now()
+	o.Events.Phase("read")
+	tellExtent(ctx, in, o.Events)
+	if err := o.resume.sameSplits(in); err != nil {
+		return t, err
+	}
+	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	err = r.run(ctx, o.Workers)
+	if err == nil {
+		err = o.Budget.Finish(in.Records())
+	}
+	if err != nil {
+		return t, o.ReadError(r.explainSpill(err))
+	}
+	if err := errors.Join(Recheck(ctx, in), someRecords(in.Records()+o.Budget.Extra(), o.Budget.Bad(), o)); err != nil {
+		return t, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return t, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	t = sortTotals{Records: in.Records() + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	if f := o.Budget.File; f != nil {
+		n, err := f.Finish()
+		if err != nil {
+			return t, err
+		}
+		if n > 0 {
+			t.RejectFile = f.Path()
+		}
+	}
+	return t, o.resume.afterSort(sorter, t, sumsOf(in))
+}
+
+// tellExtent says how much there is to read: by rows where the input is Parquet.
+// It is for a person to look at, so an error is not this one's to tell.
+func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
+	if e.OnTotal == nil {
+		return
+	}
+	if extent, err := in.RoughExtent(ctx); err == nil && extent.Text > 0 {
+		e.Total("read", progress.Amount{Bytes: extent.Text})
+	} else if err == nil {
+		e.Total("read", progress.Amount{Rows: extent.Rows})
+	}
+}
+
+// undo removes the files of a build that failed; one that can go on keeps them.
+func (w *writers) undo(ctx context.Context) error {
+	if w.resume != nil {
+		return nil
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	var errs []error
+	for _, f := range w.files {
+		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
+		delete(w.claims, path.Join(w.out.Dir, f.Name))
+	}
+	for name := range w.claims {
+		if w.claimed(ctx, name) {
+			errs = append(errs, w.out.FS.Remove(ctx, name))
+		}
+	}
+	return errors.Join(append(errs, w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, WritingDir)))...)
+}
+
+// ReadError finds the kind of an error of pass 1.
+func (o Options) ReadError(err error) error {
+	if errors.Is(err, source.ErrBudget) {
+		return fail.With(fail.BadRows, err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, extsort.ErrMemory) {
+		return err
+	}
+	return fail.With(fail.Input, o.inputMemory(err))
+}
+
+// Locate puts the places of the records into an error about duplicates.
+func Locate(err error, in *source.Input) error {
+	d, ok := errors.AsType[*extsort.DuplicateError](err)
+	if !ok {
+		return err
+	}
+	return fail.With(fail.BadRows, fmt.Errorf("%w: %s, and %s (--duplicates first or last keeps one of them)",
+		err, place(in, d.First), place(in, d.Second)))
+}
+
+func writeManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
+	b, err := manifest.Seal(m)
+	if err != nil {
+		return err
+	}
+	return out.writeWhole(ctx, manifest.FileName, b)
+}

@@ -1,0 +1,152 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/celltype"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// mappedRow makes the values of a record's cells in the worker's buffer, for
+// plans that need more than the columns' bytes in another order. The error is
+// a [*keygen.FieldError] about the column at fault.
+func (w *readWorker) mappedRow(b *source.Batch, row int) error {
+	data := w.values[:0]
+	var err error
+	none := -1 // its sign is lost with the first cell
+	for i := range w.plan.slots {
+		s := &w.plan.slots[i]
+		at := len(data)
+		empty := false
+		switch {
+		case s.column >= 0:
+			text := b.Field(row, s.column)
+			switch {
+			case len(text) == 0:
+				// An empty text can be a cell; an empty number is none.
+				empty = !w.plan.StoreEmpty || s.convert != nil
+			case s.convert == nil:
+				data = append(data, text...)
+			default:
+				if data, err = s.convert(data, text); err != nil {
+					return &keygen.FieldError{Column: w.plan.Columns[s.column], Err: err}
+				}
+			}
+		case s.members != nil:
+			if data, err = w.object(data, s.members, b, row); err != nil {
+				return err
+			}
+		default:
+			data = append(data, s.constant...)
+		}
+		w.offsets[i], w.lengths[i] = uint32(at), len(data)-at
+		if empty {
+			w.lengths[i] = -1
+		}
+		none &= w.lengths[i]
+		if len(data)-at > MaxCell {
+			return w.tooLong(i, len(data)-at)
+		}
+	}
+	// Of a wide row, another record may have the cells.
+	if none < 0 && len(w.plan.wide) == 0 {
+		return noCell()
+	}
+	for i, c := range w.plan.wide {
+		name := b.Field(row, c)
+		if len(name) == 0 {
+			return &keygen.FieldError{Column: w.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", celltype.ErrValue)}
+		}
+		at := len(w.plan.slots) + i
+		w.offsets[at], w.lengths[at] = uint32(len(data)), len(name)
+		data = append(data, name...)
+	}
+	if data, err = w.times(data, b, row); err != nil {
+		return err
+	}
+	w.values = data
+	return nil
+}
+
+// object appends the record as a JSON object.
+func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row int) ([]byte, error) {
+	dst = append(dst, '{')
+	first := true
+	for i := range members {
+		m := &members[i]
+		text := b.Field(row, m.column)
+		if len(text) == 0 && !w.plan.StoreEmpty {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		var err error
+		if dst, err = celltype.AppendJSON(append(dst, m.name...), text); err != nil {
+			return dst, &keygen.FieldError{Column: w.plan.Columns[m.column], Err: err}
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+// textRow finds the values of a record's cells in the batch.
+func (w *readWorker) textRow(b *source.Batch, row int) error {
+	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
+	none := -1 // its sign is lost with the first cell
+	for i, c := range w.plan.order {
+		n := int(spans[c].Len)
+		if n == 0 && !w.plan.StoreEmpty {
+			n = -1
+		} else if n > MaxCell {
+			return w.tooLong(i, n)
+		}
+		w.lengths[i], w.offsets[i] = n, spans[c].Off
+		none &= n
+	}
+	if none < 0 {
+		return noCell()
+	}
+	return nil
+}
+
+// noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
+func noCell() error {
+	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is empty (--empty store makes empty cells)")}
+}
+
+func (w *readWorker) tooLong(slot, n int) error {
+	s := &w.plan.slots[slot]
+	e := &keygen.FieldError{Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, MaxCell)}
+	if s.column >= 0 {
+		e.Column = w.plan.Columns[s.column]
+	}
+	return e
+}
+
+// add puts the row into the sort.
+func (w *readWorker) add(region int, seq uint64, key, data []byte) error {
+	dst, err := w.out.Add(region, seq, key, extsort.PayloadSize(w.lengths))
+	if err != nil {
+		return fmt.Errorf("%s: %w", place(w.in, seq), err)
+	}
+	extsort.Fill(dst, w.lengths, data, w.offsets)
+	return nil
+}
+
+// member is one member of a JSON object that a record becomes.
+type member struct {
+	column int
+	name   []byte // as JSON, with the colon
+}
+
+func newMember(name string, column int) member {
+	text, err := celltype.AppendJSON(nil, []byte(name))
+	if err != nil { // the name of a column in no encoding
+		text, _ = celltype.AppendJSON(nil, []byte(string([]rune(name))))
+	}
+	return member{column: column, name: append(text, ':')}
+}

@@ -1,0 +1,12 @@
+// Package build makes HFiles of inputs in two passes. Pass 1 reads splits of the
+// input, makes keys and values as the [Plan] says, and sorts them by region in one
+// memory budget. Pass 2 merges the sorted rows of each region, decides duplicates,
+// and streams them into one HFile for each family. [Run] is both; [Directory] is
+// all of `bulkload build`; a [Sample] is a build of a part of the input, from which
+// an estimate is made.
+//
+// A build reaches file systems, never HBase. It reports by progress.Events, and
+// keeps what it has finished by a [Checkpoint], so that another attempt goes on.
+// Nothing stands under a final name unless all of the input was read without an
+// error. Workers run at the same time; the outcome does not depend on how many.
+package build

@@ -1,0 +1,111 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
+	"bulkload/pkg/upload"
+)
+
+// WorkOptions are what a person sets about how a job works.
+type WorkOptions struct {
+	Workers    int
+	Memory     spec.Size
+	SpillDir   string
+	RejectFile string // absolute; written only if bad records are allowed and there are some; default of a job with state: in its directory
+	Events     progress.Events
+	Gate       progress.Gate  // where work waits between its steps, default nowhere
+	Uploads    upload.Options // of HFiles to HDFS
+	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
+
+	SplitSize int64 // of text, bytes; default [source.Options]'s
+}
+
+// Input is the open inputs of a job with its budget of bad records.
+type Input struct {
+	Source *source.Input
+	Budget *source.Budget // of bad records
+
+	allowEmpty bool
+}
+
+// OpenInput finds the files of a spec and their columns.
+func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Spec, w WorkOptions) (*Input, error) {
+	s = s.WithDefaults()
+	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.SplitSize, AllowEmpty: s.AllowEmpty}
+	o.FieldSep, _ = source.ParseSep(s.FieldSep)
+	o.RecordSep, _ = source.ParseSep(s.RecordSep)
+	if s.Header == "no" {
+		o.Header = source.HeaderNone
+	}
+	k := &Input{allowEmpty: s.AllowEmpty}
+	var err error
+	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if w.RejectFile != "" && !k.Budget.None() {
+		k.Budget.File = source.NewRejectFile(w.RejectFile)
+		if err := k.Budget.File.Check(nil); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	o.Reject = k.Budget.Reject
+	if err := o.Validate(); err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
+	o.Memory = budget.readerMemory()
+	if k.Source, err = source.Open(ctx, open, s.Inputs, o); err != nil {
+		return nil, fail.With(fail.Input, budget.inputMemory(err))
+	}
+	if k.Budget.File != nil {
+		if err := k.Budget.File.Check(k.Source); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+	}
+	return k, nil
+}
+
+// startOf is what is known when a build alone begins.
+func (k *Input) startOf(p *Plan, spec spec.Spec) progress.Start {
+	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
+	AddInputs(&s, k.Source.Files())
+	return s
+}
+
+// Build is Build with the file of bad records around it. The file is written
+// for a job that failed too: it tells why.
+func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
+	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
+	if k.Budget.File == nil {
+		return m, err
+	}
+	n, rejectErr := k.Budget.File.Finish()
+	if n > 0 && errors.Is(err, source.ErrBudget) {
+		err = fmt.Errorf("%w (bad records are in %s)", err, w.RejectFile)
+	}
+	if err = errors.Join(err, rejectErr); err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		m.RejectFile = w.RejectFile
+	}
+	return m, nil
+}
+
+// AddInputs notes what the files of the inputs are.
+func AddInputs(s *progress.Start, files []source.FileInfo) {
+	for _, f := range files {
+		s.Files++
+		s.Bytes += f.Size
+		s.Sources = append(s.Sources, progress.InputFile{Path: f.Path, Bytes: f.Size})
+	}
+}

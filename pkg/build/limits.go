@@ -1,0 +1,41 @@
+package build
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"bulkload/pkg/fail"
+)
+
+// explainLimits adds to the error of a build what to do about a limit of this
+// machine that it ran into.
+func explainLimits(err error, o Options) error {
+	if err == nil {
+		return nil
+	}
+	dir, e := filepath.Abs(cmp.Or(o.SpillDir, os.TempDir()))
+	name := fail.WrittenName(err)
+	spill := e == nil && (strings.HasPrefix(name, dir+"/") || name == dir)
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		var limit syscall.Rlimit
+		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+			return err
+		}
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer --workers)",
+			err, limit.Cur)}
+	case spill && fail.DiskFull(err):
+		err = fail.With(fail.HDFS, err)
+		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
+			full.Advice = fmt.Sprintf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with --spill-dir, or give more --memory", dir)
+		}
+	case spill && errors.Is(err, syscall.EFBIG):
+		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}
+	}
+	return err
+}

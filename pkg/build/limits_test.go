@@ -1,0 +1,102 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/internal/jobtest"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
+)
+
+// Environment of TestLimitChild: which limit to run into, and the input.
+const (
+	limitEnv      = "BULKLOAD_TEST_LIMIT"
+	limitInputEnv = "BULKLOAD_TEST_LIMIT_INPUT"
+)
+
+// TestLimits builds in processes that have less of something than they need.
+// The error says what, and what to do.
+func TestLimits(t *testing.T) {
+	input := jobtest.WideInput(t, 100_000)
+	for _, c := range []struct {
+		limit string
+		attr  *syscall.SysProcAttr
+		want  []string
+	}{
+		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "free space on that disk"}},
+		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestLimitChild$", "-test.v")
+			cmd.Env = append(os.Environ(), limitEnv+"="+c.limit, limitInputEnv+"="+input)
+			cmd.SysProcAttr = c.attr
+			out, err := cmd.CombinedOutput()
+			if err != nil && (errors.Is(err, syscall.EPERM) || strings.Contains(string(out), "mount:")) {
+				t.Skipf("this system gives no user a mount of its own: %v\n%s", err, out)
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			_, message, _ := strings.Cut(string(out), "build: ")
+			for _, want := range c.want {
+				if !strings.Contains(message, want) {
+					t.Errorf("no %q in: %s", want, message)
+				}
+			}
+			if !strings.Contains(message, fmt.Sprintf("kind %d", fail.HDFS)) {
+				t.Errorf("another kind: %s", message)
+			}
+		})
+	}
+}
+
+// TestLimitChild is the process with the limit.
+func TestLimitChild(t *testing.T) {
+	limit := os.Getenv(limitEnv)
+	if limit == "" {
+		t.Skip("part of TestLimits")
+	}
+	small := func() string {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+			t.Fatalf("mount: %v", err)
+		}
+		t.Cleanup(func() { _ = syscall.Unmount(dir, 0) })
+		return dir
+	}
+	out := Output{FS: hdfsio.Local{}, Dir: t.TempDir(), Retry: quickRetry}
+	w := WorkOptions{Workers: 2, Memory: 16 << 20, SpillDir: t.TempDir()}
+	switch limit {
+	case "spill disk":
+		w.SpillDir = small()
+	case "spill disk by a relative name":
+		dir := small()
+		t.Chdir(filepath.Dir(dir))
+		w.SpillDir = filepath.Base(dir)
+	case "output disk":
+		out.Dir = small()
+	case "open files":
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := syscall.Rlimit{Cur: uint64(len(open) + 3), Max: uint64(len(open) + 3)}
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &most); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := buildInto(t.Context(), t, jobtest.Env(t), os.Getenv(limitInputEnv), out, w)
+	if err == nil {
+		t.Fatal("the build went through")
+	}
+	fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+}

@@ -1,0 +1,34 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
+)
+
+// readerMemory is how much of the budget a worker's reader may take: its share, but for the least that the sort needs.
+func (o Options) readerMemory() int64 {
+	return max(1<<20, (int64(o.Memory)-o.HeapFloor()/2)/int64(o.Workers)-extsort.MinMemory)
+}
+
+// memoryFor is the budget that leaves each worker's reader so many bytes.
+func (o Options) memoryFor(reader int64) spec.Size {
+	n := (reader + extsort.MinMemory) * int64(o.Workers)
+	return spec.Size((n + n/31 + 1<<20) >> 20 << 20)
+}
+
+// inputMemory says what to do about an input that a reader has too little memory for.
+func (o Options) inputMemory(err error) error {
+	me, ok := errors.AsType[*source.MemoryError](err)
+	switch {
+	case !ok:
+		return err
+	case me.Need > 0:
+		return fail.With(fail.Config, fmt.Errorf("%w: give --memory %s for %d workers, or fewer --workers", err, o.memoryFor(me.Need), o.Workers))
+	}
+	return fail.With(fail.Config, fmt.Errorf("%w: give more with --memory (it is %s for %d workers), or fewer --workers", err, o.Memory, o.Workers))
+}

@@ -1,0 +1,146 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/source"
+)
+
+// Done is what earlier attempts of a build have finished. The attempt that is
+// under way adds to it.
+type Done struct {
+	Spill   string                // directory of the sorted runs, empty if there is none
+	Sorted  *SortedRecord         // nil: the input has not been read to its end
+	Written map[int]WrittenRecord // by region
+	Built   *manifest.Manifest    // nil: files may be missing
+}
+
+// NewDone is what nothing has been done of.
+func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
+
+// Checkpoint keeps what a build has finished, so that another attempt can go
+// on after a crash. Each call returns when the record is as safe as it says.
+type Checkpoint interface {
+	// Spilling is called before sorted runs are written into a directory, and with an empty one when they are gone.
+	Spilling(SpillRecord) error
+	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
+	Sorted(SortedRecord) error
+	// Wrote is called when the files of a region have their names. Several goroutines may call it.
+	Wrote(WrittenRecord) error
+}
+
+// Resume makes a build keep what it has finished and go on from what an earlier
+// attempt has. A nil one does neither.
+type Resume struct {
+	*Done
+	Checkpoint Checkpoint
+	Name       string // of the job, by which its directories of sorted runs are known
+}
+
+// skip says of a region whether its file is written already.
+func (r *Resume) skip() func(int) bool {
+	if r == nil || len(r.Written) == 0 {
+		return nil
+	}
+	return r.has
+}
+
+// has says whether the file of a region is written already.
+func (r *Resume) has(region int) bool {
+	if r == nil {
+		return false
+	}
+	_, ok := r.Written[region]
+	return ok
+}
+
+// complete says whether every region that has rows has its file, so that the
+// input need not be read again.
+func (r *Resume) complete(budget *source.Budget) bool {
+	if r == nil || r.Sorted == nil || !r.rejectsKept(budget) {
+		return false
+	}
+	for _, region := range r.Sorted.Regions {
+		if !r.has(region) {
+			return false
+		}
+	}
+	return true
+}
+
+// start counts the files of earlier attempts as written.
+func (r *Resume) start(w *writers) {
+	if r == nil {
+		return
+	}
+	for _, f := range r.Written {
+		w.files = append(w.files, f.File)
+		w.files = append(w.files, f.Others...)
+		w.digest.Add(f.Part)
+		w.times = w.times.Join(f.Times)
+		w.counts.add(regionCounts{dups: f.Dups, records: f.Records, joined: f.Joined, noCells: f.NoCells})
+		w.uncounted = w.uncounted || f.Records == 0
+		for _, s := range f.Samples {
+			w.samples = append(w.samples, manifest.Sample{Key: s.Key, Sum: s.Sum, Stamp: s.Time, Expires: s.Expires})
+		}
+	}
+}
+
+// wrote notes that the files of a region are complete.
+func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
+	if r == nil {
+		return nil
+	}
+	record := WrittenRecord{File: files[0].File, Part: p.part.digest, Times: p.part.times,
+		Dups: p.counts.dups, Records: p.counts.records, Joined: p.counts.joined, NoCells: p.counts.noCells}
+	for _, f := range files[1:] {
+		record.Others = append(record.Others, f.File)
+	}
+	for _, s := range p.part.rows {
+		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
+	}
+	r.Written[record.Region] = record
+	return r.Checkpoint.Wrote(record)
+}
+
+// Manifest is that of a build whose files are all there.
+func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
+	w := &writers{plan: plan, out: out, resume: r}
+	r.start(w)
+	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
+	var t sortTotals
+	if r.Sorted != nil {
+		t = r.Sorted.sortTotals
+	}
+	var took time.Duration
+	if b := r.Built; b != nil {
+		// Regions without cells have no record of their own.
+		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime}
+		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
+		w.counts.records = t.Records - t.Rejected
+		w.uncounted = w.uncounted || len(w.files) == 0
+	}
+	m, err := w.manifest(t)
+	if err == nil {
+		m.WriteTime = took
+	}
+	return m, err
+}
+
+// replaceManifest writes the manifest, over that of an earlier attempt.
+func (r *Resume) replaceManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
+	if r != nil {
+		if err := out.FS.Remove(ctx, path.Join(out.Dir, manifest.FileName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return writeManifest(ctx, out, m)
+}

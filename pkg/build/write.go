@@ -1,0 +1,335 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/workers"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/upload"
+)
+
+// Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
+type Output struct {
+	FS       hdfsio.FS
+	Dir      string
+	FileMode fs.FileMode // default 0644
+	DirMode  fs.FileMode // default 0755
+	Retry    WriteRetry  // of files that could not be written
+
+	Identify bool // files get their ids also without a journal
+
+	Uploads *upload.Limiter // bounds what is written, if it lies on HDFS
+}
+
+// WritingDir holds files that are not complete. HBase's loader skips names
+// that start with an underscore.
+const WritingDir = "_writing"
+
+func (o Output) withDefaults() Output {
+	if o.FileMode == 0 {
+		o.FileMode = 0o644
+	}
+	if o.DirMode == 0 {
+		o.DirMode = 0o755
+	}
+	o.Retry = o.Retry.withDefaults()
+	return o
+}
+
+// Prepare makes the directories.
+func (o Output) Prepare(ctx context.Context, families ...string) error {
+	for _, d := range append([]string{WritingDir}, families...) {
+		if err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		// the mode as it is, whatever the process's or the cluster's mask
+		if err := o.FS.Chmod(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	return nil
+}
+
+// writers is pass 2: workers take regions, the largest first, merge each and
+// write its file.
+type writers struct {
+	plan   *Plan
+	sort   *extsort.Sorter
+	out    Output
+	sample int // rows to remember of each region, for verification
+	events progress.Events
+	resume *Resume
+	gate   progress.Gate // before each region
+
+	mu      sync.Mutex
+	files   []manifest.File
+	digest  manifest.Digest
+	times   *manifest.CellTimes
+	counts  regionCounts
+	samples []manifest.Sample
+	last    time.Time           // when a file was finished
+	claims  map[string][]uint64 // ids of the files that were to get a name
+
+	uncounted bool // files of an older version, of which the journal does not have the counts
+}
+
+// region is work of pass 2: rows and bytes of a region, duplicates included.
+type region struct {
+	i          int
+	rows, size int64
+}
+
+func (w *writers) run(ctx context.Context, n int) error {
+	var regions []region
+	for i := range w.plan.Ranges.Len() {
+		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) {
+			regions = append(regions, region{i, rows, size})
+		}
+	}
+	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
+	total := progress.Amount{}
+	for _, r := range regions {
+		total.Rows += r.rows
+	}
+	w.events.Total("write", total)
+	var next atomic.Int64
+	err := workers.Run(ctx, min(n, len(regions)), func(ctx context.Context, _ int) error {
+		// Completing a file is waiting for answers, so the next one is encoded
+		// meanwhile. A file that failed is written again by itself, so that no
+		// worker merges two regions at a time.
+		completed := make(chan error, 1)
+		completed <- nil
+		var before region
+		for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			now := regions[i]
+			p, err := w.encode(ctx, now, 0)
+			failed := <-completed
+			if err == nil {
+				go func() { completed <- w.complete(ctx, p) }()
+			} else {
+				completed <- nil
+			}
+			failed = w.writeAgain(ctx, before, failed)
+			if err := errors.Join(failed, w.writeAgain(ctx, now, err)); err != nil {
+				return errors.Join(err, <-completed)
+			}
+			before = now
+		}
+		return w.writeAgain(ctx, before, <-completed)
+	})
+	slices.SortFunc(w.files, func(a, b manifest.File) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
+	})
+	return err
+}
+
+// pendingFile is an HFile that was encoded; its end may still be on the way.
+type pendingFile struct {
+	manifest.File
+	writing string // name until it is complete
+	sink    hdfsio.Writer
+	out     *hdfsio.Overlapped
+}
+
+// pendingRegion is the files of one region, one of each family.
+type pendingRegion struct {
+	files []*pendingFile
+	part  regionPart
+
+	counts regionCounts
+}
+
+// encode writes the rows of one region into files that have not got their
+// names yet. Each attempt has names of its own: the file of a failed one may
+// still be open to a lease. What failed is given up.
+func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pendingRegion, err error) {
+	// Whoever has waited for others' files asks the gate after that.
+	if err := w.out.Uploads.Enter(ctx); err != nil {
+		return nil, err
+	}
+	p := &pendingRegion{part: regionPart{sampler: sampler{most: w.sample}, merged: w.events.Merged}}
+	defer func() {
+		if err != nil {
+			w.events.Merged(-p.part.taken) // the region is written again
+			p.abort()
+			w.out.Uploads.Leave()
+		}
+	}()
+	if err := progress.Pass(ctx, w.gate); err != nil {
+		return nil, err
+	}
+	m, err := w.sort.Region(r.i)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	for _, family := range w.plan.Families {
+		f, err := w.create(ctx, r, family, attempt)
+		if err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, f)
+	}
+	sinks, err := w.plan.newSinks(func(i int) io.Writer { return p.files[i].out })
+	if err != nil {
+		return nil, err
+	}
+	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
+		return nil, err
+	}
+	for i, s := range sinks {
+		stats, err := s.hfile.Finish()
+		if err != nil {
+			return nil, sinkError(err)
+		}
+		f := p.files[i]
+		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
+	}
+	p.counts = regionCounts{dups: m.Duplicates() + p.part.dups, records: m.Duplicates() + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
+	return p, nil
+}
+
+// create opens the file of a region and family.
+func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) (*pendingFile, error) {
+	name := w.plan.fileName(family.Name, r.i)
+	p := &pendingFile{writing: path.Join(w.out.Dir, WritingDir, name)}
+	if attempt > 0 {
+		p.writing += "." + strconv.Itoa(attempt)
+	}
+	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
+	var err error
+	p.sink, err = w.out.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
+	return p, nil
+}
+
+// abort gives the files up that have no name yet. What stays of them lies in
+// _writing, which is removed with all that is in it.
+func (p *pendingRegion) abort() {
+	for _, f := range p.files {
+		f.abort()
+	}
+}
+
+func (p *pendingFile) abort() {
+	_ = p.out.Drain() // what is not wanted need not have arrived
+	_ = p.sink.Abort()
+}
+
+// complete finishes the files, verifies them and gives them their names: the
+// region is done when all have them.
+func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
+	defer func() {
+		if err != nil {
+			w.events.Merged(-p.part.taken)
+		}
+	}()
+	defer w.out.Uploads.Leave()
+	var files []*pendingFile
+	for i, f := range p.files {
+		ok, err := w.finish(ctx, f)
+		if err != nil {
+			for _, f := range p.files[i+1:] {
+				f.abort()
+			}
+			for _, f := range files {
+				_ = w.out.FS.Remove(ctx, f.writing) // it lies in _writing
+			}
+			return fail.With(fail.HDFS, err)
+		}
+		if ok {
+			files = append(files, f)
+		}
+	}
+	for i, f := range files {
+		if err := w.name(ctx, f); err != nil {
+			for _, f := range files[i:] {
+				_ = w.out.FS.Remove(ctx, f.writing)
+			}
+			w.unname(ctx, files[:i])
+			return fail.With(fail.HDFS, err)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts.add(p.counts)
+	if len(files) == 0 {
+		return nil
+	}
+	for _, f := range files {
+		w.files = append(w.files, f.File)
+		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
+	}
+	w.digest.Add(p.part.digest)
+	w.times = w.times.Join(p.part.times)
+	w.samples = append(w.samples, p.part.rows...)
+	w.last = time.Now()
+	return w.resume.wrote(files, p)
+}
+
+// finish ends one file and reads back what it says of itself; false when it
+// has no cells, and is not kept.
+func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
+	err := f.out.Drain()
+	if err == nil && f.Cells > 0 {
+		err = f.sink.Finish()
+	}
+	if err != nil || f.Cells == 0 {
+		f.abort()
+		return false, err
+	}
+	f.CRC32C = f.out.Sum
+	if err := filecheck.Written(ctx, w.out.FS, f.writing, f.File); err != nil {
+		_ = w.out.FS.Remove(ctx, f.writing)
+		return false, err
+	}
+	return true, nil
+}
+
+// blockSize is at least the size of the file to come, or nearly so: then the
+// file is one block and its write needs no change of pipeline. It is not much
+// more, because a DataNode without that much room is passed over.
+func (w *writers) blockSize(f familySpan, rows, raw int64) int64 {
+	const unit, most = 1 << 20, 8 << 30
+	perCell := int64(24) // lengths, timestamp, type, tags, sequence id
+	slots := w.plan.slots[f.from:f.to]
+	for _, s := range slots {
+		perCell = max(perCell, int64(24+len(s.qualifier)))
+	}
+	if f.Encoding == hfile.EncodingNone && rows > 0 {
+		perCell += raw / rows / 2 // the key again and again
+	}
+	bound := raw + rows*int64(len(slots))*perCell
+	if f.Compression != hfile.CompressionNone {
+		bound /= 2
+	}
+	return min(bound/unit*unit+4*unit, most)
+}
+
+// Create starts an HFile, whose bytes count.
+func (o Output) Create(ctx context.Context, name string, c hdfsio.CreateOptions) (hdfsio.Writer, error) {
+	w, err := o.FS.Create(ctx, name, c)
+	if err != nil {
+		return nil, err
+	}
+	return o.Uploads.Writer(ctx, w), nil
+}

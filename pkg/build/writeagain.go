@@ -1,0 +1,150 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path"
+	"strconv"
+	"syscall"
+	"time"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/progress"
+)
+
+// WriteRetry says how persistently a file is written that could not be
+// written. It is given up only when both bounds are passed.
+type WriteRetry struct {
+	Attempts int           // writes of the file, default 6
+	Patience time.Duration // since its first failure, or since another file was finished; default 1 min
+	Pause    time.Duration // before the second write; doubled with each, up to 30 times as long; default 1 s
+}
+
+func (r WriteRetry) withDefaults() WriteRetry {
+	r.Attempts = cmp.Or(r.Attempts, 6)
+	r.Patience = cmp.Or(r.Patience, time.Minute)
+	r.Pause = cmp.Or(r.Pause, time.Second)
+	return r
+}
+
+// longestPause is in pauses of the first length.
+const longestPause = 30
+
+// persist repeats a write that failed with err until it succeeds or must be
+// given up. The write gets the number of those before it.
+func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
+	var before error // the cause of the last failure, if it was one that stays
+	pause := r.Pause
+	since := time.Now()
+	for failed := 1; err != nil; failed++ {
+		if fail.KindOf(err) != fail.HDFS || ctx.Err() != nil {
+			return err
+		}
+		cause := lasting(err)
+		if cause != nil && cause == before {
+			return fail.With(fail.HDFS, fmt.Errorf("%w%s", err, advice(cause)))
+		}
+		before = cause
+		if t := progress(); t.After(since) {
+			since = t
+		}
+		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
+			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
+		}
+		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
+		if err := wait(ctx, pause+rand.N(pause/2+1)); err != nil {
+			return err
+		}
+		pause = min(2*pause, longestPause*r.Pause)
+		err = write(failed)
+	}
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// writeAgain writes the file of a region from the sorted rows until it is
+// there, when an earlier write has failed.
+func (w *writers) writeAgain(ctx context.Context, r region, failed error) error {
+	if failed == nil {
+		return nil
+	}
+	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
+	return w.out.Retry.persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
+		p, err := w.encode(ctx, r, attempt)
+		if err != nil {
+			return err
+		}
+		return w.complete(ctx, p)
+	})
+}
+
+func (w *writers) lastFinished() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+// writeWhole makes a small file below the directory. It has the name only when
+// it is complete.
+func (o Output) writeWhole(ctx context.Context, name string, content []byte) error {
+	write := func(attempt int) error {
+		writing := path.Join(o.Dir, name+".writing."+strconv.Itoa(attempt))
+		f, err := o.FS.Create(ctx, writing, hdfsio.CreateOptions{Perm: o.FileMode})
+		if err != nil {
+			return fail.With(fail.HDFS, err)
+		}
+		if _, err = f.Write(content); err == nil {
+			err = f.Finish()
+		}
+		if err != nil {
+			_ = f.Abort()
+			return fail.With(fail.HDFS, err)
+		}
+		if err := o.FS.Rename(ctx, writing, path.Join(o.Dir, name)); err != nil {
+			_ = o.FS.Remove(ctx, writing)
+			return fail.With(fail.HDFS, err)
+		}
+		return nil
+	}
+	return o.Retry.persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+}
+
+// lasting gives the cause of a failure that stays until somebody acts.
+func lasting(err error) error {
+	for _, cause := range []error{hdfsio.ErrQuota, hdfsio.ErrNoSpace, fs.ErrPermission, fs.ErrNotExist, fs.ErrExist,
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EMFILE} {
+		if errors.Is(err, cause) {
+			return cause
+		}
+	}
+	return nil
+}
+
+// advice is what somebody can do about a lasting cause; the errors of HDFS
+// have theirs.
+func advice(cause error) string {
+	switch cause {
+	case syscall.ENOSPC, syscall.EDQUOT:
+		return ": free space on that disk, or name another directory"
+	case fs.ErrNotExist:
+		return ": the directory was removed while the job ran"
+	case fs.ErrExist:
+		return ": another process writes to that directory"
+	}
+	return ""
+}
