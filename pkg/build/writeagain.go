@@ -113,6 +113,7 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		}
 		if err != nil {
 			_ = f.Abort()
+			_ = o.FS.Remove(ctx, writing) // it may be complete, whatever was said of its end
 			return fail.With(fail.HDFS, err)
 		}
 		if err := o.FS.Rename(ctx, writing, path.Join(o.Dir, name)); err != nil {

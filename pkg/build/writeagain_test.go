@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -161,6 +162,32 @@ func TestWriteFamiliesAgain(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestManifestThatFailedAtItsEndIsNotLeft lets the end of the manifest fail
+// although the file is complete.
+func TestManifestThatFailedAtItsEndIsNotLeft(t *testing.T) {
+	dir, failed := t.TempDir(), false
+	fsys := &hdfsio.Faulty{FS: hdfsio.Local{}, Inject: func(o hdfsio.Op, name string, _ int64) *hdfsio.Fault {
+		if failed || o != hdfsio.OpFinish || !strings.Contains(name, manifest.FileName) {
+			return nil
+		}
+		failed = true
+		return &hdfsio.Fault{Err: errors.New("broken by the test"), After: true}
+	}}
+	if _, err := buildInto(t.Context(), t, jobtest.Env(t), jobtest.WideInput(t, 10), Output{FS: fsys, Dir: dir, Retry: quickRetry}, WorkOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if !failed || !slices.Equal(left, []string{manifest.FileName, "f"}) {
+		t.Errorf("failed %t, the directory has %q", failed, left)
 	}
 }
 
