@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/rewrite"
 	"bulkload/pkg/spec"
 )
 
@@ -63,8 +64,8 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		}
 		return f
 	}
-	rw := newRewriter(st.out.FS, st.out.Dir, family, m.Timestamp)
-	rw.out.Uploads, rw.gate = st.out.Uploads, way.gate
+	rw := rewrite.New(st.out.FS, st.out.Dir, family, m.Timestamp)
+	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared}
@@ -201,6 +202,6 @@ func (l *journaledLoad) hooks() loader.Events {
 
 // pathOf is a file's path on HDFS.
 func pathOf(uri string) string {
-	_, name := splitURI(uri)
+	_, name := rewrite.SplitURI(uri)
 	return name
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -42,21 +41,6 @@ func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 		t.Fatal(err)
 	}
 	return dir, m
-}
-
-// readWhole is a file's bytes, on whatever file system it is.
-func readWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
-	t.Helper()
-	f, err := fsys.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // writeOver puts a file in the place of another.
@@ -138,9 +122,9 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 	victim := m.Files[1].Name
 	whole := map[string][]byte{}
 	for _, f := range m.Files {
-		whole[f.Name] = readWhole(t, hdfsio.Local{}, filepath.Join(dir, f.Name))
+		whole[f.Name] = jobtest.ReadWhole(t, hdfsio.Local{}, filepath.Join(dir, f.Name))
 	}
-	text := readWhole(t, hdfsio.Local{}, filepath.Join(dir, manifest.FileName))
+	text := jobtest.ReadWhole(t, hdfsio.Local{}, filepath.Join(dir, manifest.FileName))
 	for _, c := range []struct {
 		what     string
 		manifest []byte
@@ -300,15 +284,15 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 	name := buildProgram(t)
 	damage := map[string]func(t *testing.T, p *program, fsys hdfsio.FS, file string){
 		"another file of its name": func(t *testing.T, _ *program, fsys hdfsio.FS, file string) {
-			if err := writeOver(t.Context(), fsys, file, flipBit(readWhole(t, fsys, file))); err != nil {
+			if err := writeOver(t.Context(), fsys, file, flipBit(jobtest.ReadWhole(t, fsys, file))); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"a bit on the disk": func(t *testing.T, p *program, fsys hdfsio.FS, file string) {
-			flipReplica(t, replica(t, p.cluster, readWhole(t, fsys, file)), false)
+			flipReplica(t, replica(t, p.cluster, jobtest.ReadWhole(t, fsys, file)), false)
 		},
 		"a bit on the disk, and its checksum": func(t *testing.T, p *program, fsys hdfsio.FS, file string) {
-			flipReplica(t, replica(t, p.cluster, readWhole(t, fsys, file)), true)
+			flipReplica(t, replica(t, p.cluster, jobtest.ReadWhole(t, fsys, file)), true)
 		},
 	}
 	for what, do := range damage {
@@ -353,20 +337,20 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 		harm  func(fsys hdfsio.FS, name string)
 	}{
 		{"another file, with a journal", true, func(fsys hdfsio.FS, name string) {
-			if err := writeOver(t.Context(), fsys, name, flipBit(readWhole(t, fsys, name))); err != nil {
+			if err := writeOver(t.Context(), fsys, name, flipBit(jobtest.ReadWhole(t, fsys, name))); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"another file, without a journal", false, func(fsys hdfsio.FS, name string) {
-			if err := writeOver(t.Context(), fsys, name, flipBit(readWhole(t, fsys, name))); err != nil {
+			if err := writeOver(t.Context(), fsys, name, flipBit(jobtest.ReadWhole(t, fsys, name))); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"a bit on the disk", false, func(fsys hdfsio.FS, name string) {
-			flipReplica(t, replica(t, cluster, readWhole(t, fsys, name)), false)
+			flipReplica(t, replica(t, cluster, jobtest.ReadWhole(t, fsys, name)), false)
 		}},
 		{"a bit on the disk, and its checksum", true, func(fsys hdfsio.FS, name string) {
-			flipReplica(t, replica(t, cluster, readWhole(t, fsys, name)), true)
+			flipReplica(t, replica(t, cluster, jobtest.ReadWhole(t, fsys, name)), true)
 		}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -413,7 +397,7 @@ func TestTrustedFilesAreNotRead(t *testing.T) {
 	env := jobtest.ClusterEnv(t, cluster)
 	dir, m := builtFiles(t, env)
 	name := filepath.Join(dir, m.Files[1].Name)
-	if err := os.WriteFile(name, changeValue(t, readWhole(t, hdfsio.Local{}, name)), 0o644); err != nil {
+	if err := os.WriteFile(name, changeValue(t, jobtest.ReadWhole(t, hdfsio.Local{}, name)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	table := jobtest.FreshTable(t, env, 3, nil)

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rewrite"
 	"bulkload/pkg/spec"
 )
 
@@ -31,20 +32,20 @@ func TestLoadRewrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cells [2][]hfile.Cell
-	for i, c := range someCells(3000) {
+	for i, c := range jobtest.SomeCells(3000) {
 		c.Row = slices.Concat([]byte{'0' + c.Row[2]%3}, c.Row) // 0 to 2
 		cells[i/3%2] = append(cells[i/3%2], c)
 	}
-	prefix, dir := splitURI(stage.Location.URI())
-	w := newRewriter(stage.out.FS, dir, spec.DefaultFamily, 7)
+	prefix, dir := rewrite.SplitURI(stage.Location.URI())
+	w := rewrite.New(stage.out.FS, dir, spec.DefaultFamily, 7)
 	req := loader.LoadRequest{FS: stage.out.FS, Rewriter: w, MaxFiles: 1}
 	if req.Table, err = loader.ParseTableName(name); err != nil {
 		t.Fatal(err)
 	}
 	for i := range cells {
 		slices.SortFunc(cells[i], func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
-		f := writeCells(t, stage.out.FS, path.Join(dir, "f", fmt.Sprintf("%032d", i)), cells[i], hfile.Options{})
-		f.Path = prefix + strings.TrimPrefix(f.Path, rewriteURI)
+		f := jobtest.WriteCells(t, stage.out.FS, path.Join(dir, "f", fmt.Sprintf("%032d", i)), cells[i], hfile.Options{})
+		f.Path = prefix + strings.TrimPrefix(f.Path, jobtest.RewriteURI)
 		req.Files = append(req.Files, f)
 	}
 	cut, merged := 0, 0
@@ -65,7 +66,7 @@ func TestLoadRewrites(t *testing.T) {
 	if cut != 6 || merged != 6 {
 		t.Errorf("%d parts were cut and %d merged, want 6", cut, merged)
 	}
-	treeFiles(t, stage.out.FS, dir) // nothing that is not complete is left
+	jobtest.TreeFiles(t, stage.out.FS, dir) // nothing that is not complete is left
 	got, err := cluster.AdminT(t).Digest(t.Context(), name)
 	if err != nil || !strings.HasPrefix(got, "rows=3000 cells=9000 ") {
 		t.Errorf("the table has %s, %v", got, err)

@@ -1,4 +1,4 @@
-package job
+package rewrite
 
 import (
 	"bytes"
@@ -7,17 +7,15 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
-	"bulkload/pkg/build"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -27,9 +25,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// rewriteURI stands before the paths of a load's files.
-const rewriteURI = "hdfs://nn:8020"
 
 // drawFamily draws settings of a family.
 func drawFamily(t *rapid.T) spec.Family {
@@ -60,37 +55,11 @@ func drawCells(t *rapid.T, least int) []hfile.Cell {
 	return cells
 }
 
-// writeCells makes an HFile as another program may have made it.
-func writeCells(t testing.TB, fsys hdfsio.FS, name string, cells []hfile.Cell, o hfile.Options) loader.HFile {
-	t.Helper()
-	if err := fsys.MkdirAll(t.Context(), path.Dir(name), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	f, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := hfile.NewWriter(f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range cells {
-		if err := w.Append(&cells[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stats, err := w.Finish()
-	if err := errors.Join(err, f.Finish()); err != nil {
-		t.Fatal(err)
-	}
-	return loader.HFile{Family: "f", Path: rewriteURI + name, First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}
-}
-
 // readCells gives a file's cells as text, one a line, and fails when anything
 // is wrong with the file or with what is said of it.
 func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 	t.Helper()
-	_, name := splitURI(f.Path)
+	_, name := SplitURI(f.Path)
 	r, closer, err := filecheck.OpenHFile(t.Context(), fsys, name)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +87,7 @@ func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 	}
 	id, _ := hdfsio.FileID(info)
 	want := loader.HFile{Family: f.Family, Path: f.Path, First: first, Last: last, Size: info.Size(), Cells: int64(len(lines)), FileID: id,
-		CRC32C: crc32.Checksum(readWhole(t, fsys, name), crc32.MakeTable(crc32.Castagnoli))}
+		CRC32C: crc32.Checksum(jobtest.ReadWhole(t, fsys, name), crc32.MakeTable(crc32.Castagnoli))}
 	if d := cmp.Diff(want, f); d != "" {
 		t.Fatalf("the file is not as it is said to be (-is +said):\n%s", d)
 	}
@@ -143,27 +112,6 @@ func cellLines(cells []hfile.Cell) []string {
 	return lines
 }
 
-// treeFiles are the paths of all files below a directory.
-func treeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
-	t.Helper()
-	var names []string
-	list, err := fsys.ReadDir(t.Context(), dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for _, f := range list {
-		if f.IsDir() {
-			names = append(names, treeFiles(t, fsys, path.Join(dir, f.Name()))...)
-			if f.Name() == build.WritingDir {
-				t.Errorf("%s is left in %s", build.WritingDir, dir)
-			}
-			continue
-		}
-		names = append(names, path.Join(dir, f.Name()))
-	}
-	return names
-}
-
 // TestCut holds the children of a cut against the plain way to do it: each
 // cell goes to the part that its row lies in, and parts without any are none.
 func TestCut(t *testing.T) {
@@ -172,10 +120,10 @@ func TestCut(t *testing.T) {
 		cells := drawCells(rt, 1)
 		o := hfile.Options{Encoding: hfile.Encoding(rapid.IntRange(0, 4).Draw(rt, "parent")), BlockSize: 100,
 			Task: "attempt_1", BulkloadTime: 17, ExcludeFromMinorCompaction: rapid.Bool().Draw(rt, "exclude")}
-		parent := writeCells(t, fsys, "/job/f/"+strings.Repeat("a", 32), cells, o)
+		parent := jobtest.WriteCells(t, fsys, "/job/f/"+strings.Repeat("a", 32), cells, o)
 		at := rapid.SliceOfN(rapid.SliceOfN(rapid.SampledFrom([]byte("ab\x00\xff")), 1, 3), 0, 6).Draw(rt, "boundaries")
 		family := drawFamily(rt)
-		w := newRewriter(fsys, "/job", func(string) spec.Family { return family }, 99)
+		w := New(fsys, "/job", func(string) spec.Family { return family }, 99)
 
 		sorted := slices.Clone(at)
 		slices.SortFunc(sorted, bytes.Compare)
@@ -204,7 +152,7 @@ func TestCut(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				rt.Fatalf("children (-want +got):\n%s", d)
 			}
-			if n := len(treeFiles(t, fsys, "/job")); n != len(children)+1 {
+			if n := len(jobtest.TreeFiles(t, fsys, "/job")); n != len(children)+1 {
 				rt.Fatalf("%d files are there, want the parent and %d children", n, len(children))
 			}
 		}
@@ -215,7 +163,7 @@ func TestCut(t *testing.T) {
 // its cells came from.
 func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Family, bulkTime byte, task string, excludes bool) {
 	t.Helper()
-	_, name := splitURI(f.Path)
+	_, name := SplitURI(f.Path)
 	m, err := filecheck.ReadMeta(t.Context(), fsys, name)
 	if err != nil {
 		t.Fatal(err)
@@ -252,11 +200,11 @@ func TestMerge(t *testing.T) {
 				cells = []hfile.Cell{{Row: []byte{'a' + byte(i%3)}, Family: []byte("f"), Qualifier: []byte("q"), Type: hfile.Put, Value: fmt.Append(nil, i)}}
 			}
 			all = append(all, cells...)
-			files[i] = writeCells(t, fsys, fmt.Sprintf("/job/f/%032x", i), cells, hfile.Options{Task: "attempt_1", BulkloadTime: 17})
+			files[i] = jobtest.WriteCells(t, fsys, fmt.Sprintf("/job/f/%032x", i), cells, hfile.Options{Task: "attempt_1", BulkloadTime: 17})
 		}
 		slices.SortStableFunc(all, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
 		family := drawFamily(rt)
-		w := newRewriter(fsys, "/job", func(string) spec.Family { return family }, 99)
+		w := New(fsys, "/job", func(string) spec.Family { return family }, 99)
 		for range 2 {
 			merged, err := w.Merge(t.Context(), files)
 			if err != nil {
@@ -266,31 +214,11 @@ func TestMerge(t *testing.T) {
 				rt.Fatalf("merged (-want +got):\n%s", d)
 			}
 			checkSettings(t, fsys, merged, family, 17, "attempt_1", false)
-			if have := len(treeFiles(t, fsys, "/job")); have != n+1 {
+			if have := len(jobtest.TreeFiles(t, fsys, "/job")); have != n+1 {
 				rt.Fatalf("%d files are there, want %d parents and one more", have, n)
 			}
 		}
 	})
-}
-
-// someCells are rows with columns enough for many blocks.
-func someCells(rows int) []hfile.Cell {
-	r := rand.New(rand.NewPCG(1, 2))
-	var cells []hfile.Cell
-	for i := range rows {
-		for q := range 3 {
-			v := make([]byte, 100)
-			for j := range v {
-				v[j] = byte(r.Uint32())
-			}
-			c := hfile.Cell{Row: fmt.Appendf(nil, "%06d", i), Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: 5, Type: hfile.Put, Value: v}
-			if i%7 == 0 {
-				c.Tags = []byte{0, 3, 65, 1, 2} // a type that is nobody's
-			}
-			cells = append(cells, c)
-		}
-	}
-	return cells
 }
 
 // TestRewriteByHBase has HBase's reader judge what cutting and merging give,
@@ -300,7 +228,7 @@ func TestRewriteByHBase(t *testing.T) {
 		t.Skip("needs a JVM, which -short leaves out")
 	}
 	fsys, dir := hdfsio.Local{}, t.TempDir()
-	cells := someCells(1200)
+	cells := jobtest.SomeCells(1200)
 	var names []string
 	var files []loader.HFile
 	n := 0
@@ -310,9 +238,9 @@ func TestRewriteByHBase(t *testing.T) {
 				family := spec.Family{Name: "f", Compression: compression, Encoding: encoding, Bloom: bloom, BlockSize: 4 << 10}
 				sub := filepath.Join(dir, fmt.Sprint(n))
 				n++
-				parent := writeCells(t, fsys, sub+"/f/"+strings.Repeat("a", 32), cells, hfile.Options{Encoding: hfile.EncodingFastDiff})
-				parent.Path = strings.TrimPrefix(parent.Path, rewriteURI)
-				w := newRewriter(fsys, sub, func(string) spec.Family { return family }, 9)
+				parent := jobtest.WriteCells(t, fsys, sub+"/f/"+strings.Repeat("a", 32), cells, hfile.Options{Encoding: hfile.EncodingFastDiff})
+				parent.Path = strings.TrimPrefix(parent.Path, jobtest.RewriteURI)
+				w := New(fsys, sub, func(string) spec.Family { return family }, 9)
 				children, err := w.Cut(t.Context(), parent, [][]byte{[]byte("000100"), []byte("0010"), []byte("zz")})
 				if err != nil {
 					t.Fatal(err)

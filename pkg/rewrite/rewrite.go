@@ -1,4 +1,4 @@
-package job
+package rewrite
 
 import (
 	"bytes"
@@ -22,34 +22,34 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// rewriter cuts HFiles that straddle regions and merges those of a region
+// Rewriter cuts HFiles that straddle regions and merges those of a region
 // that are too many. Its files get the settings of the table's family. Names
 // follow from the names of what was rewritten, so a repeated rewriting, after
 // a crash say, replaces what the one before has left. What is rewritten stays.
 // Safe for concurrent use.
-type rewriter struct {
-	out       build.Output
+type Rewriter struct {
+	Output    build.Output
 	family    func(name string) spec.Family
 	timestamp int64
-	gate      progress.Gate // before each file
+	Gate      progress.Gate // before each file
 
 	mu   sync.Mutex
 	busy int // rewritings under way
 }
 
-var _ loader.Rewriter = (*rewriter)(nil)
+var _ loader.Rewriter = (*Rewriter)(nil)
 
-// newRewriter rewrites files into dir/FAMILY/, by way of dir/_writing/. The
+// New rewrites files into dir/FAMILY/, by way of dir/_writing/. The
 // timestamp, in milliseconds, stands for the clock in the new files.
-func newRewriter(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *rewriter {
-	return &rewriter{out: build.Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
+func New(fsys hdfsio.FS, dir string, family func(name string) spec.Family, timestamp int64) *Rewriter {
+	return &Rewriter{Output: build.Output{FS: fsys, Dir: dir, FileMode: 0o666, DirMode: 0o777}, family: family, timestamp: timestamp}
 }
 
 // Cut reads a file once and writes the rows between the boundaries into files
 // of their own, in order. A boundary is the first row of what follows it; one
 // that leaves nothing on a side gives no file there. After an error nothing of
 // it is left.
-func (w *rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
+func (w *Rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
 	at = slices.Clone(at)
 	slices.SortFunc(at, bytes.Compare)
 	at = slices.CompactFunc(at, bytes.Equal)
@@ -65,8 +65,8 @@ func (w *rewriter) Cut(ctx context.Context, f loader.HFile, at [][]byte) ([]load
 }
 
 func (a *rewriting) cut(ctx context.Context, f loader.HFile, at [][]byte) ([]loader.HFile, error) {
-	prefix, name := splitURI(f.Path)
-	in, err := openForward(ctx, a.w.out.FS, name)
+	prefix, name := SplitURI(f.Path)
+	in, err := openForward(ctx, a.w.Output.FS, name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func childName(parent string, start []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// splitURI takes a path apart that may have a scheme and an authority.
-func splitURI(uri string) (prefix, name string) {
+// SplitURI takes a path apart that may have a scheme and an authority.
+func SplitURI(uri string) (prefix, name string) {
 	if scheme, rest, ok := strings.Cut(uri, "://"); ok {
 		if at := strings.IndexByte(rest, '/'); at >= 0 {
 			return scheme + "://" + rest[:at], rest[at:]
@@ -148,12 +148,12 @@ const rewriteAttempts = 6
 
 // attempts runs one rewriting, from the start again where the file system
 // asks for it.
-func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
-	if err := w.out.Uploads.Enter(ctx); err != nil {
+func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriting) error) error {
+	if err := w.Output.Uploads.Enter(ctx); err != nil {
 		return err
 	}
-	defer w.out.Uploads.Leave()
-	if err := progress.Pass(ctx, w.gate); err != nil {
+	defer w.Output.Uploads.Leave()
+	if err := progress.Pass(ctx, w.Gate); err != nil {
 		return err
 	}
 	defer w.leave(ctx)
@@ -177,23 +177,23 @@ func (w *rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 
 // enter makes the directories. That of a family is there as a rule, and may
 // belong to another who built the files.
-func (w *rewriter) enter(ctx context.Context, family string) error {
+func (w *Rewriter) enter(ctx context.Context, family string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy++
-	dirs := []string{path.Join(w.out.Dir, build.WritingDir)}
-	_, err := w.out.FS.Stat(ctx, path.Join(w.out.Dir, family))
+	dirs := []string{path.Join(w.Output.Dir, build.WritingDir)}
+	_, err := w.Output.FS.Stat(ctx, path.Join(w.Output.Dir, family))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		dirs = append(dirs, path.Join(w.out.Dir, family))
+		dirs = append(dirs, path.Join(w.Output.Dir, family))
 	case err != nil:
 		return err
 	}
 	for _, d := range dirs {
-		if err := w.out.FS.MkdirAll(ctx, d, w.out.DirMode); err != nil {
+		if err := w.Output.FS.MkdirAll(ctx, d, w.Output.DirMode); err != nil {
 			return err
 		}
-		if err := w.out.FS.Chmod(ctx, d, w.out.DirMode); err != nil {
+		if err := w.Output.FS.Chmod(ctx, d, w.Output.DirMode); err != nil {
 			return err
 		}
 	}
@@ -202,12 +202,12 @@ func (w *rewriter) enter(ctx context.Context, family string) error {
 
 // leave removes the directory of unfinished files, which to others means a
 // build that was not finished.
-func (w *rewriter) leave(ctx context.Context) {
+func (w *Rewriter) leave(ctx context.Context) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy--; w.busy == 0 {
-		_ = w.out.FS.Remove(ctx, path.Join(w.out.Dir, build.WritingDir)) // not when anything is in it
+		_ = w.Output.FS.Remove(ctx, path.Join(w.Output.Dir, build.WritingDir)) // not when anything is in it
 	}
 }

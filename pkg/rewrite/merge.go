@@ -1,4 +1,4 @@
-package job
+package rewrite
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ const mergeWidth = 32
 // Merge writes the cells of all files, which are of one family, into one, in
 // HBase's order. Cells that are equal in all of their key stay, in the order
 // of the files. After an error nothing of it is left.
-func (w *rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFile, error) {
+func (w *Rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFile, error) {
 	if len(files) < 2 {
 		return loader.HFile{}, fmt.Errorf("merge %d files: there must be two at least", len(files))
 	}
@@ -46,12 +46,12 @@ func (w *rewriter) Merge(ctx context.Context, files []loader.HFile) (loader.HFil
 // merge brings the files down to mergeWidth, neighbours together so that the
 // order of equal cells stays, and those into the one.
 func (a *rewriting) merge(ctx context.Context, files []loader.HFile) ([]loader.HFile, error) {
-	prefix, _ := splitURI(files[0].Path)
+	prefix, _ := SplitURI(files[0].Path)
 	family, name := files[0].Family, mergedName(files)
 	names := make([]string, len(files))
 	var cells int64
 	for i, f := range files {
-		_, names[i] = splitURI(f.Path)
+		_, names[i] = SplitURI(f.Path)
 		cells += f.Cells
 	}
 	for round := 0; len(names) > mergeWidth; round++ {
@@ -106,7 +106,7 @@ func (a *rewriting) mergeOnce(ctx context.Context, family, name string, names []
 		cells   int64
 	)
 	for i, name := range names {
-		in, err := openForward(ctx, a.w.out.FS, name)
+		in, err := openForward(ctx, a.w.Output.FS, name)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package job
+package rewrite
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 
 // rewriting is one attempt at cutting or merging.
 type rewriting struct {
-	w       *rewriter
+	w       *Rewriter
 	attempt int
 	open    *rewritten   // being written
 	files   []*rewritten // complete, in the order of their rows
@@ -42,7 +42,7 @@ type rewritten struct {
 // settings as the table has them, and of the file info what tells where the
 // data came from and how it is to be compacted. HBase's splitter copies that
 // too (BulkLoadHFilesTool.copyHFileHalf, 2.6.4); all else follows from the cells.
-func (w *rewriter) options(family string, from hfile.Meta) hfile.Options {
+func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	f := w.family(family)
 	o := hfile.Options{
 		Family: []byte(family), Compression: f.Compression, Zstd: f.Zstd, Encoding: f.Encoding,
@@ -65,7 +65,7 @@ func excluded(m hfile.Meta) bool {
 
 // create starts a file. The size is about that of the file to come, or more.
 func (a *rewriting) create(ctx context.Context, family, name string, o hfile.Options, size int64) (*rewritten, error) {
-	out := a.w.out
+	out := a.w.Output
 	r := &rewritten{
 		file: loader.HFile{Family: family}, name: name,
 		// A write that failed may leave its name behind; the next one takes another.
@@ -112,7 +112,7 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 	a.files = append(a.files, r)
 	r.file.First, r.file.Last, r.file.Cells, r.file.Size = stats.FirstRow, stats.LastRow, stats.Cells, stats.Bytes
 	r.file.CRC32C = r.out.Sum
-	m, err := filecheck.ReadMeta(ctx, a.w.out.FS, r.writing)
+	m, err := filecheck.ReadMeta(ctx, a.w.Output.FS, r.writing)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", r.writing, err)
 	}
@@ -120,13 +120,13 @@ func (a *rewriting) finish(ctx context.Context, r *rewritten) error {
 		return fmt.Errorf("read back %s: it has %d cells in %d bytes, and written were %d in %d; or its first and last row are not those that were written", r.writing,
 			m.Cells, m.Bytes, r.file.Cells, r.file.Size)
 	}
-	return filecheck.ReadBack(ctx, a.w.out.FS, r.writing, r.file.CRC32C)
+	return filecheck.ReadBack(ctx, a.w.Output.FS, r.writing, r.file.CRC32C)
 }
 
 // publish gives the files their names, once all are complete. One that has
 // such a name is of an attempt that was killed before anybody knew of it.
 func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile, error) {
-	out := a.w.out
+	out := a.w.Output
 	files := make([]loader.HFile, 0, len(a.files))
 	for _, r := range a.files {
 		final := path.Join(out.Dir, r.file.Family, r.name)
@@ -155,7 +155,7 @@ func (a *rewriting) publish(ctx context.Context, prefix string) ([]loader.HFile,
 func (a *rewriting) clean(ctx context.Context, failed bool) {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	out := a.w.out
+	out := a.w.Output
 	if a.open != nil {
 		_ = a.open.out.Drain()
 		_ = a.open.sink.Abort()

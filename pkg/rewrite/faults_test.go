@@ -1,4 +1,4 @@
-package job
+package rewrite
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -19,7 +20,7 @@ import (
 // TestRewriteFaults lets each operation of a cut and of a merge fail, before
 // and after the act: either all files are there and right, or none is.
 func TestRewriteFaults(t *testing.T) {
-	cells := someCells(3000)
+	cells := jobtest.SomeCells(3000)
 	broken := errors.New("broken by the test")
 	for _, merge := range []bool{false, true} {
 		for _, op := range []hdfsio.Op{hdfsio.OpCreate, hdfsio.OpWrite, hdfsio.OpFinish, hdfsio.OpOpen, hdfsio.OpReadAt, hdfsio.OpStat, hdfsio.OpRename, hdfsio.OpMkdirAll} {
@@ -29,8 +30,8 @@ func TestRewriteFaults(t *testing.T) {
 						t.Parallel()
 						memory := hdfsio.NewMemory()
 						parents := []loader.HFile{
-							writeCells(t, memory, "/job/f/"+strings.Repeat("a", 32), cells[:6000], hfile.Options{}),
-							writeCells(t, memory, "/job/f/"+strings.Repeat("b", 32), cells[6000:], hfile.Options{}),
+							jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("a", 32), cells[:6000], hfile.Options{}),
+							jobtest.WriteCells(t, memory, "/job/f/"+strings.Repeat("b", 32), cells[6000:], hfile.Options{}),
 						}
 						left, hit := nth, false
 						fsys := &hdfsio.Faulty{FS: memory, Inject: func(o hdfsio.Op, _ string, _ int64) *hdfsio.Fault {
@@ -44,7 +45,7 @@ func TestRewriteFaults(t *testing.T) {
 							hit = true
 							return &hdfsio.Fault{Err: broken, After: after}
 						}}
-						w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
+						w := New(fsys, "/job", spec.DefaultFamily, 9)
 						var got []loader.HFile
 						var err error
 						want := cells
@@ -60,7 +61,7 @@ func TestRewriteFaults(t *testing.T) {
 							if !errors.Is(err, broken) {
 								t.Fatal(err)
 							}
-							if files := treeFiles(t, memory, "/job"); len(files) != 2 {
+							if files := jobtest.TreeFiles(t, memory, "/job"); len(files) != 2 {
 								t.Errorf("left after %v: %q", err, files)
 							}
 							return
@@ -72,7 +73,7 @@ func TestRewriteFaults(t *testing.T) {
 						if !slices.Equal(lines, cellLines(want)) {
 							t.Errorf("%d cells, want %d, or in another order", len(lines), len(want))
 						}
-						if files := treeFiles(t, memory, "/job"); len(files) != 2+len(got) {
+						if files := jobtest.TreeFiles(t, memory, "/job"); len(files) != 2+len(got) {
 							t.Errorf("left: %q", files)
 						}
 					})
@@ -85,12 +86,12 @@ func TestRewriteFaults(t *testing.T) {
 // TestRewriteRefuses says what no rewriting can be made of.
 func TestRewriteRefuses(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
-	f := writeCells(t, fsys, "/job/f/a", someCells(3), hfile.Options{})
+	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	f := jobtest.WriteCells(t, fsys, "/job/f/a", jobtest.SomeCells(3), hfile.Options{})
 	changed, other := f, f
 	changed.Cells++
 	other.Family = "g"
-	missing := loader.HFile{Family: "f", Path: rewriteURI + "/job/f/b"}
+	missing := loader.HFile{Family: "f", Path: jobtest.RewriteURI + "/job/f/b"}
 	if _, err := w.Cut(t.Context(), changed, [][]byte{[]byte("000001")}); err == nil || !strings.Contains(err.Error(), "it was changed") {
 		t.Errorf("a file that was changed: %v", err)
 	}
@@ -105,7 +106,7 @@ func TestRewriteRefuses(t *testing.T) {
 			t.Errorf("merged %v", files)
 		}
 	}
-	if files := treeFiles(t, fsys, "/job"); len(files) != 1 {
+	if files := jobtest.TreeFiles(t, fsys, "/job"); len(files) != 1 {
 		t.Errorf("left: %q", files)
 	}
 }
@@ -114,11 +115,11 @@ func TestRewriteRefuses(t *testing.T) {
 // is not complete is there until the last is, and then gone.
 func TestRewriteTogether(t *testing.T) {
 	fsys := hdfsio.NewMemory()
-	w := newRewriter(fsys, "/job", spec.DefaultFamily, 9)
-	cells := someCells(200)
+	w := New(fsys, "/job", spec.DefaultFamily, 9)
+	cells := jobtest.SomeCells(200)
 	var wg sync.WaitGroup
 	for i := range 8 {
-		f := writeCells(t, fsys, fmt.Sprintf("/job/f/%032x", i), cells, hfile.Options{})
+		f := jobtest.WriteCells(t, fsys, fmt.Sprintf("/job/f/%032x", i), cells, hfile.Options{})
 		wg.Go(func() {
 			for range 5 {
 				children, err := w.Cut(t.Context(), f, [][]byte{[]byte("000050"), []byte("000100")})
@@ -129,7 +130,7 @@ func TestRewriteTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if files := treeFiles(t, fsys, "/job"); len(files) != 8+3*8 {
+	if files := jobtest.TreeFiles(t, fsys, "/job"); len(files) != 8+3*8 {
 		t.Errorf("%d files, want 8 and 3 children of each", len(files))
 	}
 }
@@ -150,8 +151,8 @@ func (r *reads) ReadAt(p []byte, off int64) (int, error) {
 // for once: each step back would be a new connection on HDFS.
 func TestForwardReads(t *testing.T) {
 	memory := hdfsio.NewMemory()
-	cells := someCells(6000)
-	f := writeCells(t, memory, "/job/f/a", cells, hfile.Options{BlockSize: 30_000})
+	cells := jobtest.SomeCells(6000)
+	f := jobtest.WriteCells(t, memory, "/job/f/a", cells, hfile.Options{BlockSize: 30_000})
 	file, err := memory.Open(t.Context(), "/job/f/a")
 	if err != nil {
 		t.Fatal(err)

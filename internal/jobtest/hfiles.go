@@ -1,0 +1,100 @@
+package jobtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+)
+
+// ReadWhole is a file's bytes, on whatever file system it is.
+func ReadWhole(t testing.TB, fsys hdfsio.FS, name string) []byte {
+	t.Helper()
+	f, err := fsys.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// RewriteURI stands before the paths of a load's files.
+const RewriteURI = "hdfs://nn:8020"
+
+// SomeCells are rows with columns enough for many blocks.
+func SomeCells(rows int) []hfile.Cell {
+	r := rand.New(rand.NewPCG(1, 2))
+	var cells []hfile.Cell
+	for i := range rows {
+		for q := range 3 {
+			v := make([]byte, 100)
+			for j := range v {
+				v[j] = byte(r.Uint32())
+			}
+			c := hfile.Cell{Row: fmt.Appendf(nil, "%06d", i), Family: []byte("f"), Qualifier: fmt.Appendf(nil, "q%d", q), Timestamp: 5, Type: hfile.Put, Value: v}
+			if i%7 == 0 {
+				c.Tags = []byte{0, 3, 65, 1, 2} // a type that is nobody's
+			}
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// TreeFiles are the paths of all files below a directory.
+func TreeFiles(t testing.TB, fsys hdfsio.FS, dir string) []string {
+	t.Helper()
+	var names []string
+	list, err := fsys.ReadDir(t.Context(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if f.IsDir() {
+			names = append(names, TreeFiles(t, fsys, path.Join(dir, f.Name()))...)
+			if f.Name() == "_writing" {
+				t.Errorf("%s is left in %s", f.Name(), dir)
+			}
+			continue
+		}
+		names = append(names, path.Join(dir, f.Name()))
+	}
+	return names
+}
+
+// WriteCells makes an HFile as another program may have made it.
+func WriteCells(t testing.TB, fsys hdfsio.FS, name string, cells []hfile.Cell, o hfile.Options) loader.HFile {
+	t.Helper()
+	if err := fsys.MkdirAll(t.Context(), path.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := hfile.NewWriter(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cells {
+		if err := w.Append(&cells[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stats, err := w.Finish()
+	if err := errors.Join(err, f.Finish()); err != nil {
+		t.Fatal(err)
+	}
+	return loader.HFile{Family: "f", Path: RewriteURI + name, First: stats.FirstRow, Last: stats.LastRow, Size: stats.Bytes, Cells: stats.Cells}
+}
