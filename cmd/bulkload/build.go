@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 
@@ -94,7 +95,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
 	m, err := build.Directory(ctx, env, js, family, splits, o.out, work)
-	r := &job.Result{Schema: 1, Table: js.Table, Manifest: m}
+	r := &result.Result{Schema: 1, Table: js.Table, Manifest: m}
 	if err := s.end(r, err); err != nil {
 		return err
 	}

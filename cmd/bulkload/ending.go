@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/durable"
-	"bulkload/pkg/job"
+	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
 )
@@ -148,7 +148,7 @@ func commandName(cmd *cobra.Command) string {
 }
 
 // statusOf says in a word how a command ended.
-func statusOf(code int, r *job.Result) string {
+func statusOf(code int, r *result.Result) string {
 	switch {
 	case code == exitAlready, code == exitDone && r != nil && r.Already:
 		return "already"

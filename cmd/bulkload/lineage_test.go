@@ -16,8 +16,8 @@ import (
 	"bulkload/internal/lineage"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 )
 
@@ -46,7 +46,7 @@ func TestOpenLineageClient(t *testing.T) {
 	w := subject{command: "run", env: &cluster.Env{Conf: conf}, spec: spec.Spec{Table: "test:check", Key: "id", Inputs: []string{"hdfs:///exports/a", "/exports/b"}}}
 	manifest := &manifest.Manifest{Family: "f", Columns: []string{"id", "name"}, Records: 3, HFiles: 1, Bytes: 100}
 	for _, o := range []outcome{
-		{result: &job.Result{Manifest: manifest}},
+		{result: &result.Result{Manifest: manifest}},
 		{err: errors.New("HDFS is gone"), code: exitHDFS},
 		{err: context.Canceled, code: exitSignal + 15},
 	} {

@@ -22,6 +22,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 )
 
 // migration is a table of its own on the test cluster, and a state directory.
@@ -252,9 +253,9 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func (p *process) result() *job.Result {
+func (p *process) result() *result.Result {
 	p.t.Helper()
-	r := new(job.Result)
+	r := new(result.Result)
 	if err := json.Unmarshal(bytes.TrimSpace(p.stdout.Bytes()), r); err != nil {
 		p.t.Fatalf("%v\n%s\n%s", err, p.stdout.String(), p.log())
 	}
@@ -305,9 +306,9 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 			t.Errorf("part %d is %+v, want that of %s", i+1, part, want)
 		}
 		switch done := strings.Contains(before[part.Job], `"event":"done"`); {
-		case i < 2 && (part.Status != job.PartAlready || before[part.Job] != after[part.Job]):
+		case i < 2 && (part.Status != result.PartAlready || before[part.Job] != after[part.Job]):
 			t.Errorf("part %d was done, and is %s", i+1, part.Status)
-		case i >= 2 && !done && part.Status != job.PartDone:
+		case i >= 2 && !done && part.Status != result.PartDone:
 			t.Errorf("part %d is %s", i+1, part.Status)
 		}
 	}

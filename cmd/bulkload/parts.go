@@ -9,6 +9,7 @@ import (
 
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func (s *splitFlags) add(f *pflag.FlagSet) {
 }
 
 // runner is the function that does the run.
-func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Spec, job.RunOptions) (*job.Result, error), error) {
+func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Spec, job.RunOptions) (*result.Result, error), error) {
 	switch s.by {
 	case "none":
 		return job.Run, nil
@@ -36,13 +37,13 @@ func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Spec, jo
 }
 
 // printParts tells what became of the parts that this run had to do with.
-func printParts(w io.Writer, parts []job.Part) {
+func printParts(w io.Writer, parts []result.Part) {
 	for _, p := range parts {
 		switch p.Status {
-		case job.PartDone:
+		case result.PartDone:
 			fmt.Fprintf(w, "%s: %d records read, %d rows (%d cells) in %d HFiles, %s, in %s\n", p.Input, p.Records, p.Rows, p.Cells, p.HFiles,
 				bytesText(p.Written), p.Elapsed.Round(time.Millisecond))
-		case job.PartFailed, job.PartBusy, job.PartStopped:
+		case result.PartFailed, result.PartBusy, result.PartStopped:
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}
 	}
@@ -50,8 +51,8 @@ func printParts(w io.Writer, parts []job.Part) {
 }
 
 // partsText counts parts by what became of them.
-func partsText(parts []job.Part) string {
-	count := map[job.PartStatus]int{}
+func partsText(parts []result.Part) string {
+	count := map[result.PartStatus]int{}
 	for _, p := range parts {
 		count[p.Status]++
 	}
@@ -60,8 +61,8 @@ func partsText(parts []job.Part) string {
 		noun = "directory"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s: %d done", len(parts), noun, count[job.PartDone])
-	for _, s := range []job.PartStatus{job.PartAlready, job.PartFailed, job.PartBusy, job.PartStopped, job.PartLeft} {
+	fmt.Fprintf(&b, "%d %s: %d done", len(parts), noun, count[result.PartDone])
+	for _, s := range []result.PartStatus{result.PartAlready, result.PartFailed, result.PartBusy, result.PartStopped, result.PartLeft} {
 		if count[s] > 0 {
 			fmt.Fprintf(&b, ", %d %s", count[s], partText(s))
 		}
@@ -70,20 +71,20 @@ func partsText(parts []job.Part) string {
 }
 
 // partText is a status for people.
-func partText(s job.PartStatus) string {
+func partText(s result.PartStatus) string {
 	switch s {
-	case job.PartAlready:
+	case result.PartAlready:
 		return "done before"
-	case job.PartLeft:
+	case result.PartLeft:
 		return "not begun"
 	}
 	return string(s)
 }
 
 // doneNow sums up what this run did.
-func doneNow(parts []job.Part) (rows, input, written int64) {
+func doneNow(parts []result.Part) (rows, input, written int64) {
 	for _, p := range parts {
-		if p.Status == job.PartDone {
+		if p.Status == result.PartDone {
 			rows, input, written = rows+p.Rows, input+p.Bytes, written+p.Written
 		}
 	}
@@ -91,7 +92,7 @@ func doneNow(parts []job.Part) (rows, input, written int64) {
 }
 
 // rejectsText says where the bad records of a result are.
-func rejectsText(r *job.Result) string {
+func rejectsText(r *result.Result) string {
 	files := 0
 	for _, p := range r.Parts {
 		if p.RejectFile != "" {
@@ -108,7 +109,7 @@ func rejectsText(r *job.Result) string {
 }
 
 // partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.
-func partsSoFar(cmd *cobra.Command, g *globals, r *job.Result) error {
+func partsSoFar(cmd *cobra.Command, g *globals, r *result.Result) error {
 	if r == nil || len(r.Parts) == 0 || g.json() || g.logs.quiet {
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"bulkload/internal/report"
-	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -93,9 +93,9 @@ func TestReportOfParts(t *testing.T) {
 		t.Errorf("region: %+v", got)
 	}
 	began := time.Unix(1e9, 0)
-	parts := []job.Part{{Input: "hdfs:///exports/a", Status: job.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},
-		{Input: "hdfs:///exports/b", Status: job.PartDone, Began: began, Elapsed: time.Second, Files: 1, Bytes: 7, Rows: 3, Written: 9, Rejected: 2},
-		{Input: "hdfs:///exports/c", Status: job.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: job.PartLeft, Files: 1}}
+	parts := []result.Part{{Input: "hdfs:///exports/a", Status: result.PartAlready, Files: 2, Bytes: 5, Rows: 1000, Written: 1000},
+		{Input: "hdfs:///exports/b", Status: result.PartDone, Began: began, Elapsed: time.Second, Files: 1, Bytes: 7, Rows: 3, Written: 9, Rejected: 2},
+		{Input: "hdfs:///exports/c", Status: result.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: result.PartLeft, Files: 1}}
 	var r report.Report
 	w.addParts(&r, parts)
 	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 not begun"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {

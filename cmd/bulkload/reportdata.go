@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/report"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,7 @@ func addPhases(r *report.Report, o outcome) {
 
 // addParts tells of the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
-func (w *reporter) addParts(r *report.Report, parts []job.Part) {
+func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 	r.PartsText, r.Timestamp = partsText(parts), 0 // each has its own
 	for _, name := range w.session.spec.Inputs[:min(len(w.session.spec.Inputs), mostInputs)] {
 		r.Inputs = append(r.Inputs, report.Input{Path: name})
@@ -82,15 +83,15 @@ func (w *reporter) addParts(r *report.Report, parts []job.Part) {
 	for _, p := range parts {
 		r.InputFiles += p.Files
 		r.InputBytes += p.Bytes
-		if p.Status == job.PartAlready || p.Status == job.PartLeft {
+		if p.Status == result.PartAlready || p.Status == result.PartLeft {
 			continue
 		}
 		part := report.Part{Input: strings.TrimPrefix(p.Input, under), Status: partText(p.Status), Began: p.Began, Rows: p.Rows, Bytes: p.Written, Rejected: p.Rejected}
-		if !p.Began.IsZero() && p.Status == job.PartDone {
+		if !p.Began.IsZero() && p.Status == result.PartDone {
 			part.Ended = p.Began.Add(p.Elapsed)
 		}
 		switch {
-		case p.Status != job.PartDone:
+		case p.Status != result.PartDone:
 			r.Parts = slices.Insert(r.Parts, 0, part)
 		case len(r.Parts) < mostParts:
 			r.Parts = append(r.Parts, part)
@@ -253,7 +254,7 @@ func (w *reporter) addRejects(r *report.Report, o outcome) {
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)
 }
 
-func verifyText(v *job.Verification) string {
+func verifyText(v *result.Verification) string {
 	switch {
 	case v == nil:
 		return ""
@@ -266,7 +267,7 @@ func verifyText(v *job.Verification) string {
 }
 
 // maskedText says what the table has and readers do not see; empty where there is nothing such.
-func maskedText(m job.Masked) string {
+func maskedText(m result.Masked) string {
 	if m.Rows == 0 {
 		return ""
 	}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +37,7 @@ type resultObject struct {
 	Rates     *resultRates  `json:"rates,omitempty"`
 	Report    string        `json:"report,omitempty"`
 
-	*job.Result
+	*result.Result
 	// Build printed its manifest before there was this object: its fields stay where they were.
 	*manifest.Manifest
 }

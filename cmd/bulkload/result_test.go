@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -194,7 +195,7 @@ func TestResultOfEveryKind(t *testing.T) {
 		e.OnPhase("load")
 		e.OnWarn("look at this")
 		failure := &fail.Error{Kind: kind, Err: errors.New("it failed")}
-		_ = s.end(&job.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
+		_ = s.end(&result.Result{Schema: 1, Table: "test:t", Attempt: 3}, failure)
 		r := g.result(cmd, failure, exitCode(failure))
 		line, err := json.Marshal(r)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -24,7 +24,7 @@ type observer interface {
 
 // outcome is how a command ended.
 type outcome struct {
-	result   *job.Result // nil if nothing is known
+	result   *result.Result // nil if nothing is known
 	err      error
 	code     int // the exit code
 	began    time.Time
@@ -69,7 +69,7 @@ func (s *session) events() progress.Events {
 }
 
 // end tells all how the job ended, and gives the error back.
-func (s *session) end(r *job.Result, err error) error {
+func (s *session) end(r *result.Result, err error) error {
 	s.tracker.End()
 	if s.showing != nil {
 		err = s.showing(err)

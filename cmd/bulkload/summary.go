@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/result"
 )
 
 // summarize prints the line by which people learn what a job came to. With --output json the result is told at the end.
-func (g *globals) summarize(w io.Writer, r *job.Result) error {
+func (g *globals) summarize(w io.Writer, r *result.Result) error {
 	if g.json() || g.logs.quiet {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (g *globals) summarize(w io.Writer, r *job.Result) error {
 	return err
 }
 
-func summary(r *job.Result, s *session) string {
+func summary(r *result.Result, s *session) string {
 	var b strings.Builder
 	took := r.Elapsed
 	if r.Already {

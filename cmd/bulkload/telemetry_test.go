@@ -24,8 +24,8 @@ import (
 	"bulkload/internal/lineage"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 
 	"github.com/google/uuid"
@@ -215,10 +215,10 @@ func TestLineageOfRun(t *testing.T) {
 	}{
 		{outcome{err: errors.New("x"), code: exitHDFS}, "START FAIL"},
 		{outcome{err: errors.New("x"), code: exitBusy}, ""},
-		{outcome{result: &job.Result{Already: true}}, ""},
-		{outcome{err: errors.New("rows are gone"), code: exitVerify, result: &job.Result{Already: true}}, "START FAIL"},
+		{outcome{result: &result.Result{Already: true}}, ""},
+		{outcome{err: errors.New("rows are gone"), code: exitVerify, result: &result.Result{Already: true}}, "START FAIL"},
 		{outcome{err: context.Canceled, code: exitSignal + 15}, "START ABORT"},
-		{outcome{result: &job.Result{}}, "START COMPLETE"},
+		{outcome{result: &result.Result{}}, "START COMPLETE"},
 	} {
 		file := filepath.Join(t.TempDir(), "events.jsonl")
 		l := newLineageObserver(lineage.File(file), "run", &inputs{}, e)

@@ -15,7 +15,7 @@ import (
 	"bulkload/internal/bench/data"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
+	"bulkload/pkg/result"
 )
 
 // Peers of the case run.
@@ -141,7 +141,7 @@ func (r *runner) bulkload(ctx context.Context) (Tool, error) {
 		if err != nil {
 			return Sample{}, err
 		}
-		result := &job.Result{}
+		result := &result.Result{}
 		if err := json.Unmarshal(stdout, result); err != nil {
 			return Sample{}, fmt.Errorf("output of bulkload run: %w", err)
 		}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,7 +27,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func done() Run {
 	return Run{
 		Began: noon.Add(-time.Minute), Ended: noon, Success: noon, Loads: true, Build: Build{"1.2.3", "abc", "go1.26"}, Input: progress.Amount{Files: 3, Bytes: 1 << 21}, Progress: progressNow(),
-		Result: &job.Result{Attempt: 2, Regions: 4, Verify: &job.Verification{Mode: "full"}, Manifest: &manifest.Manifest{
+		Result: &result.Result{Attempt: 2, Regions: 4, Verify: &result.Verification{Mode: "full"}, Manifest: &manifest.Manifest{
 			Records: 1000, Rejected: 7, Duplicates: 3, Digest: manifest.Digest{Rows: 990, Cells: 9900}, Bytes: 1 << 20, SpillBytes: 1 << 19, HFiles: 5}},
 	}
 }

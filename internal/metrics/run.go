@@ -3,9 +3,9 @@ package metrics
 import (
 	"time"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -15,7 +15,7 @@ type Run struct {
 	Code     int // exit code
 	Began    time.Time
 	Ended    time.Time
-	Result   *job.Result     // nil if nothing is known
+	Result   *result.Result  // nil if nothing is known
 	Input    progress.Amount // files and bytes, as they are stored
 	Progress progress.Progress
 	Loads    bool      // it is about a table, not only about files
@@ -80,9 +80,9 @@ func (b Build) tell(set func(float64, ...string)) { set(1, b.Version, b.Revision
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-func (r *Run) result() *job.Result {
+func (r *Run) result() *result.Result {
 	if r.Result == nil {
-		return &job.Result{}
+		return &result.Result{}
 	}
 	return r.Result
 }

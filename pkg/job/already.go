@@ -10,12 +10,13 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/staging"
 )
 
 // already is the answer to a job that was done before. Its rows are looked for
 // in the table as the job says now, not as it said then.
-func (j *run) already(ctx context.Context) (*Result, error) {
+func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result
 	if j.st.result != nil {
 		*r = *j.st.result

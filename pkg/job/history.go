@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -146,8 +147,8 @@ type rewrittenRecord struct {
 
 // doneRecord is a job that is done.
 type doneRecord struct {
-	Result  *Result `json:"result"`
-	Staging string  `json:"staging_directory,omitempty"`
+	Result  *result.Result `json:"result"`
+	Staging string         `json:"staging_directory,omitempty"`
 }
 
 // What becomes of the staging directory.
@@ -185,7 +186,7 @@ type history struct {
 	done         bool
 	doneAt       time.Time
 	staging      string // what becomes of the staging directory of a job that is done: removed, kept; empty: not told
-	result       *Result
+	result       *result.Result
 }
 
 func newHistory() history {

@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 )
 
 // add takes a record into account. What is not known is left alone.
@@ -94,7 +95,7 @@ func (s *JobState) addPlan(r journal.Record) error {
 
 func (s *JobState) addResult(r journal.Record) error {
 	d := struct {
-		Result *Result `json:"result"`
+		Result *result.Result `json:"result"`
 	}{}
 	err := json.Unmarshal(r.Data, &d)
 	s.Result = d.Result

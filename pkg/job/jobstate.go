@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 )
 
@@ -57,7 +58,7 @@ type JobState struct {
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
 	Attempts  []Attempt            `json:"attempts,omitempty"`
-	Result    *Result              `json:"result,omitempty"` // of a finished job
+	Result    *result.Result       `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if there is one
 	Taken     []Taken              `json:"-"`                // regions that have taken files, by their names
 	Files     []manifest.File      `json:"-"`                // complete ones, in no order

@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
 )
@@ -45,7 +46,7 @@ type LoadOptions struct {
 // or another program. Files on the cluster's HDFS are moved into the table;
 // local ones are uploaded first and stay. With a manifest the table is
 // verified by it. Every file is read as a whole before the first is loaded.
-func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (*Result, error) {
+func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (*result.Result, error) {
 	if err := progress.Pass(ctx, o.Gate); err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		}
 	}
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
-	r := &Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
+	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
 	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
 		return r, err

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
 	"bulkload/pkg/spec"
 )
@@ -38,7 +39,7 @@ func maxFiles(env *cluster.Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *result.Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
 		return nil

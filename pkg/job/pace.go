@@ -12,10 +12,11 @@ import (
 
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 )
 
 // pace is that of a job that was done in one go; nil if a part of it was done before, or if it had nothing to do.
-func (r *Result) pace() *progress.Pace {
+func paceOf(r *result.Result) *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {
 		return nil
@@ -58,15 +59,15 @@ func earlierPace(dir string) *progress.Pace {
 	}
 	slices.SortFunc(jobs, func(a, b found) int { return b.time.Compare(a.time) })
 	for _, j := range jobs[:min(len(jobs), mostJournals)] {
-		if r := lastResult(j.path); r != nil && r.pace() != nil {
-			return r.pace()
+		if r := lastResult(j.path); r != nil && paceOf(r) != nil {
+			return paceOf(r)
 		}
 	}
 	return nil
 }
 
 // lastResult is the result at the end of a journal, nil if that is none.
-func lastResult(name string) *Result {
+func lastResult(name string) *result.Result {
 	const tail = 64 << 10 // the last record is a few hundred bytes
 	f, err := os.Open(name)
 	if err != nil {
@@ -83,8 +84,8 @@ func lastResult(name string) *Result {
 	}
 	b = bytes.TrimRight(b, "\n")
 	var done struct {
-		Event  string  `json:"event"`
-		Result *Result `json:"result"`
+		Event  string         `json:"event"`
+		Result *result.Result `json:"result"`
 	}
 	if json.Unmarshal(b[bytes.LastIndexByte(b, '\n')+1:], &done) != nil || done.Event != "done" {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 )
 
 // TestEarlierPace finds the newest job of the table that was done in one go.
@@ -25,7 +26,7 @@ func TestEarlierPace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &Verification{Mode: "full"},
+		r := &result.Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &result.Verification{Mode: "full"},
 			Manifest: &manifest.Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
 		if done {
 			err = j.Append("done", map[string]any{"result": r}, false)

@@ -14,40 +14,9 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
-)
-
-// Part is what became of one directory of a job that was split.
-type Part struct {
-	Input      string        `json:"input"`
-	Status     PartStatus    `json:"status"`
-	Job        string        `json:"job,omitempty"` // the directory of its state
-	Error      string        `json:"error,omitempty"`
-	Began      time.Time     `json:"began,omitzero"` // by this run
-	Files      int           `json:"files"`
-	Bytes      int64         `json:"input_bytes"`
-	Records    int64         `json:"records"` // read; of a part that was done before, then
-	Rows       int64         `json:"rows"`
-	Cells      int64         `json:"cells"`
-	HFiles     int           `json:"hfiles"`
-	Written    int64         `json:"bytes"` // of its HFiles
-	Rejected   int64         `json:"rejected,omitempty"`
-	RejectFile string        `json:"reject_file,omitempty"`
-	Elapsed    time.Duration `json:"elapsed_ns"`
-}
-
-// PartStatus is an outcome of a part.
-type PartStatus string
-
-// The outcomes.
-const (
-	PartDone    PartStatus = "done"
-	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
-	PartFailed  PartStatus = "failed"
-	PartBusy    PartStatus = "busy"    // another process loads the directory
-	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
-	PartLeft    PartStatus = "left"    // not begun
 )
 
 // RunParts does one job for each directory that holds files of the inputs, in
@@ -58,7 +27,7 @@ const (
 //
 // The result has the totals of the parts; with an error it tells what became
 // of each.
-func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
+func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	s = s.WithDefaults()
 	if _, err := cluster.TableName(s); err != nil {
@@ -105,8 +74,8 @@ type parts struct {
 	o       RunOptions
 	dirs    []source.Directory
 	cluster string // its id
-	result  *Result
-	results []*Result           // of the parts, nil where nothing is known
+	result  *result.Result
+	results []*result.Result    // of the parts, nil where nothing is known
 	begun   []bool              // parts that an earlier run has begun
 	behind  progress.PartsWork  // done by this run from their beginning
 	ahead   progress.PartsWork  // not begun yet, and not done before
@@ -114,9 +83,9 @@ type parts struct {
 }
 
 func newParts(env *cluster.Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
-	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &Result{Schema: 1, Table: s.Table, Parts: make([]Part, len(dirs))}, results: make([]*Result, len(dirs))}
+	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
 	for i, d := range dirs {
-		p.result.Parts[i] = Part{Input: d.Path, Status: PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
+		p.result.Parts[i] = result.Part{Input: d.Path, Status: result.PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
 	}
 	return p
 }
@@ -138,7 +107,7 @@ func (p *parts) run(ctx context.Context) error {
 	skipped := 0
 	for i, r := range known {
 		if r != nil {
-			p.tell(i, PartAlready, r)
+			p.tell(i, result.PartAlready, r)
 			skipped++
 		} else {
 			p.ahead.Add(totalSize(p.dirs[i].Files), 0)
@@ -170,10 +139,10 @@ func (p *parts) run(ctx context.Context) error {
 			return p.errorOf(i, err)
 		}
 		if r.Already {
-			p.tell(i, PartAlready, r)
+			p.tell(i, result.PartAlready, r)
 			continue
 		}
-		p.tell(i, PartDone, r)
+		p.tell(i, result.PartDone, r)
 		if !p.begun[i] {
 			p.behind.Add(totalSize(d.Files), r.Elapsed-(p.clock.Waited()-waited))
 		}
@@ -211,8 +180,8 @@ func (p *parts) partOptions(i int) RunOptions {
 // newest is the one that was done last, of which the table is to be asked,
 // since it may have been emptied; rows of the others may have newer cells by
 // now. It is -1 when another part was being loaded after it.
-func (p *parts) doneBefore() (known []*Result, newest int, err error) {
-	known, newest = make([]*Result, len(p.dirs)), -1
+func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
+	known, newest = make([]*result.Result, len(p.dirs)), -1
 	p.begun = make([]bool, len(p.dirs))
 	if p.o.State.Dir == "" || p.o.State.Restart {
 		return known, newest, nil
@@ -268,11 +237,11 @@ func readHistory(dir string) (history, error) {
 	return h, nil
 }
 
-func (p *parts) tell(i int, status PartStatus, r *Result) {
+func (p *parts) tell(i int, status result.PartStatus, r *result.Result) {
 	p.results[i] = r
 	part := &p.result.Parts[i]
 	part.Status, part.Job = status, r.Job
-	if status == PartDone {
+	if status == result.PartDone {
 		part.Elapsed = r.Elapsed
 	}
 	if m := r.Manifest; m != nil {
@@ -281,17 +250,17 @@ func (p *parts) tell(i int, status PartStatus, r *Result) {
 	}
 }
 
-func (p *parts) failed(ctx context.Context, i int, r *Result, err error, took time.Duration) {
+func (p *parts) failed(ctx context.Context, i int, r *result.Result, err error, took time.Duration) {
 	part := &p.result.Parts[i]
 	if p.cluster != "" {
 		part.Job, _ = p.stateDir(i)
 	}
-	part.Status, part.Error, part.Elapsed = PartFailed, err.Error(), took
+	part.Status, part.Error, part.Elapsed = result.PartFailed, err.Error(), took
 	switch {
 	case ctx.Err() != nil:
-		part.Status = PartStopped
+		part.Status = result.PartStopped
 	case fail.KindOf(err) == fail.Busy:
-		part.Status = PartBusy
+		part.Status = result.PartBusy
 	}
 	if r != nil {
 		p.result.Staging = r.Staging // where files are kept

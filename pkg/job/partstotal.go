@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 )
 
 // total adds the parts up. What is not the same for all is left out.
@@ -12,12 +13,12 @@ func (p *parts) total() {
 	t := p.result
 	t.Already = len(p.results) > 0
 	var sum manifest.Manifest
-	var v *Verification
+	var v *result.Verification
 	for i, r := range p.results {
-		if t.Parts[i].Status != PartAlready {
+		if t.Parts[i].Status != result.PartAlready {
 			t.Already = false
 		}
-		if r == nil || t.Parts[i].Status != PartDone && t.Parts[i].Status != PartAlready {
+		if r == nil || t.Parts[i].Status != result.PartDone && t.Parts[i].Status != result.PartAlready {
 			continue
 		}
 		t.Table = r.Table
@@ -31,7 +32,7 @@ func (p *parts) total() {
 			sum.Add(r.Manifest)
 		}
 		if r.Verify != nil {
-			v = v.add(r.Verify)
+			v = v.Add(r.Verify)
 		}
 	}
 	if !t.Already {
@@ -41,18 +42,4 @@ func (p *parts) total() {
 		t.Manifest = &sum
 	}
 	t.Verify = v
-}
-
-// add counts what another verification has found; a nil one has found nothing.
-func (v *Verification) add(o *Verification) *Verification {
-	if v == nil {
-		sum := *o
-		return &sum
-	}
-	v.Want.Add(o.Want)
-	v.Got.Add(o.Got)
-	v.Sampled += o.Sampled
-	v.Expired = v.Expired || o.Expired
-	v.Masked.add(o.Masked)
-	return v
 }

@@ -22,6 +22,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/result"
 )
 
 // program is the built program with a job of its own on the test cluster.
@@ -193,7 +194,7 @@ func TestRow26Killed(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			r := Result{}
+			r := result.Result{}
 			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 				t.Fatalf("%v: %s", err, stdout)
 			}
@@ -338,7 +339,7 @@ func TestKilledWhileSpilled(t *testing.T) {
 		}
 	}
 	code, stdout, stderr := p.run("", flags...)
-	r := Result{}
+	r := result.Result{}
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
 	}

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 )
 
@@ -32,35 +33,6 @@ type RunOptions struct {
 	behind, ahead progress.PartsWork
 }
 
-// Result is what a run or a load came to.
-type Result struct {
-	Schema   int                `json:"schema"` // version of this form: 1
-	Table    string             `json:"table"`
-	Job      string             `json:"job,omitempty"` // the directory of its state
-	Attempt  int                `json:"attempt,omitempty"`
-	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
-	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
-	Staging  string             `json:"staging"`
-	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
-	Manifest *manifest.Manifest `json:"manifest"`
-	Regions  int                `json:"regions"` // that took files
-	LoadTime time.Duration      `json:"load_ns"`
-	Verify   *Verification      `json:"verify,omitempty"`
-	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
-	Elapsed  time.Duration      `json:"elapsed_ns"`
-
-	VerifyTime time.Duration `json:"verify_ns,omitempty"`
-}
-
-// Summary is the result without the list of files.
-func (r *Result) Summary() *Result {
-	s := *r
-	if s.Manifest != nil {
-		s.Manifest = s.Manifest.Summary()
-	}
-	return &s
-}
-
 // samplesPerRegion is how many rows of each region a run in mode sample reads back.
 const samplesPerRegion = 20
 
@@ -69,7 +41,7 @@ const samplesPerRegion = 20
 // With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash goes on where it was,
 // and after a success does nothing.
-func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
 	s = s.WithDefaults()
 	table, err := cluster.TableName(s)
@@ -83,7 +55,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *R
 	if err := o.State.makeDir(); err != nil {
 		return nil, err
 	}
-	known := &Result{Schema: 1, Table: table}
+	known := &result.Result{Schema: 1, Table: table}
 	c, err := env.Dial(ctx)
 	if err == nil {
 		defer c.Close()
@@ -116,7 +88,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *R
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &Result{Schema: 1, Table: s.Table, Job: st.dir}}
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.plan(ctx); err != nil {
 		return j.result, err
@@ -135,7 +107,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *R
 // notReached ends a run that does not know its cluster. If the job has state of
 // one cluster only, another process that has that is named, and what came of the
 // run is for its directory.
-func notReached(known *Result, id identity, o StateOptions, cause error) (*Result, error) {
+func notReached(known *result.Result, id identity, o StateOptions, cause error) (*result.Result, error) {
 	dir := o.anyCluster(id)
 	if dir == "" {
 		return known, cause
@@ -152,7 +124,7 @@ func notReached(known *Result, id identity, o StateOptions, cause error) (*Resul
 }
 
 // verify runs the verification that a spec asks for.
-func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *Result) (err error) {
+func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *result.Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
@@ -166,13 +138,13 @@ func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode s
 			e.Read(int64(r.Verify.Sampled))
 		}
 	default:
-		r.Verify = &Verification{Mode: "off", Want: m.Digest}
+		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
 	}
 	if err == nil && r.Verify.Expired {
 		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
 	}
 	if err == nil {
-		r.Verify.Masked.warn(e, mode)
+		r.Verify.Masked.Warn(e, mode)
 	}
 	return err
 }

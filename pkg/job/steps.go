@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
@@ -28,7 +29,7 @@ type run struct {
 	st     *state
 	c      *loader.Cluster
 	facts  *cluster.Facts
-	result *Result
+	result *result.Result
 
 	started time.Time
 

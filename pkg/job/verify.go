@@ -13,19 +13,10 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 
 	"github.com/cespare/xxhash/v2"
 )
-
-// Verification is what was found in the table after a load.
-type Verification struct {
-	Mode    string          `json:"mode"`
-	Want    manifest.Digest `json:"want"`
-	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
-	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
-	Expired bool            `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
-	Masked  Masked          `json:"masked,omitzero"`
-}
 
 // scanWorkers is how many regions are read at a time for verification.
 const scanWorkers = 4
@@ -33,8 +24,8 @@ const scanWorkers = 4
 // verifyFull scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
 // newer cells or delete markers hide are there, and counted.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*Verification, error) {
-	v := &Verification{Mode: "full", Want: m.Digest}
+func verifyFull(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
+	v := &result.Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
 	var scanned atomic.Int64

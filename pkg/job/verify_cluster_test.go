@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -141,10 +142,10 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 	}
 }
 
-func verifications(t *testing.T, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) map[string]func() (*Verification, error) {
-	return map[string]func() (*Verification, error){
-		"full":   func() (*Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
-		"sample": func() (*Verification, error) { return verifySample(t.Context(), c, facts, m) },
+func verifications(t *testing.T, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) map[string]func() (*result.Verification, error) {
+	return map[string]func() (*result.Verification, error){
+		"full":   func() (*result.Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
+		"sample": func() (*result.Verification, error) { return verifySample(t.Context(), c, facts, m) },
 	}
 }
 
@@ -174,7 +175,7 @@ func TestMaskedRowsAreCountedAndNotLost(t *testing.T) {
 			t.Errorf("%s: %v", mode, err)
 			continue
 		}
-		if want := (Masked{Rows: 3, Newer: 2, Deleted: 1}); v.Masked != want {
+		if want := (result.Masked{Rows: 3, Newer: 2, Deleted: 1}); v.Masked != want {
 			t.Errorf("%s: %+v, want %+v", mode, v.Masked, want)
 		}
 		if mode == "full" && v.Got != v.Want {
@@ -208,7 +209,7 @@ func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, false)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, true)
 	v, err := verifyFull(t.Context(), c, facts, m, progress.Events{})
-	if err != nil || v.Got != v.Want || v.Masked != (Masked{}) {
+	if err != nil || v.Got != v.Want || v.Masked != (result.Masked{}) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

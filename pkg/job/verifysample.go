@@ -12,14 +12,15 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
 
 	"golang.org/x/sync/semaphore"
 )
 
 // verifySample reads the rows that were remembered and compares each. A row is
 // held no longer than that.
-func verifySample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*Verification, error) {
-	v := &Verification{Mode: "sample", Want: m.Digest}
+func verifySample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*result.Verification, error) {
+	v := &result.Verification{Mode: "sample", Want: m.Digest}
 	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
 	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)
 	slices.SortFunc(samples, func(a, b manifest.Sample) int { return bytes.Compare(a.Key, b.Key) })
@@ -40,7 +41,7 @@ func verifySample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, 
 		mu.Lock()
 		defer mu.Unlock()
 		v.Got.Add(r.got)
-		v.Masked.add(r.masked)
+		v.Masked.Add(r.masked)
 		return nil
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ type sampleReader struct {
 	rows   *rowReader
 	room   *rowRoom
 	got    manifest.Digest
-	masked Masked
+	masked result.Masked
 }
 
 func (r *sampleReader) compare(ctx context.Context, s manifest.Sample) error {
@@ -145,6 +146,6 @@ func (r *sampleReader) same(s manifest.Sample, stamp int64, row loader.Row, h lo
 			len(s.Key), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest
-	r.masked.addRow(h)
+	r.masked.AddRow(h)
 	return nil
 }

@@ -1,0 +1,127 @@
+// Package result has what a run or a load came to: plain data, marshalled into
+// journals, reports and the output of commands.
+package result
+
+import (
+	"time"
+
+	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+)
+
+// Result is what a run or a load came to.
+type Result struct {
+	Schema   int                `json:"schema"` // version of this form: 1
+	Table    string             `json:"table"`
+	Job      string             `json:"job,omitempty"` // the directory of its state
+	Attempt  int                `json:"attempt,omitempty"`
+	Already  bool               `json:"already_done,omitempty"` // by an earlier run: nothing was done now
+	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
+	Staging  string             `json:"staging"`
+	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
+	Manifest *manifest.Manifest `json:"manifest"`
+	Regions  int                `json:"regions"` // that took files
+	LoadTime time.Duration      `json:"load_ns"`
+	Verify   *Verification      `json:"verify,omitempty"`
+	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
+	Elapsed  time.Duration      `json:"elapsed_ns"`
+
+	VerifyTime time.Duration `json:"verify_ns,omitempty"`
+}
+
+// Summary is the result without the list of files.
+func (r *Result) Summary() *Result {
+	s := *r
+	if s.Manifest != nil {
+		s.Manifest = s.Manifest.Summary()
+	}
+	return &s
+}
+
+// Part is what became of one directory of a job that was split.
+type Part struct {
+	Input      string        `json:"input"`
+	Status     PartStatus    `json:"status"`
+	Job        string        `json:"job,omitempty"` // the directory of its state
+	Error      string        `json:"error,omitempty"`
+	Began      time.Time     `json:"began,omitzero"` // by this run
+	Files      int           `json:"files"`
+	Bytes      int64         `json:"input_bytes"`
+	Records    int64         `json:"records"` // read; of a part that was done before, then
+	Rows       int64         `json:"rows"`
+	Cells      int64         `json:"cells"`
+	HFiles     int           `json:"hfiles"`
+	Written    int64         `json:"bytes"` // of its HFiles
+	Rejected   int64         `json:"rejected,omitempty"`
+	RejectFile string        `json:"reject_file,omitempty"`
+	Elapsed    time.Duration `json:"elapsed_ns"`
+}
+
+// PartStatus is an outcome of a part.
+type PartStatus string
+
+// The outcomes.
+const (
+	PartDone    PartStatus = "done"
+	PartAlready PartStatus = "already" // by an earlier run: nothing was done now
+	PartFailed  PartStatus = "failed"
+	PartBusy    PartStatus = "busy"    // another process loads the directory
+	PartStopped PartStatus = "stopped" // the run was stopped while it was at it
+	PartLeft    PartStatus = "left"    // not begun
+)
+
+// Verification is what was found in the table after a load.
+type Verification struct {
+	Mode    string          `json:"mode"`
+	Want    manifest.Digest `json:"want"`
+	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
+	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
+	Expired bool            `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
+	Masked  Masked          `json:"masked,omitzero"`
+}
+
+// Add counts what another verification has found; a nil one has found nothing.
+func (v *Verification) Add(o *Verification) *Verification {
+	if v == nil {
+		sum := *o
+		return &sum
+	}
+	v.Want.Add(o.Want)
+	v.Got.Add(o.Got)
+	v.Sampled += o.Sampled
+	v.Expired = v.Expired || o.Expired
+	v.Masked.Add(o.Masked)
+	return v
+}
+
+// Masked counts what a verification has found in the table although no reader
+// sees it: it was loaded, and is not lost, but hidden by what others did.
+type Masked struct {
+	Rows    int64 `json:"rows"`              // with at least one such cell
+	Newer   int64 `json:"by_newer_cells"`    // cells of whose column readers see a newer version
+	Deleted int64 `json:"by_delete_markers"` // cells that delete markers hide
+}
+
+func (m *Masked) Add(o Masked) {
+	m.Rows += o.Rows
+	m.Newer += o.Newer
+	m.Deleted += o.Deleted
+}
+
+func (m *Masked) AddRow(h loader.Hidden) {
+	if h.Newer+h.Deleted == 0 {
+		return
+	}
+	m.Rows++
+	m.Newer += int64(h.Newer)
+	m.Deleted += int64(h.Deleted)
+}
+
+// Warn says that there are such cells.
+func (m Masked) Warn(e progress.Events, mode string) {
+	if m.Rows > 0 {
+		e.Warn("rows that were loaded are masked by newer cells or hidden by delete markers, which others wrote: they are there, but readers do not see them",
+			"mode", mode, "rows", m.Rows, "cells_masked_by_newer", m.Newer, "cells_hidden_by_delete_markers", m.Deleted)
+	}
+}
