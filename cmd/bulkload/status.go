@@ -202,6 +202,9 @@ func printJob(w io.Writer, s *job.JobState, now time.Time) {
 	}
 	line("written", "%d HFiles, %s, for %d regions", s.HFiles, bytesText(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
+	if s.Sent > 0 && s.State != job.JobRunning {
+		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which finds out", s.Sent)
+	}
 	if s.State != job.JobDone && s.Staging != "" {
 		line("staging", "%s", s.Staging)
 	}

@@ -28,14 +28,9 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 		j.dropSpill()
 	}
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
-		return j.st.record("failed", failedRecord{cause.Error()}, true)
+		return j.st.record(EventFailed, failedRecord{cause.Error()})
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return errors.Join(j.st.record("failed", failedRecord{cause.Error()}, true), j.st.restart(ctx, j.env))
-}
-
-// failedRecord is why an attempt ended.
-type failedRecord struct {
-	Error string `json:"error"`
+	return errors.Join(j.st.record(EventFailed, failedRecord{cause.Error()}), j.st.restart(ctx, j.env))
 }

@@ -72,7 +72,7 @@ type Cleaning struct {
 func Clean(ctx context.Context, env *cluster.Env, o CleanOptions) (*Cleaning, error) {
 	if o.State == "" {
 		var err error
-		if o.State, err = cleanState(); err != nil {
+		if o.State, err = DefaultState(); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
 	}
@@ -134,7 +134,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table, Status: trace.status(), Last: trace.last}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.status(), Last: trace.last}
 	lock, err := journal.TryLock(dir)
 	busy, running := errors.AsType[*journal.BusyError](err)
 	switch {
@@ -152,8 +152,8 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if left.Bytes, err = treeSize(dir); err != nil {
 		return err
 	}
-	if trace.spill != "" {
-		if n, err := treeSize(trace.spill); err == nil {
+	if trace.Spill != "" {
+		if n, err := treeSize(trace.Spill); err == nil {
 			left.Bytes += n
 		}
 	}
@@ -162,7 +162,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		left.Remove, left.Because = false, "its directory on HDFS is not removed"
 	}
 	if left.Remove && c.o.Remove {
-		e := build.RemoveSpill(dir, trace.spill)
+		e := build.RemoveSpill(dir, trace.Spill)
 		if e == nil {
 			e = os.RemoveAll(dir)
 		}
@@ -175,14 +175,14 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 }
 
 // decide says whether a leftover goes, and why or why not.
-func (c *cleaner) decide(left *Leftover, trace jobTrace) {
+func (c *cleaner) decide(left *Leftover, trace *jobTrace) {
 	age := c.now.Sub(left.Last)
 	switch {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
 		left.Because = fmt.Sprintf("nothing tells what became of it: %s (--force removes it, and may lose rows)", oneLine(trace.broken))
 	case left.Status == JobUnresolved && !c.o.Force:
-		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", trace.unresolved())
+		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", len(trace.unresolved()))
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
 		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
 		left.Because = "something happened to it " + roundAge(age) + " ago (--older-than)"

@@ -48,9 +48,12 @@ func journalText(age time.Duration, records ...string) string {
 }
 
 const (
-	sendingTwo = `"event":"sending","groups":[{"region":{"name":"t,,1.ab.","encoded":"ab"},"server":"rs:1","files":[{"path":"hdfs://nn/s/f/aa"},{"path":"hdfs://nn/s/f/bb"}]}]`
-	loadedOne  = `"event":"loaded","region":"ab","files":["f/aa"]`
-	loadedTwo  = `"event":"loaded","region":"ab","files":["f/bb"]`
+	sendingTwo = `"event":"sending","groups":[{"region":"ab","server":"rs:1","files":[{"path":"hdfs://nn/s/f/aa"},{"path":"hdfs://nn/s/f/bb"}]}]`
+	loadedOne  = `"event":"loaded","region":"ab","files":[{"path":"hdfs://nn/s/f/aa"}]`
+	loadedTwo  = `"event":"loaded","region":"ab","files":[{"path":"hdfs://nn/s/f/bb"}]`
+	fencing    = `"event":"fencing","file":{"path":"hdfs://nn/s/f/bb"},"to":"hdfs://nn/s/f/bb.r1"`
+	fenced     = `"event":"fenced","file":{"path":"hdfs://nn/s/f/bb.r1"},"from":"hdfs://nn/s/f/bb"`
+	fenced01   = `"event":"fenced","file":{"path":"hdfs://nn/s/f/bb.r1"},"to":"hdfs://nn/s/f/bb"` // of version 0.1
 )
 
 // TestTrace reads from journals what became of jobs.
@@ -66,24 +69,25 @@ func TestTrace(t *testing.T) {
 		{"sent", []string{plan, sendingTwo}, JobUnresolved, 2},
 		{"sent, one loaded", []string{plan, sendingTwo, loadedOne}, JobUnresolved, 1},
 		{"all loaded", []string{plan, sendingTwo, loadedOne, loadedTwo}, JobAbandoned, 0},
-		{"returned", []string{plan, sendingTwo, loadedOne, `"event":"returned","files":["f/bb"]`}, JobAbandoned, 0},
-		{"refused", []string{plan, sendingTwo, loadedOne, `"event":"refused","files":[{"path":"/s/f/bb","place":"source"}]`}, JobAbandoned, 0},
-		{"unknown", []string{plan, sendingTwo, loadedOne, `"event":"unknown","files":["f/bb"]`}, JobUnresolved, 1},
-		{"being fenced", []string{plan, sendingTwo, loadedOne, `"event":"fencing","from":"/s/f/bb","to":"/s/f/bb.r1"`}, JobUnresolved, 1},
-		{"fenced", []string{plan, sendingTwo, loadedOne, `"event":"fencing","from":"/s/f/bb","to":"/s/f/bb.r1"`, `"event":"fenced","file":"/s/f/bb.r1"`}, JobAbandoned, 0},
-		{"sent again", []string{plan, sendingTwo, loadedOne, `"event":"fenced","file":"/s/f/bb.r1"`, `"event":"sending","groups":[{"files":["/s/f/bb.r1"]}]`}, JobUnresolved, 1},
-		{"sent in a form that is not known", []string{plan, `"event":"sending","what":1`}, JobUnresolved, 1},
+		{"returned", []string{plan, sendingTwo, loadedOne, `"event":"returned","files":[{"path":"hdfs://nn/s/f/bb"}]`}, JobAbandoned, 0},
+		{"unknown", []string{plan, sendingTwo, loadedOne, `"event":"unknown","files":[{"path":"hdfs://nn/s/f/bb"}]`}, JobUnresolved, 1},
+		{"being fenced", []string{plan, sendingTwo, loadedOne, fencing}, JobUnresolved, 1},
+		{"fenced", []string{plan, sendingTwo, loadedOne, fencing, fenced}, JobAbandoned, 0},
+		{"fenced by version 0.1", []string{plan, sendingTwo, loadedOne, fencing, fenced01}, JobAbandoned, 0},
+		{"sent again", []string{plan, sendingTwo, loadedOne, fenced, `"event":"sending","groups":[{"files":[{"path":"hdfs://nn/s/f/bb.r1"}]}]`}, JobUnresolved, 1},
+		{"sent in a form that is not known", []string{plan, `"event":"sending","what":1`}, JobUnknown, 0},
+		{"sent in another form", []string{plan, `"event":"sending","groups":[{"files":["f/bb"]}]`}, JobUnknown, 1},
 		{"done", []string{plan, sendingTwo, loadedOne, loadedTwo, `"event":"verified"`, `"event":"done"`}, JobDone, 0},
 		{"events that are not known", []string{plan, `"event":"sung","files":["f/bb"]`}, JobAbandoned, 0},
 		{"failed", []string{plan, `"event":"failed","error":"no"`}, JobAbandoned, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := journalText(time.Hour, c.records...)
-			got, err := parseTrace("j", strings.NewReader(text+`{"seq":99,"event":"sen`)) // torn
+			got, err := traceOf("j", strings.NewReader(text+`{"seq":99,"event":"sen`)) // torn
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.status() != c.status || got.unresolved() != c.unresolved || got.id != "0123456789ab" || got.table != "ns:t" || got.staging != "hdfs://nn/tmp/s" {
+			if got.status() != c.status || len(got.unresolved()) != c.unresolved || got.id() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
 				t.Errorf("%s, %+v; want %s with %d files", got.status(), got, c.status, c.unresolved)
 			}
 			if age := time.Since(got.last); age < time.Hour || age > 2*time.Hour {
@@ -91,11 +95,12 @@ func TestTrace(t *testing.T) {
 			}
 		})
 	}
-	if _, err := parseTrace("j", strings.NewReader("{\"seq\":1}\nnonsense\n{\"seq\":2}\n")); err == nil || !strings.Contains(err.Error(), "journal j, line 2") {
-		t.Errorf("a broken journal: %v", err)
+	broken, err := traceOf("j", strings.NewReader("{\"seq\":1,"+plan+"}\nnonsense\n{\"seq\":2}\n"))
+	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.table() != "ns:t" {
+		t.Errorf("a broken journal: %v, %+v", err, broken)
 	}
 	rapid.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
-		_, _ = parseTrace("j", strings.NewReader(rapid.String().Draw(rt, "journal")+"\n"))
+		_, _ = traceOf("j", strings.NewReader(rapid.String().Draw(rt, "journal")+"\n"))
 	})
 }
 

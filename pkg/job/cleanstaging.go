@@ -16,17 +16,17 @@ import (
 
 // stagingOf removes the directory on HDFS that a job's journal names, when
 // the job itself is removed. The error says why it is still there.
-func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace jobTrace) error {
-	if trace.staging == "" {
+func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *jobTrace) error {
+	if trace.stagingDir() == "" {
 		return nil
 	}
-	l, err := c.env.Conf.Resolve(trace.staging)
+	l, err := c.env.Conf.Resolve(trace.stagingDir())
 	if err != nil {
 		return err
 	}
 	c.seen[l.URI()] = true
 	if l.Local() || !staging.IsName(path.Base(l.Path)) {
-		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", trace.staging)
+		return fmt.Errorf("its journal names the staging directory %s, which has not the form of one: remove it yourself", trace.stagingDir())
 	}
 	fsys, err := c.env.FS(l)
 	if err != nil {
@@ -105,11 +105,11 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	trace, err := readStagedTrace(ctx, fsys, l.Path)
 	switch {
 	case err == nil:
-		left.Table, left.Status = trace.table, trace.status()
+		left.Table, left.Status = trace.table(), trace.status()
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", l, err)
 	}
-	if c.o.Job != "" && (trace.id == "" || trace.id != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.id)) {
+	if c.o.Job != "" && (trace.id() == "" || trace.id() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.id())) {
 		return nil
 	}
 	c.decide(&left, trace)

@@ -72,10 +72,10 @@ func TestFullDiskChild(t *testing.T) {
 		}
 		ballast := fill(t, dir)
 		for err == nil {
-			err = st.record("loading", filesRecord{Reason: strings.Repeat("x", 512)}, true)
+			err = st.record(EventLoading, filesRecord{Reason: strings.Repeat("x", 512)})
 		}
 		full(t, err)
-		if again := st.record("loaded", filesRecord{}, true); again == nil {
+		if again := st.record(EventLoaded, filesRecord{}); again == nil {
 			t.Error("a record was written behind one that is torn")
 		}
 		_ = st.close()
@@ -86,7 +86,7 @@ func TestFullDiskChild(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.close()
-		if err := st.record("loaded", filesRecord{}, true); err != nil || wholeRecords(t, filepath.Join(st.dir, journal.FileName)) != whole+1 {
+		if err := st.record(EventLoaded, filesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.dir, journal.FileName)) != whole+1 {
 			t.Errorf("going on with room: %v", err)
 		}
 	})

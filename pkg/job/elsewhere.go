@@ -40,14 +40,14 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 			continue
 		}
 		trace, err := readStagedTrace(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.id != j.st.id[:stateDigits] && trace.id != j.st.old[:stateDigits] || trace.status() == JobDone {
+		if err != nil || trace.id() != j.st.id[:stateDigits] && trace.id() != j.st.old[:stateDigits] || trace.status() == JobDone {
 			continue // another's, which cannot be read, or one that is not to be gone on with
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
 		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
-			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, trace.id)
+			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, trace.id())
 	}
 	return nil
 }

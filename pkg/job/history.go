@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"bulkload/pkg/build"
-	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -133,10 +131,12 @@ type sendingRecord struct {
 	Groups []filesRecord `json:"groups"`
 }
 
-// fencingRecord is a file about to get another name, or one that has.
+// fencingRecord is a file about to get another name (to), or one that has it
+// already and had another before (from).
 type fencingRecord struct {
 	File fileRecord `json:"file"`
 	To   string     `json:"to,omitempty"`
+	From string     `json:"from,omitempty"` // version 0.1 wrote it under to
 }
 
 // rewrittenRecord is files that others stand for.
@@ -162,122 +162,7 @@ type tokenRecord struct {
 	Token string `json:"token"`
 }
 
-// loadState is where a file is in its load.
-type loadState int
-
-const (
-	fileReady loadState = iota // at its source
-	fileSent                   // sent, and no answer is known
-	fileLoaded
-)
-
-// history is what a journal tells: what is finished, and what is not known.
-type history struct {
-	plan     *planRecord
-	attempts int
-	build.Done
-	snapshot     string         // that was taken
-	snapshotting snapshotRecord // that was asked for
-	token        string
-	loading      bool                 // files are on their way
-	files        map[string]loadState // by path
-	leaves       map[string]fileRecord
-	verified     bool
-	done         bool
-	doneAt       time.Time
-	staging      string // what becomes of the staging directory of a job that is done: removed, kept; empty: not told
-	result       *result.Result
-}
-
-func newHistory() history {
-	return history{Done: build.NewDone(), files: map[string]loadState{}, leaves: map[string]fileRecord{}}
-}
-
-// replay takes a record into account. Events that are not known are ignored.
-func (h *history) replay(r journal.Record) (err error) {
-	switch r.Event {
-	case "plan":
-		p, err := decode[planRecord](r)
-		h.plan = &p
-		return err
-	case "attempt":
-		h.attempts++
-	case "sorted":
-		s, err := decode[build.SortedRecord](r)
-		h.Sorted = &s
-		return err
-	case "spill":
-		s, err := decode[build.SpillRecord](r)
-		h.ForgetSpill(s.Dir)
-		return err
-	case "written":
-		w, err := decode[build.WrittenRecord](r)
-		h.Written[w.Region] = w
-		return err
-	case "built":
-		b, err := decode[builtRecord](r)
-		if err == nil && b.Manifest == nil {
-			err = fmt.Errorf("it has no manifest")
-		}
-		h.Built = b.Manifest
-		return err
-	case "snapshotting", "snapshot":
-		s, err := decode[snapshotRecord](r)
-		s.at = r.Time
-		if h.snapshotting = s; r.Event == "snapshot" {
-			h.snapshot = s.Snapshot
-		}
-		return err
-	case "loading":
-		l, err := decode[filesRecord](r)
-		h.loading = true
-		h.set(l.Files, fileReady)
-		return err
-	case "prepared":
-		t, err := decode[tokenRecord](r)
-		h.token = t.Token
-		return err
-	case "sending":
-		s, err := decode[sendingRecord](r)
-		for _, g := range s.Groups {
-			h.set(g.Files, fileSent)
-		}
-		return err
-	case "loaded", "returned":
-		f, err := decode[filesRecord](r)
-		to := fileReady
-		if r.Event == "loaded" {
-			to = fileLoaded
-		}
-		h.set(f.Files, to)
-		return err
-	case "fenced":
-		f, err := decode[fencingRecord](r)
-		delete(h.files, f.To) // "to" is the old name here
-		delete(h.leaves, f.To)
-		h.set([]fileRecord{f.File}, fileReady)
-		return err
-	case "cut", "merged":
-		w, err := decode[rewrittenRecord](r)
-		for _, p := range w.Parents {
-			delete(h.files, p.Path)
-			delete(h.leaves, p.Path)
-		}
-		h.set(w.Children, fileReady)
-		return err
-	case "verified":
-		h.verified = true
-	case "done":
-		d, err := decode[doneRecord](r)
-		h.done, h.doneAt, h.result, h.staging = true, r.Time, d.Result, d.Staging
-		return err
-	}
-	return nil
-}
-
-func (h *history) set(files []fileRecord, to loadState) {
-	for _, f := range files {
-		h.files[f.Path] = to
-		h.leaves[f.Path] = f
-	}
+// failedRecord is why an attempt ended.
+type failedRecord struct {
+	Error string `json:"error"`
 }

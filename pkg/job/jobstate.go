@@ -42,16 +42,17 @@ type JobState struct {
 	PID       int                  `json:"pid,omitempty"`        // of the last attempt, or of who works on it now
 	Host      string               `json:"host,omitempty"`
 	Phase     string               `json:"phase,omitempty"`
-	Percent   *float64             `json:"percent,omitempty"` // of the phase; 100 if the job is done
-	Rows      int64                `json:"rows"`              // done in the phase while it runs; else in the files
-	HFiles    int                  `json:"hfiles"`            // complete
-	Bytes     int64                `json:"bytes"`             // of them
-	Regions   int                  `json:"regions,omitempty"` // of the plan
-	Loaded    int                  `json:"loaded_files"`      // that HBase has taken
-	Began     time.Time            `json:"began,omitzero"`    // the last attempt
-	Ended     time.Time            `json:"ended,omitzero"`    // likewise, unless it runs
-	Last      time.Time            `json:"last,omitzero"`     // when something was noted
-	Live      *Live                `json:"live,omitempty"`    // what the running job says of itself
+	Percent   *float64             `json:"percent,omitempty"`          // of the phase; 100 if the job is done
+	Rows      int64                `json:"rows"`                       // done in the phase while it runs; else in the files
+	HFiles    int                  `json:"hfiles"`                     // complete
+	Bytes     int64                `json:"bytes"`                      // of them
+	Regions   int                  `json:"regions,omitempty"`          // of the plan
+	Loaded    int                  `json:"loaded_files"`               // that HBase has taken
+	Sent      int                  `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
+	Began     time.Time            `json:"began,omitzero"`             // the last attempt
+	Ended     time.Time            `json:"ended,omitzero"`             // likewise, unless it runs
+	Last      time.Time            `json:"last,omitzero"`              // when something was noted
+	Live      *Live                `json:"live,omitempty"`             // what the running job says of itself
 	Key       string               `json:"key,omitempty"`
 	Inputs    int                  `json:"input_files,omitempty"`
 	InBytes   int64                `json:"input_bytes,omitempty"`
@@ -64,8 +65,6 @@ type JobState struct {
 	Files     []manifest.File      `json:"-"`                // complete ones, in no order
 	Splits    []rowkey.Key         `json:"-"`
 	Source    []progress.InputFile `json:"-"`
-
-	takenAt map[string]int // where a region is in Taken
 }
 
 // Attempt is one process's work on a job.
@@ -109,11 +108,9 @@ func ReadJob(dir string) (*JobState, error) {
 	defer f.Close()
 	s := &JobState{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
 	records, damage := journal.Read(f)
-	for _, r := range records {
-		if damage == nil {
-			damage = s.add(r)
-		}
-	}
+	h, err := historyOf(records)
+	damage = cmp.Or(damage, err)
+	s.take(&h)
 	s.judge(time.Now(), len(records) > 0)
 	if report := filepath.Join(dir, "report.html"); fileExists(report) {
 		s.Report = report
@@ -134,7 +131,7 @@ func fileExists(name string) bool {
 func ReadJobs(dir string) ([]*JobState, error) {
 	if dir == "" {
 		var err error
-		if dir, err = cleanState(); err != nil {
+		if dir, err = DefaultState(); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
 	}

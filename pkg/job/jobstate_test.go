@@ -122,7 +122,7 @@ func TestReadJob(t *testing.T) {
 			JobStopped, func(s *JobState) bool { return *s.ExitCode == 143 && s.Attempts[0].State == JobStopped }},
 		{"killed after a failure", stateFiles{journal: planLine + "\n" + attemptLine(2, nobody, host), ending: &ending{Schema: 1, Status: "failed", ExitCode: 6, Attempt: 1, Ended: at}, lock: signed(nobody, host, at)}, JobInterrupted, nil},
 		{"other versions", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"sung","loud":true`, live: &Live{Schema: 9}, ending: &ending{Schema: 9}}, JobInterrupted, nil},
-		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, JobUnknown, func(s *JobState) bool { return strings.Contains(s.Error, "line 2") && s.Table == "" }},
+		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, JobUnknown, func(s *JobState) bool { return strings.Contains(s.Error, "line 2") && s.Table == "ns:t" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := ReadJob(c.files.write(t, at))
@@ -223,5 +223,23 @@ func BenchmarkReadJob(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnknownOutcomeIsReported counts files that were sent and of which no
+// answer is known, until the job is done.
+func TestUnknownOutcomeIsReported(t *testing.T) {
+	sent := planLine + "\n" + attemptLine(1, 1<<22+12345, "elsewhere") + "\n" +
+		`"event":"sending","groups":[{"region":"aa","files":[{"path":"/a"},{"path":"/b"}]}]` + "\n" + `"event":"loaded","region":"aa","files":[{"path":"/a"}]`
+	for journal, want := range map[string]int{
+		sent: 1,
+		sent + "\n" + `"event":"unknown","files":[{"path":"/b"}]`:  1,
+		sent + "\n" + `"event":"returned","files":[{"path":"/b"}]`: 0,
+		sent + "\n" + `"event":"done"`:                             0,
+	} {
+		s, err := ReadJob(stateFiles{journal: journal}.write(t, time.Now()))
+		if err != nil || s.Sent != want {
+			t.Errorf("%s: %v, %d files are unresolved, not %d", journal, err, s.Sent, want)
+		}
 	}
 }

@@ -76,7 +76,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
-		if err := log.record("loading", filesRecord{Files: toRecords(files)}, true); err != nil {
+		if err := log.record(EventLoading, filesRecord{Files: toRecords(files)}); err != nil {
 			return err
 		}
 		log.set(toRecords(files), fileReady)
@@ -142,44 +142,44 @@ type journaledLoad struct {
 
 func (l *journaledLoad) hooks() loader.Events {
 	return loader.Events{
-		OnPrepared: func(token string) error { return l.log.record("prepared", tokenRecord{token}, true) },
+		OnPrepared: func(token string) error { return l.log.record(EventPrepared, tokenRecord{token}) },
 		OnSending: func(groups []loader.Sending) error {
 			s := sendingRecord{}
 			for _, g := range groups {
 				s.Groups = append(s.Groups, filesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: toRecords(g.Files)})
 			}
-			return l.log.record("sending", s, true)
+			return l.log.record(EventSending, s)
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true
 			l.events.Load(r.Encoded, len(files))
-			return l.log.record("loaded", filesRecord{Region: r.Encoded, Files: toRecords(files)}, false)
+			return l.log.record(EventLoaded, filesRecord{Region: r.Encoded, Files: toRecords(files)})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
-			return l.log.record("returned", filesRecord{Region: r.Encoded, Reason: reason.Error(), Files: toRecords(files)}, false)
+			return l.log.record(EventReturned, filesRecord{Region: r.Encoded, Reason: reason.Error(), Files: toRecords(files)})
 		},
 		OnFencing: func(f loader.HFile, to string) error {
-			return l.log.record("fencing", fencingRecord{toRecord(f), to}, true)
+			return l.log.record(EventFencing, fencingRecord{File: toRecord(f), To: to})
 		},
 		OnFenced: func(was string, f loader.HFile) error {
-			return l.log.record("fenced", fencingRecord{toRecord(f), was}, false)
+			return l.log.record(EventFenced, fencingRecord{File: toRecord(f), From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
 			l.events.Note("the fate of a file was found out", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
-				return l.log.record("loaded", filesRecord{Files: toRecords([]loader.HFile{f})}, false)
+				return l.log.record(EventLoaded, filesRecord{Files: toRecords([]loader.HFile{f})})
 			}
-			return l.log.record("returned", filesRecord{Reason: "found at its source", Files: toRecords([]loader.HFile{f})}, false)
+			return l.log.record(EventReturned, filesRecord{Reason: "found at its source", Files: toRecords([]loader.HFile{f})})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
 			l.replaced = append(l.replaced, pathOf(parent.Path))
-			return l.log.record("cut", rewrittenRecord{toRecords([]loader.HFile{parent}), toRecords(children)}, true)
+			return l.log.record(EventCut, rewrittenRecord{toRecords([]loader.HFile{parent}), toRecords(children)})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
 			for _, p := range parents {
 				l.replaced = append(l.replaced, pathOf(p.Path))
 			}
-			return l.log.record("merged", rewrittenRecord{toRecords(parents), toRecords([]loader.HFile{child})}, true)
+			return l.log.record(EventMerged, rewrittenRecord{toRecords(parents), toRecords([]loader.HFile{child})})
 		},
 		OnRefused: func(e *loader.RefusedError) error {
 			var files []loader.HFile
@@ -191,13 +191,13 @@ func (l *journaledLoad) hooks() loader.Events {
 			if len(files) < len(e.Files) {
 				return nil // the others stay sent
 			}
-			return l.log.record("returned", filesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: toRecords(files)}, false)
+			return l.log.record(EventReturned, filesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: toRecords(files)})
 		},
 		OnUnknown: func(e *loader.UnknownOutcomeError) error {
 			l.events.Warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
-			return l.log.record("unknown", filesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: toRecords(e.Files)}, false)
+			return l.log.record(EventUnknown, filesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: toRecords(e.Files)})
 		},
-		OnCleaned: func(token string) error { return l.log.record("cleaned", tokenRecord{token}, false) },
+		OnCleaned: func(token string) error { return l.log.record(EventCleaned, tokenRecord{token}) },
 	}
 }
 

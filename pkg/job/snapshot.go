@@ -23,7 +23,7 @@ func (j *run) snapshot(ctx context.Context) error {
 	if begun.Snapshot == name && begun.Created != 0 {
 		now.Created = begun.Created
 	}
-	if err := j.st.record("snapshotting", now, true); err != nil {
+	if err := j.st.record(EventSnapshotting, now); err != nil {
 		return err
 	}
 	if begun.Snapshot == name { // the master may still be at it
@@ -44,12 +44,12 @@ func (j *run) snapshot(ctx context.Context) error {
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
 		err = fail.With(fail.Config, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
-		return errors.Join(err, j.st.record("snapshotting", snapshotRecord{}, true)) // it is another's
+		return errors.Join(err, j.st.record(EventSnapshotting, snapshotRecord{})) // it is another's
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
 	j.result.Snapshot = name
-	return j.st.record("snapshot", snapshotRecord{Snapshot: name}, true)
+	return j.st.record(EventSnapshot, snapshotRecord{Snapshot: name})
 }
 
 // snapshotSkew is how far the clocks of the master and of an earlier attempt's

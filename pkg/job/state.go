@@ -34,10 +34,6 @@ type StateOptions struct {
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// DefaultState is $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else
-// ~/.local/state/bulkload.
-func DefaultState() (string, error) { return cleanState() }
-
 // state is the journal of a job with what it told when it was opened. All
 // methods do nothing without a directory.
 type state struct {
@@ -87,11 +83,9 @@ func (st *state) open() error {
 	if err != nil {
 		return fail.Errorf(fail.Config, "%w (--restart begins anew)", err)
 	}
-	st.log, st.history = log, newHistory()
-	for _, r := range records {
-		if err := st.replay(r); err != nil {
-			return fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", st.dir, r.Seq, r.Event, err)
-		}
+	st.log = log
+	if st.history, err = historyOf(records); err != nil {
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart begins anew)", st.dir, err)
 	}
 	return nil
 }
@@ -124,14 +118,18 @@ func (st *state) restart(ctx context.Context, env *cluster.Env) error {
 }
 
 // record appends to the journal.
-func (st *state) record(event string, data any, sync bool) error {
+func (st *state) record(e Event, data any) error {
 	if st.log == nil {
 		return nil
 	}
-	if err := st.log.Append(event, data, sync); err != nil {
+	info, err := infoOf(e, data)
+	if err != nil {
+		return err
+	}
+	if err := st.log.Append(string(e), data, info.Synced); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	st.stop.seen(event)
+	st.stop.seen(string(e))
 	return nil
 }
 
@@ -220,6 +218,22 @@ func (st *state) resume() *build.Resume {
 // buildRecords is a job's journal as a build sees it.
 type buildRecords struct{ st *state }
 
-func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.record("spill", s, false) }
-func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.record("sorted", s, true) }
-func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.record("written", w, false) }
+func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.record(EventSpill, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.record(EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.record(EventWritten, w) }
+
+// DefaultState is where jobs have their state when nothing else is said:
+// $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.
+func DefaultState() (string, error) {
+	if dir := os.Getenv("BULKLOAD_STATE"); dir != "" {
+		return dir, nil
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "bulkload"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find the directory of jobs' state (name it with --state): %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "bulkload"), nil
+}

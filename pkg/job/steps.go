@@ -96,7 +96,7 @@ func (j *run) plan(ctx context.Context) error {
 		now.Splits = append(now.Splits, rowkey.Key(split))
 	}
 	j.st.history.plan = &now
-	return j.st.record("plan", now, true)
+	return j.st.record(EventPlan, now)
 }
 
 // planRecord is the plan as far as it can be told before it is made.
@@ -130,8 +130,8 @@ func (j *run) finish(ctx context.Context) error {
 	}
 	j.result.Staging = j.stage.Location.String()
 	host, _ := os.Hostname()
-	j.result.Attempt = j.st.attempts + 1
-	if err := j.st.record("attempt", attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}, false); err != nil {
+	j.result.Attempt = len(j.st.attempts) + 1
+	if err := j.st.record(EventAttempt, attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}); err != nil {
 		return err
 	}
 	j.o.Events.Start(j.start())
@@ -162,7 +162,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
 		return err
 	}
-	if err := j.st.record("verified", j.result.Verify, false); err != nil {
+	if err := j.st.record(EventVerified, j.result.Verify); err != nil {
 		return err
 	}
 	j.result.Elapsed = time.Since(j.started)
@@ -171,7 +171,7 @@ func (j *run) finish(ctx context.Context) error {
 	if j.o.Keep {
 		staging = stagingKept
 	}
-	if err := j.st.record("done", doneRecord{&done, staging}, true); err != nil {
+	if err := j.st.record(EventDone, doneRecord{&done, staging}); err != nil {
 		return err
 	}
 	if j.o.Keep {
@@ -306,7 +306,7 @@ func (j *run) build(ctx context.Context) error {
 		return errors.Join(err, j.abandon(ctx, err))
 	}
 	j.result.Manifest = m
-	if err := j.st.record("built", builtRecord{m.Summary()}, true); err != nil {
+	if err := j.st.record(EventBuilt, builtRecord{m.Summary()}); err != nil {
 		return err
 	}
 	j.dropSpill()
@@ -318,14 +318,14 @@ func (j *run) build(ctx context.Context) error {
 func (j *run) load(ctx context.Context) error {
 	if !j.st.loading {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
-			return errors.Join(err, j.st.record("failed", failedRecord{err.Error()}, true))
+			return errors.Join(err, j.st.record(EventFailed, failedRecord{err.Error()}))
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
 		shared: j.st.history.plan.Given || j.spec.Timestamp != 0, proven: j.proven}
 	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)
 	if err != nil {
-		_ = j.st.record("failed", failedRecord{err.Error()}, true)
+		_ = j.st.record(EventFailed, failedRecord{err.Error()})
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.publish(ctx, j.stage.Dir, j.o.Events)

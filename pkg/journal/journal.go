@@ -75,7 +75,8 @@ func cut(f *os.File, whole int64) error {
 }
 
 // Read gives the records of a journal without opening it for writing. A last
-// line without its end is left out.
+// line without its end is left out. With an error about a line that is no
+// record come the records before it.
 func Read(r io.Reader) ([]Record, error) {
 	records, _, err := read(r)
 	return records, err
@@ -98,7 +99,7 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 			if len(bytes.Trim(b, "\x00\n")) == 0 {
 				break
 			}
-			return nil, 0, fmt.Errorf("line %d is no record: %.80q", len(records)+1, b[:end])
+			return records, whole, fmt.Errorf("line %d is no record: %.80q", len(records)+1, b[:end])
 		}
 		record.Data = json.RawMessage(b[:end])
 		records = append(records, record)

@@ -1,0 +1,87 @@
+package job
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"bulkload/pkg/build"
+	"bulkload/pkg/result"
+)
+
+// Event is what a record of a job's journal tells of.
+type Event string
+
+// The events, in the order in which a job has them.
+const (
+	EventPlan         Event = "plan"
+	EventAttempt      Event = "attempt"
+	EventSpill        Event = "spill"
+	EventSorted       Event = "sorted"
+	EventWritten      Event = "written"
+	EventBuilt        Event = "built"
+	EventSnapshotting Event = "snapshotting"
+	EventSnapshot     Event = "snapshot"
+	EventLoading      Event = "loading"
+	EventCut          Event = "cut"
+	EventMerged       Event = "merged"
+	EventPrepared     Event = "prepared"
+	EventSending      Event = "sending"
+	EventLoaded       Event = "loaded"
+	EventReturned     Event = "returned"
+	EventUnknown      Event = "unknown"
+	EventFencing      Event = "fencing"
+	EventFenced       Event = "fenced"
+	EventCleaned      Event = "cleaned"
+	EventVerified     Event = "verified"
+	EventFailed       Event = "failed"
+	EventDone         Event = "done"
+)
+
+// EventInfo says of an event what its record has, when it is written, and
+// whether it is on disk before the job goes on.
+type EventInfo struct {
+	Event  Event
+	Record any // a zero value
+	Synced bool
+	When   string
+}
+
+// EventInfos are those of all events that are written. Each is written in one
+// place, and read in one: [History.Replay].
+func EventInfos() []EventInfo {
+	return []EventInfo{
+		{EventPlan, planRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
+		{EventAttempt, attemptRecord{}, false, "when a process begins to work on the job"},
+		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
+		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
+		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
+		{EventBuilt, builtRecord{}, true, "after all HFiles are written and their rows add up"},
+		{EventSnapshotting, snapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
+		{EventSnapshot, snapshotRecord{}, true, "after the snapshot is complete"},
+		{EventLoading, filesRecord{}, true, "before HBase is asked to load the first file: all files"},
+		{EventCut, rewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
+		{EventMerged, rewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
+		{EventPrepared, tokenRecord{}, true, "after HBase made its own staging directory for the load"},
+		{EventSending, sendingRecord{}, true, "before files are sent: from now on HBase may have them"},
+		{EventLoaded, filesRecord{}, false, "after HBase has taken files, by its answer or because they were found in the table"},
+		{EventReturned, filesRecord{}, false, "after it is certain that HBase has not taken files: refused, or found at their source"},
+		{EventUnknown, filesRecord{}, false, "after an answer was lost: HBase may have the files"},
+		{EventFencing, fencingRecord{}, true, "before a file gets another name (to), so that a request that still waits cannot find it"},
+		{EventFenced, fencingRecord{}, false, "after it has that name; from is the one before"},
+		{EventCleaned, tokenRecord{}, false, "after HBase removed its staging directory"},
+		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
+		{EventFailed, failedRecord{}, true, "when an attempt ends with an error"},
+		{EventDone, doneRecord{}, true, "when nothing is left to do"},
+	}
+}
+
+// infoOf finds what is written of an event.
+func infoOf(e Event, data any) (EventInfo, error) {
+	all := EventInfos()
+	i := slices.IndexFunc(all, func(i EventInfo) bool { return i.Event == e })
+	if i < 0 || reflect.TypeOf(all[i].Record) != reflect.TypeOf(data) {
+		return EventInfo{}, fmt.Errorf("journal: an event %s with a record %T is none of those that are known", e, data)
+	}
+	return all[i], nil
+}
