@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/checkpoint"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +23,7 @@ type cleanOptions struct {
 }
 
 func newCleanCmd(g *globals) *cobra.Command {
-	o := &cleanOptions{olderThan: age(job.DefaultCleanAge)}
+	o := &cleanOptions{olderThan: age(checkpoint.DefaultCleanAge)}
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove what finished and abandoned jobs have left",
@@ -56,7 +56,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	r, err := job.Clean(cmd.Context(), env, job.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
+	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
 		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
 	if r != nil {
 		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
@@ -66,7 +66,7 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	return err
 }
 
-func printCleaning(w io.Writer, r *job.Cleaning) {
+func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 	removed, bytes := 0, int64(0)
 	verb := "would remove"
 	if r.Removed {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/keygen"
 
 	"github.com/spf13/cobra"
@@ -147,7 +147,7 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 func completeJobs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dir, err := cmd.Flags().GetString("state")
 	if err == nil && dir == "" {
-		dir, err = job.DefaultState()
+		dir, err = checkpoint.DefaultState()
 	}
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

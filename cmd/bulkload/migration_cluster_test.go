@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/job"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 )
@@ -328,8 +328,8 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 		}
 	}
 	// What the last part says of those before it, of which the third was planned earlier, as a rule.
-	var live job.Live
-	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, job.LiveName))
+	var live checkpoint.Live
+	b, err := os.ReadFile(filepath.Join(r.Parts[4].Job, checkpoint.LiveName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"bulkload/internal/durable"
 	"bulkload/internal/report"
-	"bulkload/pkg/job"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/progress"
 
 	"github.com/spf13/cobra"
@@ -188,7 +188,7 @@ func (w *reporter) end(o outcome) error {
 		dir = o.result.Job
 	}
 	names := []string{w.flags.file}
-	if dir != "" && job.IsOurs(dir) {
+	if dir != "" && checkpoint.IsOurs(dir) {
 		names = append(names, filepath.Join(dir, "report.html"))
 		if n := o.result.Attempt; n > 0 {
 			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/report"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -173,7 +174,7 @@ func (w *reporter) addState(r *report.Report, o outcome) {
 	if r.Job == "" {
 		return
 	}
-	s, err := job.ReadJob(r.Job)
+	s, err := checkpoint.Read(r.Job)
 	if err != nil {
 		return
 	}
@@ -209,7 +210,7 @@ func textError(text string) error {
 }
 
 // servers counts regions and files by server.
-func servers(taken []job.Taken) []report.Server {
+func servers(taken []checkpoint.Taken) []report.Server {
 	var list []report.Server
 	for _, t := range taken {
 		if t.Server == "" || t.Files == 0 {

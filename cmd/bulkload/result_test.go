@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/job"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -217,7 +217,7 @@ func TestStateWriterWarnsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Release()
-	if err := os.Mkdir(filepath.Join(dir, job.LiveName), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, checkpoint.LiveName), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.tracker.Events().OnStart(progress.Start{Job: dir, Attempt: 1})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
-	"bulkload/pkg/job"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/progress"
 
 	"github.com/spf13/pflag"
@@ -94,10 +94,10 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 // tell writes how far the job is, unless the next run of it has begun. That it cannot is told once.
 func (w *stateWriter) tell() {
 	p := w.session.tracker.Progress()
-	if p.Start.Attempt == 0 || !job.IsOurs(p.Start.Job) {
+	if p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
 		return
 	}
-	if err := job.NewLive(p, version).Write(p.Start.Job); err != nil {
+	if err := checkpoint.NewLive(p, version).Write(p.Start.Job); err != nil {
 		w.warn.Do(func() { w.log.Warn("status will not see this run: its state directory takes no file", "error", err) })
 	}
 }
@@ -115,7 +115,7 @@ func (w *stateWriter) end(o outcome) error {
 		w.tell()
 	}
 	r := o.result
-	if r == nil || r.Job == "" || r.Already || !job.IsOurs(r.Job) {
+	if r == nil || r.Job == "" || r.Already || !checkpoint.IsOurs(r.Job) {
 		return nil
 	}
 	result := w.session.result()
@@ -124,5 +124,5 @@ func (w *stateWriter) end(o outcome) error {
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(r.Job, job.EndingName), append(b, '\n'))
+	return durable.Replace(filepath.Join(r.Job, checkpoint.EndingName), append(b, '\n'))
 }

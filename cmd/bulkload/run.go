@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 
@@ -22,7 +23,7 @@ type runOptions struct {
 	stage    string
 	maxFiles int
 	snapshot string
-	state    job.StateOptions
+	state    checkpoint.Options
 	skipCode bool
 }
 
@@ -104,7 +105,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return usageError{fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait)}
 	}
 	if o.state.Dir == "" {
-		if o.state.Dir, err = job.DefaultState(); err != nil {
+		if o.state.Dir, err = checkpoint.DefaultState(); err != nil {
 			return err
 		}
 	}

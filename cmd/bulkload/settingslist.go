@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
 	"bulkload/pkg/spec"
@@ -153,7 +154,7 @@ func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user 
 	case "reject-file":
 		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, beside --out)"
 	case "state":
-		v.Value, _ = job.DefaultState()
+		v.Value, _ = checkpoint.DefaultState()
 	}
 	if conf == nil {
 		return v

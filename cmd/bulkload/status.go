@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/checkpoint"
 
 	"github.com/spf13/cobra"
 )
@@ -52,28 +52,28 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	w := cmd.OutOrStdout()
 	if o.job == "" {
-		jobs, err := job.ReadJobs(o.state)
+		jobs, err := checkpoint.ReadAll(o.state)
 		if err != nil {
 			return err
 		}
 		list := struct {
-			Schema int             `json:"schema"`
-			Jobs   []*job.JobState `json:"jobs"`
+			Schema int                 `json:"schema"`
+			Jobs   []*checkpoint.State `json:"jobs"`
 		}{1, jobs}
 		for _, s := range jobs { // the details are for --job
 			s.Attempts, s.Result, s.Live = nil, nil, nil
 		}
 		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
 	}
-	s, err := job.FindJob(o.state, o.job)
-	for o.watch && err == nil && s.State == job.JobRunning {
+	s, err := checkpoint.Find(o.state, o.job)
+	for o.watch && err == nil && s.State == checkpoint.JobRunning {
 		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
 			return err
 		}
 		if err := pause(cmd.Context(), liveEvery); err != nil {
 			return err
 		}
-		s, err = job.FindJob(o.state, s.Dir)
+		s, err = checkpoint.Find(o.state, s.Dir)
 	}
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // printJobs prints a line for each job.
-func printJobs(out io.Writer, jobs []*job.JobState, now time.Time) {
+func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 	if len(jobs) == 0 {
 		fmt.Fprintln(out, "no job has state here (--state names another directory)")
 		return
@@ -103,23 +103,23 @@ func printJobs(out io.Writer, jobs []*job.JobState, now time.Time) {
 	fmt.Fprintln(w, "STATE\tTABLE\tATTEMPT\tPHASE\tROWS\tSTARTED\tENDED\tJOB\tJOB ID")
 	for _, s := range jobs {
 		ended := hourText(s.Ended, now)
-		if s.State == job.JobRunning {
+		if s.State == checkpoint.JobRunning {
 			ended = fmt.Sprintf("pid %d on %s", s.PID, s.Host)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%d\t%s\t%s\t%s\t%s\n", stateText(s), orDash(s.Table), s.Attempt, phaseText(s), s.Rows, hourText(s.Began, now), ended, s.Job, orDash(s.JobID))
 	}
 }
 
-func stateText(s *job.JobState) string {
+func stateText(s *checkpoint.State) string {
 	if s.Resumable {
 		return string(s.State) + ", resumable"
 	}
 	return string(s.State)
 }
 
-func phaseText(s *job.JobState) string {
+func phaseText(s *checkpoint.State) string {
 	switch {
-	case s.State == job.JobDone || s.Phase == "":
+	case s.State == checkpoint.JobDone || s.Phase == "":
 		return "-"
 	case s.Percent != nil:
 		return fmt.Sprintf("%s %.0f%%", s.Phase, *s.Percent)
@@ -147,7 +147,7 @@ func hourText(t, now time.Time) string {
 }
 
 // liveLine is how far a running job is.
-func liveLine(s *job.JobState) string {
+func liveLine(s *checkpoint.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, attempt %d, %s", s.Job, s.State, s.Attempt, phaseText(s))
 	l := s.Live
@@ -174,7 +174,7 @@ func liveLine(s *job.JobState) string {
 }
 
 // printJob prints all that is known of one job.
-func printJob(w io.Writer, s *job.JobState, now time.Time) {
+func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -183,7 +183,7 @@ func printJob(w io.Writer, s *job.JobState, now time.Time) {
 		line("job id", "%s", s.JobID)
 	}
 	line("state", "%s", stateText(s))
-	if s.State == job.JobRunning {
+	if s.State == checkpoint.JobRunning {
 		line("process", "%d on %s since %s", s.PID, s.Host, hourText(s.Began, now))
 		line("progress", "%s", strings.TrimPrefix(liveLine(s), s.Job+": "))
 	}
@@ -202,10 +202,10 @@ func printJob(w io.Writer, s *job.JobState, now time.Time) {
 	}
 	line("written", "%d HFiles, %s, for %d regions", s.HFiles, bytesText(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
-	if s.Sent > 0 && s.State != job.JobRunning {
+	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which finds out", s.Sent)
 	}
-	if s.State != job.JobDone && s.Staging != "" {
+	if s.State != checkpoint.JobDone && s.Staging != "" {
 		line("staging", "%s", s.Staging)
 	}
 	if s.Report != "" {

@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 )
 
 // build.DropSpill removes sorted rows that are not needed any more.
 func (j *run) dropSpill() {
-	if err := j.st.resume().DropSpill(); err != nil {
+	if err := j.st.Resume().DropSpill(); err != nil {
 		j.o.Events.Warn("sorted rows are left behind", "path", j.st.Spill, "error", err)
 	}
 }
@@ -20,7 +21,7 @@ func (j *run) dropSpill() {
 // journal, and one whose input or settings have to be changed first.
 func (j *run) abandon(ctx context.Context, cause error) error {
 	kind := fail.KindOf(cause)
-	if j.st.log == nil {
+	if j.st.Log == nil {
 		return j.stage.Remove(ctx)
 	}
 	// Runs that are not complete, or not what they were, are of no use.
@@ -28,9 +29,9 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 		j.dropSpill()
 	}
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
-		return j.st.record(EventFailed, failedRecord{cause.Error()})
+		return j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: cause.Error()})
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return errors.Join(j.st.record(EventFailed, failedRecord{cause.Error()}), j.st.restart(ctx, j.env))
+	return errors.Join(j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: cause.Error()}), j.st.Restart(ctx, j.env))
 }

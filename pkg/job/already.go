@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -18,15 +19,15 @@ import (
 // in the table as the job says now, not as it said then.
 func (j *run) already(ctx context.Context) (*result.Result, error) {
 	r := j.result
-	if j.st.result != nil {
-		*r = *j.st.result
+	if j.st.Result != nil {
+		*r = *j.st.Result
 	}
-	r.Already, r.Job, r.DoneAt = true, j.st.dir, j.st.doneAt
+	r.Already, r.Job, r.DoneAt = true, j.st.Dir, j.st.FinishedAt
 	start := j.start()
 	start.Attempt = 0
 	j.o.Events.Start(start)
 	j.sweep(ctx)
-	m, err := j.st.resume().Manifest(j.work, build.Output{})
+	m, err := j.st.Resume().Manifest(j.work, build.Output{})
 	if err != nil {
 		return r, err
 	}
@@ -43,7 +44,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		return r, err // that the table could not be read says nothing of what it holds
 	}
 	if err != nil {
-		return r, fail.With(fail.Verify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.doneAt.Format(time.RFC3339), err))
+		return r, fail.With(fail.Verify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.FinishedAt.Format(time.RFC3339), err))
 	}
 	return r, nil
 }
@@ -52,10 +53,10 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 // between its end and that. What a run was told to keep stays; so does what
 // another version has left, which does not say which it is.
 func (j *run) sweep(ctx context.Context) {
-	if j.st.history.staging != stagingRemoved {
+	if j.st.History.StagingEnd != checkpoint.StagingRemoved {
 		return
 	}
-	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
+	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
 	if err != nil || j.o.Keep {
 		return
 	}

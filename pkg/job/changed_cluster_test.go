@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -256,7 +257,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 			}
 		}
 	}}
-	o := RunOptions{WorkOptions: build.WorkOptions{Events: e}, LoadConcurrency: 1, State: StateOptions{Dir: p.state}}
+	o := RunOptions{WorkOptions: build.WorkOptions{Events: e}, LoadConcurrency: 1, State: checkpoint.Options{Dir: p.state}}
 	_, err := Run(t.Context(), p.env, s, o)
 	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "recreated") {
 		t.Errorf("error is %v", err)
@@ -280,14 +281,14 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 	sampled, stamp := map[string]bool{}, ""
 	for _, r := range p.records() {
 		if r.Event == "plan" {
-			plan, err := decode[planRecord](r)
+			plan, err := checkpoint.Decode[checkpoint.PlanRecord](r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			stamp = strconv.FormatInt(plan.Timestamp, 10)
 		}
 		if r.Event == "written" {
-			w, err := decode[build.WrittenRecord](r)
+			w, err := checkpoint.Decode[build.WrittenRecord](r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -357,7 +358,7 @@ func TestKeptStagingStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys, dir, err := p.env.Resolve(h.plan.Staging)
+	fsys, dir, err := p.env.Resolve(h.Plan.Staging)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,11 +380,11 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 		s.Table = table
 		for what, do := range map[string]func() error{
 			"run": func() error {
-				_, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: filepath.Join(base, "1/2")}})
+				_, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
 				return err
 			},
 			"run of parts": func() error {
-				_, err := RunParts(t.Context(), env, s, RunOptions{State: StateOptions{Dir: filepath.Join(base, "1/2")}})
+				_, err := RunParts(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
 				return err
 			},
 			"check": func() error { _, err := Preflight(t.Context(), env, s, CheckOptions{Timeout: time.Second}); return err },

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/staging"
@@ -19,7 +20,7 @@ import (
 // The copy is older than the journal, so nobody can go on from it, and to
 // begin anew would load again what may be loaded.
 func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
-	if j.st.log == nil || j.o.State.Restart {
+	if j.st.Log == nil || j.o.State.Restart {
 		return nil
 	}
 	fsys, err := j.env.FS(mine)
@@ -34,20 +35,20 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
-	prefix := j.st.table + "-"
+	prefix := j.st.Table + "-"
 	for _, info := range list {
 		if !info.IsDir() || !strings.HasPrefix(info.Name(), prefix) || !staging.IsName(info.Name()) {
 			continue
 		}
-		trace, err := readStagedTrace(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.id() != j.st.id[:stateDigits] && trace.id() != j.st.old[:stateDigits] || trace.status() == JobDone {
+		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
+		if err != nil || trace.Id() != j.st.Id[:checkpoint.StateDigits] && trace.Id() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
 			continue // another's, which cannot be read, or one that is not to be gone on with
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
 		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
-			trace.last.Format("2006-01-02 15:04:05 MST"), l, j.st.dir, trace.id())
+			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, trace.Id())
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -66,7 +67,7 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 	other.Conf.Set("zookeeper.znode.parent", secondCluster(t, env), "test")
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
-	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 	jobs := map[string]bool{}
 	for _, c := range []struct {
 		env     *cluster.Env
@@ -104,14 +105,14 @@ func TestClusterOutOfReach(t *testing.T) {
 			env.Conf.Set("hbase.client.user", "x", "test")
 			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{"/in"}
-			o := RunOptions{State: StateOptions{Dir: t.TempDir(), JobID: "night"}}
-			id, err := identify(env, s.WithDefaults(), "night")
+			o := RunOptions{State: checkpoint.Options{Dir: t.TempDir(), JobID: "night"}}
+			id, err := checkpoint.Identify(env, s.WithDefaults(), "night")
 			if err != nil {
 				t.Fatal(err)
 			}
 			dir := ""
 			for _, cluster := range c.clusters {
-				dir = filepath.Join(o.State.Dir, id.on(cluster).name())
+				dir = filepath.Join(o.State.Dir, id.On(cluster).Name())
 				if err := os.Mkdir(dir, 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +131,7 @@ func TestClusterOutOfReach(t *testing.T) {
 			if fail.KindOf(err) != c.kind {
 				t.Fatalf("%v: %+v", err, r)
 			}
-			if !c.locked && (r == nil || r.Job != dir || dir != "" && !IsOurs(dir)) {
+			if !c.locked && (r == nil || r.Job != dir || dir != "" && !checkpoint.IsOurs(dir)) {
 				t.Errorf("%v: %+v", err, r)
 			}
 		})
@@ -142,16 +143,16 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = "default:check", []string{"./in"}
-	id, err := identify(env, s.WithDefaults(), "night")
+	id, err := checkpoint.Identify(env, s.WithDefaults(), "night")
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := StateOptions{Dir: t.TempDir()}
-	id = id.on("c")
-	if want := filepath.Join(o.Dir, id.name()); o.stateDir(id) != want {
-		t.Errorf("it is %s", o.stateDir(id))
+	o := checkpoint.Options{Dir: t.TempDir()}
+	id = id.On("c")
+	if want := filepath.Join(o.Dir, id.Name()); o.StateDir(id) != want {
+		t.Errorf("it is %s", o.StateDir(id))
 	}
-	old := filepath.Join(o.Dir, id.oldName())
+	old := filepath.Join(o.Dir, id.OldName())
 	if want := "default_check-ca63e4e76561"; filepath.Base(old) != want {
 		t.Errorf("its name was %s", old)
 	}
@@ -161,14 +162,14 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(old, journal.FileName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if o.stateDir(id) == old {
+	if o.StateDir(id) == old {
 		t.Error("a journal without records is gone on with")
 	}
 	if err := os.WriteFile(filepath.Join(old, journal.FileName), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if o.stateDir(id) != old || o.anyCluster(id) != old {
-		t.Errorf("it is %s", o.stateDir(id))
+	if o.StateDir(id) != old || o.AnyCluster(id) != old {
+		t.Errorf("it is %s", o.StateDir(id))
 	}
 }
 
@@ -188,7 +189,7 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 		}
 	}
 	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
-	o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 	if _, err := RunParts(t.Context(), env, s, o); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
@@ -170,7 +171,7 @@ func TestResumeComparesChecksums(t *testing.T) {
 	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "checksum") || !strings.Contains(err.Error(), b.spec.Inputs[0]) {
 		t.Errorf("error is %v", err)
 	}
-	if err := st.close(); err != nil {
+	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -182,12 +183,12 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
-	record := func() planRecord {
+	record := func() checkpoint.PlanRecord {
 		k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &run{env: env, spec: s, st: &state{}, input: k}
+		j := &run{env: env, spec: s, st: &checkpoint.Job{}, input: k}
 		p, err := j.planRecord([]spec.Family{jobtest.Family})
 		if err != nil {
 			t.Fatal(err)
@@ -195,11 +196,11 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 		return p
 	}
 	old := record()
-	if err := old.same(record()); err != nil {
+	if err := old.Same(record()); err != nil {
 		t.Fatal(err)
 	}
 	rewriteInPlace(t, name, func(b []byte) { copy(b[len(b)-4:], "yyy\n") })
-	if err := old.same(record()); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), name) {
+	if err := old.Same(record()); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), name) {
 		t.Errorf("edited with its time restored: error is %v", err)
 	}
 }
@@ -208,7 +209,7 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 func TestRecordsMustBalance(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
-	journal := filepath.Join(st.dir, "journal.jsonl")
+	journal := filepath.Join(st.Dir, "journal.jsonl")
 	data, err := os.ReadFile(journal)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +225,7 @@ func TestRecordsMustBalance(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "30001 records") || !strings.Contains(err.Error(), "nothing was loaded") {
 		t.Errorf("error is %v", err)
 	}
-	if err := st.close(); err != nil {
+	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -287,26 +288,26 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 // TestOldJournalsAreNotCompared: what they did not record.
 func TestOldJournalsAreNotCompared(t *testing.T) {
 	at := time.Unix(1700000000, 5)
-	now := inputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at}
+	now := checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at}
 	for name, c := range map[string]struct {
-		was  inputRecord
+		was  checkpoint.InputRecord
 		same bool
 	}{
 		"the same":      {now, true},
-		"an old record": {inputRecord{Input: "a", Size: 1, Time: at}, true},
-		"another size":  {inputRecord{Input: "a", Size: 2, Time: at}, false},
-		"a nanosecond":  {inputRecord{Input: "a", Size: 1, Time: at.Add(1), FileID: 7, Change: at}, false},
-		"another inode": {inputRecord{Input: "a", Size: 1, Time: at, FileID: 8, Change: at}, false},
-		"another ctime": {inputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at.Add(1)}, false},
+		"an old record": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at}, true},
+		"another size":  {checkpoint.InputRecord{Input: "a", Size: 2, Time: at}, false},
+		"a nanosecond":  {checkpoint.InputRecord{Input: "a", Size: 1, Time: at.Add(1), FileID: 7, Change: at}, false},
+		"another inode": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 8, Change: at}, false},
+		"another ctime": {checkpoint.InputRecord{Input: "a", Size: 1, Time: at, FileID: 7, Change: at.Add(1)}, false},
 	} {
-		if got := c.was.differs(now); (got == "") != c.same {
+		if got := c.was.Differs(now); (got == "") != c.same {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	// A build goes on from a journal without checksums and counts.
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
-	name := filepath.Join(st.dir, "journal.jsonl")
+	name := filepath.Join(st.Dir, "journal.jsonl")
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

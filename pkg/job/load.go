@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
@@ -120,7 +121,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
-	if err := loadFiles(ctx, c, facts, st, &all, way, &state{history: newHistory()}, o.Events, r); err != nil {
+	if err := loadFiles(ctx, c, facts, st, &all, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r); err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {

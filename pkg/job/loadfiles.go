@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -39,7 +40,7 @@ func maxFiles(env *cluster.Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *state, e progress.Events, r *result.Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
 		return nil
@@ -68,26 +69,26 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	rw := rewrite.New(st.out.FS, st.out.Dir, family, m.Timestamp)
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
-	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.token, Events: l.hooks(), Rewriter: rw,
+	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared}
-	if !log.loading {
+	if !log.Loading {
 		var files []loader.HFile
 		for _, f := range m.Files {
 			files = append(files, loader.HFile{Family: f.Family, Path: st.Location.Join(f.Name).URI(), First: f.FirstRow, Last: f.LastRow,
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
-		if err := log.record(EventLoading, filesRecord{Files: toRecords(files)}); err != nil {
+		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords(files)}); err != nil {
 			return err
 		}
-		log.set(toRecords(files), fileReady)
+		log.Set(checkpoint.ToRecords(files), checkpoint.FileReady)
 	}
-	for name, f := range log.leaves {
-		switch log.files[name] {
-		case fileReady:
-			req.Files = append(req.Files, f.hfile())
-		case fileSent:
-			req.Files = append(req.Files, f.hfile())
-			req.Unknown = append(req.Unknown, f.hfile())
+	for name, f := range log.Leaves {
+		switch log.Files[name] {
+		case checkpoint.FileReady:
+			req.Files = append(req.Files, f.Hfile())
+		case checkpoint.FileSent:
+			req.Files = append(req.Files, f.Hfile())
+			req.Unknown = append(req.Unknown, f.Hfile())
 		}
 	}
 	slices.SortFunc(req.Files, func(a, b loader.HFile) int { return slices.Compare(a.First, b.First) })
@@ -120,8 +121,8 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 // undecidedHint says how a job can end of which a file's outcome stays
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
-func undecidedHint(err error, log *state, m *manifest.Manifest) string {
-	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.log == nil {
+func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) string {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil {
 		return ""
 	}
 	again := fmt.Sprintf("--restart --timestamp %d", m.Timestamp)
@@ -134,7 +135,7 @@ func undecidedHint(err error, log *state, m *manifest.Manifest) string {
 
 // journaledLoad writes what a load does into the journal.
 type journaledLoad struct {
-	log      *state
+	log      *checkpoint.Job
 	events   progress.Events
 	regions  map[string]bool
 	replaced []string // paths on HDFS
@@ -142,44 +143,44 @@ type journaledLoad struct {
 
 func (l *journaledLoad) hooks() loader.Events {
 	return loader.Events{
-		OnPrepared: func(token string) error { return l.log.record(EventPrepared, tokenRecord{token}) },
+		OnPrepared: func(token string) error { return l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token}) },
 		OnSending: func(groups []loader.Sending) error {
-			s := sendingRecord{}
+			s := checkpoint.SendingRecord{}
 			for _, g := range groups {
-				s.Groups = append(s.Groups, filesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: toRecords(g.Files)})
+				s.Groups = append(s.Groups, checkpoint.FilesRecord{Region: g.Region.Encoded, Server: g.Region.Server, Attempt: g.Attempt, Files: checkpoint.ToRecords(g.Files)})
 			}
-			return l.log.record(EventSending, s)
+			return l.log.Record(checkpoint.EventSending, s)
 		},
 		OnLoaded: func(r loader.Region, files []loader.HFile) error {
 			l.regions[r.Encoded] = true
 			l.events.Load(r.Encoded, len(files))
-			return l.log.record(EventLoaded, filesRecord{Region: r.Encoded, Files: toRecords(files)})
+			return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Region: r.Encoded, Files: checkpoint.ToRecords(files)})
 		},
 		OnReturned: func(r loader.Region, files []loader.HFile, reason error) error {
-			return l.log.record(EventReturned, filesRecord{Region: r.Encoded, Reason: reason.Error(), Files: toRecords(files)})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: r.Encoded, Reason: reason.Error(), Files: checkpoint.ToRecords(files)})
 		},
 		OnFencing: func(f loader.HFile, to string) error {
-			return l.log.record(EventFencing, fencingRecord{File: toRecord(f), To: to})
+			return l.log.Record(checkpoint.EventFencing, checkpoint.FencingRecord{File: checkpoint.ToRecord(f), To: to})
 		},
 		OnFenced: func(was string, f loader.HFile) error {
-			return l.log.record(EventFenced, fencingRecord{File: toRecord(f), From: was})
+			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: checkpoint.ToRecord(f), From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
 			l.events.Note("the fate of a file was found out", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
-				return l.log.record(EventLoaded, filesRecord{Files: toRecords([]loader.HFile{f})})
+				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{f})})
 			}
-			return l.log.record(EventReturned, filesRecord{Reason: "found at its source", Files: toRecords([]loader.HFile{f})})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Reason: "found at its source", Files: checkpoint.ToRecords([]loader.HFile{f})})
 		},
 		OnCut: func(parent loader.HFile, children []loader.HFile) error {
 			l.replaced = append(l.replaced, pathOf(parent.Path))
-			return l.log.record(EventCut, rewrittenRecord{toRecords([]loader.HFile{parent}), toRecords(children)})
+			return l.log.Record(checkpoint.EventCut, checkpoint.RewrittenRecord{Parents: checkpoint.ToRecords([]loader.HFile{parent}), Children: checkpoint.ToRecords(children)})
 		},
 		OnMerged: func(parents []loader.HFile, child loader.HFile) error {
 			for _, p := range parents {
 				l.replaced = append(l.replaced, pathOf(p.Path))
 			}
-			return l.log.record(EventMerged, rewrittenRecord{toRecords(parents), toRecords([]loader.HFile{child})})
+			return l.log.Record(checkpoint.EventMerged, checkpoint.RewrittenRecord{Parents: checkpoint.ToRecords(parents), Children: checkpoint.ToRecords([]loader.HFile{child})})
 		},
 		OnRefused: func(e *loader.RefusedError) error {
 			var files []loader.HFile
@@ -191,13 +192,13 @@ func (l *journaledLoad) hooks() loader.Events {
 			if len(files) < len(e.Files) {
 				return nil // the others stay sent
 			}
-			return l.log.record(EventReturned, filesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: toRecords(files)})
+			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: checkpoint.ToRecords(files)})
 		},
 		OnUnknown: func(e *loader.UnknownOutcomeError) error {
 			l.events.Warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
-			return l.log.record(EventUnknown, filesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: toRecords(e.Files)})
+			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: checkpoint.ToRecords(e.Files)})
 		},
-		OnCleaned: func(token string) error { return l.log.record(EventCleaned, tokenRecord{token}) },
+		OnCleaned: func(token string) error { return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token}) },
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
@@ -88,7 +89,7 @@ func TestRunMapped(t *testing.T) {
 	for _, mode := range []string{"full", "sample"} {
 		name := familyTable(t, env, "f", "g", "h")
 		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
-		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+		o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 		r, err := Run(t.Context(), env, s, o)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +138,7 @@ func TestRunTimed(t *testing.T) {
 		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 		m.CellTTL = &spec.TTLColumn{Column: "ttl"}
 		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
-		r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
+		r, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +187,7 @@ func TestRunWide(t *testing.T) {
 			name := familyTable(t, env, "f", "g")
 			m := spec.Mapping{Cells: []spec.CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
 			s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
-			r, err := Run(t.Context(), env, s, RunOptions{State: StateOptions{Dir: t.TempDir()}})
+			r, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +222,7 @@ func TestRunMappedAgain(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped by the test")
 		files := 0
-		o := RunOptions{State: StateOptions{Dir: t.TempDir()}}
+		o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 		o.Workers = 1
 		o.Events.OnHFile = func(progress.HFile) {
 			if files++; files == 4 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -38,7 +39,7 @@ func earlierPace(dir string) *progress.Pace {
 		return nil
 	}
 	name := filepath.Base(dir)
-	table := tableOf(name)
+	table := checkpoint.TableOf(name)
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {
 		return nil
@@ -49,7 +50,7 @@ func earlierPace(dir string) *progress.Pace {
 	}
 	var jobs []found
 	for _, e := range entries {
-		if e.Name() == name || table == "" || tableOf(e.Name()) != table {
+		if e.Name() == name || table == "" || checkpoint.TableOf(e.Name()) != table {
 			continue
 		}
 		j := filepath.Join(filepath.Dir(dir), e.Name(), journal.FileName)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
@@ -31,7 +32,7 @@ func TestEarlierPace(t *testing.T) {
 		if done {
 			err = j.Append("done", map[string]any{"result": r}, false)
 		} else {
-			err = j.Append("attempt", attemptRecord{Attempt: 1}, false)
+			err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1}, false)
 		}
 		if err != nil {
 			t.Fatal(err)

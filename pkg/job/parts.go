@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -197,15 +198,15 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 		if err != nil {
 			return nil, -1, err
 		}
-		p.begun[i] = h.plan != nil && !h.done
-		loading = loading || h.loading && !h.done
-		if !h.done || h.result == nil || h.plan == nil || !p.isOf(h, i) {
+		p.begun[i] = h.Plan != nil && !h.Finished
+		loading = loading || h.Loading && !h.Finished
+		if !h.Finished || h.Result == nil || h.Plan == nil || !p.isOf(h, i) {
 			continue
 		}
-		known[i] = h.result
-		known[i].Job, known[i].DoneAt = dir, h.doneAt
-		if h.doneAt.After(last) {
-			newest, last = i, h.doneAt
+		known[i] = h.Result
+		known[i].Job, known[i].DoneAt = dir, h.FinishedAt
+		if h.FinishedAt.After(last) {
+			newest, last = i, h.FinishedAt
 		}
 	}
 	if loading {
@@ -215,8 +216,8 @@ func (p *parts) doneBefore() (known []*result.Result, newest int, err error) {
 }
 
 // readHistory reads the journal of a job that may be running; there may be none.
-func readHistory(dir string) (history, error) {
-	h := newHistory()
+func readHistory(dir string) (checkpoint.History, error) {
+	h := checkpoint.NewHistory()
 	f, err := os.Open(filepath.Join(dir, journal.FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
@@ -230,7 +231,7 @@ func readHistory(dir string) (history, error) {
 		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart begins anew)", dir, err)
 	}
 	for _, r := range records {
-		if err := h.replay(r); err != nil {
+		if err := h.Replay(r); err != nil {
 			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestPartsOfNothing(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
-	r, err := RunParts(t.Context(), jobtest.Env(t), s, RunOptions{State: StateOptions{Dir: filepath.Join(t.TempDir(), "state")}})
+	r, err := RunParts(t.Context(), jobtest.Env(t), s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}})
 	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is named
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -28,29 +29,29 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Spec) ([]source.D
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *cluster.Env, s spec.Spec, cluster string, o StateOptions, e progress.Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *cluster.Env, s spec.Spec, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}
-	id, err := identify(env, s, "split by directory\x00"+o.JobID)
+	id, err := checkpoint.Identify(env, s, "split by directory\x00"+o.JobID)
 	if err != nil {
 		return "", nil, err
 	}
 	// The name has not the form of a job's state: nobody takes it for one.
-	dir = filepath.Join(o.Dir, "split", id.on(cluster).name())
+	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
 	if err := durable.MakePrivateDir(dir); err != nil {
 		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
 	}
-	lock, err = waitLock(ctx, dir, o.LockWait, e)
+	lock, err = checkpoint.WaitLock(ctx, dir, o.LockWait, e)
 	return dir, lock, err
 }
 
 // clusterOf is the id of the cluster, if there is a state.
-func clusterOf(ctx context.Context, env *cluster.Env, o StateOptions) (string, error) {
+func clusterOf(ctx context.Context, env *cluster.Env, o checkpoint.Options) (string, error) {
 	if o.Dir == "" {
 		return "", nil
 	}
-	if err := o.makeDir(); err != nil {
+	if err := o.MakeDir(); err != nil {
 		return "", err
 	}
 	c, err := env.Dial(ctx)
@@ -64,10 +65,10 @@ func clusterOf(ctx context.Context, env *cluster.Env, o StateOptions) (string, e
 
 // isOf says whether a plan was made of just the files of a part as they are,
 // and of all that the spec says.
-func (p *parts) isOf(h history, i int) bool {
-	s, was := p.partSpec(i), h.plan
-	now := was.asked(s)
-	if was.Reading != nil && h.allows(now.Reading) {
+func (p *parts) isOf(h checkpoint.History, i int) bool {
+	s, was := p.partSpec(i), h.Plan
+	now := was.Asked(s)
+	if was.Reading != nil && h.Allows(now.Reading) {
 		now.Reading.BadRecords = was.Reading.BadRecords
 	}
 	at, err := p.env.Places(s.Inputs)
@@ -75,15 +76,15 @@ func (p *parts) isOf(h history, i int) bool {
 		return false
 	}
 	for _, f := range p.dirs[i].Files {
-		r := inputRecordOf(f)
+		r := checkpoint.InputRecordOf(f)
 		r.Place = at[0](f.Name)
 		now.Inputs = append(now.Inputs, r)
 	}
-	return was.same(now) == nil
+	return was.Same(now) == nil
 }
 
-// stateDir is the directory of a part's state.
+// checkpoint.StateDir is the directory of a part's state.
 func (p *parts) stateDir(i int) (string, error) {
-	id, err := identify(p.env, p.partSpec(i), p.o.State.JobID)
-	return p.o.State.stateDir(id.on(p.cluster)), err
+	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.o.State.JobID)
+	return p.o.State.StateDir(id.On(p.cluster)), err
 }

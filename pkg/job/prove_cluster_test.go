@@ -19,6 +19,7 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -253,11 +254,11 @@ func flipReplica(t testing.TB, name string, right bool) {
 // stagedFiles are the finished files of a job that was killed.
 func (p *program) stagedFiles() (hdfsio.FS, []string) {
 	p.t.Helper()
-	var plan planRecord
+	var plan checkpoint.PlanRecord
 	for _, r := range p.records() {
 		if r.Event == "plan" {
 			var err error
-			if plan, err = decode[planRecord](r); err != nil {
+			if plan, err = checkpoint.Decode[checkpoint.PlanRecord](r); err != nil {
 				p.t.Fatal(err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
@@ -17,17 +18,17 @@ import (
 
 // proveStaged proves the files of a run that are about to be loaded. Those of
 // a load that has begun are proven where they still are at their sources.
-func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *state, gate progress.Gate, e progress.Events) error {
+func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *checkpoint.Job, gate progress.Gate, e progress.Events) error {
 	var work []filecheck.Target
-	if !log.loading {
+	if !log.Loading {
 		for _, f := range m.Files {
 			work = append(work, filecheck.Target{File: f, Path: path.Join(st.out.Dir, f.Name)})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(log.leaves)) {
-		if f, at := log.leaves[name], log.files[name]; log.loading && at != fileLoaded {
+	for _, name := range slices.Sorted(maps.Keys(log.Leaves)) {
+		if f, at := log.Leaves[name], log.Files[name]; log.Loading && at != checkpoint.FileLoaded {
 			file := manifest.File{Name: name, Family: f.Family, FirstRow: f.First, LastRow: f.Last, Cells: f.Cells, Bytes: f.Size, CRC32C: cmp.Or(f.CRC32C, log.ChecksumOf(f.FileID, f.Size))}
-			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == fileSent})
+			work = append(work, filecheck.Target{File: file, Path: pathOf(f.Path), MayBeGone: at == checkpoint.FileSent})
 		}
 	}
 	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
@@ -41,7 +42,7 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *stat
 	for _, i := range slices.Sorted(maps.Keys(damaged)) {
 		errs = append(errs, damaged[i])
 	}
-	if !log.loading {
+	if !log.Loading {
 		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
 	}
 	return fail.With(fail.Load, fmt.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+

@@ -19,6 +19,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
@@ -222,9 +223,9 @@ func TestCleanKilled(t *testing.T) {
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after  string
-		status JobStatus
+		status checkpoint.Status
 		goes   bool
-	}{{"sorted", JobAbandoned, true}, {"built", JobAbandoned, true}, {"sending", JobUnresolved, false}, {"loaded:1", JobUnresolved, false}, {"", JobDone, true}} {
+	}{{"sorted", checkpoint.JobAbandoned, true}, {"built", checkpoint.JobAbandoned, true}, {"sending", checkpoint.JobUnresolved, false}, {"loaded:1", checkpoint.JobUnresolved, false}, {"", checkpoint.JobDone, true}} {
 		t.Run("after "+c.after, func(t *testing.T) {
 			p := newProgram(t, name)
 			if code, _, stderr := p.run(c.after); code != 137 && c.after != "" {
@@ -234,7 +235,7 @@ func TestCleanKilled(t *testing.T) {
 			if err != nil || len(dirs) != 1 {
 				t.Fatalf("%q %v", dirs, err)
 			}
-			cleaning, err := Clean(t.Context(), jobtest.ClusterEnvAs(t, p.cluster, "tina"), CleanOptions{State: p.state, Job: filepath.Base(dirs[0]), Remove: true})
+			cleaning, err := checkpoint.Clean(t.Context(), jobtest.ClusterEnvAs(t, p.cluster, "tina"), checkpoint.CleanOptions{State: p.state, Job: filepath.Base(dirs[0]), Remove: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -247,7 +248,7 @@ func TestCleanKilled(t *testing.T) {
 			if err != nil || (len(left) == 0) != c.goes {
 				t.Errorf("left: %q %v", left, err)
 			}
-			if c.status == JobDone {
+			if c.status == checkpoint.JobDone {
 				p.judge(10)
 				return
 			}
@@ -439,10 +440,10 @@ func TestKilledAtSnapshot(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		if taken {
-			var asked snapshotRecord
+			var asked checkpoint.SnapshotRecord
 			for _, r := range p.records() {
 				if r.Event == "snapshotting" {
-					asked, _ = decode[snapshotRecord](r)
+					asked, _ = checkpoint.Decode[checkpoint.SnapshotRecord](r)
 				}
 			}
 			p.snapshot(snapshot, asked.Created)

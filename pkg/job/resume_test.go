@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
@@ -37,14 +38,14 @@ func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
 }
 
 // attempt builds as [Run] does, and stops after that many files; 0: never.
-func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error) {
+func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.Job, error) {
 	t := b.t
 	t.Helper()
-	id, err := identify(b.env, b.spec.WithDefaults(), "")
+	id, err := checkpoint.Identify(b.env, b.spec.WithDefaults(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := openState(t.Context(), id.on("test"), StateOptions{Dir: b.state}, progress.Events{})
+	st, err := checkpoint.Open(t.Context(), id.On("test"), checkpoint.Options{Dir: b.state}, progress.Events{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 		t.Fatal(err)
 	}
 	out := build.Output{FS: hdfsio.Local{}, Dir: b.out}
-	r := st.resume()
+	r := st.Resume()
 	if err := r.KeepWritten(ctx, out); err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +85,13 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *state, error
 }
 
 // stopped is an attempt that ends too early.
-func (b *resumedBuild) stopped(after int) *state {
+func (b *resumedBuild) stopped(after int) *checkpoint.Job {
 	b.t.Helper()
 	_, st, err := b.attempt(after)
 	if !errors.Is(err, context.Canceled) {
 		b.t.Fatalf("error is %v", err)
 	}
-	if err := st.close(); err != nil {
+	if err := st.Close(); err != nil {
 		b.t.Fatal(err)
 	}
 	return st
@@ -105,7 +106,7 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(st.resume().DropSpill(), st.close()); err != nil {
+	if err := errors.Join(st.Resume().DropSpill(), st.Close()); err != nil {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
@@ -166,21 +167,21 @@ func TestResumeWithSavedRuns(t *testing.T) {
 // or do not have what is missing.
 func TestResumeWithoutRuns(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(t *testing.T, b *resumedBuild, st *state)
+		spoil func(t *testing.T, b *resumedBuild, st *checkpoint.Job)
 		reads int
 	}{
-		"gone": {func(t *testing.T, _ *resumedBuild, st *state) {
+		"gone": {func(t *testing.T, _ *resumedBuild, st *checkpoint.Job) {
 			if err := os.RemoveAll(st.Spill); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
-		"cut off": {func(t *testing.T, _ *resumedBuild, st *state) {
+		"cut off": {func(t *testing.T, _ *resumedBuild, st *checkpoint.Job) {
 			if err := os.Truncate(filepath.Join(st.Spill, st.Sorted.Runs[0].Name), 100); err != nil {
 				t.Fatal(err)
 			}
 		}, 2},
 		// The runs of the second attempt have no rows of the first one's files.
-		"without a lost file": {func(t *testing.T, b *resumedBuild, st *state) {
+		"without a lost file": {func(t *testing.T, b *resumedBuild, st *checkpoint.Job) {
 			if err := os.RemoveAll(st.Spill); err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +194,7 @@ func TestResumeWithoutRuns(t *testing.T) {
 				break
 			}
 		}, 3},
-		"a file lost that they have": {func(t *testing.T, b *resumedBuild, st *state) {
+		"a file lost that they have": {func(t *testing.T, b *resumedBuild, st *checkpoint.Job) {
 			for _, w := range st.Written {
 				if err := os.Remove(filepath.Join(b.out, w.Name)); err != nil {
 					t.Fatal(err)
@@ -236,7 +237,7 @@ func TestResumeDamagedBlock(t *testing.T) {
 	if !errors.Is(err, extsort.ErrCorrupt) {
 		t.Fatalf("error is %v", err)
 	}
-	if err := st.close(); err != nil {
+	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.ended()
@@ -281,19 +282,19 @@ func TestResumeKeepsRejects(t *testing.T) {
 func TestSpillIsRemoved(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(1)
-	if err := build.RemoveSpill(st.dir, filepath.Dir(st.Spill)); err == nil {
+	if err := build.RemoveSpill(st.Dir, filepath.Dir(st.Spill)); err == nil {
 		t.Error("removed a directory that is not one of runs")
 	}
-	records, err := os.ReadFile(filepath.Join(st.dir, journal.FileName))
+	records, err := os.ReadFile(filepath.Join(st.Dir, journal.FileName))
 	if err != nil || len(records) == 0 {
 		t.Fatal(err)
 	}
-	c := CleanOptions{State: b.state, Job: filepath.Base(st.dir), Remove: true}
-	cl := &cleaner{env: b.env, o: c, now: time.Now(), seen: map[string]bool{}, result: &Cleaning{}}
-	if err := cl.states(t.Context()); err != nil {
-		t.Fatal(err)
+	// There is no HDFS here, as the error says.
+	done, _ := checkpoint.Clean(t.Context(), b.env, checkpoint.CleanOptions{State: b.state, Job: filepath.Base(st.Dir), Remove: true})
+	if len(done.Dirs) != 1 || !done.Dirs[0].Remove {
+		t.Fatalf("%+v", done)
 	}
-	for _, dir := range []string{st.Spill, st.dir} {
+	for _, dir := range []string{st.Spill, st.Dir} {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("clean left %s: %v", dir, err)
 		}

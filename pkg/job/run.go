@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -25,7 +26,7 @@ type RunOptions struct {
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
 	Stage    loader.Stage // the way into HBase, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
-	State    StateOptions
+	State    checkpoint.Options
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
 	LoadConcurrency int
 
@@ -48,38 +49,38 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *r
 	if err != nil {
 		return nil, err
 	}
-	id, err := identify(env, s, o.State.JobID)
+	id, err := checkpoint.Identify(env, s, o.State.JobID)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.State.makeDir(); err != nil {
+	if err := o.State.MakeDir(); err != nil {
 		return nil, err
 	}
 	known := &result.Result{Schema: 1, Table: table}
 	c, err := env.Dial(ctx)
 	if err == nil {
 		defer c.Close()
-		id, err = id.onCluster(ctx, c)
+		id, err = id.OnCluster(ctx, c)
 	}
 	if err != nil {
 		return notReached(known, id, o.State, err)
 	}
-	known.Job = o.State.stateDir(id)
-	st, err := openState(ctx, id, o.State, o.Events)
+	known.Job = o.State.StateDir(id)
+	st, err := checkpoint.Open(ctx, id, o.State, o.Events)
 	if err != nil {
 		return known, err
 	}
-	defer func() { err = errors.Join(err, st.close()) }()
-	if err := o.keepRejects(st.dir); err != nil {
+	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := o.keepRejects(st.Dir); err != nil {
 		return known, err
 	}
-	if !st.done || o.State.Restart { // that there is nothing to do can be said at any time
+	if !st.Finished || o.State.Restart { // that there is nothing to do can be said at any time
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return nil, err
 		}
 	}
 	if o.State.Restart {
-		if err := st.restart(ctx, env); err != nil {
+		if err := st.Restart(ctx, env); err != nil {
 			return known, err
 		}
 	}
@@ -88,12 +89,12 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *r
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.dir}}
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.plan(ctx); err != nil {
 		return j.result, err
 	}
-	if st.done {
+	if st.Finished {
 		return j.already(ctx)
 	}
 	if err := j.check(ctx); err != nil {
@@ -107,8 +108,8 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *r
 // notReached ends a run that does not know its cluster. If the job has state of
 // one cluster only, another process that has that is named, and what came of the
 // run is for its directory.
-func notReached(known *result.Result, id identity, o StateOptions, cause error) (*result.Result, error) {
-	dir := o.anyCluster(id)
+func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Options, cause error) (*result.Result, error) {
+	dir := o.AnyCluster(id)
 	if dir == "" {
 		return known, cause
 	}

@@ -5,21 +5,22 @@ import (
 	"path"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 )
 
-// tableRecord is the record of the table as it is.
-func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*tableRecord, error) {
+// checkpoint.TableRecord is the record of the table as it is.
+func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
 	id, err := j.c.ID(ctx)
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
-	t := &tableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
+	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
 	for _, r := range facts.Regions {
-		t.Regions = append(t.Regions, regionRecord{r.Encoded, r.ID})
+		t.Regions = append(t.Regions, checkpoint.RegionRecord{Name: r.Encoded, Made: r.ID})
 	}
 	return t, nil
 }
@@ -46,7 +47,7 @@ func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 
 // recreated is nil if the table is the one that the plan was made for, as far as
 // the journal tells.
 func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kind) error {
-	was := j.st.history.plan.Made
+	was := j.st.History.Plan.Made
 	if was == nil {
 		return nil
 	}
@@ -54,16 +55,16 @@ func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kin
 	if err != nil {
 		return err
 	}
-	found, err := was.compare(*now, func() (map[string]bool, error) { return j.c.RegionTraces(ctx, facts.Name) })
+	found, err := was.Compare(*now, func() (map[string]bool, error) { return j.c.RegionTraces(ctx, facts.Name) })
 	if err != nil {
 		return cluster.Failure(err)
 	}
 	const hint = "what was loaded before went with the old table: --restart loads everything into the new one"
 	switch found {
-	case otherTable:
+	case checkpoint.OtherTable:
 		return fail.Errorf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",
-			facts.Name, now.oldest().Format(time.RFC3339), hint)
-	case doubtfulTable:
+			facts.Name, now.Oldest().Format(time.RFC3339), hint)
+	case checkpoint.DoubtfulTable:
 		return fail.Errorf(kind, "table %s may have been recreated since this job began: it was out of service, at %s the latest time, none of its regions is one of then, "+
 			"and this user cannot compare its directory on HDFS (if it was not, run the command as a user who can read that; if it was, %s)",
 			facts.Name, time.UnixMilli(now.State).UTC().Format(time.RFC3339), hint)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 )
@@ -13,17 +14,17 @@ import (
 // snapshot takes the snapshot that was asked for, once.
 func (j *run) snapshot(ctx context.Context) error {
 	name := j.o.Snapshot
-	j.result.Snapshot = j.st.history.snapshot
-	if name == "" || j.st.history.snapshot != "" || j.st.loading {
+	j.result.Snapshot = j.st.History.Snapshot
+	if name == "" || j.st.History.Snapshot != "" || j.st.Loading {
 		return nil
 	}
 	j.o.Events.Phase("snapshot")
-	begun := j.st.snapshotting
-	now := snapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
+	begun := j.st.Snapshotting
+	now := checkpoint.SnapshotRecord{Snapshot: name, Created: time.Now().UnixMilli()}
 	if begun.Snapshot == name && begun.Created != 0 {
 		now.Created = begun.Created
 	}
-	if err := j.st.record(EventSnapshotting, now); err != nil {
+	if err := j.st.Record(checkpoint.EventSnapshotting, now); err != nil {
 		return err
 	}
 	if begun.Snapshot == name { // the master may still be at it
@@ -44,12 +45,12 @@ func (j *run) snapshot(ctx context.Context) error {
 	switch {
 	case errors.Is(err, loader.ErrSnapshotExists):
 		err = fail.With(fail.Config, fmt.Errorf("%w, and this job has not taken it: name another, or delete it", err))
-		return errors.Join(err, j.st.record(EventSnapshotting, snapshotRecord{})) // it is another's
+		return errors.Join(err, j.st.Record(checkpoint.EventSnapshotting, checkpoint.SnapshotRecord{})) // it is another's
 	case err != nil:
 		return fail.With(fail.Load, err)
 	}
 	j.result.Snapshot = name
-	return j.st.record(EventSnapshot, snapshotRecord{Snapshot: name})
+	return j.st.Record(checkpoint.EventSnapshot, checkpoint.SnapshotRecord{Snapshot: name})
 }
 
 // snapshotSkew is how far the clocks of the master and of an earlier attempt's
@@ -60,13 +61,13 @@ const snapshotSkew = 5 * time.Minute
 // attempt, which was stopped when it had asked for it. It has the time that the
 // attempt gave it; journals of older versions have none, and what is older
 // than their record is another's.
-func (j *run) ownSnapshot(ctx context.Context, begun snapshotRecord) (bool, error) {
+func (j *run) ownSnapshot(ctx context.Context, begun checkpoint.SnapshotRecord) (bool, error) {
 	created, ok, err := j.c.SnapshotTime(ctx, j.facts.Name, begun.Snapshot)
 	if err != nil || !ok {
 		return false, err
 	}
 	if begun.Created == 0 {
-		return created >= begun.at.Add(-snapshotSkew).UnixMilli(), nil
+		return created >= begun.At.Add(-snapshotSkew).UnixMilli(), nil
 	}
 	return created == begun.Created, nil
 }

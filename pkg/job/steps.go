@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -26,7 +27,7 @@ type run struct {
 	env    *cluster.Env
 	spec   spec.Spec
 	o      RunOptions
-	st     *state
+	st     *checkpoint.Job
 	c      *loader.Cluster
 	facts  *cluster.Facts
 	result *result.Result
@@ -59,21 +60,21 @@ func (j *run) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if old := j.st.history.plan; old != nil {
-		if old.Reading != nil && j.st.allows(now.Reading) {
+	if old := j.st.History.Plan; old != nil {
+		if old.Reading != nil && j.st.Allows(now.Reading) {
 			now.Reading.BadRecords = old.Reading.BadRecords
 		}
-		if err := old.same(now); err != nil {
+		if err := old.Same(now); err != nil {
 			return err
 		}
 		kind := fail.Check
-		if j.st.done {
+		if j.st.Finished {
 			kind = fail.Verify
 		}
 		if err := j.recreated(ctx, j.facts, kind); err != nil {
 			return err
 		}
-		j.work, err = old.plan(families[0])
+		j.work, err = old.BuildPlan(families[0])
 		return err
 	}
 	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
@@ -95,28 +96,28 @@ func (j *run) plan(ctx context.Context) error {
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
 	}
-	j.st.history.plan = &now
-	return j.st.record(EventPlan, now)
+	j.st.History.Plan = &now
+	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// planRecord is the plan as far as it can be told before it is made.
-func (j *run) planRecord(families []spec.Family) (planRecord, error) {
+// checkpoint.PlanRecord is the plan as far as it can be told before it is made.
+func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) {
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
-		return planRecord{}, err
+		return checkpoint.PlanRecord{}, err
 	}
 	var formats []string
 	files := j.input.Source.Files()
 	for _, f := range files {
-		formats = append(formats, formatOf(f))
+		formats = append(formats, checkpoint.FormatOf(f))
 	}
-	p := asked(j.spec, formats)
-	p.Job, p.Table, p.Family, p.Columns = j.st.id, j.spec.Table, families[0], j.input.Source.Columns()
+	p := checkpoint.Asked(j.spec, formats)
+	p.Job, p.Table, p.Family, p.Columns = j.st.Id, j.spec.Table, families[0], j.input.Source.Columns()
 	if p.Mapping != nil {
 		p.Families = families
 	}
 	for i, f := range files {
-		r := inputRecordOf(f)
+		r := checkpoint.InputRecordOf(f)
 		r.Place, r.Format = places[f.Input](f.Name), formats[i]
 		p.Inputs = append(p.Inputs, r)
 	}
@@ -130,8 +131,8 @@ func (j *run) finish(ctx context.Context) error {
 	}
 	j.result.Staging = j.stage.Location.String()
 	host, _ := os.Hostname()
-	j.result.Attempt = len(j.st.attempts) + 1
-	if err := j.st.record(EventAttempt, attemptRecord{j.result.Attempt, os.Getpid(), host, j.o.State.Version}); err != nil {
+	j.result.Attempt = len(j.st.Attempts) + 1
+	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
 		return err
 	}
 	j.o.Events.Start(j.start())
@@ -162,20 +163,20 @@ func (j *run) finish(ctx context.Context) error {
 	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
 		return err
 	}
-	if err := j.st.record(EventVerified, j.result.Verify); err != nil {
+	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
-	staging := stagingRemoved
+	staging := checkpoint.StagingRemoved
 	if j.o.Keep {
-		staging = stagingKept
+		staging = checkpoint.StagingKept
 	}
-	if err := j.st.record(EventDone, doneRecord{&done, staging}); err != nil {
+	if err := j.st.Record(checkpoint.EventDone, checkpoint.DoneRecord{Result: &done, Staging: staging}); err != nil {
 		return err
 	}
 	if j.o.Keep {
-		j.st.publish(ctx, j.stage.Dir, j.o.Events)
+		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
 		return nil
 	}
 	if err := j.stage.Remove(ctx); err != nil {
@@ -186,12 +187,12 @@ func (j *run) finish(ctx context.Context) error {
 
 // start is what is known when an attempt begins.
 func (j *run) start() progress.Start {
-	s := progress.Start{Job: j.st.dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
+	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key, Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
 		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
 	build.AddInputs(&s, j.input.Source.Files())
 	s.Splits = j.work.Ranges.Splits()
-	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.dir)
+	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.Dir)
 	if slices.Contains(s.Phases, "verify") {
 		s.Verify = j.spec.Verify
 	}
@@ -200,13 +201,13 @@ func (j *run) start() progress.Start {
 
 // phasesLeft are those that the attempt is to go through, as far as the journal tells.
 func (j *run) phasesLeft() (phases []string) {
-	if j.st.done {
+	if j.st.Finished {
 		if j.spec.Verify == "full" {
 			return []string{"verify"}
 		}
 		return nil
 	}
-	if len(j.st.Written) > 0 && !j.st.loading {
+	if len(j.st.Written) > 0 && !j.st.Loading {
 		phases = append(phases, "check")
 	}
 	if j.st.Built == nil {
@@ -215,10 +216,10 @@ func (j *run) phasesLeft() (phases []string) {
 		}
 		phases = append(phases, "write")
 	}
-	if j.o.Snapshot != "" && j.st.history.snapshot == "" && !j.st.loading {
+	if j.o.Snapshot != "" && j.st.History.Snapshot == "" && !j.st.Loading {
 		phases = append(phases, "snapshot")
 	}
-	if j.st.Built == nil || j.st.loading {
+	if j.st.Built == nil || j.st.Loading {
 		phases = append(phases, "check")
 	}
 	phases = append(phases, "load")
@@ -230,7 +231,7 @@ func (j *run) phasesLeft() (phases []string) {
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
 func (j *run) reopen(ctx context.Context) (err error) {
-	l, err := j.env.Conf.Resolve(j.st.history.plan.Staging)
+	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
@@ -238,19 +239,19 @@ func (j *run) reopen(ctx context.Context) (err error) {
 		return err
 	}
 	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
-	if j.st.loading {
+	if j.st.Loading {
 		return nil
 	}
-	return j.st.resume().KeepWritten(ctx, j.stage.out)
+	return j.st.Resume().KeepWritten(ctx, j.stage.out)
 }
 
 // prove reads the files that earlier attempts have written, before the load has begun.
 func (j *run) prove(ctx context.Context) error {
-	if j.st.loading || len(j.st.Written) == 0 {
+	if j.st.Loading || len(j.st.Written) == 0 {
 		return nil
 	}
 	before := len(j.st.Written)
-	if err := j.st.resume().CheckWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
+	if err := j.st.Resume().CheckWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
 	if len(j.st.Written) < before {
@@ -263,7 +264,7 @@ func (j *run) prove(ctx context.Context) error {
 // check looks before it begins at what the job depends on. An attempt that
 // goes on with a load is not kept from it: files may be in HBase's hands.
 func (j *run) check(ctx context.Context) error {
-	if j.st.loading {
+	if j.st.Loading {
 		return nil
 	}
 	spec := j.spec
@@ -283,7 +284,7 @@ func (j *run) check(ctx context.Context) error {
 // build makes the HFiles, or those that are missing.
 func (j *run) build(ctx context.Context) error {
 	if j.st.Built != nil {
-		m, err := j.st.resume().Manifest(j.work, j.stage.out)
+		m, err := j.st.Resume().Manifest(j.work, j.stage.out)
 		if err != nil {
 			return err
 		}
@@ -297,8 +298,8 @@ func (j *run) build(ctx context.Context) error {
 		sample = samplesPerRegion
 	}
 	var resume *build.Resume
-	if j.st.log != nil {
-		resume = j.st.resume()
+	if j.st.Log != nil {
+		resume = j.st.Resume()
 		sample = samplesPerRegion // by which a later run sees that the table still has the rows
 	}
 	m, err := j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
@@ -306,29 +307,29 @@ func (j *run) build(ctx context.Context) error {
 		return errors.Join(err, j.abandon(ctx, err))
 	}
 	j.result.Manifest = m
-	if err := j.st.record(EventBuilt, builtRecord{m.Summary()}); err != nil {
+	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return err
 	}
 	j.dropSpill()
-	j.st.publish(ctx, j.stage.Dir, j.o.Events)
+	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
 	return nil
 }
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context) error {
-	if !j.st.loading {
+	if !j.st.Loading {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
-			return errors.Join(err, j.st.record(EventFailed, failedRecord{err.Error()}))
+			return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.history.plan.Given || j.spec.Timestamp != 0, proven: j.proven}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven}
 	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)
 	if err != nil {
-		_ = j.st.record(EventFailed, failedRecord{err.Error()})
+		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
-		j.st.publish(ctx, j.stage.Dir, j.o.Events)
+		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
 	}
 	return err
 }

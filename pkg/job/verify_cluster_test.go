@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -43,7 +44,7 @@ func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cl
 		t.Fatal(err)
 	}
 	r, err := Run(t.Context(), env, spec.Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "off"},
-		RunOptions{State: StateOptions{Dir: t.TempDir()}})
+		RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"cmp"
@@ -37,23 +37,23 @@ type Leftover struct {
 	Path    string    `json:"path"`
 	Job     string    `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
 	Table   string    `json:"table,omitempty"`
-	Status  JobStatus `json:"status"`
+	Status  Status    `json:"status"`
 	Last    time.Time `json:"last"`   // when something happened to it
 	Bytes   int64     `json:"bytes"`  // in its files
 	Remove  bool      `json:"remove"` // it was removed, or would be
 	Because string    `json:"because"`
 }
 
-// JobStatus is what became of a job.
-type JobStatus string
+// Status is what became of a job.
+type Status string
 
 // The states of a job.
 const (
-	JobDone       JobStatus = "done"       // to its end
-	JobAbandoned  JobStatus = "abandoned"  // stopped or failed; the same command would resume it
-	JobRunning    JobStatus = "running"    // its lock is held
-	JobUnresolved JobStatus = "unresolved" // HBase may or may not have taken some of its files
-	JobUnknown    JobStatus = "unknown"    // there is no journal to tell, or none that can be read
+	JobDone       Status = "done"       // to its end
+	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
+	JobRunning    Status = "running"    // its lock is held
+	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
+	JobUnknown    Status = "unknown"    // there is no journal to tell, or none that can be read
 )
 
 // Cleaning is what was found, and removed.
@@ -127,14 +127,14 @@ func (c *cleaner) states(ctx context.Context) error {
 // the journal that leads to it is still there.
 func (c *cleaner) state(ctx context.Context, name string) error {
 	dir := filepath.Join(c.o.State, name)
-	trace, err := readTrace(dir)
+	trace, err := ReadTrace(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // no journal: not a job's
 	}
 	if err != nil {
 		return err
 	}
-	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.status(), Last: trace.last}
+	left := Leftover{Kind: "state", Path: dir, Job: name, Table: trace.table(), Status: trace.Status(), Last: trace.Last}
 	lock, err := journal.TryLock(dir)
 	busy, running := errors.AsType[*journal.BusyError](err)
 	switch {
@@ -144,10 +144,10 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		return err
 	default:
 		defer lock.Release()
-		if trace, err = readTrace(dir); err != nil { // it may have gone on until now
+		if trace, err = ReadTrace(dir); err != nil { // it may have gone on until now
 			return err
 		}
-		left.Status, left.Last = trace.status(), trace.last
+		left.Status, left.Last = trace.Status(), trace.Last
 	}
 	if left.Bytes, err = treeSize(dir); err != nil {
 		return err
@@ -175,12 +175,12 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 }
 
 // decide says whether a leftover goes, and why or why not.
-func (c *cleaner) decide(left *Leftover, trace *jobTrace) {
+func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	age := c.now.Sub(left.Last)
 	switch {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
-		left.Because = fmt.Sprintf("nothing tells what became of it: %s (--force removes it, and may lose rows)", oneLine(trace.broken))
+		left.Because = fmt.Sprintf("nothing tells what became of it: %s (--force removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "))
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", len(trace.unresolved()))
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):

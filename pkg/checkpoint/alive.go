@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"bytes"

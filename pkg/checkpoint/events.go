@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"fmt"
@@ -51,28 +51,28 @@ type EventInfo struct {
 // place, and read in one: [History.Replay].
 func EventInfos() []EventInfo {
 	return []EventInfo{
-		{EventPlan, planRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
-		{EventAttempt, attemptRecord{}, false, "when a process begins to work on the job"},
+		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
+		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
 		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
-		{EventBuilt, builtRecord{}, true, "after all HFiles are written and their rows add up"},
-		{EventSnapshotting, snapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
-		{EventSnapshot, snapshotRecord{}, true, "after the snapshot is complete"},
-		{EventLoading, filesRecord{}, true, "before HBase is asked to load the first file: all files"},
-		{EventCut, rewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
-		{EventMerged, rewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
-		{EventPrepared, tokenRecord{}, true, "after HBase made its own staging directory for the load"},
-		{EventSending, sendingRecord{}, true, "before files are sent: from now on HBase may have them"},
-		{EventLoaded, filesRecord{}, false, "after HBase has taken files, by its answer or because they were found in the table"},
-		{EventReturned, filesRecord{}, false, "after it is certain that HBase has not taken files: refused, or found at their source"},
-		{EventUnknown, filesRecord{}, false, "after an answer was lost: HBase may have the files"},
-		{EventFencing, fencingRecord{}, true, "before a file gets another name (to), so that a request that still waits cannot find it"},
-		{EventFenced, fencingRecord{}, false, "after it has that name; from is the one before"},
-		{EventCleaned, tokenRecord{}, false, "after HBase removed its staging directory"},
+		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
+		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
+		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
+		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
+		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
+		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
+		{EventPrepared, TokenRecord{}, true, "after HBase made its own staging directory for the load"},
+		{EventSending, SendingRecord{}, true, "before files are sent: from now on HBase may have them"},
+		{EventLoaded, FilesRecord{}, false, "after HBase has taken files, by its answer or because they were found in the table"},
+		{EventReturned, FilesRecord{}, false, "after it is certain that HBase has not taken files: refused, or found at their source"},
+		{EventUnknown, FilesRecord{}, false, "after an answer was lost: HBase may have the files"},
+		{EventFencing, FencingRecord{}, true, "before a file gets another name (to), so that a request that still waits cannot find it"},
+		{EventFenced, FencingRecord{}, false, "after it has that name; from is the one before"},
+		{EventCleaned, TokenRecord{}, false, "after HBase removed its staging directory"},
 		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
-		{EventFailed, failedRecord{}, true, "when an attempt ends with an error"},
-		{EventDone, doneRecord{}, true, "when nothing is left to do"},
+		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
+		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
 	}
 }
 

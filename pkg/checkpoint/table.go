@@ -1,33 +1,33 @@
-package job
+package checkpoint
 
 import "time"
 
-// tableRecord is by what a job knows its table again: a table that was dropped
+// TableRecord is by what a job knows its table again: a table that was dropped
 // and made again, or emptied, has the name and often the split points of the old
 // one, and none of its rows.
-type tableRecord struct {
+type TableRecord struct {
 	Cluster string         `json:"cluster,omitempty"` // its id
 	State   int64          `json:"state_time"`        // when the master wrote the table's state last, milliseconds
 	Dir     uint64         `json:"dir_id,omitempty"`  // inode of its directory on HDFS; 0: it cannot be read
-	Regions []regionRecord `json:"regions"`           // in the order of their rows: the split points are their starts
+	Regions []RegionRecord `json:"regions"`           // in the order of their rows: the split points are their starts
 }
 
-// regionRecord is a region as it was.
-type regionRecord struct {
+// RegionRecord is a region as it was.
+type RegionRecord struct {
 	Name string `json:"region"` // encoded
 	Made uint64 `json:"made"`   // its id: when it was made, milliseconds
 }
 
-// sameness is what was found about a table.
-type sameness int
+// Sameness is what was found about a table.
+type Sameness int
 
 const (
-	sameTable sameness = iota
-	otherTable
-	doubtfulTable // it was out of service meanwhile, and nothing that is left tells more
+	sameTable Sameness = iota
+	OtherTable
+	DoubtfulTable // it was out of service meanwhile, and nothing that is left tells more
 )
 
-// compare says whether a table is the one that it was.
+// Compare says whether a table is the one that it was.
 //
 // To make, to empty and to restore a table writes its state, a split and a merge do
 // not: one that has the state of then, to the millisecond, is the same. If it has
@@ -35,29 +35,29 @@ const (
 // is made anew with the table, or a region of then that hbase:meta still tells of,
 // since the name of a region has the time in it at which it was made. A region
 // that was split or merged is told of for some minutes only.
-func (t tableRecord) compare(now tableRecord, traces func() (map[string]bool, error)) (sameness, error) {
+func (t TableRecord) Compare(now TableRecord, traces func() (map[string]bool, error)) (Sameness, error) {
 	switch {
 	case t.State == now.State:
 		return sameTable, nil
 	case t.Dir != 0 && now.Dir != 0 && t.Dir == now.Dir:
 		return sameTable, nil
 	case t.Dir != 0 && now.Dir != 0:
-		return otherTable, nil
+		return OtherTable, nil
 	}
 	left, err := traces()
 	if err != nil {
-		return doubtfulTable, err
+		return DoubtfulTable, err
 	}
 	for _, r := range t.Regions {
 		if left[r.Name] {
 			return sameTable, nil
 		}
 	}
-	return doubtfulTable, nil
+	return DoubtfulTable, nil
 }
 
-// oldest is when the oldest region was made.
-func (t tableRecord) oldest() time.Time {
+// Oldest is when the oldest region was made.
+func (t TableRecord) Oldest() time.Time {
 	var first uint64
 	for i, r := range t.Regions {
 		if i == 0 || r.Made < first {

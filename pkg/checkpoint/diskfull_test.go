@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"bytes"
@@ -56,44 +56,44 @@ func TestFullDiskChild(t *testing.T) {
 			t.Errorf("kind %d: %v", fail.KindOf(err), err)
 		}
 	}
-	identified := func(table string) identity {
-		id, err := identify(jobtest.Env(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
+	identified := func(table string) Identity {
+		id, err := Identify(jobtest.Env(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return id.on("test")
+		return id.On("test")
 	}
 	id := identified("t")
-	options := StateOptions{Dir: dir}
+	options := Options{Dir: dir}
 	t.Run("journal", func(t *testing.T) {
-		st, err := openState(t.Context(), id, options, progress.Events{})
+		st, err := Open(t.Context(), id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ballast := fill(t, dir)
 		for err == nil {
-			err = st.record(EventLoading, filesRecord{Reason: strings.Repeat("x", 512)})
+			err = st.Record(EventLoading, FilesRecord{Reason: strings.Repeat("x", 512)})
 		}
 		full(t, err)
-		if again := st.record(EventLoaded, filesRecord{}); again == nil {
+		if again := st.Record(EventLoaded, FilesRecord{}); again == nil {
 			t.Error("a record was written behind one that is torn")
 		}
-		_ = st.close()
-		whole := wholeRecords(t, filepath.Join(st.dir, journal.FileName))
+		_ = st.Close()
+		whole := wholeRecords(t, filepath.Join(st.Dir, journal.FileName))
 		remove(t, ballast)
-		st, err = openState(t.Context(), id, options, progress.Events{})
+		st, err = Open(t.Context(), id, options, progress.Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer st.close()
-		if err := st.record(EventLoaded, filesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.dir, journal.FileName)) != whole+1 {
+		defer st.Close()
+		if err := st.Record(EventLoaded, FilesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.Dir, journal.FileName)) != whole+1 {
 			t.Errorf("going on with room: %v", err)
 		}
 	})
 	t.Run("a new state directory", func(t *testing.T) {
 		ballast := fill(t, dir)
 		defer remove(t, ballast)
-		_, err := openState(t.Context(), identified("other"), options, progress.Events{})
+		_, err := Open(t.Context(), identified("other"), options, progress.Events{})
 		full(t, err)
 	})
 	t.Run("reject file", func(t *testing.T) {

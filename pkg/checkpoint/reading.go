@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 // readingRecord is how a job's inputs are read, with defaults filled in: what decides
 // which records come out of the same bytes. All of its fields are compared by
-// [planRecord.same], under their names in JSON; a further option of reading is
+// [PlanRecord.same], under their names in JSON; a further option of reading is
 // one field more. What does not matter to the formats that were found is empty.
 type readingRecord struct {
 	Header     string `json:"header,omitempty"`     // csv
@@ -80,16 +80,16 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	return all
 }
 
-// allows says whether the bad records that a job has set aside are allowed now
+// Allows says whether the bad records that a job has set aside are allowed now
 // too, if it has come so far. Then another allowance gives the same rows: it
 // decides whether a job fails, not which records are bad.
-func (h *history) allows(now *readingRecord) bool {
+func (h *History) Allows(now *readingRecord) bool {
 	b, err := source.NewBudget(now.BadRecords)
 	return err == nil && (h.Sorted == nil || b.Allows(h.Sorted.Rejected, h.Sorted.Records))
 }
 
-// formatOf is what a file was found to be, such as csv or csv.gz.
-func formatOf(f source.FileInfo) string {
+// FormatOf is what a file was found to be, such as csv or csv.gz.
+func FormatOf(f source.FileInfo) string {
 	if f.Compression != "" {
 		return string(f.Format) + "." + f.Compression
 	}

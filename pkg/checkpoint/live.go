@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"encoding/json"
@@ -82,8 +82,8 @@ func readLive(dir string) *Live {
 	return l
 }
 
-// ending is what [JobState] needs of the file named [EndingName].
-type ending struct {
+// Ending is what [State] needs of the file named [EndingName].
+type Ending struct {
 	Schema   int       `json:"schema"`
 	Status   string    `json:"status"`
 	ExitCode int       `json:"exit_code"`
@@ -98,8 +98,8 @@ type ending struct {
 	Host     string    `json:"host"`
 }
 
-func readEnding(dir string) *ending {
-	e, err := readState[ending](filepath.Join(dir, EndingName))
+func ReadEnding(dir string) *Ending {
+	e, err := readState[Ending](filepath.Join(dir, EndingName))
 	if err != nil || e.Schema != 1 {
 		return nil
 	}

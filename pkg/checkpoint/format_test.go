@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"encoding/json"
@@ -90,15 +90,15 @@ func TestFormatExample(t *testing.T) {
 	}
 	unresolved := map[int64]int{10: 1, 11: 1, 12: 1, 13: 0, 14: 1, 15: 0, 18: 0}
 	for i, r := range records {
-		h, err := historyOf(records[:i+1])
+		h, err := HistoryOf(records[:i+1])
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want, ok := unresolved[r.Seq]; ok && len(h.unresolved()) != want {
 			t.Errorf("after record %d the outcome of %q is unknown, not of %d files", r.Seq, h.unresolved(), want)
 		}
-		if h.done != (i == len(records)-1) {
-			t.Errorf("after record %d done is %t", r.Seq, h.done)
+		if h.Finished != (i == len(records)-1) {
+			t.Errorf("after record %d done is %t", r.Seq, h.Finished)
 		}
 		at := slices.IndexFunc(EventInfos(), func(e EventInfo) bool { return string(e.Event) == r.Event })
 		if at < 0 {
@@ -128,7 +128,7 @@ func TestRecordOfAnotherEventIsRefused(t *testing.T) {
 			t.Errorf("%s takes a number", e.Event)
 		}
 	}
-	if _, err := infoOf("sung", filesRecord{}); err == nil {
+	if _, err := infoOf("sung", FilesRecord{}); err == nil {
 		t.Error("an event that is not known is written")
 	}
 }

@@ -1,11 +1,11 @@
-package job
+package checkpoint
 
 import "bulkload/pkg/progress"
 
 // take puts what a journal tells into a job's state.
-func (s *JobState) take(h *history) {
-	s.Last, s.Attempts, s.Phase = h.last, h.attempts, h.phase
-	if p := h.plan; p != nil {
+func (s *State) take(h *History) {
+	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phase
+	if p := h.Plan; p != nil {
 		s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
 		for _, f := range p.Inputs {
 			s.Inputs++
@@ -13,8 +13,8 @@ func (s *JobState) take(h *history) {
 			s.Source = append(s.Source, progress.InputFile{Path: f.Input, Bytes: f.Size})
 		}
 	}
-	if n := len(h.attempts); n > 0 {
-		a := h.attempts[n-1]
+	if n := len(h.Attempts); n > 0 {
+		a := h.Attempts[n-1]
 		s.Attempt, s.PID, s.Host, s.Began = a.Attempt, a.PID, a.Host, a.Began
 	}
 	for _, w := range h.Written {
@@ -28,8 +28,8 @@ func (s *JobState) take(h *history) {
 	if m := h.Built; m != nil {
 		s.Rows, s.HFiles, s.Bytes = m.Digest.Rows, m.HFiles, m.Bytes
 	}
-	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.result
-	if h.done {
-		s.State, s.Ended = JobDone, h.doneAt
+	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
+	if h.Finished {
+		s.State, s.Ended = JobDone, h.FinishedAt
 	}
 }

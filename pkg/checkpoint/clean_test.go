@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func TestTrace(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		records    []string
-		status     JobStatus
+		status     Status
 		unresolved int
 	}{
 		{"planned", []string{plan}, JobAbandoned, 0},
@@ -87,10 +87,10 @@ func TestTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.status() != c.status || len(got.unresolved()) != c.unresolved || got.id() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
-				t.Errorf("%s, %+v; want %s with %d files", got.status(), got, c.status, c.unresolved)
+			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.Id() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
+				t.Errorf("%s, %+v; want %s with %d files", got.Status(), got, c.status, c.unresolved)
 			}
-			if age := time.Since(got.last); age < time.Hour || age > 2*time.Hour {
+			if age := time.Since(got.Last); age < time.Hour || age > 2*time.Hour {
 				t.Errorf("last record %s ago", age)
 			}
 		})

@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"cmp"
@@ -21,19 +21,19 @@ import (
 
 // What became of a job, beside [JobDone], [JobRunning] and [JobUnknown].
 const (
-	JobFailed      JobStatus = "failed"      // the last attempt ended with an error
-	JobStopped     JobStatus = "stopped"     // the last attempt was stopped by a signal
-	JobInterrupted JobStatus = "interrupted" // the last attempt was killed, or its machine was
+	JobFailed      Status = "failed"      // the last attempt ended with an error
+	JobStopped     Status = "stopped"     // the last attempt was stopped by a signal
+	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine was
 )
 
-// JobState is what the state directory of a job tells.
-type JobState struct {
+// State is what the state directory of a job tells.
+type State struct {
 	Schema    int                  `json:"schema"` // version of this form: 1
 	Job       string               `json:"job"`    // name of its directory
 	Dir       string               `json:"dir"`
 	JobID     string               `json:"job_id,omitempty"` // the caller's own word
 	Table     string               `json:"table,omitempty"`
-	State     JobStatus            `json:"state"`
+	State     Status               `json:"state"`
 	Resumable bool                 `json:"resumable,omitempty"`  // the same command goes on with it
 	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
 	Error     string               `json:"error,omitempty"`      // likewise
@@ -75,7 +75,7 @@ type Attempt struct {
 	Version string    `json:"version,omitempty"`
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended"` // the last that is noted of it
-	State   JobStatus `json:"state"`
+	State   Status    `json:"state"`
 	Error   string    `json:"error,omitempty"`
 	Steps   []Step    `json:"steps"`
 }
@@ -96,19 +96,19 @@ type Taken struct {
 // ErrNoJob says that a state directory has no such job.
 var ErrNoJob = errors.New("no such job")
 
-// ReadJob tells of one job by its directory. The job's lock is not touched, so
+// Read tells of one job by its directory. The job's lock is not touched, so
 // it may run meanwhile, or begin to. A damaged journal is told in the state's
 // Error, with the status unknown.
-func ReadJob(dir string) (*JobState, error) {
+func Read(dir string) (*State, error) {
 	name := filepath.Join(dir, journal.FileName)
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s := &JobState{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
+	s := &State{Schema: 1, Job: filepath.Base(dir), Dir: dir, State: JobUnknown}
 	records, damage := journal.Read(f)
-	h, err := historyOf(records)
+	h, err := HistoryOf(records)
 	damage = cmp.Or(damage, err)
 	s.take(&h)
 	s.judge(time.Now(), len(records) > 0)
@@ -126,9 +126,9 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// ReadJobs tells of all jobs below a directory, default [DefaultState], the
+// ReadAll tells of all jobs below a directory, default [DefaultState], the
 // newest first. One that is missing has no jobs.
-func ReadJobs(dir string) ([]*JobState, error) {
+func ReadAll(dir string) ([]*State, error) {
 	if dir == "" {
 		var err error
 		if dir, err = DefaultState(); err != nil {
@@ -142,38 +142,38 @@ func ReadJobs(dir string) ([]*JobState, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fail.With(fail.Config, err)
 	}
-	jobs := []*JobState{}
+	jobs := []*State{}
 	for _, d := range list {
 		if !d.IsDir() || !stateName.MatchString(d.Name()) {
 			continue
 		}
-		s, err := ReadJob(filepath.Join(dir, d.Name()))
+		s, err := Read(filepath.Join(dir, d.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // no journal: not a job's, or one that was cleaned just now
 		}
 		if err != nil {
-			s = &JobState{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
+			s = &State{Schema: 1, Job: d.Name(), Dir: filepath.Join(dir, d.Name()), State: JobUnknown, Error: err.Error()}
 		}
 		jobs = append(jobs, s)
 	}
-	slices.SortStableFunc(jobs, func(a, b *JobState) int { return b.Last.Compare(a.Last) })
+	slices.SortStableFunc(jobs, func(a, b *State) int { return b.Last.Compare(a.Last) })
 	return jobs, nil
 }
 
-// FindJob tells of the one job that a word names: its directory, the name of
+// Find tells of the one job that a word names: its directory, the name of
 // that below state (default [DefaultState]), the twelve digits at its end, or
 // the caller's own word for it. None is [ErrNoJob].
-func FindJob(state, word string) (*JobState, error) {
-	if s, err := ReadJob(word); err == nil && strings.ContainsRune(word, filepath.Separator) {
+func Find(state, word string) (*State, error) {
+	if s, err := Read(word); err == nil && strings.ContainsRune(word, filepath.Separator) {
 		return s, nil
 	}
-	jobs, err := ReadJobs(state)
+	jobs, err := ReadAll(state)
 	if err != nil {
 		return nil, err
 	}
-	var found []*JobState
+	var found []*State
 	for _, s := range jobs {
-		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == stateDigits || s.JobID != "" && s.JobID == word {
+		if s.Job == word || strings.HasSuffix(s.Job, "-"+word) && len(word) == StateDigits || s.JobID != "" && s.JobID == word {
 			found = append(found, s)
 		}
 	}
@@ -192,8 +192,8 @@ func FindJob(state, word string) (*JobState, error) {
 
 // judge says what became of the job, from its journal, from who signed its
 // lock, from what it says of itself, and from what its last run came to.
-func (s *JobState) judge(now time.Time, begun bool) {
-	live, end := readLive(s.Dir), readEnding(s.Dir)
+func (s *State) judge(now time.Time, begun bool) {
+	live, end := readLive(s.Dir), ReadEnding(s.Dir)
 	if live != nil {
 		s.JobID, s.Table = live.Progress.Start.JobID, cmp.Or(s.Table, live.Progress.Start.Table)
 	}
@@ -220,7 +220,7 @@ func (s *JobState) judge(now time.Time, begun bool) {
 
 // endedBy says whether the one who signed the lock last has noted an end: the
 // process may live on for a moment.
-func (s *JobState) endedBy(o journal.Owner, end *ending) bool {
+func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	if end != nil && end.PID == o.PID && end.Host == o.Host && !end.Ended.Before(o.Since) {
 		return true
 	}
@@ -232,7 +232,7 @@ func (s *JobState) endedBy(o journal.Owner, end *ending) bool {
 }
 
 // run tells of a job that is under way.
-func (s *JobState) run(o journal.Owner, live *Live) {
+func (s *State) run(o journal.Owner, live *Live) {
 	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
 	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
 		if n := len(s.Attempts); n == 0 || s.Attempts[n-1].PID != o.PID || s.Attempts[n-1].Host != o.Host {
@@ -253,7 +253,7 @@ func (s *JobState) run(o journal.Owner, live *Live) {
 }
 
 // ended tells of an attempt that has said itself how it ended.
-func (s *JobState) ended(e *ending) {
+func (s *State) ended(e *Ending) {
 	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
 	s.Attempt = max(s.Attempt, e.Attempt)
 	if s.Began.IsZero() || e.Attempt == 0 {

@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"bytes"
@@ -16,22 +16,22 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// stateDigits is how many digits of what a job is its directory's name has.
-const stateDigits = 12
+// StateDigits is how many digits of what a job is its directory's name has.
+const StateDigits = 12
 
-// jobTrace is what a journal tells of a job that is not run: whether it may be
+// Trace is what a journal tells of a job that is not run: whether it may be
 // removed. Where the journal is not understood it is broken, and the job stays.
-type jobTrace struct {
-	history
+type Trace struct {
+	History
 	broken error // why the journal does not tell what became of the job
 }
 
-// status is what the journal says became of the job.
-func (t *jobTrace) status() JobStatus {
+// Status is what the journal says became of the job.
+func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:
 		return JobUnknown
-	case t.done:
+	case t.Finished:
 		return JobDone
 	case len(t.unresolved()) > 0:
 		return JobUnresolved
@@ -39,31 +39,31 @@ func (t *jobTrace) status() JobStatus {
 	return JobAbandoned
 }
 
-// id is the digits in the name of the job's directory, empty if no plan tells.
-func (t *jobTrace) id() string {
-	if t.plan == nil {
+// Id is the digits in the name of the job's directory, empty if no plan tells.
+func (t *Trace) Id() string {
+	if t.Plan == nil {
 		return ""
 	}
-	return t.plan.Job[:min(len(t.plan.Job), stateDigits)]
+	return t.Plan.Job[:min(len(t.Plan.Job), StateDigits)]
 }
 
-func (t *jobTrace) table() string {
-	if t.plan == nil {
+func (t *Trace) table() string {
+	if t.Plan == nil {
 		return ""
 	}
-	return t.plan.Table
+	return t.Plan.Table
 }
 
 // stagingDir is the job's directory on HDFS.
-func (t *jobTrace) stagingDir() string {
-	if t.plan == nil {
+func (t *Trace) stagingDir() string {
+	if t.Plan == nil {
 		return ""
 	}
-	return t.plan.Staging
+	return t.Plan.Staging
 }
 
-// readTrace reads the journal in a state directory.
-func readTrace(dir string) (*jobTrace, error) {
+// ReadTrace reads the journal in a state directory.
+func ReadTrace(dir string) (*Trace, error) {
 	f, err := os.Open(filepath.Join(dir, journal.FileName))
 	if err != nil {
 		return nil, err
@@ -73,14 +73,14 @@ func readTrace(dir string) (*jobTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, e := f.Stat(); e == nil && t.last.IsZero() {
-		t.last = info.ModTime()
+	if info, e := f.Stat(); e == nil && t.Last.IsZero() {
+		t.Last = info.ModTime()
 	}
 	return t, nil
 }
 
-// readStagedTrace reads the copy of a journal in a staging directory.
-func readStagedTrace(ctx context.Context, fsys hdfsio.FS, dir string) (*jobTrace, error) {
+// ReadStaged reads the copy of a journal in a staging directory.
+func ReadStaged(ctx context.Context, fsys hdfsio.FS, dir string) (*Trace, error) {
 	name := path.Join(dir, staging.JournalName)
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
@@ -96,14 +96,14 @@ var errNoRecord = errors.New("it has no record")
 // traceOf reads a journal. One that is not understood, or has no record, is
 // broken: its job may have files of which HBase has some. The error is of the
 // reading: then nothing is known.
-func traceOf(name string, r io.Reader) (*jobTrace, error) {
+func traceOf(name string, r io.Reader) (*Trace, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("read journal %s: %w", name, err)
 	}
-	t := &jobTrace{}
+	t := &Trace{}
 	records, broken := journal.Read(bytes.NewReader(b))
-	t.history, err = historyOf(records)
+	t.History, err = HistoryOf(records)
 	if broken = cmp.Or(broken, err); broken == nil && len(records) == 0 {
 		broken = errNoRecord
 	}

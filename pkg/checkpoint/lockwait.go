@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // lockPoll is how often a lock that another process holds is tried again.
 const lockPoll = 250 * time.Millisecond
 
-// waitLock takes the lock of a job's directory. While another process has it,
+// WaitLock takes the lock of a job's directory. While another process has it,
 // it is tried again for that long; zero: not at all. An error of kind
 // [fail.Busy] says who has it still.
-func waitLock(ctx context.Context, dir string, wait time.Duration, e progress.Events) (*journal.Lock, error) {
+func WaitLock(ctx context.Context, dir string, wait time.Duration, e progress.Events) (*journal.Lock, error) {
 	began := time.Now()
 	told := false
 	for {

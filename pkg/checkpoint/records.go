@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// planRecord is what a job was going to do when it began.
-type planRecord struct {
+// PlanRecord is what a job was going to do when it began.
+type PlanRecord struct {
 	Job        string         `json:"job"`
 	Table      string         `json:"table"`
 	Family     spec.Family    `json:"family"`             // the first
@@ -31,12 +31,12 @@ type planRecord struct {
 	Given      bool           `json:"timestamp_given,omitempty"` // other jobs may have the timestamp too
 	Splits     []rowkey.Key   `json:"splits"`
 	Staging    string         `json:"staging"`
-	Inputs     []inputRecord  `json:"inputs"`
-	Made       *tableRecord   `json:"table_made,omitempty"` // likewise
+	Inputs     []InputRecord  `json:"inputs"`
+	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
 }
 
-// inputRecord is an input file as it was.
-type inputRecord struct {
+// InputRecord is an input file as it was.
+type InputRecord struct {
 	Input string    `json:"input"`
 	Size  int64     `json:"size"`
 	Time  time.Time `json:"mtime"`
@@ -47,13 +47,13 @@ type inputRecord struct {
 	Change time.Time `json:"ctime,omitzero"`    // of local files
 }
 
-// inputRecordOf is a file as it is.
-func inputRecordOf(f source.FileInfo) inputRecord {
-	return inputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
+// InputRecordOf is a file as it is.
+func InputRecordOf(f source.FileInfo) InputRecord {
+	return InputRecord{Input: f.Path, Size: f.Size, Time: f.ModTime.UTC(), FileID: f.FileID, Change: f.ChangeTime.UTC()}
 }
 
-// differs says what is not as it was, from old to new. What an older version did not record is not compared.
-func (r inputRecord) differs(now inputRecord) string {
+// Differs says what is not as it was, from old to new. What an older version did not record is not compared.
+func (r InputRecord) Differs(now InputRecord) string {
 	switch {
 	case r.Size != now.Size || !r.Time.Equal(now.Time):
 		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", r.Input, r.Size, r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
@@ -66,26 +66,26 @@ func (r inputRecord) differs(now inputRecord) string {
 	return ""
 }
 
-// attemptRecord is a process that worked on the job.
-type attemptRecord struct {
+// AttemptRecord is a process that worked on the job.
+type AttemptRecord struct {
 	Attempt int    `json:"attempt"`
 	PID     int    `json:"pid"`
 	Host    string `json:"host"`
 	Version string `json:"version,omitempty"`
 }
 
-// builtRecord is a finished build, without its files.
-type builtRecord struct {
+// BuiltRecord is a finished build, without its files.
+type BuiltRecord struct {
 	Manifest *manifest.Manifest `json:"manifest"`
 }
 
-// snapshotRecord is a snapshot that is about to be taken, or was. An empty
+// SnapshotRecord is a snapshot that is about to be taken, or was. An empty
 // name says that the one of that name is another's.
-type snapshotRecord struct {
+type SnapshotRecord struct {
 	Snapshot string `json:"snapshot"`
 	Created  int64  `json:"created,omitempty"` // the time that it is given, by which it is known from another of its name
 
-	at time.Time // of the record
+	At time.Time `json:"-"` // of the record
 }
 
 // fileRecord is a file on its way into the table.
@@ -101,24 +101,24 @@ type fileRecord struct {
 	CRC32C uint32     `json:"crc32c,omitempty"`
 }
 
-func toRecord(f loader.HFile) fileRecord {
+func ToRecord(f loader.HFile) fileRecord {
 	return fileRecord{f.Family, f.Path, f.First, f.Last, f.Size, f.Cells, f.FileID, f.Vacant, f.CRC32C}
 }
 
-func toRecords(files []loader.HFile) []fileRecord {
+func ToRecords(files []loader.HFile) []fileRecord {
 	records := make([]fileRecord, len(files))
 	for i, f := range files {
-		records[i] = toRecord(f)
+		records[i] = ToRecord(f)
 	}
 	return records
 }
 
-func (f fileRecord) hfile() loader.HFile {
+func (f fileRecord) Hfile() loader.HFile {
 	return loader.HFile{Family: f.Family, Path: f.Path, First: f.First, Last: f.Last, Size: f.Size, Cells: f.Cells, FileID: f.FileID, Vacant: f.Vacant, CRC32C: f.CRC32C}
 }
 
-// filesRecord is an event about files of a region.
-type filesRecord struct {
+// FilesRecord is an event about files of a region.
+type FilesRecord struct {
 	Region  string       `json:"region,omitempty"` // encoded name
 	Server  string       `json:"server,omitempty"`
 	Attempt int          `json:"attempt,omitempty"`
@@ -126,43 +126,43 @@ type filesRecord struct {
 	Files   []fileRecord `json:"files"`
 }
 
-// sendingRecord is all that a round is about to send.
-type sendingRecord struct {
-	Groups []filesRecord `json:"groups"`
+// SendingRecord is all that a round is about to send.
+type SendingRecord struct {
+	Groups []FilesRecord `json:"groups"`
 }
 
-// fencingRecord is a file about to get another name (to), or one that has it
+// FencingRecord is a file about to get another name (to), or one that has it
 // already and had another before (from).
-type fencingRecord struct {
+type FencingRecord struct {
 	File fileRecord `json:"file"`
 	To   string     `json:"to,omitempty"`
 	From string     `json:"from,omitempty"` // version 0.1 wrote it under to
 }
 
-// rewrittenRecord is files that others stand for.
-type rewrittenRecord struct {
+// RewrittenRecord is files that others stand for.
+type RewrittenRecord struct {
 	Parents  []fileRecord `json:"parents"`
 	Children []fileRecord `json:"children"`
 }
 
-// doneRecord is a job that is done.
-type doneRecord struct {
+// DoneRecord is a job that is done.
+type DoneRecord struct {
 	Result  *result.Result `json:"result"`
 	Staging string         `json:"staging_directory,omitempty"`
 }
 
 // What becomes of the staging directory.
 const (
-	stagingKept    = "kept"
-	stagingRemoved = "removed"
+	StagingKept    = "kept"
+	StagingRemoved = "removed"
 )
 
-// tokenRecord is HBase's staging directory for the load.
-type tokenRecord struct {
+// TokenRecord is HBase's staging directory for the load.
+type TokenRecord struct {
 	Token string `json:"token"`
 }
 
-// failedRecord is why an attempt ended.
-type failedRecord struct {
+// FailedRecord is why an attempt ended.
+type FailedRecord struct {
 	Error string `json:"error"`
 }

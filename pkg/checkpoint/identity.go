@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// identity tells a job from every other. Two jobs are one if they have the same
+// Identity tells a job from every other. Two jobs are one if they have the same
 //
 //   - HBase cluster, by its id, whatever addresses lead to it;
 //   - table, with or without the default namespace;
@@ -26,24 +26,24 @@ import (
 //   - inputs in the same order, by the places that they name: a local path made
 //     absolute, a path on HDFS with the nameservice or the NameNode's address and
 //     port, both without dots and double slashes;
-//   - word of the caller, see [StateOptions].
+//   - word of the caller, see [Options].
 //
 // Two names of one place that only the file system or the name service can tell
 // to be one, such as a symbolic link and its target, or a host and its address,
 // are two jobs. How the inputs are read is part of the plan, see [readingRecord].
-type identity struct {
-	table string // in the names of its directories
+type Identity struct {
+	Table string // in the names of its directories
 	rest  string // hexadecimal digits of all but the cluster
-	id    string // of all; empty before the cluster is known
-	old   string // what earlier versions made of the texts as they were given
+	Id    string // of all; empty before the cluster is known
+	Old   string // what earlier versions made of the texts as they were given
 	given string // the table likewise, in the names of their directories
 }
 
-// identify is the identity of a job on a cluster that is not known yet.
-func identify(env *cluster.Env, s spec.Spec, word string) (identity, error) {
+// Identify is the identity of a job on a cluster that is not known yet.
+func Identify(env *cluster.Env, s spec.Spec, word string) (Identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
-		return identity{}, fail.With(fail.Config, err)
+		return Identity{}, fail.With(fail.Config, err)
 	}
 	key := s.Key
 	if expr, err := keygen.Parse(s.Key); err == nil {
@@ -53,27 +53,27 @@ func identify(env *cluster.Env, s spec.Spec, word string) (identity, error) {
 	for i, input := range s.Inputs {
 		l, err := env.Conf.Resolve(input)
 		if err != nil {
-			return identity{}, fail.With(fail.Config, err)
+			return Identity{}, fail.With(fail.Config, err)
 		}
 		places[i] = cluster.Place(l)
 	}
-	return identity{table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
-		given: strings.ReplaceAll(s.Table, ":", "_"), old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
+	return Identity{Table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
+		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
 }
 
-// on is the identity on a cluster.
-func (i identity) on(cluster string) identity {
-	i.id = digestOf(i.rest, cluster)
+// On is the identity on a cluster.
+func (i Identity) On(cluster string) Identity {
+	i.Id = digestOf(i.rest, cluster)
 	return i
 }
 
-// onCluster is [identity.on] the one that is connected.
-func (i identity) onCluster(ctx context.Context, c *loader.Cluster) (identity, error) {
+// OnCluster is [identity.on] the one that is connected.
+func (i Identity) OnCluster(ctx context.Context, c *loader.Cluster) (Identity, error) {
 	id, err := c.ID(ctx)
 	if err != nil {
 		return i, cluster.Failure(err)
 	}
-	return i.on(id), nil
+	return i.On(id), nil
 }
 
 func digestOf(parts ...string) string {
@@ -84,37 +84,37 @@ func digestOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// name is that of the job's directory: its table, twelve digits that it has on
+// Name is that of the job's directory: its table, twelve digits that it has on
 // every cluster, and twelve that no other job has.
-func (i identity) name() string { return i.prefix() + i.id[:stateDigits] }
+func (i Identity) Name() string { return i.prefix() + i.Id[:StateDigits] }
 
 // prefix begins the names that the job has on any cluster.
-func (i identity) prefix() string { return i.table + "-" + i.rest[:stateDigits] + "-" }
+func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
 
-// oldName is that of the directory that earlier versions made.
-func (i identity) oldName() string { return i.given + "-" + i.old[:stateDigits] }
+// OldName is that of the directory that earlier versions made.
+func (i Identity) OldName() string { return i.given + "-" + i.Old[:StateDigits] }
 
-// stateDir is the directory of a job's state; empty: nothing is kept. A journal
+// StateDir is the directory of a job's state; empty: nothing is kept. A journal
 // that an earlier version has begun is gone on with where it is.
-func (o StateOptions) stateDir(i identity) string {
+func (o Options) StateDir(i Identity) string {
 	if o.Dir == "" {
 		return ""
 	}
-	dir := filepath.Join(o.Dir, i.name())
-	if old := filepath.Join(o.Dir, i.oldName()); !hasJournal(dir) && hasJournal(old) {
+	dir := filepath.Join(o.Dir, i.Name())
+	if old := filepath.Join(o.Dir, i.OldName()); !hasJournal(dir) && hasJournal(old) {
 		return old
 	}
 	return dir
 }
 
-// anyCluster is the directory of the job's state while its cluster is not
+// AnyCluster is the directory of the job's state while its cluster is not
 // known; empty when there is none, or more than one.
-func (o StateOptions) anyCluster(i identity) string {
+func (o Options) AnyCluster(i Identity) string {
 	if o.Dir == "" {
 		return ""
 	}
-	found, err := filepath.Glob(filepath.Join(globEscape.Replace(o.Dir), i.prefix()+strings.Repeat("[0-9a-f]", stateDigits)))
-	if old := filepath.Join(o.Dir, i.oldName()); hasJournal(old) {
+	found, err := filepath.Glob(filepath.Join(globEscape.Replace(o.Dir), i.prefix()+strings.Repeat("[0-9a-f]", StateDigits)))
+	if old := filepath.Join(o.Dir, i.OldName()); hasJournal(old) {
 		found = append(found, old)
 	}
 	if err != nil || len(found) != 1 {
@@ -131,8 +131,8 @@ func hasJournal(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// tableOf is the table's part of the name of a job's directory.
-func tableOf(name string) string {
+// TableOf is the table's part of the name of a job's directory.
+func TableOf(name string) string {
 	if m := stateTable.FindStringSubmatch(name); m != nil {
 		return m[1]
 	}

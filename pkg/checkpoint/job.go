@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// StateOptions say where a job keeps what it needs to go on after a crash.
-type StateOptions struct {
+// Options say where a job keeps what it needs to go on after a crash.
+type Options struct {
 	Dir     string // of all jobs; empty: nothing is kept
 	JobID   string // tells jobs apart that are equal otherwise: a date, a run's id
 	Restart bool   // throw away what there is of the job
@@ -34,19 +34,19 @@ type StateOptions struct {
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// state is the journal of a job with what it told when it was opened. All
+// Job is the journal of a job with what it told when it was opened. All
 // methods do nothing without a directory.
-type state struct {
-	identity
-	dir  string
+type Job struct {
+	Identity
+	Dir  string
 	lock *journal.Lock
-	log  *journal.Journal
-	history
+	Log  *journal.Journal
+	History
 	stop stopAfter
 }
 
-// makeDir makes the directory of all jobs.
-func (o StateOptions) makeDir() error {
+// MakeDir makes the directory of all jobs.
+func (o Options) MakeDir() error {
 	if o.Dir == "" {
 		return nil
 	}
@@ -56,87 +56,87 @@ func (o StateOptions) makeDir() error {
 	return nil
 }
 
-// openState takes the job's lock and reads its journal. Who holds the lock is
+// Open takes the job's lock and reads its journal. Who holds the lock is
 // in the error, of kind [fail.Busy].
-func openState(ctx context.Context, id identity, o StateOptions, e progress.Events) (_ *state, err error) {
-	st := &state{identity: id, history: newHistory()}
+func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Job, err error) {
+	st := &Job{Identity: id, History: NewHistory()}
 	if o.Dir == "" {
 		return st, nil
 	}
-	st.dir = o.stateDir(id)
-	if err := durable.MakePrivateDir(st.dir); err != nil {
+	st.Dir = o.StateDir(id)
+	if err := durable.MakePrivateDir(st.Dir); err != nil {
 		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
 	}
-	if st.lock, err = waitLock(ctx, st.dir, o.LockWait, e); err != nil {
+	if st.lock, err = WaitLock(ctx, st.Dir, o.LockWait, e); err != nil {
 		return nil, err
 	}
-	if err := st.open(); err != nil {
-		return nil, errors.Join(err, st.close())
+	if err := st.reopen(); err != nil {
+		return nil, errors.Join(err, st.Close())
 	}
 	st.stop = newStopAfter(os.Getenv("BULKLOAD_TEST_STOP_AFTER"))
 	return st, nil
 }
 
-// open reads the journal.
-func (st *state) open() error {
-	log, records, err := journal.Open(st.dir)
+// reopen reads the journal.
+func (st *Job) reopen() error {
+	log, records, err := journal.Open(st.Dir)
 	if err != nil {
 		return fail.Errorf(fail.Config, "%w (--restart begins anew)", err)
 	}
-	st.log = log
-	if st.history, err = historyOf(records); err != nil {
-		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart begins anew)", st.dir, err)
+	st.Log = log
+	if st.History, err = HistoryOf(records); err != nil {
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart begins anew)", st.Dir, err)
 	}
 	return nil
 }
 
-// restart throws the journal away, and what it leads to. A job of which HBase
+// Restart throws the journal away, and what it leads to. A job of which HBase
 // may hold files is loaded again then, which readers do not see if the
 // timestamp is the same, and see as newer cells if it is not.
-func (st *state) restart(ctx context.Context, env *cluster.Env) error {
-	if st.log == nil {
+func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
+	if st.Log == nil {
 		return nil
 	}
-	if st.plan != nil && !st.done {
-		if l, err := env.Conf.Resolve(st.plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
+	if st.Plan != nil && !st.Finished {
+		if l, err := env.Conf.Resolve(st.Plan.Staging); err == nil && !l.Local() && staging.IsName(path.Base(l.Path)) {
 			fsys, err := env.FS(l)
 			if err != nil {
 				return err
 			}
 			if err := fsys.RemoveAll(ctx, l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", st.plan.Staging, err))
+				return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", st.Plan.Staging, err))
 			}
 		}
 	}
-	if err := st.resume().DropSpill(); err != nil {
+	if err := st.Resume().DropSpill(); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	if err := errors.Join(st.log.Close(), os.Remove(filepath.Join(st.dir, journal.FileName))); err != nil {
+	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	return st.open()
+	return st.reopen()
 }
 
-// record appends to the journal.
-func (st *state) record(e Event, data any) error {
-	if st.log == nil {
+// Record appends to the journal.
+func (st *Job) Record(e Event, data any) error {
+	if st.Log == nil {
 		return nil
 	}
 	info, err := infoOf(e, data)
 	if err != nil {
 		return err
 	}
-	if err := st.log.Append(string(e), data, info.Synced); err != nil {
+	if err := st.Log.Append(string(e), data, info.Synced); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	st.stop.seen(string(e))
 	return nil
 }
 
-// publish copies the journal beside the files on HDFS, for people and for
+// Publish copies the journal beside the files on HDFS, for people and for
 // clean on other machines. That it could not is no reason to fail.
-func (st *state) publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
-	if st.log == nil {
+func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {
+	if st.Log == nil {
 		return
 	}
 	if err := st.copyTo(ctx, stage); err != nil {
@@ -144,7 +144,7 @@ func (st *state) publish(ctx context.Context, stage *staging.Dir, e progress.Eve
 	}
 }
 
-func (st *state) copyTo(ctx context.Context, stage *staging.Dir) error {
+func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
 	name := path.Join(stage.Location.Path, staging.JournalName)
 	fsys := stage.FS
 	if err := fsys.Remove(ctx, name+".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +154,7 @@ func (st *state) copyTo(ctx context.Context, stage *staging.Dir) error {
 	if err != nil {
 		return err
 	}
-	if _, err := st.log.WriteTo(f); err != nil {
+	if _, err := st.Log.WriteTo(f); err != nil {
 		return errors.Join(err, f.Abort())
 	}
 	if err := f.Finish(); err != nil {
@@ -166,11 +166,11 @@ func (st *state) copyTo(ctx context.Context, stage *staging.Dir) error {
 	return fsys.Rename(ctx, name+".new", name)
 }
 
-// close ends the journal and releases the lock.
-func (st *state) close() error {
+// Close ends the journal and releases the lock.
+func (st *Job) Close() error {
 	var errs []error
-	if st.log != nil {
-		errs = append(errs, fail.With(fail.HDFS, st.log.Close()))
+	if st.Log != nil {
+		errs = append(errs, fail.With(fail.HDFS, st.Log.Close()))
 	}
 	if st.lock != nil {
 		errs = append(errs, st.lock.Release())
@@ -204,23 +204,23 @@ func (s *stopAfter) seen(event string) {
 	}
 }
 
-// decode reads a record's own fields.
-func decode[T any](r journal.Record) (v T, err error) {
+// Decode reads a record's own fields.
+func Decode[T any](r journal.Record) (v T, err error) {
 	err = json.Unmarshal(r.Data, &v)
 	return v, err
 }
 
-// resume makes a build go on from what the journal says, and keep on.
-func (st *state) resume() *build.Resume {
-	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.dir)}
+// Resume makes a build go on from what the journal says, and keep on.
+func (st *Job) Resume() *build.Resume {
+	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.Dir)}
 }
 
 // buildRecords is a job's journal as a build sees it.
-type buildRecords struct{ st *state }
+type buildRecords struct{ st *Job }
 
-func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.record(EventSpill, s) }
-func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.record(EventSorted, s) }
-func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.record(EventWritten, w) }
+func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(EventSpill, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
 
 // DefaultState is where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.

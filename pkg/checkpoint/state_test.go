@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type stateFiles struct {
 	torn    string
 	lock    string
 	live    *Live
-	ending  *ending
+	ending  *Ending
 }
 
 func (s stateFiles) write(t *testing.T, at time.Time) string {
@@ -92,40 +92,40 @@ func TestReadJob(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files stateFiles
-		want  JobStatus
-		check func(*JobState) bool
+		want  Status
+		check func(*State) bool
 	}{
-		{"empty", stateFiles{}, JobUnknown, func(s *JobState) bool { return !s.Resumable }},
+		{"empty", stateFiles{}, JobUnknown, func(s *State) bool { return !s.Resumable }},
 		{"done", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + builtLines + "\n" + loadedLines + "\n" + `"event":"done","result":{"table":"ns:t"}`, lock: signed(me, host, now)},
-			JobDone, func(s *JobState) bool {
+			JobDone, func(s *State) bool {
 				return s.Rows == 11 && s.HFiles == 2 && s.Bytes == 250 && s.Loaded == 1 && *s.Percent == 100 && *s.ExitCode == 0 && s.Regions == 3 && s.InBytes == 77 && s.Taken[0].Server == "rs1" && s.Attempts[0].State == JobDone
 			}},
 		{"running", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now), live: live(me, host, now)},
-			JobRunning, func(s *JobState) bool {
+			JobRunning, func(s *State) bool {
 				return s.Phase == "write" && *s.Percent == 42 && s.Rows == 9 && s.JobID == "night" && s.Attempts[0].State == JobRunning
 			}},
-		{"running, without a word", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now)}, JobRunning, func(s *JobState) bool { return s.Phase == "read" }},
+		{"running, without a word", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host), lock: signed(me, host, now)}, JobRunning, func(s *State) bool { return s.Phase == "read" }},
 		{"begins again", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"failed","error":"x"`, lock: signed(me, host, now), live: live(nobody, host, at)},
-			JobRunning, func(s *JobState) bool { return s.Phase == "plan" && s.PID == me && s.Attempts[0].State == JobFailed }},
+			JobRunning, func(s *State) bool { return s.Phase == "plan" && s.PID == me && s.Attempts[0].State == JobFailed }},
 		{"killed", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines, torn: `{"seq":9,"ti`, lock: signed(nobody, host, at), live: live(nobody, host, at)},
-			JobInterrupted, func(s *JobState) bool { return s.Resumable && s.Phase == "load" && s.Rows == 11 && s.JobID == "night" }},
+			JobInterrupted, func(s *State) bool { return s.Resumable && s.Phase == "load" && s.Rows == 11 && s.JobID == "night" }},
 		{"killed, number used again", stateFiles{journal: planLine + "\n" + attemptLine(1, 1, host), lock: signed(1, host, time.Unix(1000, 0))}, JobInterrupted, nil},
 		{"another machine, lively", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", now), live: live(7, "elsewhere", now)}, JobRunning, nil},
 		{"another machine, silent", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", at), live: live(7, "elsewhere", at)}, JobInterrupted, nil},
 		{"failed while it lives on", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + `"event":"failed","error":"hdfs is full"`, lock: signed(me, host, at)},
-			JobFailed, func(s *JobState) bool { return s.Error == "hdfs is full" && s.Resumable }},
-		{"refused", stateFiles{ending: &ending{Schema: 1, Status: "failed", ExitCode: 3, Error: "no table", Kind: "check", Table: "ns:t", JobID: "night", Ended: now}, lock: signed(nobody, host, now)},
-			JobFailed, func(s *JobState) bool {
+			JobFailed, func(s *State) bool { return s.Error == "hdfs is full" && s.Resumable }},
+		{"refused", stateFiles{ending: &Ending{Schema: 1, Status: "failed", ExitCode: 3, Error: "no table", Kind: "check", Table: "ns:t", JobID: "night", Ended: now}, lock: signed(nobody, host, now)},
+			JobFailed, func(s *State) bool {
 				return *s.ExitCode == 3 && s.Table == "ns:t" && s.JobID == "night" && s.Error == "no table"
 			}},
-		{"stopped", stateFiles{journal: planLine + "\n" + attemptLine(2, me, host), ending: &ending{Schema: 1, Status: "stopped", ExitCode: 143, Error: "context canceled", Attempt: 2, PID: me, Host: host, Ended: now}, lock: signed(me, host, at)},
-			JobStopped, func(s *JobState) bool { return *s.ExitCode == 143 && s.Attempts[0].State == JobStopped }},
-		{"killed after a failure", stateFiles{journal: planLine + "\n" + attemptLine(2, nobody, host), ending: &ending{Schema: 1, Status: "failed", ExitCode: 6, Attempt: 1, Ended: at}, lock: signed(nobody, host, at)}, JobInterrupted, nil},
-		{"other versions", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"sung","loud":true`, live: &Live{Schema: 9}, ending: &ending{Schema: 9}}, JobInterrupted, nil},
-		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, JobUnknown, func(s *JobState) bool { return strings.Contains(s.Error, "line 2") && s.Table == "ns:t" }},
+		{"stopped", stateFiles{journal: planLine + "\n" + attemptLine(2, me, host), ending: &Ending{Schema: 1, Status: "stopped", ExitCode: 143, Error: "context canceled", Attempt: 2, PID: me, Host: host, Ended: now}, lock: signed(me, host, at)},
+			JobStopped, func(s *State) bool { return *s.ExitCode == 143 && s.Attempts[0].State == JobStopped }},
+		{"killed after a failure", stateFiles{journal: planLine + "\n" + attemptLine(2, nobody, host), ending: &Ending{Schema: 1, Status: "failed", ExitCode: 6, Attempt: 1, Ended: at}, lock: signed(nobody, host, at)}, JobInterrupted, nil},
+		{"other versions", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + `"event":"sung","loud":true`, live: &Live{Schema: 9}, ending: &Ending{Schema: 9}}, JobInterrupted, nil},
+		{"damaged", stateFiles{journal: planLine, torn: "nonsense\n{}\n"}, JobUnknown, func(s *State) bool { return strings.Contains(s.Error, "line 2") && s.Table == "ns:t" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := ReadJob(c.files.write(t, at))
+			s, err := Read(c.files.write(t, at))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestReadJob(t *testing.T) {
 func TestFindJob(t *testing.T) {
 	state := t.TempDir()
 	for i, name := range []string{"a-000000000001", "b-000000000002", "c-000000000003"} {
-		dir := stateFiles{journal: planLine, ending: &ending{Schema: 1, Status: "failed", JobID: []string{"night", "twice", "twice"}[i], Ended: time.Now()}}.write(t, time.Now().Add(-time.Duration(i)*time.Hour))
+		dir := stateFiles{journal: planLine, ending: &Ending{Schema: 1, Status: "failed", JobID: []string{"night", "twice", "twice"}[i], Ended: time.Now()}}.write(t, time.Now().Add(-time.Duration(i)*time.Hour))
 		if err := os.Rename(dir, filepath.Join(state, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -149,21 +149,21 @@ func TestFindJob(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(state, "other"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := ReadJobs(state)
+	jobs, err := ReadAll(state)
 	if err != nil || len(jobs) != 3 || jobs[0].Last.Before(jobs[2].Last) {
 		t.Fatalf("%d jobs, %v", len(jobs), err)
 	}
 	for _, word := range []string{"a-000000000001", "000000000001", "night", filepath.Join(state, "a-000000000001")} {
-		if s, err := FindJob(state, word); err != nil || s.Job != "a-000000000001" {
+		if s, err := Find(state, word); err != nil || s.Job != "a-000000000001" {
 			t.Errorf("%s: %+v, %v", word, s, err)
 		}
 	}
 	for word, want := range map[string]fail.Kind{"nobody": fail.Input, "": fail.Input, "twice": fail.Config, "other": fail.Input} {
-		if s, err := FindJob(state, word); fail.KindOf(err) != want || want == fail.Input && !errors.Is(err, ErrNoJob) {
+		if s, err := Find(state, word); fail.KindOf(err) != want || want == fail.Input && !errors.Is(err, ErrNoJob) {
 			t.Errorf("%q: %+v, %v", word, s, err)
 		}
 	}
-	if jobs, err := ReadJobs(filepath.Join(state, "none")); err != nil || len(jobs) != 0 {
+	if jobs, err := ReadAll(filepath.Join(state, "none")); err != nil || len(jobs) != 0 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
 }
@@ -179,7 +179,7 @@ func TestStatusTakesNoLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := ReadJob(dir); err != nil || s.State != JobRunning || s.PID != os.Getpid() || !IsOurs(dir) {
+		if s, err := Read(dir); err != nil || s.State != JobRunning || s.PID != os.Getpid() || !IsOurs(dir) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 		if err := l.Release(); err != nil {
@@ -217,7 +217,7 @@ func BenchmarkReadJob(b *testing.B) {
 			}
 			dir := writeJournal(b, b.TempDir(), "ns_t-0123456789ab", time.Hour, records...)
 			for b.Loop() {
-				s, err := ReadJob(dir)
+				s, err := Read(dir)
 				if err != nil || s.State == JobUnknown || s.Loaded != regions || len(s.Taken) != regions {
 					b.Fatalf("%+v, %v", s.Error, err)
 				}
@@ -237,7 +237,7 @@ func TestUnknownOutcomeIsReported(t *testing.T) {
 		sent + "\n" + `"event":"returned","files":[{"path":"/b"}]`: 0,
 		sent + "\n" + `"event":"done"`:                             0,
 	} {
-		s, err := ReadJob(stateFiles{journal: journal}.write(t, time.Now()))
+		s, err := Read(stateFiles{journal: journal}.write(t, time.Now()))
 		if err != nil || s.Sent != want {
 			t.Errorf("%s: %v, %d files are unresolved, not %d", journal, err, s.Sent, want)
 		}

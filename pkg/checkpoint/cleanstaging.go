@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // stagingOf removes the directory on HDFS that a job's journal names, when
 // the job itself is removed. The error says why it is still there.
-func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *jobTrace) error {
+func (c *cleaner) stagingOf(ctx context.Context, job Leftover, trace *Trace) error {
 	if trace.stagingDir() == "" {
 		return nil
 	}
@@ -102,14 +102,14 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 		return fail.With(fail.HDFS, err)
 	}
 	left := Leftover{Kind: "staging", Path: l.String(), Status: JobUnknown, Last: seen.last, Bytes: seen.bytes}
-	trace, err := readStagedTrace(ctx, fsys, l.Path)
+	trace, err := ReadStaged(ctx, fsys, l.Path)
 	switch {
 	case err == nil:
-		left.Table, left.Status = trace.table(), trace.status()
+		left.Table, left.Status = trace.table(), trace.Status()
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", l, err)
 	}
-	if c.o.Job != "" && (trace.id() == "" || trace.id() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.id())) {
+	if c.o.Job != "" && (trace.Id() == "" || trace.Id() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.Id())) {
 		return nil
 	}
 	c.decide(&left, trace)

@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"reflect"
@@ -71,11 +71,11 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 		}
 	}
 	spec := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.WithDefaults()
-	plan := asked(spec, []string{"csv.gz", "dump"})
+	plan := Asked(spec, []string{"csv.gz", "dump"})
 	plan.Family, plan.Columns, plan.Modulus = jobtest.Family, []string{"id", "v"}, 10
-	plan.Inputs = []inputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
+	plan.Inputs = []InputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
 	env := jobtest.Env(t)
-	id, err := identify(env, spec, "")
+	id, err := Identify(env, spec, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 		}
 		changed := spec
 		f.change(&changed)
-		now := plan.asked(changed)
+		now := plan.Asked(changed)
 		now.Inputs = plan.Inputs
-		err := plan.same(now)
-		other, idErr := identify(env, changed, "")
+		err := plan.Same(now)
+		other, idErr := Identify(env, changed, "")
 		if idErr != nil {
 			t.Fatal(idErr)
 		}
@@ -107,9 +107,9 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 			}
 		}
 	}
-	now := plan.asked(spec)
+	now := plan.Asked(spec)
 	now.Inputs = plan.Inputs
-	if err := plan.same(now); err != nil {
+	if err := plan.Same(now); err != nil {
 		t.Errorf("nothing has changed: %v", err)
 	}
 }
@@ -157,15 +157,15 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 
 // TestFormatThatWasFoundIsCompared, whatever was asked for.
 func TestFormatThatWasFoundIsCompared(t *testing.T) {
-	input := func(format string) []inputRecord {
-		return []inputRecord{{Input: "a", Place: "/a", Format: format}}
+	input := func(format string) []InputRecord {
+		return []InputRecord{{Input: "a", Place: "/a", Format: format}}
 	}
-	was := planRecord{Inputs: input("csv")}
-	if err := was.same(planRecord{Inputs: input("dump")}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "the format of a was csv, it is dump") {
+	was := PlanRecord{Inputs: input("csv")}
+	if err := was.Same(PlanRecord{Inputs: input("dump")}); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), "the format of a was csv, it is dump") {
 		t.Errorf("error is %v", err)
 	}
-	for _, now := range []planRecord{{Inputs: input("csv"), Format: "csv"}, {Inputs: input("")}} {
-		if err := was.same(now); err != nil {
+	for _, now := range []PlanRecord{{Inputs: input("csv"), Format: "csv"}, {Inputs: input("")}} {
+		if err := was.Same(now); err != nil {
 			t.Error(err)
 		}
 	}
@@ -174,14 +174,14 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 // TestJournalOfAnEarlierVersion: what it does not have is not compared.
 func TestJournalOfAnEarlierVersion(t *testing.T) {
 	spec := spec.Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}.WithDefaults()
-	was := planRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []inputRecord{{Input: "x"}}}
-	now := asked(spec, []string{"csv"})
-	now.Inputs = []inputRecord{{Input: "x", Place: "/there/x", Format: "csv"}}
-	if err := was.same(now); err != nil {
+	was := PlanRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []InputRecord{{Input: "x"}}}
+	now := Asked(spec, []string{"csv"})
+	now.Inputs = []InputRecord{{Input: "x", Place: "/there/x", Format: "csv"}}
+	if err := was.Same(now); err != nil {
 		t.Error(err)
 	}
 	now.Inputs[0].Input = "y"
-	if err := was.same(now); fail.KindOf(err) != fail.Input {
+	if err := was.Same(now); fail.KindOf(err) != fail.Input {
 		t.Errorf("another input: %v", err)
 	}
 }
@@ -206,15 +206,15 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	base := spec.Spec{Table: "t", Key: "salt(a, 10) + b", Inputs: []string{"x"}}
 	same := func(a, b spec.Spec) bool {
 		t.Helper()
-		i, err := identify(env, a, "w")
+		i, err := Identify(env, a, "w")
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := identify(env, b, "w")
+		k, err := Identify(env, b, "w")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return i.on("c").name() == k.on("c").name()
+		return i.On("c").Name() == k.On("c").Name()
 	}
 	input := func(names ...string) spec.Spec { s := base; s.Inputs = names; return s }
 	for _, group := range [][]string{
@@ -245,14 +245,14 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 			t.Errorf("%+v is another job", s)
 		}
 	}
-	id, err := identify(env, base, "w")
+	id, err := Identify(env, base, "w")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id.on("a").name() == id.on("b").name() || !strings.HasPrefix(id.on("a").name(), id.prefix()) || !stateName.MatchString(id.on("a").name()) {
-		t.Errorf("on two clusters: %s and %s", id.on("a").name(), id.on("b").name())
+	if id.On("a").Name() == id.On("b").Name() || !strings.HasPrefix(id.On("a").Name(), id.prefix()) || !stateName.MatchString(id.On("a").Name()) {
+		t.Errorf("on two clusters: %s and %s", id.On("a").Name(), id.On("b").Name())
 	}
-	if tableOf(id.on("a").name()) != "t" || tableOf(id.oldName()) != "t" || tableOf("report.html") != "" {
+	if TableOf(id.On("a").Name()) != "t" || TableOf(id.OldName()) != "t" || TableOf("report.html") != "" {
 		t.Error("the table is not seen in a name")
 	}
 }
@@ -260,34 +260,34 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 // TestNamesOfPathsAreSafe: what a table's name becomes in a path.
 func TestNamesOfPathsAreSafe(t *testing.T) {
 	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
-		id, err := identify(jobtest.Env(t), spec.Spec{Table: name}, "")
-		if err != nil || id.table != want {
-			t.Errorf("%s: %q, %v", name, id.table, err)
+		id, err := Identify(jobtest.Env(t), spec.Spec{Table: name}, "")
+		if err != nil || id.Table != want {
+			t.Errorf("%s: %q, %v", name, id.Table, err)
 		}
 	}
-	id, err := identify(jobtest.Env(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
-	if err != nil || len(build.SpillPrefix(id.on("c").name())) > 220 {
-		t.Errorf("%d characters, %v", len(id.on("c").name()), err)
+	id, err := Identify(jobtest.Env(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
+	if err != nil || len(build.SpillPrefix(id.On("c").Name())) > 220 {
+		t.Errorf("%d characters, %v", len(id.On("c").Name()), err)
 	}
 }
 
 // TestTableIsKnownAgain by its state, its directory and its regions.
 func TestTableIsKnownAgain(t *testing.T) {
-	regions := []regionRecord{{"a", 1}, {"b", 2}}
+	regions := []RegionRecord{{"a", 1}, {"b", 2}}
 	for name, c := range map[string]struct {
-		was, now tableRecord
+		was, now TableRecord
 		left     []string
-		want     sameness
+		want     Sameness
 	}{
-		"untouched":                      {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 1, Dir: 7, Regions: regions}, nil, sameTable},
-		"all split":                      {tableRecord{State: 1, Regions: regions}, tableRecord{State: 1}, nil, sameTable},
-		"root directory copied":          {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 1, Dir: 8}, nil, sameTable},
-		"out of service":                 {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2, Dir: 7}, nil, sameTable},
-		"made again":                     {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2, Dir: 8}, []string{"a"}, otherTable},
-		"out of service, not readable":   {tableRecord{State: 1, Regions: regions}, tableRecord{State: 2, Dir: 8}, []string{"x", "b"}, sameTable},
-		"nothing left, not readable now": {tableRecord{State: 1, Dir: 7, Regions: regions}, tableRecord{State: 2}, []string{"x"}, doubtfulTable},
+		"untouched":                      {TableRecord{State: 1, Dir: 7, Regions: regions}, TableRecord{State: 1, Dir: 7, Regions: regions}, nil, sameTable},
+		"all split":                      {TableRecord{State: 1, Regions: regions}, TableRecord{State: 1}, nil, sameTable},
+		"root directory copied":          {TableRecord{State: 1, Dir: 7, Regions: regions}, TableRecord{State: 1, Dir: 8}, nil, sameTable},
+		"out of service":                 {TableRecord{State: 1, Dir: 7, Regions: regions}, TableRecord{State: 2, Dir: 7}, nil, sameTable},
+		"made again":                     {TableRecord{State: 1, Dir: 7, Regions: regions}, TableRecord{State: 2, Dir: 8}, []string{"a"}, OtherTable},
+		"out of service, not readable":   {TableRecord{State: 1, Regions: regions}, TableRecord{State: 2, Dir: 8}, []string{"x", "b"}, sameTable},
+		"nothing left, not readable now": {TableRecord{State: 1, Dir: 7, Regions: regions}, TableRecord{State: 2}, []string{"x"}, DoubtfulTable},
 	} {
-		got, err := c.was.compare(c.now, func() (map[string]bool, error) {
+		got, err := c.was.Compare(c.now, func() (map[string]bool, error) {
 			left := map[string]bool{}
 			for _, name := range c.left {
 				left[name] = true
@@ -298,7 +298,7 @@ func TestTableIsKnownAgain(t *testing.T) {
 			t.Errorf("%s: %d %v, want %d", name, got, err, c.want)
 		}
 	}
-	if _, err := (tableRecord{State: 1}).compare(tableRecord{State: 2}, func() (map[string]bool, error) { return nil, hdfsio.ErrKerberos }); err == nil {
+	if _, err := (TableRecord{State: 1}).Compare(TableRecord{State: 2}, func() (map[string]bool, error) { return nil, hdfsio.ErrKerberos }); err == nil {
 		t.Error("an error is taken for an answer")
 	}
 }

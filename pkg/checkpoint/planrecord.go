@@ -1,4 +1,4 @@
-package job
+package checkpoint
 
 import (
 	"cmp"
@@ -14,13 +14,13 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// same says what has changed since the plan was made.
-func (p planRecord) same(now planRecord) error {
+// Same says what has changed since the plan was made.
+func (p PlanRecord) Same(now PlanRecord) error {
 	var input, other []string
-	was := map[string]inputRecord{}
-	at := func(f inputRecord) string { return f.Input }
-	if !slices.ContainsFunc(p.Inputs, func(f inputRecord) bool { return f.Place == "" }) {
-		at = func(f inputRecord) string { return f.Place }
+	was := map[string]InputRecord{}
+	at := func(f InputRecord) string { return f.Input }
+	if !slices.ContainsFunc(p.Inputs, func(f InputRecord) bool { return f.Place == "" }) {
+		at = func(f InputRecord) string { return f.Place }
 	}
 	for _, f := range p.Inputs {
 		was[at(f)] = f
@@ -31,8 +31,8 @@ func (p planRecord) same(now planRecord) error {
 		switch {
 		case !ok:
 			input = append(input, fmt.Sprintf("%s is new", f.Input))
-		case old.differs(f) != "":
-			input = append(input, old.differs(f))
+		case old.Differs(f) != "":
+			input = append(input, old.Differs(f))
 		case old.Format != "" && f.Format != "" && old.Format != f.Format:
 			other = append(other, fmt.Sprintf("the format of %s was %s, it is %s", f.Input, old.Format, f.Format))
 		}
@@ -71,10 +71,10 @@ func (p planRecord) same(now planRecord) error {
 	return nil
 }
 
-// asked is what a spec, with its defaults, says of the records and rows of a
+// Asked is what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
-func asked(s spec.Spec, formats []string) planRecord {
-	p := planRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
+func Asked(s spec.Spec, formats []string) PlanRecord {
+	p := PlanRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
 	if s.Mapping.Given() {
 		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()
@@ -82,14 +82,14 @@ func asked(s spec.Spec, formats []string) planRecord {
 	return p
 }
 
-// asked is what a spec says now, where the rest is as it was: what only the
+// Asked is what a spec says now, where the rest is as it was: what only the
 // table and the inputs tell, and the inputs themselves, which are left out.
-func (p planRecord) asked(s spec.Spec) planRecord {
+func (p PlanRecord) Asked(s spec.Spec) PlanRecord {
 	var formats []string
 	for _, f := range p.Inputs {
 		formats = append(formats, f.Format)
 	}
-	now := asked(s, formats)
+	now := Asked(s, formats)
 	now.Family, _ = s.ApplyTo(p.Family)
 	if now.Mapping != nil {
 		now.Families, _ = s.ApplyToAll(p.Families)
@@ -116,8 +116,8 @@ func few(list []string) string {
 	return text
 }
 
-// plan is the recorded plan again.
-func (p planRecord) plan(family spec.Family) (*build.Plan, error) {
+// BuildPlan is the recorded plan again.
+func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
 	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
 	splits := make([][]byte, len(p.Splits))
@@ -139,7 +139,7 @@ func (p planRecord) plan(family spec.Family) (*build.Plan, error) {
 }
 
 // mappingText tells one mapping from another.
-func (p planRecord) mappingText() string {
+func (p PlanRecord) mappingText() string {
 	if p.Mapping == nil {
 		return "that of all columns as text"
 	}

@@ -1,0 +1,233 @@
+package checkpoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bulkload/pkg/build"
+	"bulkload/pkg/journal"
+	"bulkload/pkg/result"
+)
+
+// loadState is where a file is in its load.
+type loadState int
+
+const (
+	FileReady loadState = iota // at its source
+	FileSent                   // sent, and no answer is known: HBase may have it
+	FileLoaded
+)
+
+// History is what a journal tells: what is finished, and what is not known.
+// Resuming, status and clean all read it.
+type History struct {
+	build.Done
+	records      int
+	Last         time.Time // of a record
+	Plan         *PlanRecord
+	Attempts     []Attempt
+	phase        string         // that follows what is finished
+	Snapshot     string         // that was taken
+	Snapshotting SnapshotRecord // that was asked for
+	Token        string
+	Loading      bool                 // files are on their way
+	Files        map[string]loadState // by path
+	Leaves       map[string]fileRecord
+	taken        []Taken // regions that have taken files
+	loadedFiles  int     // by them
+	verified     bool
+	Finished     bool
+	FinishedAt   time.Time
+	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not told
+	Result       *result.Result
+
+	takenAt map[string]int // where a region is in taken
+}
+
+func NewHistory() History {
+	return History{Done: build.NewDone(), Files: map[string]loadState{}, Leaves: map[string]fileRecord{}, takenAt: map[string]int{}}
+}
+
+// HistoryOf replays records. After an error the history is that of the records
+// before.
+func HistoryOf(records []journal.Record) (History, error) {
+	h := NewHistory()
+	for _, r := range records {
+		if err := h.Replay(r); err != nil {
+			return h, &recordError{r, err}
+		}
+	}
+	return h, nil
+}
+
+// unresolved are the paths of files of which HBase may have some: they were
+// sent, and no answer is known.
+func (h *History) unresolved() []string {
+	var paths []string
+	if h.Finished {
+		return nil
+	}
+	for path, at := range h.Files {
+		if at == FileSent {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Replay takes a record into account. It is the one place where journals are
+// read, those of version 0.1 too. Events that are not known are ignored.
+func (h *History) Replay(r journal.Record) (err error) {
+	h.records++
+	if r.Time.After(h.Last) {
+		h.Last = r.Time
+	}
+	if n := len(h.Attempts); n > 0 {
+		h.Attempts[n-1].Ended = r.Time
+	}
+	switch Event(r.Event) {
+	case EventPlan:
+		p, err := Decode[PlanRecord](r)
+		h.Plan = &p
+		return err
+	case EventAttempt:
+		a, err := Decode[AttemptRecord](r)
+		h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version,
+			Began: r.Time, Ended: r.Time, State: JobInterrupted, Steps: []Step{}})
+		h.phase = cmp.Or(h.phase, "read")
+		return err
+	case EventSorted:
+		s, err := Decode[build.SortedRecord](r)
+		h.Sorted = &s
+		h.step(r, "write")
+		return err
+	case EventSpill:
+		s, err := Decode[build.SpillRecord](r)
+		h.ForgetSpill(s.Dir)
+		return err
+	case EventWritten:
+		w, err := Decode[build.WrittenRecord](r)
+		h.Written[w.Region] = w
+		return err
+	case EventBuilt:
+		b, err := Decode[BuiltRecord](r)
+		if err == nil && b.Manifest == nil {
+			err = errors.New("it has no manifest")
+		}
+		h.Built = b.Manifest
+		h.step(r, "load")
+		return err
+	case EventSnapshotting, EventSnapshot:
+		s, err := Decode[SnapshotRecord](r)
+		s.At = r.Time
+		if h.Snapshotting = s; Event(r.Event) == EventSnapshot {
+			h.Snapshot = s.Snapshot
+			h.step(r, "load")
+		}
+		return err
+	case EventLoading:
+		l, err := Decode[FilesRecord](r)
+		h.Loading = true
+		h.Set(l.Files, FileReady)
+		h.step(r, "load")
+		return err
+	case EventPrepared:
+		t, err := Decode[TokenRecord](r)
+		h.Token = t.Token
+		return err
+	case EventSending:
+		s, err := Decode[SendingRecord](r)
+		if err == nil && !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
+			err = errors.New("it names no files")
+		}
+		for _, g := range s.Groups {
+			h.Set(g.Files, FileSent)
+			h.region(g.Region).Server = g.Server
+		}
+		return err
+	case EventLoaded:
+		f, err := Decode[FilesRecord](r)
+		h.Set(f.Files, FileLoaded)
+		h.loadedFiles += len(f.Files)
+		h.region(f.Region).Files += len(f.Files)
+		return err
+	case EventReturned:
+		f, err := Decode[FilesRecord](r)
+		h.Set(f.Files, FileReady)
+		return err
+	case EventFenced:
+		f, err := Decode[FencingRecord](r)
+		was := cmp.Or(f.From, f.To)
+		delete(h.Files, was)
+		delete(h.Leaves, was)
+		h.Set([]fileRecord{f.File}, FileReady)
+		return err
+	case EventCut, EventMerged:
+		w, err := Decode[RewrittenRecord](r)
+		for _, p := range w.Parents {
+			delete(h.Files, p.Path)
+			delete(h.Leaves, p.Path)
+		}
+		h.Set(w.Children, FileReady)
+		return err
+	case EventVerified:
+		h.verified = true
+		h.step(r, "verify")
+	case EventFailed:
+		f, err := Decode[FailedRecord](r)
+		if n := len(h.Attempts); n > 0 {
+			h.Attempts[n-1].State, h.Attempts[n-1].Error = JobFailed, f.Error
+		}
+		return err
+	case EventDone:
+		d, err := Decode[DoneRecord](r)
+		h.Finished, h.FinishedAt, h.Result, h.StagingEnd = true, r.Time, d.Result, d.Staging
+		h.step(r, "")
+		if n := len(h.Attempts); n > 0 {
+			h.Attempts[n-1].State = JobDone
+		}
+		return err
+	}
+	return nil
+}
+
+func (h *History) Set(files []fileRecord, to loadState) {
+	for _, f := range files {
+		h.Files[f.Path] = to
+		h.Leaves[f.Path] = f
+	}
+}
+
+// step notes what the last attempt has finished, and which phase follows.
+func (h *History) step(r journal.Record, next string) {
+	if n := len(h.Attempts); n > 0 {
+		h.Attempts[n-1].Steps = append(h.Attempts[n-1].Steps, Step{r.Event, r.Time})
+	}
+	h.phase = next
+}
+
+// region is the entry of a region that was asked to take files.
+func (h *History) region(name string) *Taken {
+	i, known := h.takenAt[name]
+	if !known {
+		i = len(h.taken)
+		h.takenAt[name] = i
+		h.taken = append(h.taken, Taken{Region: name})
+	}
+	return &h.taken[i]
+}
+
+// recordError is about a record that this version does not understand.
+type recordError struct {
+	record journal.Record
+	err    error
+}
+
+func (e *recordError) Error() string {
+	return fmt.Sprintf("record %d (%s): %v", e.record.Seq, e.record.Event, e.err)
+}
+func (e *recordError) Unwrap() error { return e.err }
