@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/staging"
+	"bulkload/pkg/verify"
 )
 
 // already is the answer to a job that was done before. Its rows are looked for
@@ -36,9 +37,9 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		if err := progress.Pass(ctx, j.o.Gate); err != nil {
 			return r, err
 		}
-		err = verify(ctx, j.c, j.facts, mode, m, j.o.Events, r)
+		err = verify.Table(ctx, j.c, j.facts, mode, m, j.o.Events, r)
 	case mode == "sample" && len(m.Samples) > 0:
-		_, err = verifySample(ctx, j.c, j.facts, m)
+		_, err = verify.Sample(ctx, j.c, j.facts, m)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {
 		return r, err // that the table could not be read says nothing of what it holds

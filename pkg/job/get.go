@@ -69,7 +69,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 		for at, n := range f.cells {
 			if n.Qualifier == string(c.Qualifier) && n.Family == string(c.Family) {
 				if values[at] = c.Value; c.Value == nil {
-					values[at] = none
+					values[at] = []byte{} // empty, which is not absent
 				}
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
+	"bulkload/pkg/verify"
 )
 
 // LoadOptions say how [LoadDir] works.
@@ -125,7 +126,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {
-		if err := verify(ctx, c, facts, o.Verify, m, o.Events, r); err != nil {
+		if err := verify.Table(ctx, c, facts, o.Verify, m, o.Events, r); err != nil {
 			return r, err
 		}
 	}

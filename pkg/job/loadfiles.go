@@ -143,7 +143,9 @@ type journaledLoad struct {
 
 func (l *journaledLoad) hooks() loader.Events {
 	return loader.Events{
-		OnPrepared: func(token string) error { return l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token}) },
+		OnPrepared: func(token string) error {
+			return l.log.Record(checkpoint.EventPrepared, checkpoint.TokenRecord{Token: token})
+		},
 		OnSending: func(groups []loader.Sending) error {
 			s := checkpoint.SendingRecord{}
 			for _, g := range groups {
@@ -198,7 +200,9 @@ func (l *journaledLoad) hooks() loader.Events {
 			l.events.Warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
 			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: checkpoint.ToRecords(e.Files)})
 		},
-		OnCleaned: func(token string) error { return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token}) },
+		OnCleaned: func(token string) error {
+			return l.log.Record(checkpoint.EventCleaned, checkpoint.TokenRecord{Token: token})
+		},
 	}
 }
 

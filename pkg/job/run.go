@@ -12,7 +12,6 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -122,30 +121,4 @@ func notReached(known *result.Result, id checkpoint.Identity, o checkpoint.Optio
 	}
 	known.Job = dir
 	return known, errors.Join(cause, lock.Release())
-}
-
-// verify runs the verification that a spec asks for.
-func verify(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *result.Result) (err error) {
-	start := time.Now()
-	defer func() { r.VerifyTime = time.Since(start) }()
-	switch mode {
-	case "full":
-		e.Phase("verify")
-		r.Verify, err = verifyFull(ctx, c, facts, m, e)
-	case "sample":
-		e.Phase("verify")
-		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
-		if r.Verify, err = verifySample(ctx, c, facts, m); err == nil {
-			e.Read(int64(r.Verify.Sampled))
-		}
-	default:
-		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
-	}
-	if err == nil && r.Verify.Expired {
-		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
-	}
-	if err == nil {
-		r.Verify.Masked.Warn(e, mode)
-	}
-	return err
 }

@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/verify"
 )
 
 // TestRun loads check and opinion in every format, and HBase's own client
@@ -277,17 +278,17 @@ func TestVerifyFinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verifyFull(t.Context(), c, facts, r.Manifest, progress.Events{}); err != nil {
+	if _, err := verify.Full(t.Context(), c, facts, r.Manifest, progress.Events{}); err != nil {
 		t.Errorf("nothing was changed: %v", err)
 	}
 	wrong := *r.Manifest
 	wrong.Digest.Sum++
-	if _, err := verifyFull(t.Context(), c, facts, &wrong, progress.Events{}); fail.KindOf(err) != fail.Verify {
+	if _, err := verify.Full(t.Context(), c, facts, &wrong, progress.Events{}); fail.KindOf(err) != fail.Verify {
 		t.Errorf("another digest: %v", err)
 	}
 	wrong = *r.Manifest
 	wrong.Samples = []manifest.Sample{{Key: []byte("0nothing")}}
-	if _, err := verifySample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
+	if _, err := verify.Sample(t.Context(), c, facts, &wrong); fail.KindOf(err) != fail.Verify {
 		t.Errorf("a row that is not there: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
+	"bulkload/pkg/verify"
 )
 
 // run is one process's work on a job.
@@ -160,7 +161,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
-	if err := verify(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
+	if err := verify.Table(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
 		return err
 	}
 	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {

@@ -24,6 +24,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/verify"
 
 	"github.com/tsuna/gohbase/hrpc"
 	server "github.com/tsuna/gohbase/region"
@@ -145,8 +146,8 @@ func TestVerificationThatCannotReadIsTriedAgain(t *testing.T) {
 
 func verifications(t *testing.T, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) map[string]func() (*result.Verification, error) {
 	return map[string]func() (*result.Verification, error){
-		"full":   func() (*result.Verification, error) { return verifyFull(t.Context(), c, facts, m, progress.Events{}) },
-		"sample": func() (*result.Verification, error) { return verifySample(t.Context(), c, facts, m) },
+		"full":   func() (*result.Verification, error) { return verify.Full(t.Context(), c, facts, m, progress.Events{}) },
+		"sample": func() (*result.Verification, error) { return verify.Sample(t.Context(), c, facts, m) },
 	}
 }
 
@@ -209,7 +210,7 @@ func TestDeletedCellsOfAnEarlierJobAreNotThisJobs(t *testing.T) {
 	c, facts, m := loadedJob(t, nil)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, false)
 	mutateCell(t, facts, "not-this-jobs", "else", m.Timestamp, true)
-	v, err := verifyFull(t.Context(), c, facts, m, progress.Events{})
+	v, err := verify.Full(t.Context(), c, facts, m, progress.Events{})
 	if err != nil || v.Got != v.Want || v.Masked != (result.Masked{}) {
 		t.Errorf("%+v, %v", v, err)
 	}

@@ -1,4 +1,4 @@
-package job
+package verify
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -21,10 +22,10 @@ import (
 // scanWorkers is how many regions are read at a time for verification.
 const scanWorkers = 4
 
-// verifyFull scans the whole table for cells of the job's timestamp and
+// Full scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
 // newer cells or delete markers hide are there, and counted.
-func verifyFull(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
+func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
 	v := &result.Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
 	var mu sync.Mutex
@@ -150,4 +151,30 @@ func (r *rowReader) add(row loader.Row) error {
 	r.last = xxhash.Sum64(b)
 	r.digest.AddRow(b, len(row.Cells))
 	return nil
+}
+
+// Table runs the verification that a spec asks for.
+func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *result.Result) (err error) {
+	start := time.Now()
+	defer func() { r.VerifyTime = time.Since(start) }()
+	switch mode {
+	case "full":
+		e.Phase("verify")
+		r.Verify, err = Full(ctx, c, facts, m, e)
+	case "sample":
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
+		if r.Verify, err = Sample(ctx, c, facts, m); err == nil {
+			e.Read(int64(r.Verify.Sampled))
+		}
+	default:
+		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
+	}
+	if err == nil && r.Verify.Expired {
+		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
+	}
+	if err == nil {
+		r.Verify.Masked.Warn(e, mode)
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package job
+package verify
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// verifySample reads the rows that were remembered and compares each. A row is
+// Sample reads the rows that were remembered and compares each. A row is
 // held no longer than that.
-func verifySample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*result.Verification, error) {
+func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest) (*result.Verification, error) {
 	v := &result.Verification{Mode: "sample", Want: m.Digest}
 	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
 	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)

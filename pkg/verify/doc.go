@@ -1,0 +1,4 @@
+// Package verify compares a table with what a build wrote: all of its cells of the
+// job's timestamp by a digest ([Full]), or the rows that the manifest names
+// ([Sample]). What others' cells hide from readers is counted, not missed.
+package verify
