@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/query"
 
 	"github.com/spf13/cobra"
 )
@@ -31,7 +31,7 @@ the salt cannot be computed from them, the rows of every salt are read and merge
 			if err != nil {
 				return err
 			}
-			return r.run(cmd, g, spec, job.Query{Values: args})
+			return r.run(cmd, g, spec, query.Query{Values: args})
 		},
 	}
 	s.addTable(cmd.Flags())

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 
@@ -45,7 +45,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.explain, "explain", false, "say which regions were read, and how much of each")
 }
 
-func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q job.Query) error {
+func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q query.Query) error {
 	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
 		return usageError{fmt.Errorf("--format %q is none of jsonl, csv, table", r.format)}
 	}
@@ -63,7 +63,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q job.Qu
 	defer env.Close()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	rows := newRowPrinter(out, r.format, spec, q.Columns)
-	st, err := job.Read(cmd.Context(), env, spec, q, rows.row)
+	st, err := query.Read(cmd.Context(), env, spec, q, rows.row)
 	if err == nil {
 		err = rows.finish()
 	}
@@ -81,10 +81,10 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q job.Qu
 
 // report says how the answer came about: people on standard error, where
 // programs do not mistake it for rows.
-func (r *readFlags) report(g *globals, out, messages io.Writer, st *job.ReadStats) error {
+func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadStats) error {
 	if g.json() {
 		b, err := json.Marshal(struct {
-			*job.ReadStats
+			*query.ReadStats
 			Dial int64 `json:"find_cluster_micros"`
 			Scan int64 `json:"scan_micros"`
 		}{st, st.Dial.Microseconds(), st.Scan.Microseconds()})
@@ -104,7 +104,7 @@ func (r *readFlags) report(g *globals, out, messages io.Writer, st *job.ReadStat
 }
 
 // explain prints what was read of each region.
-func explain(w io.Writer, st *job.ReadStats) {
+func explain(w io.Writer, st *query.ReadStats) {
 	fmt.Fprintf(w, "%d rows of %d salts and %d regions: %s to find the cluster and the table, %s to read\n",
 		st.Rows, st.Heads, len(st.Regions), roundTime(st.Dial), roundTime(st.Scan))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -42,7 +42,7 @@ const (
 func newRowPrinter(w *bufio.Writer, format string, spec spec.Spec, columns []string) *rowPrinter {
 	p := &rowPrinter{w: w, format: format, family: spec.FamilyName(), known: spec.Columns, csv: csv.NewWriter(w)}
 	for _, c := range columns {
-		f, q := job.SplitColumn(c, p.family)
+		f, q := query.SplitColumn(c, p.family)
 		p.columns = append(p.columns, rowLabel(&loader.Cell{Family: []byte(f), Qualifier: []byte(q)}, p.family))
 	}
 	return p

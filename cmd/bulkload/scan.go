@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
 
 	"github.com/spf13/cobra"
@@ -76,8 +76,8 @@ func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // query is what the flags of a range ask for.
-func (o *scanOptions) query(cmd *cobra.Command) (job.Query, error) {
-	q := job.Query{Full: o.full}
+func (o *scanOptions) query(cmd *cobra.Command) (query.Query, error) {
+	q := query.Query{Full: o.full}
 	var errs []error
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	values := func(name, text string) []string {

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/query"
 )
 
 // exported is a record of the check export by column.
@@ -43,19 +44,19 @@ func TestDesigns(t *testing.T) {
 	first, last := records[0]["check_id"], records[len(records)-1]["check_id"]
 	for _, c := range []struct {
 		name, key, splits string
-		query             []Query
+		query             []query.Query
 		keep              []func(exported) bool
 		order             func(a, b exported) int
 	}{
 		{"latest first", "md5hex(check_id) + revtime(millis(create_date, 'yyyy-MM-dd HH:mm:ss')) + id", "hex:8",
-			[]Query{{Values: []string{first}}, {Values: []string{last}}}, []func(exported) bool{of(first), of(last)}, latest},
+			[]query.Query{{Values: []string{first}}, {Values: []string{last}}}, []func(exported) bool{of(first), of(last)}, latest},
 		{"salted time", "salt(id, 5) + create_date + id", "salt:5",
-			[]Query{{From: []string{"2016"}, To: []string{"2016-07"}}, {Prefix: []string{"2015-08-17"}}, {}},
+			[]query.Query{{From: []string{"2016"}, To: []string{"2016-07"}}, {Prefix: []string{"2015-08-17"}}, {}},
 			[]func(exported) bool{between("2016", "2016-07"), between("2015-08-17", "2015-08-18"), between("", "9")}, by("create_date", "id")},
 		{"shifted md5", "md5shift(check_id) + '::' + id", "md5:4",
-			[]Query{{Values: []string{first}}, {Values: []string{"none"}}}, []func(exported) bool{of(first), of("none")}, by("id")},
+			[]query.Query{{Values: []string{first}}, {Values: []string{"none"}}}, []func(exported) bool{of(first), of("none")}, by("id")},
 		{"plain with a separator", "check_id + '|' + id", "3,8,A,M",
-			[]Query{{From: []string{first}, To: []string{first + "~"}}, {Values: []string{last}}}, []func(exported) bool{of(first), of(last)}, by("id")},
+			[]query.Query{{From: []string{first}, To: []string{first + "~"}}, {Values: []string{last}}}, []func(exported) bool{of(first), of(last)}, by("id")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			points, err := partition.ParsePlan(c.splits)
@@ -76,7 +77,7 @@ func TestDesigns(t *testing.T) {
 				}
 				slices.SortFunc(want, c.order)
 				n := 0
-				_, err := Read(t.Context(), env, s, q, func(r loader.Row) error {
+				_, err := query.Read(t.Context(), env, s, q, func(r loader.Row) error {
 					if n < len(want) {
 						sameRecord(t, r, want[n])
 					}

@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/query"
 	"bulkload/pkg/spec"
 )
 
@@ -111,7 +112,7 @@ func TestRunMapped(t *testing.T) {
 		}
 		s.Query = []string{"id"}
 		cells := map[string]string{}
-		if _, err := Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error {
+		if _, err := query.Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error {
 			for _, c := range r.Cells {
 				cells[string(c.Family)+":"+string(c.Qualifier)] = string(c.Value)
 			}

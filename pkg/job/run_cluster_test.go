@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/query"
 	"bulkload/pkg/verify"
 )
 
@@ -102,7 +103,7 @@ func TestGet(t *testing.T) {
 	n := 0
 	for id, rows := range want {
 		got := 0
-		st, err := Get(t.Context(), env, s, []string{id}, func(r loader.Row) error {
+		st, err := query.Get(t.Context(), env, s, []string{id}, func(r loader.Row) error {
 			got++
 			return nil
 		})
@@ -114,7 +115,7 @@ func TestGet(t *testing.T) {
 			break
 		}
 	}
-	if _, err := Get(t.Context(), env, s, []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
+	if _, err := query.Get(t.Context(), env, s, []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
 		t.Error(err)
 	}
 }

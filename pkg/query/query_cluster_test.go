@@ -1,4 +1,4 @@
-package job
+package query
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/job"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
@@ -77,7 +78,7 @@ func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *event
 	}
 	s := e.spec
 	s.Inputs = []string{file}
-	if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
+	if _, err := job.Run(t.Context(), env, s, job.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return e
