@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"bulkload/pkg/fail"
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/preflight"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +67,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	r, err := job.Preflight(cmd.Context(), env, spec, job.CheckOptions{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	r, err := preflight.Run(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // printChecks prints a line for each check, and its hint below.
-func printChecks(w io.Writer, r *job.CheckReport) {
+func printChecks(w io.Writer, r *preflight.Report) {
 	width := 0
 	for _, c := range r.Checks {
 		width = max(width, len(c.Name))
 	}
-	marks := map[job.Severity]string{job.SeverityOK: "ok", job.SeverityWarning: "warn", job.SeverityError: "ERROR"}
+	marks := map[preflight.Severity]string{preflight.SeverityOK: "ok", preflight.SeverityWarning: "warn", preflight.SeverityError: "ERROR"}
 	for _, c := range r.Checks {
 		fmt.Fprintf(w, "%-5s  %-*s  %s\n", marks[c.Severity], width, c.Name, c.Message)
 		if c.Hint != "" {

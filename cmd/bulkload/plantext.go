@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/pkg/job"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
 
 	"golang.org/x/sys/unix"
@@ -186,7 +187,7 @@ func bar(part float64, width int) string {
 	return b
 }
 
-func printWarnings(w io.Writer, warnings []job.Check) {
+func printWarnings(w io.Writer, warnings []preflight.Check) {
 	for _, c := range warnings {
 		fmt.Fprintf(w, "\n%s: %s: %s\n", c.Severity, c.Name, c.Message)
 		if c.Hint != "" {

@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 )
 
@@ -387,7 +388,10 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 				_, err := RunParts(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
 				return err
 			},
-			"check": func() error { _, err := Preflight(t.Context(), env, s, CheckOptions{Timeout: time.Second}); return err },
+			"check": func() error {
+				_, err := preflight.Run(t.Context(), env, s, preflight.Options{Timeout: time.Second})
+				return err
+			},
 		} {
 			if err := do(); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "table name") {
 				t.Errorf("%s of %q: %v", what, table, err)

@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -49,16 +50,16 @@ type Estimate struct {
 	BadRecords  int64   `json:"bad_records"` // among those that were counted
 	KeyLength   Lengths `json:"key_length"`
 
-	Modulus       int              `json:"modulus"`                  // of salts
-	Splits        []rowkey.Key     `json:"splits"`                   // of the regions
-	Suggested     bool             `json:"suggested"`                // the splits are quantiles of the keys
-	Skew          float64          `json:"skew"`                     // times its fair share is too much for a region
-	MaxRegionSize int64            `json:"max_region_bytes"`         // at which a region splits
-	MaxRegionFrom string           `json:"max_region_bytes_setting"` // what says so
-	Regions       []RegionEstimate `json:"regions"`
-	QueryColumns  []string         `json:"query_columns"`
-	HeavyKeys     []HeavyKey       `json:"heavy_keys"` // the query keys with the most rows, the heaviest first
-	Warnings      []Check          `json:"warnings"`
+	Modulus       int               `json:"modulus"`                  // of salts
+	Splits        []rowkey.Key      `json:"splits"`                   // of the regions
+	Suggested     bool              `json:"suggested"`                // the splits are quantiles of the keys
+	Skew          float64           `json:"skew"`                     // times its fair share is too much for a region
+	MaxRegionSize int64             `json:"max_region_bytes"`         // at which a region splits
+	MaxRegionFrom string            `json:"max_region_bytes_setting"` // what says so
+	Regions       []RegionEstimate  `json:"regions"`
+	QueryColumns  []string          `json:"query_columns"`
+	HeavyKeys     []HeavyKey        `json:"heavy_keys"` // the query keys with the most rows, the heaviest first
+	Warnings      []preflight.Check `json:"warnings"`
 }
 
 // Time is that of the whole build.
@@ -129,7 +130,7 @@ func (o EstimateOptions) withDefaults() EstimateOptions {
 		o.Skew = 2
 	}
 	if o.MaxRegion == 0 {
-		o.MaxRegion, o.maxRegionFrom = defaultMaxRegion, "HBase's default"
+		o.MaxRegion, o.maxRegionFrom = preflight.DefaultMaxRegion, "HBase's default"
 	}
 	if o.sample == 0 {
 		o.sample = sampleText
@@ -174,7 +175,7 @@ type estimator struct{ *build.Sample }
 func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.Plan.Table, Key: s.Plan.Key.String(), SampledRows: s.Rows, SampledText: s.TextBytes, Places: s.Places,
 		Workers: s.Options.Workers, Memory: processMemory + s.Options.HeapFloor()/2, Modulus: s.Plan.Modulus, Suggested: o.Suggest > 0,
-		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []Check{}}
+		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
 	for _, f := range s.Input.Files() {
 		e.Files++
 		e.InputBytes += f.Size

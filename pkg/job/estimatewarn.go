@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -32,11 +33,11 @@ func (e *Estimate) warn(plan *build.Plan, t *tally, o EstimateOptions) {
 	if t.rows == 0 {
 		return
 	}
-	for _, c := range []Check{
+	for _, c := range []preflight.Check{
 		e.warnSkew(o.Skew), e.warnHot(), e.warnSize(), e.warnEmpty(), e.warnKeys(plan, t), e.warnNames(plan, t),
 		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
 	} {
-		if c.Severity != SeverityOK {
+		if c.Severity != preflight.SeverityOK {
 			e.Warnings = append(e.Warnings, c)
 		}
 	}
@@ -84,21 +85,21 @@ func (e *Estimate) which(holds func(r *RegionEstimate) bool) []int {
 	return found
 }
 
-func (e *Estimate) warnSkew(times float64) Check {
+func (e *Estimate) warnSkew(times float64) preflight.Check {
 	fair := 1 / float64(len(e.Regions))
 	heavy := e.which(func(r *RegionEstimate) bool { return r.Share > times*fair && r.seen >= enoughSeen })
 	if len(heavy) == 0 || len(e.Regions) == 1 {
-		return Check{}
+		return preflight.Check{}
 	}
 	hint := "choose split points that the keys reach evenly (bulkload plan --suggest N finds some), or a key that begins with a salt or a hash"
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
 		hint = "rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere"
 	}
-	return doubtful("skew", hint, "%d of %d regions have more than %g times their fair share of %s: %s (%s)", len(heavy), len(e.Regions), times, percent(fair),
+	return preflight.Doubtful("skew", hint, "%d of %d regions have more than %g times their fair share of %s: %s (%s)", len(heavy), len(e.Regions), times, percent(fair),
 		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())
 }
 
-func (e *Estimate) warnHot() Check {
+func (e *Estimate) warnHot() preflight.Check {
 	least := hotShare
 	if n := len(e.Regions); n > 50 {
 		least = max(0.5/float64(n), 0.001)
@@ -110,16 +111,16 @@ func (e *Estimate) warnHot() Check {
 		}
 	}
 	if len(texts) == 0 {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("hot query keys", "all rows of a query key lie in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
+	return preflight.Doubtful("hot query keys", "all rows of a query key lie in one region and come in one answer: see whether it is a placeholder (no number, UNKNOWN), and whether readers page",
 		"by %s: %s (%s)", strings.Join(e.QueryColumns, ", "), strings.Join(texts, ", "), e.from())
 }
 
-func (e *Estimate) warnSize() Check {
+func (e *Estimate) warnSize() preflight.Check {
 	large := e.which(func(r *RegionEstimate) bool { return r.Bytes > e.MaxRegionSize })
 	if len(large) == 0 {
-		return Check{}
+		return preflight.Check{}
 	}
 	total := int64(0)
 	for _, r := range e.Regions {
@@ -130,18 +131,18 @@ func (e *Estimate) warnSize() Check {
 	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
 		hint = "the regions would be large enough if keys reached them evenly: bulkload plan --suggest N finds split points, or raise the table's MAX_FILESIZE"
 	}
-	return doubtful("region size", hint,
+	return preflight.Doubtful("region size", hint,
 		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
 		len(large), len(e.Regions), spec.Size(e.MaxRegionSize).Rounded(), e.MaxRegionFrom,
 		e.named(large, func(i int) string { return e.regionName(i) + " gets " + spec.Size(e.Regions[i].Bytes).Rounded() }))
 }
 
-func (e *Estimate) warnEmpty() Check {
+func (e *Estimate) warnEmpty() preflight.Check {
 	empty := e.which(func(r *RegionEstimate) bool { return r.seen == 0 })
 	if len(empty) == 0 || !e.Exact && e.CountedRows/int64(len(e.Regions)) < fewSeen {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("empty regions", "see whether the table was split for another key: hex digits, decimal salts and plain text want split points of their own",
+	return preflight.Doubtful("empty regions", "see whether the table was split for another key: hex digits, decimal salts and plain text want split points of their own",
 		"%d of %d regions get no row: %s (%s)", len(empty), len(e.Regions), e.named(empty, e.regionName), e.from())
 }
 
@@ -159,73 +160,73 @@ func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
 	return keys, names, keys + names + cells*cellFixed + t.bytes - t.keyBytes
 }
 
-func (e *Estimate) warnKeys(plan *build.Plan, t *tally) Check {
+func (e *Estimate) warnKeys(plan *build.Plan, t *tally) preflight.Check {
 	if t.longKeys == 0 {
-		return Check{}
+		return preflight.Check{}
 	}
 	keys, _, all := cellBytes(plan, t)
-	return doubtful("key length", "every cell has the key: hash long columns (md5hex has 32 bytes), or use their short codes",
+	return preflight.Doubtful("key length", "every cell has the key: hash long columns (md5hex has 32 bytes), or use their short codes",
 		"%s of the keys are longer than %d bytes (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), longKey, e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
 }
 
-func (e *Estimate) warnNames(plan *build.Plan, t *tally) Check {
+func (e *Estimate) warnNames(plan *build.Plan, t *tally) preflight.Check {
 	_, names, all := cellBytes(plan, t)
 	if names/all < nameShare && len(plan.Family.Name) <= longFamily {
-		return Check{}
+		return preflight.Check{}
 	}
 	longest := slices.MaxFunc(plan.Columns, func(a, b string) int { return len(a) - len(b) })
 	message := fmt.Sprintf("family and qualifier names are %s of the bytes of cells before encoding (family %q, longest qualifier %q)", percent(names/all), plan.Family.Name, longest)
 	if plan.Family.Encoding == hfile.EncodingNone {
 		message += ", and the family has no encoding that would write them once"
 	}
-	return doubtful("names", "every cell has them: one letter for the family and a few for each qualifier are enough", "%s", message)
+	return preflight.Doubtful("names", "every cell has them: one letter for the family and a few for each qualifier are enough", "%s", message)
 }
 
-func (e *Estimate) warnFiles() Check {
+func (e *Estimate) warnFiles() preflight.Check {
 	if e.HFiles < manyHFiles || e.HFileBytes/int64(e.HFiles) >= smallHFile {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("files", "load less often, or split the table into fewer regions",
+	return preflight.Doubtful("files", "load less often, or split the table into fewer regions",
 		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
-func (e *Estimate) warnSalts(plan *build.Plan) Check {
+func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
 	salts := plan.Salts()
 	if salts == 0 {
-		return Check{}
+		return preflight.Check{}
 	}
 	switch regions := len(e.Regions); {
 	case salts > regions:
-		return doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
+		return preflight.Doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
 			"%d salts and %d regions: several salts share a region, so that more salts spread nothing further", salts, regions)
 	case e.Suggested && keygen.NeedsRegions(plan.Key) && partition.SaltModulus(plan.Ranges.Splits()) != plan.Modulus:
-		return doubtful("salts", fmt.Sprintf("put regions: %d into the job file, for readers and loads to agree", plan.Modulus),
+		return preflight.Doubtful("salts", fmt.Sprintf("put regions: %d into the job file, for readers and loads to agree", plan.Modulus),
 			"a table with the suggested split points does not tell how many salts there are")
 	}
-	return Check{}
+	return preflight.Check{}
 }
 
-func (e *Estimate) warnBad() Check {
+func (e *Estimate) warnBad() preflight.Check {
 	if e.BadRecords == 0 {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("bad records", "a load sets them aside into its reject file, with reasons, as long as --bad-records allows them",
+	return preflight.Doubtful("bad records", "a load sets them aside into its reject file, with reasons, as long as --bad-records allows them",
 		"%d records have no row (%s)", e.BadRecords, e.from())
 }
 
 // warnSample says where the sample may be unlike the rest.
-func (e *Estimate) warnSample(t *tally) Check {
+func (e *Estimate) warnSample(t *tally) preflight.Check {
 	if !t.cutPacked {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("sample", "--exact reads all of the input", "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
+	return preflight.Doubtful("sample", "--exact reads all of the input", "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
 }
 
 // warnSpill compares a bound of the disk with what sorting is going to take.
-func (e *Estimate) warnSpill(limit spec.Size) Check {
+func (e *Estimate) warnSpill(limit spec.Size) preflight.Check {
 	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
-		return Check{}
+		return preflight.Check{}
 	}
-	return doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
+	return preflight.Doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
 		spec.Size(e.SpillMost).Rounded(), spec.Size(limit).Rounded())
 }

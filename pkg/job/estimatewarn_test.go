@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/spec"
 )
 
@@ -105,7 +106,7 @@ func TestWarnings(t *testing.T) {
 				}
 			}
 			for _, w := range e.Warnings {
-				if w.Severity != SeverityWarning || w.Hint == "" || w.Message == "" {
+				if w.Severity != preflight.SeverityWarning || w.Hint == "" || w.Message == "" {
 					t.Errorf("%+v", w)
 				}
 			}

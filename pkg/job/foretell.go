@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/spec"
 )
 
@@ -55,7 +56,7 @@ func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOpti
 	opened := time.Since(start)
 	o := EstimateOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
-	o.MaxRegion, o.maxRegionFrom = maxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
+	o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
 	if w.MaxRegion > 0 {
 		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
 	}

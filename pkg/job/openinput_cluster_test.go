@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -98,9 +99,9 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 				o.State.Dir = state
 				_, err = Run(t.Context(), env, s, o)
 				refusesOpen(t, "run "+input, err, name)
-				r, err := Preflight(t.Context(), env, s, CheckOptions{})
-				if err != nil || !slices.ContainsFunc(r.Checks, func(c Check) bool {
-					return c.Severity == SeverityError && strings.Contains(c.Message, name+" is open for writing on HDFS")
+				r, err := preflight.Run(t.Context(), env, s, preflight.Options{})
+				if err != nil || !slices.ContainsFunc(r.Checks, func(c preflight.Check) bool {
+					return c.Severity == preflight.SeverityError && strings.Contains(c.Message, name+" is open for writing on HDFS")
 				}) {
 					t.Errorf("check %s: %+v, %v", input, r, err)
 				}

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
@@ -270,12 +271,12 @@ func (j *run) check(ctx context.Context) error {
 	}
 	spec := j.spec
 	spec.Regions = j.work.Modulus // which split points need not tell any more
-	r, err := Preflight(ctx, j.env, spec, CheckOptions{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+	r, err := preflight.Run(ctx, j.env, spec, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
 	if err != nil {
 		return err
 	}
 	for _, c := range r.Checks {
-		if c.Severity == SeverityWarning {
+		if c.Severity == preflight.SeverityWarning {
 			j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
 		}
 	}

@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func checkVersion(s loader.Status, err error) Check {
 	case major == "0" || major == "1":
 		return bad(name, "HBase 2 is needed", "HBase %s has no calls for a bulk load that this program knows", s.Version)
 	case major != "2":
-		return doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
+		return Doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
 	}
 	return good(name, "HBase %s, %d region servers", s.Version, len(s.Servers))
 }
@@ -136,7 +136,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Spec, zstdCodec string) 
 	case err != nil:
 		return bad(name, "correct the job's settings of the family", "%s", oneLine(err))
 	case own != family:
-		return doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
+		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
 			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", wanted,
 			own.Compression, own.Encoding, own.Bloom, family.Compression, family.Encoding, family.Bloom)
 	}
@@ -162,7 +162,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 func checkReplication(cf loader.Family) Check {
 	const name = "replication"
 	if scope := cf.Attributes["REPLICATION_SCOPE"]; scope != "" && scope != "0" {
-		return doubtful(name, "the peers get the rows only where hbase.replication.bulkload.enabled is true on this cluster; then they may load a file more than once",
+		return Doubtful(name, "the peers get the rows only where hbase.replication.bulkload.enabled is true on this cluster; then they may load a file more than once",
 			"family %s is replicated (scope %s)", cf.Name, scope)
 	}
 	return Check{}
@@ -170,7 +170,7 @@ func checkReplication(cf loader.Family) Check {
 
 func checkMOB(cf loader.Family) Check {
 	if cf.Attributes["IS_MOB"] == "true" {
-		return doubtful("mob", "compact the table when it is loaded: until then large values lie in the ordinary files", "family %s keeps large values apart (MOB)", cf.Name)
+		return Doubtful("mob", "compact the table when it is loaded: until then large values lie in the ordinary files", "family %s keeps large values apart (MOB)", cf.Name)
 	}
 	return Check{}
 }
@@ -215,7 +215,7 @@ func checkCoprocessors(t *loader.Table) Check {
 	case len(classes) == 0:
 		return Check{}
 	case indexed:
-		return doubtful(name, "build the indexes anew after the load; a table of Phoenix also needs its key and column encoding",
+		return Doubtful(name, "build the indexes anew after the load; a table of Phoenix also needs its key and column encoding",
 			"a bulk load goes past what keeps indexes or Phoenix's tables: %s", strings.Join(classes, ", "))
 	}
 	return good(name, "%s: hooks of puts do not run", strings.Join(classes, ", "))
@@ -225,7 +225,7 @@ func checkBackup(backup bool) Check {
 	if !backup {
 		return Check{}
 	}
-	return doubtful("backup", "take a full backup of the table after the load", "the cluster keeps backups, and incremental ones may not have bulk loaded files")
+	return Doubtful("backup", "take a full backup of the table after the load", "the cluster keeps backups, and incremental ones may not have bulk loaded files")
 }
 
 // checkRoundTrip says whether HBase lets the user load.
@@ -238,7 +238,7 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
 			"%s", oneLine(b.prepareErr))
 	case b.cleanupErr != nil:
-		return doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine(b.cleanupErr))
+		return Doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine(b.cleanupErr))
 	}
 	return good(name, "HBase made and removed a directory for a load by %s", user)
 }
@@ -252,14 +252,14 @@ func checkHBaseStaging(b bulkFacts) Check {
 	}
 	dir := b.token[:strings.LastIndexByte(b.token, '/')]
 	if b.stagingErr != nil {
-		return doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine(b.stagingErr))
+		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine(b.stagingErr))
 	}
 	mode := b.staging.Mode().Perm()
 	switch {
 	case mode&0o011 != 0o011:
 		return bad(name, "chmod 711 it as "+b.owner+", and start master and region servers with a umask of 022", "%s has mode %04o: nobody but its owner can pass", dir, mode)
 	case mode&0o022 != 0:
-		return doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
+		return Doubtful(name, "chmod 711 it as "+b.owner, "%s has mode %04o: others may write in it", dir, mode)
 	}
 	return good(name, "%s, mode %04o, owner %s", dir, mode, b.owner)
 }

@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"context"
@@ -160,7 +160,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 		switch bits := a.mode.Perm(); {
 		case bits&0o001 != 0, a.owner == hbase && bits&0o100 != 0:
 		case bits&0o010 != 0:
-			return doubtful(name, hint, "only %s and the group %s can pass %s (mode %04o): is %s in the group?", a.owner, a.group, a.path, bits, hbase)
+			return Doubtful(name, hint, "only %s and the group %s can pass %s (mode %04o): is %s in the group?", a.owner, a.group, a.path, bits, hbase)
 		default:
 			return bad(name, hint, "%s cannot pass %s (owner %s:%s, mode %04o)", hbase, a.path, a.owner, a.group, bits)
 		}
@@ -234,7 +234,7 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	}
 	if timestamp > 0 {
 		if ahead := time.UnixMilli(timestamp).Sub(s.clock).Round(time.Second); ahead > smallSkew {
-			return doubtful(name, "give an earlier --timestamp unless this is meant", "the job's timestamp lies %s in the future: what is written until then stays hidden", ahead)
+			return Doubtful(name, "give an earlier --timestamp unless this is meant", "the job's timestamp lies %s in the future: what is written until then stays hidden", ahead)
 		}
 		return good(name, "the job's timestamp is %s", time.UnixMilli(timestamp).UTC().Format(time.RFC3339))
 	}
@@ -251,9 +251,9 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	case ahead > maxSkew:
 		return bad(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time would stay hidden behind the job's cells", shown)
 	case ahead > smallSkew:
-		return doubtful(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time stays hidden behind the job's cells", shown)
+		return Doubtful(name, hint, "this machine's clock is %s ahead of the cluster's: what is written in that time stays hidden behind the job's cells", shown)
 	case ahead < -smallSkew:
-		return doubtful(name, hint, "this machine's clock is %s behind the cluster's: the job's cells stay hidden behind what was written in that time", shown)
+		return Doubtful(name, hint, "this machine's clock is %s behind the cluster's: the job's cells stay hidden behind what was written in that time", shown)
 	}
 	return good(name, "this machine's clock and the cluster's agree within %s", max(shown, smallSkew))
 }

@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"context"
@@ -34,24 +34,24 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 		if closed[0].Server != "" {
 			where = closed[0].Server + ", which is not alive"
 		}
-		return doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %d regions are not served: %s is on %s", len(closed), len(regions), closed[0], where)
+		return Doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %d regions are not served: %s is on %s", len(closed), len(regions), closed[0], where)
 	}
 	return good(name, "%d, without gaps, all served", len(regions))
 }
 
-// defaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
-const defaultMaxRegion = 10 << 30
+// DefaultMaxRegion is hbase.hregion.max.filesize where nothing sets it.
+const DefaultMaxRegion = 10 << 30
 
-// maxRegionSize is the size at which a region splits: the table's own, else
+// MaxRegionSize is the size at which a region splits: the table's own, else
 // hbase.hregion.max.filesize of the configuration; and what says so.
-func maxRegionSize(table int64, configured string) (size int64, from string) {
+func MaxRegionSize(table int64, configured string) (size int64, from string) {
 	if table > 0 {
 		return table, "the table's MAX_FILESIZE"
 	}
 	if n, err := strconv.ParseInt(configured, 10, 64); err == nil && n > 0 {
 		return n, "hbase.hregion.max.filesize"
 	}
-	return defaultMaxRegion, "HBase's default"
+	return DefaultMaxRegion, "HBase's default"
 }
 
 // checkRegionSize foresees regions that split as soon as they are loaded.
@@ -61,10 +61,10 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	if regions == 0 || in.err != nil || in.text == 0 {
 		return Check{}
 	}
-	most, _ := maxRegionSize(table, configured)
+	most, _ := MaxRegionSize(table, configured)
 	each := in.text / int64(regions)
 	if each > most {
-		return doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",
+		return Doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",
 			spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
 	}
 	return good(name, "about %s of text for each of %d regions, which split at %s", spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
@@ -208,7 +208,7 @@ func checkQuota(q spaceQuota, err error, in inputFacts) Check {
 	case q.violated || left <= 0:
 		return bad(name, hint, "the space quota of %s is used up: %s of %s", q.of, spec.Size(q.used).Rounded(), spec.Size(q.limit).Rounded())
 	case in.err == nil && in.text > left:
-		return doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, spec.Size(left).Rounded(), spec.Size(in.text).Rounded())
+		return Doubtful(name, hint, "the space quota of %s leaves %s, and the input is about %s of text", q.of, spec.Size(left).Rounded(), spec.Size(in.text).Rounded())
 	}
 	return good(name, "the space quota of %s leaves %s of %s", q.of, spec.Size(left).Rounded(), spec.Size(q.limit).Rounded())
 }

@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ func good(name, format string, args ...any) Check {
 	return Check{Name: name, Message: fmt.Sprintf(format, args...)}
 }
 
-func doubtful(name, hint, format string, args ...any) Check {
+func Doubtful(name, hint, format string, args ...any) Check {
 	return Check{Name: name, Severity: SeverityWarning, Hint: hint, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -62,8 +62,8 @@ func bad(name, hint, format string, args ...any) Check {
 	return Check{Name: name, Severity: SeverityError, Hint: hint, Message: fmt.Sprintf(format, args...)}
 }
 
-// CheckOptions are [WorkOptions] with what else a check depends on.
-type CheckOptions struct {
+// Options are [WorkOptions] with what else a check depends on.
+type Options struct {
 	build.WorkOptions
 	Staging string          // directory on HDFS, default /tmp/bulkload-USER
 	Stage   loader.Stage    // the way that files will go, default as the table needs it
@@ -71,9 +71,9 @@ type CheckOptions struct {
 	Timeout time.Duration   // for all checks together, default 1 min
 }
 
-// CheckReport is what was looked at before a job, in a fixed order. A check
+// Report is what was looked at before a job, in a fixed order. A check
 // that another's failure makes pointless is left out.
-type CheckReport struct {
+type Report struct {
 	Schema   int           `json:"schema"` // version of this form: 1
 	Table    string        `json:"table"`
 	Errors   int           `json:"errors"`
@@ -84,7 +84,7 @@ type CheckReport struct {
 
 // Find is the first check of a name with the highest severity, false if
 // there is none.
-func (r *CheckReport) Find(name string) (c Check, ok bool) {
+func (r *Report) Find(name string) (c Check, ok bool) {
 	for _, have := range r.Checks {
 		if have.Name == name && (!ok || have.Severity > c.Severity) {
 			c, ok = have, true
@@ -95,7 +95,7 @@ func (r *CheckReport) Find(name string) (c Check, ok bool) {
 
 // Err is nil when no check found an error, else an error of kind [fail.Check] with
 // all of them and their hints.
-func (r *CheckReport) Err() error {
+func (r *Report) Err() error {
 	var errs []error
 	for _, c := range r.Checks {
 		if c.Severity != SeverityError {
@@ -110,12 +110,12 @@ func (r *CheckReport) Err() error {
 	return fail.With(fail.Check, errors.Join(errs...))
 }
 
-// Preflight looks at all that a job depends on before it begins: the table,
+// Run looks at all that a job depends on before it begins: the table,
 // its regions, the servers, the staging directory on HDFS, the inputs and this
 // machine. It changes nothing, but for a file and directories that it makes
 // and removes again. The inputs of the spec may be missing. The error says why
 // there could be no check; what checks found wrong is in the report.
-func Preflight(ctx context.Context, env *cluster.Env, s spec.Spec, o CheckOptions) (*CheckReport, error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o Options) (*Report, error) {
 	started := time.Now()
 	s = s.WithDefaults()
 	table, err := cluster.TableName(s)
@@ -142,7 +142,7 @@ func Preflight(ctx context.Context, env *cluster.Env, s spec.Spec, o CheckOption
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &CheckReport{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
+	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
 	for _, c := range r.Checks {
 		switch c.Severity {
 		case SeverityError:
@@ -160,7 +160,7 @@ func Preflight(ctx context.Context, env *cluster.Env, s spec.Spec, o CheckOption
 type checkFacts struct {
 	env  *cluster.Env
 	spec spec.Spec
-	o    CheckOptions
+	o    Options
 	name loader.TableName
 	user string
 

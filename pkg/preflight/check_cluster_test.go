@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"context"
@@ -32,9 +32,9 @@ func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *clu
 }
 
 // preflight checks, and says what the checks found when the test fails.
-func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o CheckOptions) *CheckReport {
+func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o Options) *Report {
 	t.Helper()
-	r, err := Preflight(t.Context(), env, s, o)
+	r, err := Run(t.Context(), env, s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestPreflight(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = jobtest.FreshTable(t, env, 10, nil), []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	base := "/tmp/check-" + path.Base(t.TempDir()) + t.Name()
-	r := preflight(t, env, s, CheckOptions{Staging: base})
+	r := preflight(t, env, s, Options{Staging: base})
 	if r.Errors != 0 || r.Warnings != 0 || r.Err() != nil {
 		t.Errorf("%d errors, %d warnings, %v", r.Errors, r.Warnings, r.Err())
 	}
@@ -123,57 +123,57 @@ func TestPreflightFaults(t *testing.T) {
 		severity Severity
 		want     string // in the message
 		hint     string // in the hint
-		prepare  func(t *testing.T, s *spec.Spec, o *CheckOptions) *cluster.Env
+		prepare  func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env
 	}{
-		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			adm(t, "disable", s.Table)
 			return nil
 		}},
-		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"READONLY": "true"}, nil)
 			return nil
 		}},
-		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = "test:nothere"
 			return nil
 		}},
-		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Family = "g"
 			return nil
 		}},
-		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Bloom = "NONE"
 			return nil
 		}},
-		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil
 		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
 			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			s.Key, s.Regions = "salt(check_id) + id", 0
 			return nil
 		}},
-		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			fsys, _, err := env.Resolve("hdfs:///")
 			if err != nil {
 				t.Fatal(err)
@@ -185,29 +185,29 @@ func TestPreflightFaults(t *testing.T) {
 			t.Cleanup(func() { _ = asOwner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			if err := asOwner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
 				t.Fatal(err)
 			}
 			o.Staging = "/others"
 			return nil
 		}},
-		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			o.Staging = "file:///tmp"
 			return nil
 		}},
-		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(servers.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
 			return nil
 		}},
-		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *Options) *cluster.Env {
 			return withConf(t, servers, map[string]string{"hbase.zookeeper.quorum": ""})
 		}},
-		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Inputs = []string{"/nowhere/x.csv"}
 			return nil
 		}},
-		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *CheckOptions) *cluster.Env {
+		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			w, err := asOwner.Create(t.Context(), "/secret.csv", hdfsio.CreateOptions{Perm: 0o600})
 			if err == nil {
 				_, err = w.Write([]byte("x"))
@@ -222,7 +222,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Inputs = []string{"hdfs:///secret.csv"}
 			return nil
 		}},
-		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *CheckOptions) *cluster.Env {
+		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			o.SpillDir = "/nowhere"
 			return nil
 		}},
@@ -231,7 +231,7 @@ func TestPreflightFaults(t *testing.T) {
 			s := jobtest.Spec(t, "check")
 			s.Regions = 10 // readers' modulus, whatever the table
 			s.Table = healthy
-			var o CheckOptions
+			var o Options
 			with := c.prepare(t, &s, &o)
 			if with == nil {
 				with = env
@@ -277,7 +277,7 @@ func TestPreflightHole(t *testing.T) {
 	if _, err := cluster.AdminT(t).Run(t.Context(), "put", "hbase:meta", string(regions[1].Name), "info:regioninfo", info); err != nil {
 		t.Fatal(err)
 	}
-	r := preflight(t, env, s, CheckOptions{Cluster: c})
+	r := preflight(t, env, s, Options{Cluster: c})
 	got, _ := r.Find("regions")
 	if got.Severity != SeverityError || !strings.Contains(got.Message, `one ends at "1" and the next begins at "2"`) || !strings.Contains(got.Hint, "hbck2") {
 		t.Errorf("%+v", got)
@@ -322,7 +322,7 @@ func BenchmarkPreflight(b *testing.B) {
 	s := jobtest.Spec(b, "check")
 	s.Table = jobtest.FreshTable(b, env, 10, nil)
 	for b.Loop() {
-		r, err := Preflight(b.Context(), env, s, CheckOptions{})
+		r, err := Run(b.Context(), env, s, Options{})
 		if err != nil || r.Errors > 0 {
 			b.Fatal(err, r.Err())
 		}

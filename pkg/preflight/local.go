@@ -1,4 +1,4 @@
-package job
+package preflight
 
 import (
 	"context"
@@ -210,7 +210,7 @@ func checkInputs(in inputFacts) Check {
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine(in.err))
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
-		return doubtful(name, "see that the path is right", "the inputs hold nothing")
+		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
 	case in.files == 0 || in.bytes == 0:
 		return bad(name, "see that the path is right and the export complete; "+source.AllowEmptyHint, "the inputs hold nothing")
 	case in.more:
@@ -276,7 +276,7 @@ func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	case in.err == nil && need > m.free && need/3 > m.free:
 		return bad(name, hint, "%s has %s free; sorting this input takes about %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
 	case in.err == nil && need > m.free:
-		return doubtful(name, hint, "%s has %s free; sorting this input may take %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
+		return Doubtful(name, hint, "%s has %s free; sorting this input may take %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
 	case need == 0 && in.text > 0:
 		return good(name, "%s: not needed, the rows fit in memory", m.dir)
 	}
@@ -291,7 +291,7 @@ func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	case w.SpillLimit == 0 || in.err != nil || in.text == 0:
 		return Check{}
 	case need > int64(w.SpillLimit):
-		return doubtful(name, "give more with --spill-limit, or more --memory, or take the input in parts", "sorting this input may take %s of disk, --spill-limit allows %s",
+		return Doubtful(name, "give more with --spill-limit, or more --memory, or take the input in parts", "sorting this input may take %s of disk, --spill-limit allows %s",
 			spec.Size(need).Rounded(), spec.Size(w.SpillLimit).Rounded())
 	}
 	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
@@ -319,7 +319,7 @@ func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	case m.files < need/2:
 		return bad(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)
 	case m.files < need:
-		return doubtful(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)
+		return Doubtful(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)
 	}
 	return good(name, "the limit is %d", m.files)
 }
