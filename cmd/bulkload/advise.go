@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,10 +9,11 @@ import (
 	"os"
 	"strings"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/table"
 
 	"github.com/spf13/cobra"
 )
@@ -69,7 +71,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.table != "" {
 		spec.Table = o.table
 	}
-	options := job.AdviceOptions{Days: o.days, Servers: o.servers, Access: job.Access(o.access), MaxFileSize: int64(o.maxSize)}
+	options := table.AdviceOptions{Days: o.days, Servers: o.servers, Access: table.Access(o.access), MaxFileSize: int64(o.maxSize)}
 	if spec.Key != "" {
 		var err error
 		if options.Key, err = keygen.Parse(spec.Key); err != nil {
@@ -79,7 +81,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := o.sizes(&options); err != nil {
 		return usageError{err}
 	}
-	a, err := job.Advise(options)
+	a, err := table.Advise(options)
 	if err != nil {
 		return usageError{err}
 	}
@@ -88,17 +90,17 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		return usageError{err}
 	}
 	v := struct {
-		*job.Advice
+		*table.Advice
 		Statement string `json:"statement"`
 	}{a, statement}
 	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &spec, a, statement) })
 }
 
 // sizes finds how large the table is, and how it grows.
-func (o *adviseOptions) sizes(a *job.AdviceOptions) error {
+func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 	rows, rowBytes := o.rows, o.rowBytes
 	if o.plan != "" {
-		var e job.Estimate
+		var e estimate.Estimate
 		text, err := os.ReadFile(o.plan)
 		if err == nil {
 			err = json.Unmarshal(text, &e)
@@ -132,12 +134,8 @@ func (o *adviseOptions) sizes(a *job.AdviceOptions) error {
 }
 
 // statement makes the table in HBase's shell.
-func (o *adviseOptions) statement(spec *spec.Spec, a *job.Advice) (string, error) {
-	table := spec.Table
-	if table == "" {
-		table = "TABLE"
-	}
-	name, err := loader.ParseTableName(table)
+func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, error) {
+	name, err := loader.ParseTableName(cmp.Or(spec.Table, "TABLE"))
 	if err != nil {
 		return "", err
 	}
@@ -150,10 +148,10 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *job.Advice) (string, error
 	if o.maxSize > 0 {
 		t.Attributes["MAX_FILESIZE"] = fmt.Sprint(int64(o.maxSize))
 	}
-	return job.ShellStatement(t), nil
+	return table.Statement(t), nil
 }
 
-func printAdvice(w io.Writer, spec *spec.Spec, a *job.Advice, statement string) {
+func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string) {
 	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, bytesText(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)

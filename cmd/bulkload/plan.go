@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
@@ -86,12 +86,12 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	w := job.ForetellOptions{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
 	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && env.Conf.Quorum() == "" {
 		w.Splits = &points
 	}
 	w.Events.OnRows = logRows(env.Log)
-	e, err := job.Foretell(cmd.Context(), env, spec, w)
+	e, err := estimate.Run(cmd.Context(), env, spec, w)
 	if err != nil {
 		return err
 	}

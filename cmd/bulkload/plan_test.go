@@ -9,20 +9,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/rowkey"
 
 	"pgregory.net/rapid"
 )
 
 // estimateOf is an estimate with the given rows in its regions.
-func estimateOf(rows []int64, start func(i int) string) *job.Estimate {
-	e := &job.Estimate{Schema: 1, Key: `md5hex(a) + '<&"'`, Table: "t<&>", Files: 1, Places: 1}
+func estimateOf(rows []int64, start func(i int) string) *estimate.Estimate {
+	e := &estimate.Estimate{Schema: 1, Key: `md5hex(a) + '<&"'`, Table: "t<&>", Files: 1, Places: 1}
 	for _, n := range rows {
 		e.Rows += n
 	}
 	for i, n := range rows {
-		r := job.RegionEstimate{Rows: n, Bytes: 100 * n, Share: float64(n) / float64(max(e.Rows, 1))}
+		r := estimate.RegionEstimate{Rows: n, Bytes: 100 * n, Share: float64(n) / float64(max(e.Rows, 1))}
 		if i > 0 {
 			r.Start = rowkey.Key(start(i))
 		}

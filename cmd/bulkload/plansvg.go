@@ -12,7 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/estimate"
 )
 
 //go:embed plan.svg.tmpl
@@ -51,7 +51,7 @@ const (
 )
 
 // writeSVG draws the regions into a file.
-func writeSVG(name string, e *job.Estimate) (err error) {
+func writeSVG(name string, e *estimate.Estimate) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return usageError{fmt.Errorf("--svg: %w", err)}
@@ -66,7 +66,7 @@ func writeSVG(name string, e *job.Estimate) (err error) {
 	return err
 }
 
-func drawSVG(w io.Writer, e *job.Estimate) error {
+func drawSVG(w io.Writer, e *estimate.Estimate) error {
 	t, err := template.New("plan").Funcs(template.FuncMap{"xml": xmlText, "px": func(v float64) string { return fmt.Sprintf("%.1f", v) }}).Parse(planSVG)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func xmlText(s string) (string, error) {
 	return b.String(), err
 }
 
-func newChart(e *job.Estimate) *svgChart {
+func newChart(e *estimate.Estimate) *svgChart {
 	lines := shareLines(e.Regions, svgLines)
 	about := "about "
 	if e.Exact {

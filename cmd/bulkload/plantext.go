@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"bulkload/pkg/job"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
 
@@ -37,7 +37,7 @@ func textWidth(w io.Writer) int {
 	return defaultWidth
 }
 
-func printEstimate(w io.Writer, e *job.Estimate, width int) {
+func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	if e.Rows == 0 {
 		fmt.Fprintf(w, "%d files without a record: nothing to do\n", e.Files)
 		return
@@ -67,14 +67,14 @@ func printEstimate(w io.Writer, e *job.Estimate, width int) {
 	printWarnings(w, e.Warnings)
 }
 
-func keyText(l job.Lengths) string {
+func keyText(l estimate.Lengths) string {
 	if l.Min == l.Max {
 		return fmt.Sprintf("%d bytes", l.Max)
 	}
 	return fmt.Sprintf("%d to %d bytes, %.1f on average", l.Min, l.Max, l.Mean)
 }
 
-func countedText(e *job.Estimate) string {
+func countedText(e *estimate.Estimate) string {
 	if e.Exact {
 		return "all of them"
 	}
@@ -91,7 +91,7 @@ type shareLine struct {
 }
 
 // shareLines puts neighbours together until there are at most so many lines.
-func shareLines(regions []job.RegionEstimate, most int) []shareLine {
+func shareLines(regions []estimate.RegionEstimate, most int) []shareLine {
 	each := (len(regions) + most - 1) / most
 	var lines []shareLine
 	at := 0
@@ -132,7 +132,7 @@ func cut(s string, n int) string {
 
 // printRegions prints a table with a bar for each region's share; where
 // regions share a line, the bar is that of the greatest among them.
-func printRegions(w io.Writer, e *job.Estimate, width int) {
+func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	lines := shareLines(e.Regions, textLines)
 	together := len(lines) < len(e.Regions)
 	rows := [][]string{{"region", "from", "rows", "bytes", "share"}}

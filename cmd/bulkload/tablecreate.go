@@ -10,10 +10,10 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/table"
 
 	"github.com/spf13/cobra"
 )
@@ -71,7 +71,7 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 }
 
 // spec is the table that the flags describe; a template is what --like names.
-func (o *createOptions) spec(name loader.TableName, like *job.TableTemplate) (loader.TableSpec, error) {
+func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salts < 0 || o.salts > partition.MaxRegions {
 		return spec, fmt.Errorf("--salts %d is outside 0..%d", o.salts, partition.MaxRegions)
@@ -155,8 +155,8 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 	return f, nil
 }
 
-func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, table string) error {
-	name, err := loader.ParseTableName(table)
+func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, given string) error {
+	name, err := loader.ParseTableName(given)
 	if err != nil {
 		return usageError{err}
 	}
@@ -182,11 +182,11 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, tab
 		err := cluster.CreateTable(ctx, spec)
 		if errors.Is(err, loader.ErrTableExists) && o.ifMissing {
 			created = false
-			return job.SameTable(ctx, cluster, spec)
+			return table.Same(ctx, cluster, spec)
 		}
 		return err
 	})
-	if errors.Is(err, loader.ErrTableExists) || errors.Is(err, job.ErrTableDiffers) {
+	if errors.Is(err, loader.ErrTableExists) || errors.Is(err, table.ErrDiffers) {
 		return &fail.Error{Kind: fail.Check, Err: err}
 	}
 	if err != nil {
@@ -207,13 +207,13 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, tab
 
 // planned is the table to be made, with what another one is like.
 func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, name loader.TableName) (loader.TableSpec, error) {
-	var like *job.TableTemplate
+	var like *table.Template
 	if o.like != "" {
 		other, err := loader.ParseTableName(o.like)
 		if err != nil {
 			return loader.TableSpec{}, usageError{fmt.Errorf("--like: %w", err)}
 		}
-		if like, err = job.TemplateOf(ctx, cluster, other); err != nil {
+		if like, err = table.Of(ctx, cluster, other); err != nil {
 			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: fmt.Errorf("--like %s: %w", o.like, err)}
 		}
 	}
@@ -225,6 +225,6 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 }
 
 func (o *createOptions) print(cmd *cobra.Command, g *globals, spec loader.TableSpec) error {
-	text := job.ShellStatement(spec)
+	text := table.Statement(spec)
 	return g.print(cmd.OutOrStdout(), map[string]any{"table": spec.Name.String(), "statement": text}, func(w io.Writer) { fmt.Fprintln(w, text) })
 }

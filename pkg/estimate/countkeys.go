@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const heavyKeys = 5
 // countKeys counts the keys of the input or of a part of it. When split points
 // are asked for, they are found from the keys, put into the plan, and the same
 // rows are counted for their regions.
-func (s *estimator) countKeys(ctx context.Context, o EstimateOptions) (*tally, error) {
+func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) {
 	c := &counting{plan: s.Plan, in: s.Input, o: o.Options, query: indexes(s.Plan.Columns, o.query)}
 	if !o.Exact {
 		c.o.Events = progress.Events{}
@@ -57,7 +57,7 @@ func (s *estimator) countKeys(ctx context.Context, o EstimateOptions) (*tally, e
 }
 
 // finishCount notes how much was counted, and judges the bad records of all of the input.
-func (s *estimator) finishCount(c *counting, t *tally, err error) (*tally, error) {
+func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *estimator) finishCount(c *counting, t *tally, err error) (*tally, error
 }
 
 // expectRows is about how many rows the places have.
-func (c *counting) expectRows(s *estimator) int64 {
+func (c *counting) expectRows(s *scaled) int64 {
 	rows, perByte := 0.0, float64(s.Rows)/float64(max(s.ValueBytes, 1))
 	files, splits := s.Input.Files(), s.Input.Splits()
 	for _, p := range c.places {
@@ -93,7 +93,7 @@ func (c *counting) expectRows(s *estimator) int64 {
 }
 
 // unpacked is what a byte of packed text becomes.
-func (s *estimator) unpacked() float64 {
+func (s *scaled) unpacked() float64 {
 	text, packed := s.Extent.Text, int64(0)
 	files := s.Input.Files()
 	for _, f := range files {
@@ -111,7 +111,7 @@ func (s *estimator) unpacked() float64 {
 
 // count takes the number of rows from the count of keys, which saw more of
 // the input than the sample.
-func (s *estimator) count(t *tally) {
+func (s *scaled) count(t *tally) {
 	s.TotalRows = int64(math.Round(t.rows))
 	s.Foresee()
 }

@@ -1,4 +1,4 @@
-package job
+package table
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 	"bulkload/pkg/rowkey"
 )
 
-// TableTemplate is what a table can be made like.
-type TableTemplate struct {
+// Template is what a table can be made like.
+type Template struct {
 	Families                  []loader.Family
 	Attributes, Configuration map[string]string
 	SplitKeys                 [][]byte
 }
 
-// TemplateOf describes a table as it is now. Its split points are the starts
+// Of describes a table as it is now. Its split points are the starts
 // of its regions, those that came of splits too.
-func TemplateOf(ctx context.Context, c *loader.Cluster, name loader.TableName) (*TableTemplate, error) {
+func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Template, error) {
 	t, err := c.Describe(ctx, name)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func TemplateOf(ctx context.Context, c *loader.Cluster, name loader.TableName) (
 	if err != nil {
 		return nil, err
 	}
-	like := &TableTemplate{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
+	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
 	// IS_META is the server's own; a copy of a read-only table is to be loaded.
 	delete(like.Attributes, "IS_META")
 	delete(like.Attributes, "READONLY")
@@ -42,24 +42,24 @@ func TemplateOf(ctx context.Context, c *loader.Cluster, name loader.TableName) (
 	return like, nil
 }
 
-// ErrTableDiffers is a table that exists and is not what was asked for.
-var ErrTableDiffers = errors.New("the table exists, but is not what was asked for")
+// ErrDiffers is a table that exists and is not what was asked for.
+var ErrDiffers = errors.New("the table exists, but is not what was asked for")
 
-// SameTable says how an existing table differs from what was asked for, with
-// [ErrTableDiffers]. Regions may have split since: of the split points only
+// Same says how an existing table differs from what was asked for, with
+// [ErrDiffers]. Regions may have split since: of the split points only
 // those that are missing count.
-func SameTable(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
-	have, err := TemplateOf(ctx, c, want.Name)
+func Same(ctx context.Context, c *loader.Cluster, want loader.TableSpec) error {
+	have, err := Of(ctx, c, want.Name)
 	if err != nil {
 		return err
 	}
 	if all := differences(have, want); len(all) > 0 {
-		return fmt.Errorf("%w: table %s: %s", ErrTableDiffers, want.Name, strings.Join(all, "; "))
+		return fmt.Errorf("%w: table %s: %s", ErrDiffers, want.Name, strings.Join(all, "; "))
 	}
 	return nil
 }
 
-func differences(have *TableTemplate, want loader.TableSpec) (all []string) {
+func differences(have *Template, want loader.TableSpec) (all []string) {
 	differ := func(what string, have, want any) {
 		if have != want {
 			all = append(all, fmt.Sprintf("%s is %v, not %v", what, have, want))
@@ -102,9 +102,9 @@ func differences(have *TableTemplate, want loader.TableSpec) (all []string) {
 	return all
 }
 
-// ShellStatement is the statement for HBase's shell (JRuby) that makes a
+// Statement is the statement for HBase's shell (JRuby) that makes a
 // table.
-func ShellStatement(t loader.TableSpec) string {
+func Statement(t loader.TableSpec) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", rubyString([]byte(t.Name.String())))
 	for _, f := range t.Families {

@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"compress/gzip"
@@ -86,7 +86,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// smallEstimate is [Foretell] from a sample of two megabytes.
+// smallEstimate is [Run] from a sample of two megabytes.
 func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w build.WorkOptions) *Estimate {
 	t.Helper()
 	k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{SplitSize: 4 << 20})
@@ -97,8 +97,8 @@ func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte,
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := EstimateOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, sample: 2 << 20, count: 8 << 20}
-	e, err := EstimateBuild(t.Context(), plan, k.Source, o)
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, sample: 2 << 20, count: 8 << 20}
+	e, err := Build(t.Context(), plan, k.Source, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +143,12 @@ func TestEstimateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Inputs, s.Format, s.AllowEmpty = []string{empty}, "dump", true
-	e, err := Foretell(t.Context(), jobtest.Env(t), s, ForetellOptions{})
+	e, err := Run(t.Context(), jobtest.Env(t), s, Options{})
 	if err == nil {
 		t.Fatalf("without a table and split points: %+v", e)
 	}
 	splits := partition.SaltSplits(10)
-	if e, err = Foretell(t.Context(), jobtest.Env(t), s, ForetellOptions{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
+	if e, err = Run(t.Context(), jobtest.Env(t), s, Options{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// ForetellOptions are [WorkOptions] with what else an estimate depends on.
-type ForetellOptions struct {
+// Options are [WorkOptions] with what else an estimate depends on.
+type Options struct {
 	build.WorkOptions
 	Splits    *[][]byte // of the regions; default: the table's, for which its cluster is asked
 	Exact     bool      // count the keys of all of the input
@@ -21,11 +21,11 @@ type ForetellOptions struct {
 	MaxRegion spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
-// Foretell opens the input of a spec and estimates its build. The regions and
+// Run opens the input of a spec and estimates its build. The regions and
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
-func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOptions) (*Estimate, error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Spec, w Options) (*Estimate, error) {
 	families, points, maxSize := spec.DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
 	if w.Splits != nil {
 		points = *w.Splits
@@ -54,14 +54,14 @@ func Foretell(ctx context.Context, env *cluster.Env, s spec.Spec, w ForetellOpti
 	}
 	plan.WarnKey(w.Events)
 	opened := time.Since(start)
-	o := EstimateOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
 	o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
 	if w.MaxRegion > 0 {
 		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
 	}
 	o.query = queryColumns(s, plan)
-	e, err := EstimateBuild(ctx, plan, k.Source, o)
+	e, err := Build(ctx, plan, k.Source, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ const (
 )
 
 // warn looks for what a person should know before the load.
-func (e *Estimate) warn(plan *build.Plan, t *tally, o EstimateOptions) {
+func (e *Estimate) warn(plan *build.Plan, t *tally, o BuildOptions) {
 	if t.rows == 0 {
 		return
 	}

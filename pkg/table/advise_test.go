@@ -1,4 +1,4 @@
-package job
+package table
 
 import (
 	"strings"
@@ -68,7 +68,7 @@ func TestShellStatement(t *testing.T) {
   {MAX_FILESIZE => '100'},
   {CONFIGURATION => {'k' => "it's"}},
   SPLITS => ['a', 'b\x00\xFF', 'c"#{x}\x5C\x27']`
-	if got := ShellStatement(spec); got != want {
+	if got := Statement(spec); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

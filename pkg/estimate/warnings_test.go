@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func TestWarnings(t *testing.T) {
 		input  string
 		change func(*spec.Spec)
 		splits [][]byte
-		o      ForetellOptions
+		o      Options
 		want   []string
 		in     []string // of the first warning's text
 	}{
@@ -65,7 +65,7 @@ func TestWarnings(t *testing.T) {
 		{name: "one region", input: even},
 		{name: "skew", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), want: []string{"skew"},
 			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "--suggest"}},
-		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: ForetellOptions{Skew: 5}},
+		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: Options{Skew: 5}},
 		{name: "a heavy key", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.3}), splits: partition.SaltSplits(10), want: []string{"skew", "hot query keys"},
 			in: []string{"rows of one query key lie together"}},
 		{name: "a heavy key alone", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.05}), splits: partition.SaltSplits(10), want: []string{"hot query keys"},
@@ -76,17 +76,17 @@ func TestWarnings(t *testing.T) {
 			in: []string{"10 (from 9) has 4"}},
 		{name: "empty regions", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, splits: splitList(t, "1,2,3,4,5,6,7,8,9,a,b,c,d,e"), want: []string{"empty regions"},
 			in: []string{"5 of 15 regions get no row: 11 (from a), 12 (from b), 13 (from c), 2 more"}},
-		{name: "large regions", input: even, splits: partition.SaltSplits(10), o: ForetellOptions{MaxRegion: 400 << 10}, want: []string{"region size"},
+		{name: "large regions", input: even, splits: partition.SaltSplits(10), o: Options{MaxRegion: 400 << 10}, want: []string{"region size"},
 			in: []string{"10 of 10 regions get more than the 400.0 KiB at which a region splits (as given)", "with more regions (2"}},
 		{name: "long keys", input: text("long.csv", "id,a\n"+repeat(500, "%d,"+long+"\n")), change: func(s *spec.Spec) { s.Key = "a + id" }, want: []string{"key length"},
 			in: []string{"100.0% of the keys are longer than 100 bytes (123 on average, 123 at most)"}},
 		{name: "long names", input: text("names.csv", "id,the_name_of_this_column_is_long\n"+repeat(500, "%d,1\n")), change: func(s *spec.Spec) { s.Key = "id" }, want: []string{"names"},
 			in: []string{`longest qualifier "the_name_of_this_column_is_long"`}},
 		{name: "long family", input: even, change: func(s *spec.Spec) { s.Family = "family_of_check" }, splits: partition.SaltSplits(10), want: []string{"names"}},
-		{name: "small files", input: even, splits: partition.SaltSplits(200), o: ForetellOptions{Skew: 4}, want: []string{"files"}, in: []string{"200 HFiles of "}},
+		{name: "small files", input: even, splits: partition.SaltSplits(200), o: Options{Skew: 4}, want: []string{"files"}, in: []string{"200 HFiles of "}},
 		{name: "more salts than regions", input: even, change: func(s *spec.Spec) { s.Regions = 20 }, splits: splitList(t, "05,1,15"), want: []string{"salts"},
 			in: []string{"20 salts and 4 regions"}},
-		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: ForetellOptions{Suggest: 7}, want: []string{"salts"}, in: nil},
+		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
 			in: []string{"2 records have no row", "--bad-records"}},
 	} {
@@ -141,7 +141,7 @@ func TestSuggest(t *testing.T) {
 		if c.key != "" {
 			s.Key = c.key
 		}
-		e := foretell(t, s, nil, ForetellOptions{Suggest: c.n})
+		e := foretell(t, s, nil, Options{Suggest: c.n})
 		if len(e.Splits) != c.n-1 || len(e.Regions) != c.n || !e.Suggested {
 			t.Fatalf("%s: %d splits, %d regions", s.Key, len(e.Splits), len(e.Regions))
 		}
@@ -189,7 +189,7 @@ func TestPlanOfTable(t *testing.T) {
 	}()
 	s := jobtest.TableSpec(t, data.Check, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), "csv")
 	s.Table = name.String()
-	e, err := Foretell(t.Context(), env, s, ForetellOptions{})
+	e, err := Run(t.Context(), env, s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"bytes"
@@ -23,11 +23,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// foretell is [Foretell] for split points.
-func foretell(t *testing.T, s spec.Spec, splits [][]byte, o ForetellOptions) *Estimate {
+// foretell is [Run] for split points.
+func foretell(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
 	t.Helper()
 	o.Splits = &splits
-	e, err := Foretell(t.Context(), jobtest.Env(t), s, o)
+	e, err := Run(t.Context(), jobtest.Env(t), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestExact(t *testing.T) {
 				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
 			}
 			var told atomic.Int64 // progress
-			e := foretell(t, s, c.splits, ForetellOptions{Exact: true, WorkOptions: build.WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
+			e := foretell(t, s, c.splits, Options{Exact: true, WorkOptions: build.WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
 			if told.Load() != int64(len(keys)) {
 				t.Errorf("%d of %d rows were told of", told.Load(), len(keys))
 			}
@@ -185,7 +185,7 @@ func TestShares(t *testing.T) {
 				if shape.sort {
 					sortDump(t, input, s)
 				}
-				exact := foretell(t, s, splits, ForetellOptions{Exact: true})
+				exact := foretell(t, s, splits, Options{Exact: true})
 				sample := sampledShares(t, s, splits, rows)
 				if exact.Rows != rows {
 					t.Errorf("seed %d: %d rows, not %d", seed, exact.Rows, rows)
@@ -218,7 +218,7 @@ func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Esti
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := EstimateBuild(t.Context(), plan, k.Source, EstimateOptions{Options: build.Options{Budget: k.Budget, SpillDir: t.TempDir()},
+	e, err := Build(t.Context(), plan, k.Source, BuildOptions{Options: build.Options{Budget: k.Budget, SpillDir: t.TempDir()},
 		sample: 1 << 20, count: countText * rows / 1_000_000})
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestCountWorkers(t *testing.T) {
 	}
 	s := jobtest.TableSpec(t, data.Check, input, "csv")
 	s.Regions = 10
-	for _, o := range []ForetellOptions{{}, {Exact: true}, {Suggest: 7}} {
+	for _, o := range []Options{{}, {Exact: true}, {Suggest: 7}} {
 		var first *Estimate
 		for _, workers := range []int{1, 4} {
 			o.Workers, o.Memory = workers, 256<<20
@@ -322,7 +322,7 @@ func TestPlacesStandForAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := EstimateBuild(t.Context(), plan, k.Source, EstimateOptions{Options: build.Options{Budget: k.Budget}, sample: 1 << 20, count: 6 << 20})
+	e, err := Build(t.Context(), plan, k.Source, BuildOptions{Options: build.Options{Budget: k.Budget}, sample: 1 << 20, count: 6 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package job
+package estimate
 
 import (
 	"context"
@@ -108,9 +108,9 @@ const (
 	buildSplit = 8 << 20
 )
 
-// EstimateOptions say with what the build would work, and what a person wants
+// BuildOptions say with what the build would work, and what a person wants
 // to know of it.
-type EstimateOptions struct {
+type BuildOptions struct {
 	build.Options
 	Exact     bool    // count the keys of all of the input
 	Suggest   int     // have split points for so many regions found, in place of the plan's; default 0: no
@@ -124,7 +124,7 @@ type EstimateOptions struct {
 	count         int64     // bytes of text to count, default countText
 }
 
-func (o EstimateOptions) withDefaults() EstimateOptions {
+func (o BuildOptions) withDefaults() BuildOptions {
 	o.Options = o.Options.WithDefaults()
 	if o.Skew == 0 {
 		o.Skew = 2
@@ -141,11 +141,11 @@ func (o EstimateOptions) withDefaults() EstimateOptions {
 	return o
 }
 
-// EstimateBuild reads samples of the input and foretells what Build would
+// Build reads samples of the input and foretells what Build would
 // make of all of it. Nothing is written but, if the build would spill, a part
 // of that, to files without names. Inputs that were opened with short splits
 // are sampled better.
-func EstimateBuild(ctx context.Context, plan *build.Plan, in *source.Input, o EstimateOptions) (*Estimate, error) {
+func Build(ctx context.Context, plan *build.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
 	o = o.withDefaults()
 	memory, err := o.SortMemory(in, plan)
 	if err != nil {
@@ -155,7 +155,7 @@ func EstimateBuild(ctx context.Context, plan *build.Plan, in *source.Input, o Es
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	s := &estimator{&build.Sample{Plan: plan, Input: in, Options: o.Options, Extent: extent, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}}
+	s := &scaled{&build.Sample{Plan: plan, Input: in, Options: o.Options, Extent: extent, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}}
 	if err := s.Run(ctx); err != nil {
 		return nil, o.ReadError(build.Locate(err, in))
 	}
@@ -168,11 +168,11 @@ func EstimateBuild(ctx context.Context, plan *build.Plan, in *source.Input, o Es
 	return e, nil
 }
 
-// estimator makes an estimate of the build of a sample.
-type estimator struct{ *build.Sample }
+// scaled makes an estimate of the build of a sample.
+type scaled struct{ *build.Sample }
 
 // estimate scales what the sample took to the whole input, as it was counted.
-func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
+func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	e := &Estimate{Schema: 1, Table: s.Plan.Table, Key: s.Plan.Key.String(), SampledRows: s.Rows, SampledText: s.TextBytes, Places: s.Places,
 		Workers: s.Options.Workers, Memory: processMemory + s.Options.HeapFloor()/2, Modulus: s.Plan.Modulus, Suggested: o.Suggest > 0,
 		Skew: o.Skew, MaxRegionSize: o.MaxRegion, MaxRegionFrom: o.maxRegionFrom, QueryColumns: o.query, HeavyKeys: []HeavyKey{}, Warnings: []preflight.Check{}}
@@ -226,7 +226,7 @@ func (s *estimator) estimate(t *tally, o EstimateOptions) *Estimate {
 }
 
 // readSeconds is what reading the sample took, of all workers together.
-func (s *estimator) readSeconds() float64 {
+func (s *scaled) readSeconds() float64 {
 	if s.TimedRows == 0 {
 		return s.ReadTime.Seconds() // of rows so few that there is nothing to tell
 	}
@@ -234,7 +234,7 @@ func (s *estimator) readSeconds() float64 {
 }
 
 // splitSizes are proportional to the work of each split.
-func (s *estimator) splitSizes() []float64 {
+func (s *scaled) splitSizes() []float64 {
 	sizes := make([]float64, 0, len(s.Input.Splits()))
 	files, last := s.Input.Files(), -1
 	for _, split := range s.Input.Splits() {
@@ -255,7 +255,7 @@ func (s *estimator) splitSizes() []float64 {
 }
 
 // packedSize is the size of text files as they lie there.
-func (s *estimator) packedSize() (n int64) {
+func (s *scaled) packedSize() (n int64) {
 	for _, f := range s.Input.Files() {
 		if f.Format != source.FormatParquet {
 			n += f.Size
