@@ -46,12 +46,12 @@ the same before it begins.` + "\n" + exitHelp,
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
-	spec, err := o.load(cmd)
-	if spec.Key == "" && (spec.Table != "" || o.jobFile == "") { // a table can be looked at without a whole job
-		whole := spec
-		whole.Key = "key"
-		err = whole.Validate()
+	given := o.merge(cmd)
+	resolve := given.Resolve
+	if given.Table != "" || o.jobFile == "" { // a table can be looked at without a whole job
+		resolve = given.ResolveTable
 	}
+	spec, err := resolve()
 	if err != nil {
 		return err
 	}

@@ -109,15 +109,15 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 }
 
 // load is the spec of the job file with the flags over it.
-func (o *keyOptions) load(cmd *cobra.Command) (spec.Spec, error) {
+func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settledOf(cmd).jobSpec()
 	switch {
 	case o.spec != "" && o.recipe != "":
-		return spec.Spec{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
+		return spec.Job{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
 	case o.recipe != "":
 		r, ok := keygen.FindRecipe(o.recipe)
 		if !ok {
-			return spec.Spec{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
+			return spec.Job{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
 		}
 		js.Key = r.Spec
 	case o.spec != "":
@@ -129,7 +129,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Spec, error) {
 	if cmd.Flags().Changed("regions") {
 		js.Regions = o.regions
 	}
-	return js, js.Validate()
+	return js.Resolve()
 }
 
 // keyWriter prints keys.

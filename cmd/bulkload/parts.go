@@ -26,7 +26,7 @@ func (s *splitFlags) add(f *pflag.FlagSet) {
 }
 
 // runner is the function that does the run.
-func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Spec, job.RunOptions) (*result.Result, error), error) {
+func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Job, job.RunOptions) (*result.Result, error), error) {
 	switch s.by {
 	case "none":
 		return job.Run, nil

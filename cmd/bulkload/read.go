@@ -45,7 +45,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.explain, "explain", false, "say which regions were read, and how much of each")
 }
 
-func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q query.Query) error {
+func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
 	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
 		return usageError{fmt.Errorf("--format %q is none of jsonl, csv, table", r.format)}
 	}
@@ -62,7 +62,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Spec, q query.
 	}
 	defer env.Close()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	rows := newRowPrinter(out, r.format, spec, q.Columns)
+	rows := newRowPrinter(out, r.format, spec.Spec, q.Columns)
 	st, err := query.Read(cmd.Context(), env, spec, q, rows.row)
 	if err == nil {
 		err = rows.finish()

@@ -60,17 +60,18 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 }
 
 func (o *scanOptions) run(cmd *cobra.Command, g *globals) error {
-	spec := o.merge(cmd)
+	given := o.merge(cmd)
 	q, err := o.query(cmd)
 	if err != nil {
 		return usageError{err}
 	}
-	if spec.Key != "" || !q.Raw { // rows by their bytes need no key
-		if spec.Key == "" && o.from+o.to+o.prefix == "" {
-			q.Raw = true // the whole table
-		} else if err := spec.Validate(); err != nil {
-			return err
-		}
+	resolve := given.Resolve
+	if given.Key == "" && (q.Raw || o.from+o.to+o.prefix == "") { // rows by their bytes, or the whole table, need no key
+		q.Raw, resolve = true, given.ResolveTable
+	}
+	spec, err := resolve()
+	if err != nil {
+		return err
 	}
 	return o.readFlags.run(cmd, g, spec, q)
 }

@@ -71,7 +71,7 @@ func TestJobSchema(t *testing.T) {
 	program := func(text string) error {
 		spec, err := spec.ParseSpec("job.yaml", []byte(text))
 		if err == nil {
-			err = spec.Validate()
+			_, err = spec.Resolve()
 		}
 		if err == nil {
 			err = checkNames("job.yaml", spec.Options, own, true)

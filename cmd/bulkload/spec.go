@@ -53,10 +53,7 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 }
 
 // load reads the job file and puts what flags gave over it.
-func (s *specFlags) load(cmd *cobra.Command) (spec.Spec, error) {
-	spec := s.merge(cmd)
-	return spec, spec.Validate()
-}
+func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) { return s.merge(cmd).Resolve() }
 
 // merge is load without the check that a job is complete.
 func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
@@ -100,7 +97,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 }
 
 // needInputs says that a job has something to read.
-func needInputs(spec spec.Spec) error {
+func needInputs(spec spec.Job) error {
 	if len(spec.Inputs) == 0 {
 		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file")}
 	}

@@ -221,3 +221,17 @@ func TableSpec(t *testing.T, table data.Table, input, format string) spec.Spec {
 	s.Inputs, s.Format = []string{input}, format
 	return s
 }
+
+// Resolve is the job of a spec that is right, but for its key, which may be missing.
+func Resolve(t testing.TB, s spec.Spec) spec.Job {
+	t.Helper()
+	resolve := s.Resolve
+	if s.Key == "" {
+		resolve = s.ResolveTable
+	}
+	j, err := resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}

@@ -82,7 +82,7 @@ func TestJobFileExamples(t *testing.T) {
 		text, _, _ := strings.Cut(block, "```")
 		s, err := spec.ParseSpec("docs/job-file.md", []byte(text))
 		if err == nil {
-			err = s.Validate()
+			_, err = s.Resolve()
 		}
 		if err != nil {
 			t.Errorf("%s\n%v", text, err)

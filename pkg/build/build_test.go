@@ -40,7 +40,7 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 				s := jobtest.Spec(t, table)
 				s.Inputs, s.Empty, s.Timestamp = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, file))}, empty, 1700000000000
 				out := t.TempDir()
-				m, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(c.modulus), out, WorkOptions{})
+				m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(c.modulus), out, WorkOptions{})
 				if err != nil {
 					t.Fatalf("%s: %v", file, err)
 				}
@@ -97,7 +97,7 @@ func TestWorkersAndMemoryDoNotShow(t *testing.T) {
 		spills  bool
 	}{{1, 512 << 20, false}, {4, 512 << 20, false}, {1, 8 << 20, true}, {4, 24 << 20, true}} {
 		out := t.TempDir()
-		m, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir()})
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestBadInputLoadsNothing(t *testing.T) {
 			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{in}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := Directory(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{})
+			_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, out, WorkOptions{})
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -187,7 +187,7 @@ func TestBadRecordsAreSetAside(t *testing.T) {
 		s.Inputs, s.BadRecords = []string{in}, budget
 		rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 		out := filepath.Join(t.TempDir(), "out")
-		m, err := Directory(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{RejectFile: rejects})
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, out, WorkOptions{RejectFile: rejects})
 		if (err == nil) != ok {
 			t.Errorf("--bad-records %s: %v", budget, err)
 			continue
@@ -222,7 +222,7 @@ func TestDuplicatePolicies(t *testing.T) {
 		s := jobtest.Spec(t, "check")
 		s.Inputs, s.Duplicates = []string{in}, policy
 		out := t.TempDir()
-		m, err := Directory(t.Context(), env, s, jobtest.Family, nil, out, WorkOptions{})
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, out, WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestEmptyInputGivesNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Inputs, s.AllowEmpty = []string{in}, true
-	m, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), t.TempDir(), WorkOptions{})
+	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(3), t.TempDir(), WorkOptions{})
 	if err != nil || len(m.Files) != 0 || m.Digest.Rows != 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -259,7 +259,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	out := filepath.Join(t.TempDir(), "out")
 	w := WorkOptions{Events: progress.Events{OnHFile: func(progress.HFile) { cancel() }}, Workers: 1}
-	_, err := Directory(ctx, env, s, jobtest.Family, partition.SaltSplits(10), out, w)
+	_, err := Directory(ctx, env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, w)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error is %v", err)
 	}
@@ -270,16 +270,16 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := jobtest.Spec(t, "check")
-	_, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
+	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
 	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--regions") {
 		t.Fatalf("error is %v", err)
 	}
 	s.Regions = 7
-	if p, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil || p.Modulus != 7 {
+	if p, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil || p.Modulus != 7 {
 		t.Fatalf("%v", err)
 	}
 	s.Regions, s.Key = 0, "check_id + id"
-	if _, err := NewPlan(s, s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil {
+	if _, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("m")}, 1); err != nil {
 		t.Fatalf("a key without a salt needs no modulus: %v", err)
 	}
 }
@@ -292,7 +292,7 @@ func TestSpecIsReadStrictly(t *testing.T) {
 	for _, bad := range []string{"key: nope(id)", "key: id\nempty: maybe", "key: id\nfield_sep: ab", "key: id\nbad_records: x", "key: id\ncolumns: [a, a]", "{}"} {
 		s, err := spec.ParseSpec("job.yaml", []byte(bad))
 		if err == nil {
-			err = s.Validate()
+			_, err = s.Resolve()
 		}
 		if fail.KindOf(err) != fail.Config {
 			t.Errorf("%q: %v", bad, err)
@@ -312,7 +312,7 @@ func BenchmarkBuild(b *testing.B) {
 	b.SetBytes(info.Size())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Directory(b.Context(), env, s, jobtest.Family, partition.SaltSplits(10), b.TempDir(), WorkOptions{}); err != nil {
+		if _, err := Directory(b.Context(), env, jobtest.Resolve(b, s), jobtest.Family, partition.SaltSplits(10), b.TempDir(), WorkOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,7 +48,7 @@ func benchmarkGrowth(b *testing.B, g growth) {
 	b.SetBytes(size)
 	for b.Loop() {
 		out := b.TempDir()
-		m, err := Directory(b.Context(), env, s, jobtest.Family, partition.SaltSplits(g.regions), out, WorkOptions{SpillDir: b.TempDir()})
+		m, err := Directory(b.Context(), env, jobtest.Resolve(b, s), jobtest.Family, partition.SaltSplits(g.regions), out, WorkOptions{SpillDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -45,17 +45,14 @@ type KeyMaker struct {
 }
 
 // NewKeyMaker prepares the spec's key for records of these columns.
-func NewKeyMaker(s spec.Spec, columns []string, o KeyOptions) (*KeyMaker, error) {
-	e, err := keygen.Parse(s.Key)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	n := s.Regions
+func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) {
+	e, n := s.RowKey, s.Regions
+	var err error
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
 			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
 		}
-		if n, err = spec.SaltModulus(s, e, o.Splits); err != nil {
+		if n, err = s.SaltModulus(o.Splits); err != nil {
 			return nil, err
 		}
 	}

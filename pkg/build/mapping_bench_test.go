@@ -40,7 +40,7 @@ func BenchmarkMapped(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				out := b.TempDir()
-				if _, err := Directory(b.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+				if _, err := Directory(b.Context(), env, jobtest.Resolve(b, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
 					b.Fatal(err)
 				}
 				if err := os.RemoveAll(out); err != nil {

@@ -158,7 +158,7 @@ func TestMappedCells(t *testing.T) {
 		out := t.TempDir()
 		f := jobtest.Family
 		f.Encoding = rapid.SampledFrom([]hfile.Encoding{hfile.EncodingFastDiff, hfile.EncodingNone, hfile.EncodingDiff}).Draw(rt, "encoding")
-		m, err := Directory(t.Context(), env, s, f, partition.SaltSplits(10), out, WorkOptions{})
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), f, partition.SaltSplits(10), out, WorkOptions{})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestWideCells(t *testing.T) {
 			Duplicates: rapid.SampledFrom([]string{"fail", "first", "last"}).Draw(rt, "duplicates")}
 		want, ok := jobtest.PlainWideCells(t, s, jobtest.MappedColumns, records)
 		out := t.TempDir()
-		got, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
+		got, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{})
 		if s.Duplicates == "fail" && !ok {
 			if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "two records have other values of") || !strings.Contains(err.Error(), "rows.dump at offset") {
 				rt.Fatalf("clashing cells: %v", err)
@@ -243,14 +243,14 @@ func TestWideRowTooLarge(t *testing.T) {
 	}
 	jobtest.WriteRecords(t, input, records)
 	s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: []string{"id", "q", "v"}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "v", QualifierFrom: "q"}}}}
-	if _, err := Directory(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); err != nil {
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 120_000 {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	jobtest.WriteRecords(t, input, records)
-	if _, err := Directory(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
 		t.Error(err)
 	}
 }
@@ -265,7 +265,7 @@ func TestPlainMappingChangesNothing(t *testing.T) {
 	for _, m := range []spec.Mapping{{}, {Cells: []spec.CellSpec{{Rest: true}}}, {Cells: []spec.CellSpec{{Column: "check_id", Type: "text"}, {Rest: true}}}} {
 		s.Mapping = m
 		out := t.TempDir()
-		if _, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
+		if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, jobtest.Hashes(t, out)))))
@@ -294,7 +294,7 @@ func TestMappingErrors(t *testing.T) {
 	} {
 		s, err := spec.ParseSpec("x", []byte("key: id\n"+c.yaml))
 		if err == nil {
-			err = s.Validate()
+			_, err = s.Resolve()
 		}
 		for _, want := range c.want {
 			if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), want) {
@@ -318,7 +318,7 @@ func TestMappingErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := NewPlan(*s, []string{"id", "n"}, jobtest.Family, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewPlan(jobtest.Resolve(t, *s), []string{"id", "n"}, jobtest.Family, nil, 1); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.yaml, err, c.want)
 		}
 	}
@@ -332,12 +332,12 @@ func TestBadValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
-	_, err := Directory(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{})
+	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"
-	m, err := Directory(t.Context(), env, s, jobtest.Family, nil, t.TempDir(), WorkOptions{})
+	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
 	if err != nil || m.Rejected != 1 || m.Digest.Rows != 2 || m.Digest.Cells != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}

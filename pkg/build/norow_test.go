@@ -20,7 +20,7 @@ func buildText(t *testing.T, s spec.Spec, text string) (*manifest.Manifest, erro
 		t.Fatal(err)
 	}
 	s.Inputs = []string{input}
-	return Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
+	return Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), WorkOptions{RejectFile: filepath.Join(t.TempDir(), "rejects.jsonl")})
 }
 
 // TestEmptyRowKeyIsABadRecord gives records whose key has no byte, which HBase has no row for.

@@ -27,7 +27,7 @@ type Files interface {
 }
 
 // Directory builds HFiles into a directory that is missing or empty.
-func Directory(ctx context.Context, files Files, s spec.Spec, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
+func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
 	fsys, name, err := files.Resolve(dir)
 	if err != nil {
 		return nil, err

@@ -39,24 +39,17 @@ type Plan struct {
 // settings and the split points. The spec's own settings of the family have
 // been applied to it by [Spec.ApplyTo]. A job of several families has the
 // settings of each among f and more; f's are those of one that is not there.
-func NewPlan(s spec.Spec, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
-	s = s.WithDefaults()
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
+func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
 	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, StoreEmpty: s.Empty == "store"}
 	if p.Timestamp == 0 {
 		p.Timestamp = now
 	}
-	p.Duplicates, _ = extsort.ParsePolicy(s.Duplicates)
+	p.Duplicates, p.Key = s.Policy, s.RowKey
 	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	if p.Key, err = keygen.Parse(s.Key); err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	if p.Modulus, err = spec.SaltModulus(s, p.Key, splits); err != nil {
+	if p.Modulus, err = s.SaltModulus(splits); err != nil {
 		return nil, err
 	}
 	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {

@@ -26,7 +26,7 @@ func TestTrackerCountsABuild(t *testing.T) {
 			s.Inputs = []string{jobtest.Absolute(t, input)}
 			var tracker, other progress.Tracker
 			w := WorkOptions{Memory: 64 << 20, Workers: 2, Events: progress.Tee(tracker.Events(), other.Events(), progress.Events{})}
-			m, err := Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), t.TempDir(), w)
+			m, err := Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), t.TempDir(), w)
 			if err != nil {
 				t.Fatal(err)
 			}

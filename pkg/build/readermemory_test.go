@@ -51,7 +51,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{windowFile(t)}
 	w := WorkOptions{Workers: 2, Memory: 64 << 20, SpillDir: t.TempDir()}
-	_, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
 	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
 		t.Fatalf("%v, kind %d", err, fail.KindOf(err))
 	}
@@ -62,7 +62,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	if w.Memory, err = spec.ParseSize(asked[1]); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
+	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), filepath.Join(t.TempDir(), "out"), w)
 	if err != nil || m.Digest.Rows != 1 {
 		t.Fatalf("with --memory %s: %v", w.Memory, err)
 	}
@@ -88,7 +88,7 @@ func BenchmarkColumns(b *testing.B) {
 			}
 			s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
 			for b.Loop() {
-				if _, err := NewPlan(s, names, jobtest.Family, nil, 1); err != nil {
+				if _, err := NewPlan(jobtest.Resolve(b, s), names, jobtest.Family, nil, 1); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -105,15 +105,12 @@ func TestPlanOfManyColumns(t *testing.T) {
 	s := spec.Spec{Columns: names, Key: "column_00000", Family: "f"}
 	s.Skip = names[10_000:]
 	s.Cells = []spec.CellSpec{{Columns: names[:5_000]}, {Rest: true}}
-	if err := s.WithDefaults().Validate(); err != nil && !strings.Contains(err.Error(), "table") {
-		t.Fatal(err)
-	}
-	p, err := NewPlan(s, names, jobtest.Family, nil, 1)
+	p, err := NewPlan(jobtest.Resolve(t, s), names, jobtest.Family, nil, 1)
 	if err != nil || len(p.slots) != 10_000 {
 		t.Fatal(len(p.slots), err)
 	}
 	s.Columns = append(names[:1:1], names...)
-	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {
+	if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), `column "column_00000" is named twice`) {
 		t.Errorf("%.200v", err)
 	}
 }

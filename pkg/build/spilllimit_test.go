@@ -22,7 +22,7 @@ func TestSpillLimit(t *testing.T) {
 	s.Inputs = []string{jobtest.ManyRecords(t, 40_000)}
 	build := func(limit spec.Size) (*manifest.Manifest, string, error) {
 		dir, out := t.TempDir(), t.TempDir()
-		m, err := Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
+		m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), out, WorkOptions{Workers: 1, Memory: 8 << 20, SpillDir: dir, SpillLimit: limit,
 			SplitSize: 1 << 20})
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("runs are left behind: %v", left)

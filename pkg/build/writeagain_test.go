@@ -38,11 +38,11 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000, Mapping: m}
 	f := jobtest.Family
 	f.Compression = 0
-	k, err := OpenInput(t.Context(), env.Source, s, w)
+	k, err := OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPlan(s, k.Source.Columns(), f, partition.SaltSplits(10), 0)
+	p, err := NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestFullDiskChild(t *testing.T) {
 		}
 	}
 	identified := func(table string) Identity {
-		id, err := Identify(jobtest.Env(t), spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}.WithDefaults(), "")
+		id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Table: table, Inputs: []string{"/in.csv"}, Key: "id"}), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
-	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 )
@@ -40,14 +39,14 @@ type Identity struct {
 }
 
 // Identify is the identity of a job on a cluster that is not known yet.
-func Identify(env *cluster.Env, s spec.Spec, word string) (Identity, error) {
+func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 	name, err := loader.ParseTableName(s.Table)
 	if err != nil {
 		return Identity{}, fail.With(fail.Config, err)
 	}
 	key := s.Key
-	if expr, err := keygen.Parse(s.Key); err == nil {
-		key = expr.String()
+	if s.RowKey != nil {
+		key = s.RowKey.String()
 	}
 	places := make([]string, len(s.Inputs))
 	for i, input := range s.Inputs {

@@ -70,12 +70,12 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 			t.Errorf("the field %s is in no plan: see readingRecord and planRecord.same, or say here why it changes no rows", f.Name)
 		}
 	}
-	spec := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}.WithDefaults()
-	plan := Asked(spec, []string{"csv.gz", "dump"})
+	spec := spec.Spec{Table: "t", Key: "id + v", Inputs: []string{"/in"}, Timestamp: 1700000000000}
+	plan := Asked(jobtest.Resolve(t, spec), []string{"csv.gz", "dump"})
 	plan.Family, plan.Columns, plan.Modulus = jobtest.Family, []string{"id", "v"}, 10
 	plan.Inputs = []InputRecord{{Input: "/in/a.csv.gz", Place: "/in/a.csv.gz", Format: "csv.gz"}, {Input: "/in/b", Place: "/in/b", Format: "dump"}}
 	env := jobtest.Env(t)
-	id, err := Identify(env, spec, "")
+	id, err := Identify(env, jobtest.Resolve(t, spec), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 		}
 		changed := spec
 		f.change(&changed)
-		now := plan.Asked(changed)
+		now := plan.Asked(jobtest.Resolve(t, changed))
 		now.Inputs = plan.Inputs
 		err := plan.Same(now)
-		other, idErr := Identify(env, changed, "")
+		other, idErr := Identify(env, jobtest.Resolve(t, changed), "")
 		if idErr != nil {
 			t.Fatal(idErr)
 		}
@@ -107,7 +107,7 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 			}
 		}
 	}
-	now := plan.Asked(spec)
+	now := plan.Asked(jobtest.Resolve(t, spec))
 	now.Inputs = plan.Inputs
 	if err := plan.Same(now); err != nil {
 		t.Errorf("nothing has changed: %v", err)
@@ -148,7 +148,7 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 		"separators of two kinds": {[]string{"csv", "dump"}, spec.Spec{}, spec.Spec{FieldSep: ","}, false},
 		"separators of one kind":  {[]string{"csv", "csv.gz"}, spec.Spec{}, spec.Spec{FieldSep: ","}, true},
 	} {
-		a, b := readingOf(c.a.WithDefaults(), c.formats), readingOf(c.b.WithDefaults(), c.formats)
+		a, b := readingOf(jobtest.Resolve(t, c.a), c.formats), readingOf(jobtest.Resolve(t, c.b), c.formats)
 		if (*a == *b) != c.same {
 			t.Errorf("%s: %+v and %+v", name, *a, *b)
 		}
@@ -173,9 +173,9 @@ func TestFormatThatWasFoundIsCompared(t *testing.T) {
 
 // TestJournalOfAnEarlierVersion: what it does not have is not compared.
 func TestJournalOfAnEarlierVersion(t *testing.T) {
-	spec := spec.Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}.WithDefaults()
+	spec := spec.Spec{Table: "t", Key: "id", Inputs: []string{"x"}, Header: "no"}
 	was := PlanRecord{Key: "id", Empty: "skip", Duplicates: "fail", Inputs: []InputRecord{{Input: "x"}}}
-	now := Asked(spec, []string{"csv"})
+	now := Asked(jobtest.Resolve(t, spec), []string{"csv"})
 	now.Inputs = []InputRecord{{Input: "x", Place: "/there/x", Format: "csv"}}
 	if err := was.Same(now); err != nil {
 		t.Error(err)
@@ -206,11 +206,11 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 	base := spec.Spec{Table: "t", Key: "salt(a, 10) + b", Inputs: []string{"x"}}
 	same := func(a, b spec.Spec) bool {
 		t.Helper()
-		i, err := Identify(env, a, "w")
+		i, err := Identify(env, jobtest.Resolve(t, a), "w")
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := Identify(env, b, "w")
+		k, err := Identify(env, jobtest.Resolve(t, b), "w")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 			t.Errorf("%+v is another job", s)
 		}
 	}
-	id, err := Identify(env, base, "w")
+	id, err := Identify(env, jobtest.Resolve(t, base), "w")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,12 +260,12 @@ func TestIdentityIsOfPlaces(t *testing.T) {
 // TestNamesOfPathsAreSafe: what a table's name becomes in a path.
 func TestNamesOfPathsAreSafe(t *testing.T) {
 	for name, want := range map[string]string{"ns:t-1.a": "ns_t-1.a", "default:t": "t", "表:数": "___", "a..b": "a..b"} {
-		id, err := Identify(jobtest.Env(t), spec.Spec{Table: name}, "")
+		id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Table: name}), "")
 		if err != nil || id.Table != want {
 			t.Errorf("%s: %q, %v", name, id.Table, err)
 		}
 	}
-	id, err := Identify(jobtest.Env(t), spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}, "")
+	id, err := Identify(jobtest.Env(t), jobtest.Resolve(t, spec.Spec{Table: strings.Repeat("n", 200) + ":" + strings.Repeat("t", 200)}), "")
 	if err != nil || len(build.SpillPrefix(id.On("c").Name())) > 220 {
 		t.Errorf("%d characters, %v", len(id.On("c").Name()), err)
 	}

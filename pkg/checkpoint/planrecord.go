@@ -73,7 +73,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 
 // Asked is what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
-func Asked(s spec.Spec, formats []string) PlanRecord {
+func Asked(s spec.Job, formats []string) PlanRecord {
 	p := PlanRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
 	if s.Mapping.Given() {
@@ -84,7 +84,7 @@ func Asked(s spec.Spec, formats []string) PlanRecord {
 
 // Asked is what a spec says now, where the rest is as it was: what only the
 // table and the inputs tell, and the inputs themselves, which are left out.
-func (p PlanRecord) Asked(s spec.Spec) PlanRecord {
+func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	var formats []string
 	for _, f := range p.Inputs {
 		formats = append(formats, f.Format)

@@ -24,7 +24,7 @@ type readingRecord struct {
 }
 
 // readingOf is how a spec, with its defaults, reads files of these formats.
-func readingOf(s spec.Spec, formats []string) *readingRecord {
+func readingOf(s spec.Job, formats []string) *readingRecord {
 	csv, dump := false, false
 	for _, f := range formats {
 		csv = csv || strings.HasPrefix(f, string(source.FormatCSV))

@@ -112,7 +112,7 @@ func (e *Env) Rest() {
 
 // TableName is the table of a spec, as HBase writes it. No path is made of a
 // name that was not looked at here.
-func TableName(s spec.Spec) (string, error) {
+func TableName(s spec.Job) (string, error) {
 	if s.Table == "" {
 		return "", fail.Errorf(fail.Config, "no table: name it with --table, or under table in the job file")
 	}

@@ -27,7 +27,7 @@ import (
 func foretell(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
 	t.Helper()
 	o.Splits = &splits
-	e, err := Run(t.Context(), jobtest.Env(t), s, o)
+	e, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func foretell(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
 // keysOf makes all keys of an input, one record after the other.
 func keysOf(t *testing.T, s spec.Spec, modulus int) (keys [][]byte) {
 	t.Helper()
-	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +210,11 @@ func TestShares(t *testing.T) {
 // fewer rows one of as large a part of them.
 func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
 	t.Helper()
-	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{SplitSize: countSplit})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: countSplit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, splits, 1)
+	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestPlacesStandForAll(t *testing.T) {
 		total += rows
 	}
 	s.Format = "dump"
-	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, s, build.WorkOptions{SplitSize: 512 << 10})
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: 512 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestPlacesStandForAll(t *testing.T) {
 	if !slices.IsSortedFunc(places, func(a, b countPlace) int { return a.split - b.split }) {
 		t.Error("places are not in order")
 	}
-	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
+	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestEstimate(t *testing.T) {
 			w := build.WorkOptions{Workers: 2, Memory: c.memory, SpillDir: t.TempDir()}
 			splits := partition.SaltSplits(modulus)
 			got := smallEstimate(t, env, s, splits, w)
-			m, err := build.Directory(t.Context(), env, s, jobtest.Family, splits, filepath.Join(t.TempDir(), "out"), w)
+			m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, splits, filepath.Join(t.TempDir(), "out"), w)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,11 +89,11 @@ func TestEstimate(t *testing.T) {
 // smallEstimate is [Run] from a sample of two megabytes.
 func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte, w build.WorkOptions) *Estimate {
 	t.Helper()
-	k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{SplitSize: 4 << 20})
+	k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: 4 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(s, k.Source.Columns(), jobtest.Family, splits, 1)
+	plan, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), jobtest.Family, splits, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +143,12 @@ func TestEstimateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Inputs, s.Format, s.AllowEmpty = []string{empty}, "dump", true
-	e, err := Run(t.Context(), jobtest.Env(t), s, Options{})
+	e, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{})
 	if err == nil {
 		t.Fatalf("without a table and split points: %+v", e)
 	}
 	splits := partition.SaltSplits(10)
-	if e, err = Run(t.Context(), jobtest.Env(t), s, Options{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
+	if e, err = Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{Splits: &splits}); err != nil || e.Rows != 0 || e.HFiles != 0 || e.Files != 1 {
 		t.Errorf("%+v %v", e, err)
 	}
 }

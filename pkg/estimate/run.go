@@ -25,7 +25,7 @@ type Options struct {
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
-func Run(ctx context.Context, env *cluster.Env, s spec.Spec, w Options) (*Estimate, error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
 	families, points, maxSize := spec.DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
 	if w.Splits != nil {
 		points = *w.Splits
@@ -70,7 +70,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, w Options) (*Estima
 }
 
 // queryColumns are what a reader gives to get rows.
-func queryColumns(s spec.Spec, plan *build.Plan) []string {
+func queryColumns(s spec.Job, plan *build.Plan) []string {
 	if len(s.Query) > 0 {
 		return s.Query
 	}
@@ -79,7 +79,7 @@ func queryColumns(s spec.Spec, plan *build.Plan) []string {
 }
 
 // cluster.Ask asks the cluster of the configuration about the spec's table.
-func specFacts(ctx context.Context, env *cluster.Env, s spec.Spec) (*cluster.Facts, error) {
+func specFacts(ctx context.Context, env *cluster.Env, s spec.Job) (*cluster.Facts, error) {
 	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err

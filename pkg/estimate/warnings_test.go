@@ -189,7 +189,7 @@ func TestPlanOfTable(t *testing.T) {
 	}()
 	s := jobtest.TableSpec(t, data.Check, jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), "csv")
 	s.Table = name.String()
-	e, err := Run(t.Context(), env, s, Options{})
+	e, err := Run(t.Context(), env, jobtest.Resolve(t, s), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -259,7 +259,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 		}
 	}}
 	o := RunOptions{WorkOptions: build.WorkOptions{Events: e}, LoadConcurrency: 1, State: checkpoint.Options{Dir: p.state}}
-	_, err := Run(t.Context(), p.env, s, o)
+	_, err := Run(t.Context(), p.env, jobtest.Resolve(t, s), o)
 	if fail.KindOf(err) != fail.Verify || !strings.Contains(err.Error(), "recreated") {
 		t.Errorf("error is %v", err)
 	}
@@ -381,15 +381,15 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 		s.Table = table
 		for what, do := range map[string]func() error{
 			"run": func() error {
-				_, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
+				_, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
 				return err
 			},
 			"run of parts": func() error {
-				_, err := RunParts(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
+				_, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: filepath.Join(base, "1/2")}})
 				return err
 			},
 			"check": func() error {
-				_, err := preflight.Run(t.Context(), env, s, preflight.Options{Timeout: time.Second})
+				_, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{Timeout: time.Second})
 				return err
 			},
 		} {

@@ -44,14 +44,14 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 			s.Table, s.Inputs, s.Verify = table, []string{"hdfs://" + name}, "off"
 			var o RunOptions
 			o.State.Dir = t.TempDir()
-			_, err = Run(t.Context(), env, s, o)
+			_, err = Run(t.Context(), env, jobtest.Resolve(t, s), o)
 			if fail.KindOf(err) != fail.HDFS || !errors.Is(err, hdfsio.ErrBlockChecksum) || !strings.Contains(err.Error(), "hdfs fsck "+name) {
 				t.Errorf("kind %d: %v", fail.KindOf(err), err)
 			}
 			noRows(t, cluster, table)
 
 			flipReplica(t, block, false) // back
-			if _, err = Run(t.Context(), env, s, o); err != nil {
+			if _, err = Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 				t.Fatal(err)
 			}
 			got, err := cluster.AdminT(t).Digest(t.Context(), table)

@@ -65,7 +65,7 @@ func TestDesigns(t *testing.T) {
 			}
 			s := jobtest.Spec(t, "check")
 			s.Table, s.Key, s.Inputs, s.Verify, s.Empty = jobtest.FreshTableAt(t, env, points, nil), c.key, []string{input}, "full", "skip"
-			if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
+			if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			for i, q := range c.query {
@@ -77,7 +77,7 @@ func TestDesigns(t *testing.T) {
 				}
 				slices.SortFunc(want, c.order)
 				n := 0
-				_, err := query.Read(t.Context(), env, s, q, func(r loader.Row) error {
+				_, err := query.Read(t.Context(), env, jobtest.Resolve(t, s), q, func(r loader.Row) error {
 					if n < len(want) {
 						sameRecord(t, r, want[n])
 					}

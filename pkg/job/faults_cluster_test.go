@@ -451,7 +451,7 @@ func TestFailover(t *testing.T) {
 				}
 			})
 		}}}}
-		if _, err := Run(t.Context(), env, s, o); err != nil {
+		if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 			t.Fatal(err)
 		}
 		got, err := c.AdminT(t).Digest(t.Context(), name)
@@ -470,11 +470,11 @@ func buildWide(ctx context.Context, t testing.TB, env *cluster.Env, input string
 	s := spec.Spec{Inputs: []string{input}, Key: "salt(id, 10) + id", Timestamp: 1700000000000}
 	f := jobtest.Family
 	f.Compression = 0
-	k, err := build.OpenInput(t.Context(), env.Source, s, w)
+	k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := build.NewPlan(s, k.Source.Columns(), f, partition.SaltSplits(10), 0)
+	p, err := build.NewPlan(jobtest.Resolve(t, s), k.Source.Columns(), f, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestSecondClusterIsAnotherJob(t *testing.T) {
 		already bool
 	}{{env, false}, {other, false}, {other, true}} {
 		s.Verify = map[bool]string{false: "sample", true: "off"}[c.env == other]
-		r, err := Run(t.Context(), c.env, s, o)
+		r, err := Run(t.Context(), c.env, jobtest.Resolve(t, s), o)
 		if err != nil || r.Already != c.already {
 			t.Fatalf("%v, already %v", err, r.Already)
 		}
@@ -106,7 +106,7 @@ func TestClusterOutOfReach(t *testing.T) {
 			s := jobtest.Spec(t, "check")
 			s.Inputs = []string{"/in"}
 			o := RunOptions{State: checkpoint.Options{Dir: t.TempDir(), JobID: "night"}}
-			id, err := checkpoint.Identify(env, s.WithDefaults(), "night")
+			id, err := checkpoint.Identify(env, jobtest.Resolve(t, s), "night")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestClusterOutOfReach(t *testing.T) {
 				}
 				defer lock.Release()
 			}
-			r, err := Run(t.Context(), env, s, o)
+			r, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
 			if fail.KindOf(err) != c.kind {
 				t.Fatalf("%v: %+v", err, r)
 			}
@@ -143,7 +143,7 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 	env := jobtest.Env(t)
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs = "default:check", []string{"./in"}
-	id, err := checkpoint.Identify(env, s.WithDefaults(), "night")
+	id, err := checkpoint.Identify(env, jobtest.Resolve(t, s), "night")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,18 +190,18 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 	}
 	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
 	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
-	if _, err := RunParts(t.Context(), env, s, o); err != nil {
+	if _, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 		t.Fatal(err)
 	}
 	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that, and these had none
-	if r, err := RunParts(t.Context(), env, s, o); err != nil || !r.Already {
+	if r, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !r.Already {
 		t.Errorf("the same again: %v", err)
 	}
 	for what, change := range map[string]func(*spec.Spec){"header was no, it is yes": func(s *spec.Spec) { s.Header = "yes" },
 		"empty was skip, it is store": func(s *spec.Spec) { s.Empty = "store" }} {
 		changed := s
 		change(&changed)
-		if _, err := RunParts(t.Context(), env, changed, o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), what) {
+		if _, err := RunParts(t.Context(), env, jobtest.Resolve(t, changed), o); fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

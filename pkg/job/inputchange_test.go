@@ -136,7 +136,7 @@ func TestChangingInputIsRefused(t *testing.T) {
 				s = jobtest.CSVSpec(dir + "/*.csv")
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
+			_, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, out, build.WorkOptions{Workers: 1, Events: progress.Events{OnPhase: func(phase string) {
 				if phase == c.phase {
 					c.do(t, dir)
 				}
@@ -184,11 +184,11 @@ func TestResumeNoticesChangesByThePlan(t *testing.T) {
 	}
 	env, s := jobtest.Env(t), jobtest.CSVSpec(name)
 	record := func() checkpoint.PlanRecord {
-		k, err := build.OpenInput(t.Context(), env.Source, s, build.WorkOptions{})
+		k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, s), build.WorkOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &run{env: env, spec: s, st: &checkpoint.Job{}, input: k}
+		j := &run{env: env, spec: jobtest.Resolve(t, s), st: &checkpoint.Job{}, input: k}
 		p, err := j.planRecord([]spec.Family{jobtest.Family})
 		if err != nil {
 			t.Fatal(err)
@@ -240,7 +240,7 @@ func TestRecordsWithoutCellsBalance(t *testing.T) {
 	column := "v"
 	s := jobtest.CSVSpec(name)
 	s.Duplicates, s.BadRecords, s.Cells = "first", "4", []spec.CellSpec{{Column: column}}
-	m, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, partition.SaltSplits(10), filepath.Join(dir, "out"), build.WorkOptions{})
+	m, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), filepath.Join(dir, "out"), build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,12 +272,12 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := filepath.Join(t.TempDir(), "out")
-			_, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{})
+			_, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, out, build.WorkOptions{})
 			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
 				t.Errorf("error is %v", err)
 			}
 			s.AllowEmpty = true
-			m, err := build.Directory(t.Context(), jobtest.Env(t), s, jobtest.Family, nil, out, build.WorkOptions{})
+			m, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, out, build.WorkOptions{})
 			if err != nil || m.Digest.Rows != 0 || m.HFiles != 0 {
 				t.Errorf("allowed: %+v, %v", m, err)
 			}

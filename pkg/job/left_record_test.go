@@ -97,7 +97,7 @@ func TestRecordTraces(t *testing.T) {
 					}
 				}
 			}()
-			_, err = Run(t.Context(), env, s, RunOptions{WorkOptions: build.WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir(), Events: events}})
+			_, err = Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{WorkOptions: build.WorkOptions{Workers: c.workers, Memory: c.memory, SpillDir: t.TempDir(), Events: events}})
 			tracker.End()
 			close(stop)
 			<-stopped

@@ -91,7 +91,7 @@ func TestRunMapped(t *testing.T) {
 		name := familyTable(t, env, "f", "g", "h")
 		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Query: []string{"id", "n"}, Timestamp: 1700000000000, Verify: mode, Mapping: clusterMapping()}
 		o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
-		r, err := Run(t.Context(), env, s, o)
+		r, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,17 +102,17 @@ func TestRunMapped(t *testing.T) {
 		if want := clusterDigest(jobtest.PlainCells(t, s, jobtest.MappedColumns, records)); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
-		if again, err := Run(t.Context(), env, s, o); err != nil || !again.Already {
+		if again, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !again.Already {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		changed := s
 		changed.Skip = []string{"text"}
-		if _, err := Run(t.Context(), env, changed, o); fail.KindOf(err) != fail.Check {
+		if _, err := Run(t.Context(), env, jobtest.Resolve(t, changed), o); fail.KindOf(err) != fail.Check {
 			t.Errorf("another mapping: %v", err)
 		}
 		s.Query = []string{"id"}
 		cells := map[string]string{}
-		if _, err := query.Get(t.Context(), env, s, []string{"100101"}, func(r loader.Row) error {
+		if _, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{"100101"}, func(r loader.Row) error {
 			for _, c := range r.Cells {
 				cells[string(c.Family)+":"+string(c.Qualifier)] = string(c.Value)
 			}
@@ -139,7 +139,7 @@ func TestRunTimed(t *testing.T) {
 		m.CellTimestamp = &spec.TimeColumn{Column: "at", Layout: "yyyyMMddHHmmss", Zone: "Asia/Shanghai"}
 		m.CellTTL = &spec.TTLColumn{Column: "ttl"}
 		s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m}
-		r, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
+		r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestRunTimed(t *testing.T) {
 		}
 		jobtest.WriteRecords(t, short, over)
 		s.Inputs = []string{short}
-		r, err = Run(t.Context(), env, s, RunOptions{})
+		r, err = Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 		if err != nil || !r.Verify.Expired {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -188,7 +188,7 @@ func TestRunWide(t *testing.T) {
 			name := familyTable(t, env, "f", "g")
 			m := spec.Mapping{Cells: []spec.CellSpec{{Column: "text", QualifierFrom: "more"}, {Column: "n", Family: "g", QualifierFrom: "more", Type: "long"}, {Column: "id"}}, CellTimestamp: stamp}
 			s := spec.Spec{Table: name, Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, Key: "id", Timestamp: 1700000000000, Verify: mode, Mapping: m, Duplicates: "first"}
-			r, err := Run(t.Context(), env, s, RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
+			r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,12 +230,12 @@ func TestRunMappedAgain(t *testing.T) {
 				cancel(stopped)
 			}
 		}
-		if _, err := Run(ctx, env, s, o); !errors.Is(err, stopped) {
+		if _, err := Run(ctx, env, jobtest.Resolve(t, s), o); !errors.Is(err, stopped) {
 			t.Fatalf("stopped: %v", err)
 		}
 		o.Events.OnHFile = func(progress.HFile) { files++ }
 		before := files
-		r, err := Run(t.Context(), env, s, o)
+		r, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestRunMappedAgain(t *testing.T) {
 		if want := clusterDigest(want); err != nil || got != want {
 			t.Errorf("the table has %s, want %s, %v", got, want, err)
 		}
-		if again, err := Run(t.Context(), env, s, o); err != nil || !again.Already {
+		if again, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !again.Already {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	}

@@ -93,13 +93,13 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 			for _, input := range []string{dir, dir + "/*.csv", name} {
 				s := s
 				s.Inputs = []string{"hdfs://" + input}
-				_, err := build.Directory(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
+				_, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 				refusesOpen(t, "build "+input, err, name)
 				var o RunOptions
 				o.State.Dir = state
-				_, err = Run(t.Context(), env, s, o)
+				_, err = Run(t.Context(), env, jobtest.Resolve(t, s), o)
 				refusesOpen(t, "run "+input, err, name)
-				r, err := preflight.Run(t.Context(), env, s, preflight.Options{})
+				r, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{})
 				if err != nil || !slices.ContainsFunc(r.Checks, func(c preflight.Check) bool {
 					return c.Severity == preflight.SeverityError && strings.Contains(c.Message, name+" is open for writing on HDFS")
 				}) {
@@ -109,7 +109,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 			s.Inputs = []string{"hdfs://" + dir}
 			var o RunOptions
 			o.State.Dir = t.TempDir()
-			_, err = RunParts(t.Context(), env, s, o)
+			_, err = RunParts(t.Context(), env, jobtest.Resolve(t, s), o)
 			refusesOpen(t, "parts", err, name)
 			noRows(t, cluster, s.Table)
 
@@ -117,7 +117,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.State.Dir = state
-			if _, err := Run(t.Context(), env, s, o); err != nil {
+			if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 				t.Fatal(err)
 			}
 			got, err := cluster.AdminT(t).Digest(t.Context(), s.Table)
@@ -147,7 +147,7 @@ func TestInputOfADeadWriterIsRefused(t *testing.T) {
 	}
 	kill() // no one closes the file, nor renews its lease
 	s := spec.Spec{Table: "t", Key: "id", Columns: []string{"id", "v"}, Inputs: []string{"hdfs://" + dir}}
-	_, err = build.Directory(t.Context(), env, s, jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
+	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	refusesOpen(t, "build", err, dir+"/b.csv")
 }
 
@@ -156,7 +156,7 @@ func TestInputThatIsOpenedAgainIsNoticed(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	fsys, dir := openInputs(t, env)
-	k, err := build.OpenInput(t.Context(), env.Source, jobtest.CSVSpec("hdfs://"+dir), build.WorkOptions{})
+	k, err := build.OpenInput(t.Context(), env.Source, jobtest.Resolve(t, jobtest.CSVSpec("hdfs://"+dir)), build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

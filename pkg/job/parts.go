@@ -28,9 +28,8 @@ import (
 //
 // The result has the totals of the parts; with an error it tells what became
 // of each.
-func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *result.Result, err error) {
+func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
-	s = s.WithDefaults()
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
@@ -71,7 +70,7 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) 
 // parts is one RunParts.
 type parts struct {
 	env     *cluster.Env
-	spec    spec.Spec
+	spec    spec.Job
 	o       RunOptions
 	dirs    []source.Directory
 	cluster string // its id
@@ -83,7 +82,7 @@ type parts struct {
 	clock   *progress.WaitClock // nil without a gate
 }
 
-func newParts(env *cluster.Env, s spec.Spec, o RunOptions, dirs []source.Directory) *parts {
+func newParts(env *cluster.Env, s spec.Job, o RunOptions, dirs []source.Directory) *parts {
 	p := &parts{env: env, spec: s, o: o, dirs: dirs, result: &result.Result{Schema: 1, Table: s.Table, Parts: make([]result.Part, len(dirs))}, results: make([]*result.Result, len(dirs))}
 	for i, d := range dirs {
 		p.result.Parts[i] = result.Part{Input: d.Path, Status: result.PartLeft, Files: len(d.Files), Bytes: totalSize(d.Files)}
@@ -154,7 +153,7 @@ func (p *parts) run(ctx context.Context) error {
 
 // partSpec is the job of a directory: it is the same as if the directory were
 // given as the input, so what a nightly run has loaded is not loaded again.
-func (p *parts) partSpec(i int) spec.Spec {
+func (p *parts) partSpec(i int) spec.Job {
 	s := p.spec
 	s.Inputs = []string{p.dirs[i].Path}
 	return s

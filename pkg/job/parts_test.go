@@ -13,11 +13,11 @@ import (
 func TestPartsOfNothing(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs, s.AllowEmpty = []string{t.TempDir()}, true
-	r, err := RunParts(t.Context(), jobtest.Env(t), s, RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}})
+	r, err := RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: filepath.Join(t.TempDir(), "state")}})
 	if fail.KindOf(err) != fail.Config || r == nil || len(r.Parts) != 0 { // no cluster is named
 		t.Errorf("%+v, %v", r, err)
 	}
-	r, err = RunParts(t.Context(), jobtest.Env(t), s, RunOptions{})
+	r, err = RunParts(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), RunOptions{})
 	if err != nil || r == nil || r.Already {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // directories are the parts of a spec's inputs.
-func directories(ctx context.Context, env *cluster.Env, s spec.Spec) ([]source.Directory, error) {
+func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
 	dirs, err := source.Directories(ctx, env.Source, s.Inputs, s.AllowEmpty)
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
@@ -29,7 +29,7 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Spec) ([]source.D
 
 // lockParts keeps other runs over the same tree out, if there is a state. The
 // lock lies in a directory of its own.
-func lockParts(ctx context.Context, env *cluster.Env, s spec.Spec, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *journal.Lock, err error) {
+func lockParts(ctx context.Context, env *cluster.Env, s spec.Job, cluster string, o checkpoint.Options, e progress.Events) (dir string, lock *journal.Lock, err error) {
 	if o.Dir == "" {
 		return "", nil, nil
 	}

@@ -37,7 +37,7 @@ func builtFiles(t *testing.T, env *cluster.Env) (string, *manifest.Manifest) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
-	m, err := build.Directory(t.Context(), env, s, spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, build.WorkOptions{})
+	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), spec.Family{Name: "f", Bloom: hfile.BloomRow}, partition.SaltSplits(3), dir, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestFileReplacedBeforeTheLoad(t *testing.T) {
 			if c.state {
 				o.State.Dir = t.TempDir()
 			}
-			_, err := Run(t.Context(), env, s, o)
+			_, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
 			if err == nil {
 				t.Error("it is loaded")
 			}

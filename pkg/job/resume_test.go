@@ -41,7 +41,7 @@ func newResumedBuild(t *testing.T, spec spec.Spec) *resumedBuild {
 func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.Job, error) {
 	t := b.t
 	t.Helper()
-	id, err := checkpoint.Identify(b.env, b.spec.WithDefaults(), "")
+	id, err := checkpoint.Identify(b.env, jobtest.Resolve(t, b.spec), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +63,11 @@ func (b *resumedBuild) attempt(stopAfter int) (*manifest.Manifest, *checkpoint.J
 				cancel()
 			}
 		}}}
-	input, err := build.OpenInput(ctx, b.env.Source, b.spec, w)
+	input, err := build.OpenInput(ctx, b.env.Source, jobtest.Resolve(t, b.spec), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := build.NewPlan(b.spec, input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
+	plan, err := build.NewPlan(jobtest.Resolve(t, b.spec), input.Source.Columns(), jobtest.Family, partition.SaltSplits(10), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (b *resumedBuild) ended() *manifest.Manifest {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
-	want, err := build.Directory(t.Context(), b.env, b.spec, jobtest.Family, partition.SaltSplits(10), whole, build.WorkOptions{SpillDir: b.spill})
+	want, err := build.Directory(t.Context(), b.env, jobtest.Resolve(t, b.spec), jobtest.Family, partition.SaltSplits(10), whole, build.WorkOptions{SpillDir: b.spill})
 	if err != nil {
 		t.Fatal(err)
 	}

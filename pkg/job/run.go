@@ -41,9 +41,8 @@ const samplesPerRegion = 20
 // With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash goes on where it was,
 // and after a success does nothing.
-func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *result.Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
-	s = s.WithDefaults()
 	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err

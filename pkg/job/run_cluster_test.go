@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 			s := jobtest.Spec(t, c.table)
 			s.Table, s.Empty, s.Verify = name, c.empty, c.verify
 			s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, c.file))}
-			r, err := Run(t.Context(), env, s, RunOptions{})
+			r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestGet(t *testing.T) {
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs, s.Verify = name, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}, "off"
-	if _, err := Run(t.Context(), env, s, RunOptions{}); err != nil {
+	if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(jobtest.Exports, "check.dump"))
@@ -103,7 +103,7 @@ func TestGet(t *testing.T) {
 	n := 0
 	for id, rows := range want {
 		got := 0
-		st, err := query.Get(t.Context(), env, s, []string{id}, func(r loader.Row) error {
+		st, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{id}, func(r loader.Row) error {
 			got++
 			return nil
 		})
@@ -115,7 +115,7 @@ func TestGet(t *testing.T) {
 			break
 		}
 	}
-	if _, err := query.Get(t.Context(), env, s, []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
+	if _, err := query.Get(t.Context(), env, jobtest.Resolve(t, s), []string{"NONE"}, func(loader.Row) error { t.Error("a row of no key"); return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -128,7 +128,7 @@ func TestBuildThenLoad(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	m, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{})
+	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestLoadLocalFiles(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := t.TempDir()
-	if _, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{}); err != nil {
+	if _, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	before := jobtest.Hashes(t, dir)
@@ -205,7 +205,7 @@ func TestInputsOnHDFS(t *testing.T) {
 	}
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Inputs, s.Verify = name, []string{"hdfs://" + filepath.Dir(dir) + "/2017*"}, "full"
-	r, err := Run(t.Context(), env, s, RunOptions{})
+	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
-	if _, err := build.Directory(t.Context(), env, s, jobtest.Family, partition.SaltSplits(3), dir, build.WorkOptions{}); err != nil {
+	if _, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(3), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cluster.AdminT(t).Run(t.Context(), "split", name, "18"); err != nil {
@@ -249,7 +249,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	}
 	// A later run finds the salt's modulus although a region more is there.
 	s.Table, s.Verify = name, "full"
-	r, err := Run(t.Context(), env, s, RunOptions{})
+	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestVerifyFinds(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	s.Table, s.Timestamp = name, time.Now().UnixMilli()
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
-	r, err := Run(t.Context(), env, s, RunOptions{})
+	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestTableIsNotFit(t *testing.T) {
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
 	run := func(table, family string) error {
 		s.Table, s.Family = table, family
-		_, err := Run(t.Context(), env, s, RunOptions{})
+		_, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{})
 		return err
 	}
 	name := jobtest.FreshTable(t, env, 2, nil)

@@ -140,7 +140,7 @@ func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 	defer c.Close()
 	base := fmt.Sprintf("/tmp/aborted-test-%x", rand.Uint64())
 	t.Cleanup(func() { _ = jobtest.UserFS(t, cluster, user).RemoveAll(context.WithoutCancel(t.Context()), base) })
-	if _, err := preflight.Run(ctx, env, s, preflight.Options{Cluster: c, Staging: base}); err == nil || !asked {
+	if _, err := preflight.Run(ctx, env, jobtest.Resolve(t, s), preflight.Options{Cluster: c, Staging: base}); err == nil || !asked {
 		t.Fatalf("asked %t, %v", asked, err)
 	}
 	_, name, _ := strings.Cut(s.Table, ":")

@@ -27,7 +27,7 @@ import (
 // run is one process's work on a job.
 type run struct {
 	env    *cluster.Env
-	spec   spec.Spec
+	spec   spec.Job
 	o      RunOptions
 	st     *checkpoint.Job
 	c      *loader.Cluster

@@ -44,7 +44,7 @@ func loadedJob(t *testing.T, dial func(loader.Config) loader.Config) (*loader.Cl
 	if err := os.WriteFile(in, []byte(csv.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), env, spec.Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "off"},
+	r, err := Run(t.Context(), env, jobtest.Resolve(t, spec.Spec{Table: table, Inputs: []string{in}, Key: "id", Verify: "off"}),
 		RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)

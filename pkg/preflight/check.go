@@ -115,9 +115,8 @@ func (r *Report) Err() error {
 // machine. It changes nothing, but for a file and directories that it makes
 // and removes again. The inputs of the spec may be missing. The error says why
 // there could be no check; what checks found wrong is in the report.
-func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o Options) (*Report, error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report, error) {
 	started := time.Now()
-	s = s.WithDefaults()
 	table, err := cluster.TableName(s)
 	if err != nil {
 		return nil, err
@@ -159,7 +158,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Spec, o Options) (*Report
 // goroutine; a part whose error is set is empty.
 type checkFacts struct {
 	env  *cluster.Env
-	spec spec.Spec
+	spec spec.Job
 	o    Options
 	name loader.TableName
 	user string

@@ -34,7 +34,7 @@ func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *clu
 // preflight checks, and says what the checks found when the test fails.
 func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o Options) *Report {
 	t.Helper()
-	r, err := Run(t.Context(), env, s, o)
+	r, err := Run(t.Context(), env, jobtest.Resolve(t, s), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func BenchmarkPreflight(b *testing.B) {
 	s := jobtest.Spec(b, "check")
 	s.Table = jobtest.FreshTable(b, env, 10, nil)
 	for b.Loop() {
-		r, err := Run(b.Context(), env, s, Options{})
+		r, err := Run(b.Context(), env, jobtest.Resolve(b, s), Options{})
 		if err != nil || r.Errors > 0 {
 			b.Fatal(err, r.Err())
 		}

@@ -116,7 +116,7 @@ func checkTable(t *loader.Table) Check {
 
 // checkFamily says that the family is there and that files can be written as
 // it asks for.
-func checkFamily(t *loader.Table, wanted string, s spec.Spec, zstdCodec string) Check {
+func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) Check {
 	const name = "family"
 	cf, ok := t.Family(wanted)
 	if !ok {

@@ -71,27 +71,23 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 }
 
 // checkKey says whether the salt of the key follows from the table.
-func checkKey(s spec.Spec, regions []loader.Region) Check {
+func checkKey(s spec.Job, regions []loader.Region) Check {
 	const name = "key"
 	if s.Key == "" || len(regions) == 0 {
 		return Check{}
-	}
-	key, err := keygen.Parse(s.Key)
-	if err != nil {
-		return bad(name, "correct the job's key", "%s", oneLine(err))
 	}
 	var splits [][]byte
 	for _, r := range regions[1:] {
 		splits = append(splits, r.Start)
 	}
-	n, err := spec.SaltModulus(s, key, splits)
+	n, err := s.SaltModulus(splits)
 	if err != nil {
 		return bad(name, "give --regions", "%s", oneLine(err))
 	}
-	if keygen.NeedsRegions(key) {
-		return good(name, "%s, %d salts", key, n)
+	if keygen.NeedsRegions(s.RowKey) {
+		return good(name, "%s, %d salts", s.RowKey, n)
 	}
-	return good(name, "%s", key)
+	return good(name, "%s", s.RowKey)
 }
 
 // spaceQuota is how much room HBase leaves a table; zero when it has no limit.

@@ -7,7 +7,7 @@ import (
 )
 
 // reverters are those of the cells whose values are not their text.
-func reverters(s spec.Spec) map[spec.CellName]celltype.Reverter {
+func reverters(s spec.Job) map[spec.CellName]celltype.Reverter {
 	all := map[spec.CellName]celltype.Reverter{}
 	for _, c := range s.Entries() {
 		r := c.CellType().Reverter()

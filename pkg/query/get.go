@@ -15,13 +15,13 @@ import (
 
 // Get gives all rows of a query key: args are the values of the spec's query
 // columns. It is [Read] with nothing else asked for.
-func Get(ctx context.Context, env *cluster.Env, s spec.Spec, args []string, fn func(loader.Row) error) (*ReadStats, error) {
+func Get(ctx context.Context, env *cluster.Env, s spec.Job, args []string, fn func(loader.Row) error) (*ReadStats, error) {
 	return Read(ctx, env, s, Query{Values: args}, fn)
 }
 
 // queryKey is the rows of a query key: where they are, and which of those
 // there have it.
-func queryKey(s spec.Spec, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
+func queryKey(s spec.Job, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
 	query := s.Query
 	if len(query) == 0 {
 		query = keygen.Columns(k.spec)[:1]
@@ -79,7 +79,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 
 // fullFilter keeps the rows whose columns of the original key lie in a range,
 // compared one after the other, for keys whose order tells nothing of it.
-func fullFilter(s spec.Spec, k saltedKey, q Query) (*rowFilter, error) {
+func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
 	what, values := "--prefix", q.Prefix
 	if values == nil {
 		what, values = "--from", q.From

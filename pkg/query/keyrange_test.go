@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/jobtest"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -221,7 +222,7 @@ func TestFullFilter(t *testing.T) {
 		{Query{Prefix: []string{"bb", "1"}}, row("bb", "12"), true},
 		{Query{Prefix: []string{"b", "1"}}, row("bb", "12"), false},
 	} {
-		f, err := fullFilter(spec.Spec{}, k, c.q)
+		f, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +237,7 @@ func TestFullFilter(t *testing.T) {
 			}
 		}
 	}
-	if _, err := fullFilter(spec.Spec{}, k, Query{}); fail.KindOf(err) != fail.Config {
+	if _, err := fullFilter(jobtest.Resolve(t, spec.Spec{}), k, Query{}); fail.KindOf(err) != fail.Config {
 		t.Errorf("no range: %v", err)
 	}
 }

@@ -106,9 +106,9 @@ type reading struct {
 // their texts. The row is fn's to keep. An
 // error of fn ends the reading and is returned. The stats are given with an
 // error, too, once reading has begun.
-func Read(ctx context.Context, env *cluster.Env, s spec.Spec, q Query, fn func(loader.Row) error) (*ReadStats, error) {
+func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
-	q, s = q.withDefaults(), s.WithDefaults()
+	q = q.withDefaults()
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
@@ -120,12 +120,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Spec, q Query, fn func(l
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	var key keygen.Expr
-	if s.Key != "" {
-		if key, err = keygen.Parse(s.Key); err != nil {
-			return nil, fail.With(fail.Config, err)
-		}
-	}
+	key := s.RowKey
 	c, err := env.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -184,7 +179,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Spec, q Query, fn func(l
 }
 
 // newReading decides where the rows are and what is read of them.
-func newReading(s spec.Spec, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
+func newReading(s spec.Job, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
 	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
@@ -202,7 +197,7 @@ func newReading(s spec.Spec, name loader.TableName, key keygen.Expr, q Query, re
 	for _, region := range regions[1:] {
 		splits = append(splits, region.Start)
 	}
-	n, err := spec.SaltModulus(s, key, splits)
+	n, err := s.SaltModulus(splits)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +229,7 @@ func newReading(s spec.Spec, name loader.TableName, key keygen.Expr, q Query, re
 }
 
 // setColumns asks for the wanted columns, and for others that are dropped again.
-func (r *reading) setColumns(s spec.Spec, q Query, others []spec.CellName) error {
+func (r *reading) setColumns(s spec.Job, q Query, others []spec.CellName) error {
 	if len(q.Columns) == 0 {
 		r.req.Families = s.Families()
 		return nil
@@ -279,7 +274,7 @@ func SplitColumn(name, family string) (string, string) {
 }
 
 // question is the hash by which a page token knows its query.
-func (r *reading) question(s spec.Spec, key keygen.Expr, q Query, modulus int) uint64 {
+func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) uint64 {
 	parts := [][]byte{[]byte(r.req.Table.String()), []byte(s.Family), []byte(strconv.Itoa(modulus)), r.keys.lo, r.keys.hi,
 		fmt.Appendf(nil, "%t %d %t %q", q.Raw, len(r.keys.heads), q.Full, q.Values), r.keys.heads[0]}
 	if key != nil {

@@ -28,7 +28,7 @@ import (
 // events is a loaded table, and all its rows in the order of the original key.
 type events struct {
 	env  *cluster.Env
-	spec spec.Spec
+	spec spec.Job
 	rows []eventRow
 }
 
@@ -43,7 +43,7 @@ func (r eventRow) original() string { return r.key[len(r.head):] }
 func loadEvents(t testing.TB, env *cluster.Env, key string, salts, n int) *events {
 	t.Helper()
 	name := jobtest.FreshTable(t, env, salts, nil)
-	e := &events{env: env, spec: spec.Spec{Table: name, Key: key, Columns: []string{"ts", "id", "text"}, Verify: "off"}}
+	e := &events{env: env, spec: jobtest.Resolve(t, spec.Spec{Table: name, Key: key, Columns: []string{"ts", "id", "text"}, Verify: "off"})}
 	parsed, err := keygen.Parse(key)
 	if err != nil {
 		t.Fatal(err)

@@ -9,16 +9,16 @@ import (
 // SaltModulus is the salt's. By default it is the table's: the number of salts
 // for which it was split. A count of regions that is no such number would put
 // rows where no reader looks for them, so it is refused.
-func SaltModulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
-	if s.Regions > 0 {
-		return s.Regions, nil
+func (j Job) SaltModulus(splits [][]byte) (int, error) {
+	if j.Regions > 0 {
+		return j.Regions, nil
 	}
 	if n := partition.SaltModulus(splits); n > 0 {
 		return n, nil
 	}
-	if !keygen.NeedsRegions(key) {
+	if !keygen.NeedsRegions(j.RowKey) {
 		return 1, nil
 	}
 	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
-		key, len(splits)+1)
+		j.RowKey, len(splits)+1)
 }

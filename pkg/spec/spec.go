@@ -1,15 +1,9 @@
 package spec
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"cmp"
 
 	"bulkload/pkg/fail"
-	"bulkload/pkg/keygen"
-	"bulkload/pkg/partition/extsort"
-	"bulkload/pkg/source"
 
 	"github.com/goccy/go-yaml"
 )
@@ -60,72 +54,8 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// WithDefaults fills what a plan needs.
-func (s Spec) WithDefaults() Spec {
-	or := func(p *string, d string) {
-		if *p == "" {
-			*p = d
-		}
-	}
-	or(&s.Family, "f")
-	or(&s.Empty, "skip")
-	or(&s.Duplicates, "fail")
-	or(&s.Verify, "sample")
-	or(&s.Header, "yes")
-	return s
-}
+// defaultFamily is the family of a job that names none.
+const defaultFamily = "f"
 
 // FamilyName is the spec's family or its default.
-func (s Spec) FamilyName() string { return s.WithDefaults().Family }
-
-// Validate says all that is wrong with a spec at once; whether its columns
-// exist is seen when the inputs are opened.
-func (s Spec) Validate() error {
-	s = s.WithDefaults()
-	var errs []error
-	bad := func(field string, err error) {
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", field, err))
-		}
-	}
-	oneOf := func(field, v string, known ...string) {
-		if !slices.Contains(known, v) {
-			bad(field, fmt.Errorf("%q is none of %s", v, strings.Join(known, ", ")))
-		}
-	}
-	if s.Key == "" {
-		bad("key", errors.New("missing: say how row keys are made, such as salt(check_id) + md5hex(check_id) + id"))
-	} else {
-		_, err := keygen.Parse(s.Key)
-		bad("key", err)
-	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
-	oneOf("header", s.Header, "yes", "no")
-	oneOf("empty", s.Empty, "skip", "store")
-	oneOf("verify", s.Verify, "full", "sample", "off")
-	_, err := extsort.ParsePolicy(s.Duplicates)
-	bad("duplicates", err)
-	_, err = source.ParseSep(s.FieldSep)
-	bad("field_sep", err)
-	_, err = source.ParseSep(s.RecordSep)
-	bad("record_sep", err)
-	_, err = source.NewBudget(s.BadRecords)
-	bad("bad_records", err)
-	if s.Regions < 0 {
-		bad("regions", fmt.Errorf("%d is below 0", s.Regions))
-	}
-	if s.Timestamp < 0 {
-		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))
-	}
-	seen := nameSet{}
-	for i, c := range s.Columns {
-		if c == "" {
-			bad("columns", fmt.Errorf("column %d has no name", i+1))
-		}
-		if !seen.add(c) {
-			bad("columns", fmt.Errorf("column %q is named twice", c))
-		}
-	}
-	errs = append(errs, s.Mapping.validate()...)
-	return fail.With(fail.Config, errors.Join(errs...))
-}
+func (s Spec) FamilyName() string { return cmp.Or(s.Family, defaultFamily) }

@@ -98,7 +98,7 @@ func TestEnums(t *testing.T) {
 					reflect.ValueOf(&s).Elem().FieldByName(sf.Name).SetString(v)
 				}
 			}
-			err := s.Validate()
+			_, err := s.Resolve()
 			if err == nil {
 				_, err = s.ApplyTo(DefaultFamily("f"))
 			}
