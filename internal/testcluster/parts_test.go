@@ -249,6 +249,9 @@ func TestJudge(t *testing.T) {
 	if err != nil || strings.TrimSpace(out) != cell {
 		t.Errorf("cells %q, %v", out, err)
 	}
+	if out, err := Judge(t.Context(), "check", file); err != nil {
+		t.Errorf("check of a good file: %v\n%s", err, out)
+	}
 	if err := os.WriteFile(file, []byte("not an hfile"), 0o644); err != nil {
 		t.Fatal(err)
 	}
