@@ -30,7 +30,7 @@ func (c *testCase) text() []byte {
 	return b
 }
 
-// words are the settings as the oracle's write command takes them.
+// words are the settings as HFileJudge's write command takes them.
 func (c *testCase) words() []string {
 	o := &c.o
 	w := []string{"--now", strconv.Itoa(clock), "--compression", o.Compression.String(), "--encoding", o.Encoding.String(),

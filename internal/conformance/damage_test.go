@@ -108,14 +108,39 @@ func becomes(text string) func([]byte) []byte { return func([]byte) []byte { ret
 
 func remove([]byte) []byte { return nil }
 
-// damages are the ways in which a file can say something that is not so behind
-// checksums that are right, by what is damaged.
-var damages = []struct {
+// A damage is one wrong thing in a file.
+type damage struct {
 	name   string
 	bloom  hfile.BloomType
 	plain  bool // in a file without compression or encoding
 	damage func(a *anatomy)
-}{
+}
+
+// file is a damaged file whose checksums are right.
+func (d damage) file(t testing.TB) []byte {
+	t.Helper()
+	o := hfile.Options{Bloom: hfile.BloomRow, Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy}
+	if d.bloom != hfile.BloomNone {
+		o.Bloom = d.bloom
+	}
+	if d.plain {
+		o.Encoding, o.Compression = hfile.EncodingNone, hfile.CompressionNone
+	}
+	a, err := dissect(damagedFile(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.damage(a)
+	damaged, err := a.assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return damaged
+}
+
+// damages are the ways in which a file can say something that is not so behind
+// checksums that are right, by what is damaged.
+var damages = []damage{
 	{name: "root index key past its block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[1], 1) }},
 	{name: "root index key before its block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[1], -1) }},
 	{name: "root index key of the first block", damage: func(a *anatomy) { moveKey(a.entries(a.nth("IDXROOT2", 0))[0], -1) }},
@@ -323,23 +348,7 @@ func TestDamageBehindChecksums(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range damages {
 		t.Run(strings.ReplaceAll(d.name, ":", ""), func(t *testing.T) {
-			o := hfile.Options{Bloom: hfile.BloomRow, Encoding: hfile.EncodingFastDiff, Compression: hfile.CompressionSnappy}
-			if d.bloom != hfile.BloomNone {
-				o.Bloom = d.bloom
-			}
-			if d.plain {
-				o.Encoding, o.Compression = hfile.EncodingNone, hfile.CompressionNone
-			}
-			file := damagedFile(t, o)
-			a, err := dissect(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d.damage(a)
-			damaged, err := a.assemble()
-			if err != nil {
-				t.Fatal(err)
-			}
+			damaged := d.file(t)
 			if res := checkBytes(damaged); res.OK {
 				t.Error("the check finds nothing")
 			} else {
@@ -406,10 +415,7 @@ func TestFiltersOfEveryHash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")
 	}
-	java := oracleOrNone(t, zstdModule)
-	if java == nil {
-		t.Skip("nothing to compare with")
-	}
+	java := startHBase(t, zstdModule)
 	dir := t.TempDir()
 	for _, hash := range []string{"jenkins", "murmur", "murmur3"} {
 		for _, bloom := range []hfile.BloomType{hfile.BloomRow, hfile.BloomRowCol} {

@@ -2,10 +2,10 @@
 // cells under random settings are written by both, and each reads what the
 // other wrote. It has tests only.
 //
-// The Java side is the program in ../shared/oracle, many commands in one JVM
-// (testdata/hfile/java), with the jars of the test cluster and the codecs of
-// testdata/hfile/compat/pom.xml. Where that program or a JDK is absent the
-// comparison is left out, and the cases are still written, read and checked.
+// The Java side is HFileJudge (testdata/hfile/judge), many commands in one JVM,
+// with the jars of the test cluster and the codecs of
+// testdata/hfile/compat/pom.xml. It needs a JDK and Maven; without them a test
+// fails. With -short there is no JVM and nothing is compared.
 //
 // Settings from the environment:
 //

@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +25,7 @@ const root = "../.."
 const (
 	javaDir   = root + "/testdata/hfile/java"
 	compatDir = root + "/testdata/hfile/compat"
-	oracleSrc = root + "/../shared/oracle/HFileOracle.java"
 )
-
-// errNoJava says that there is nothing to compare with on this machine.
-var errNoJava = errors.New("no JDK, or no ../shared/oracle beside the checkout")
 
 // profileJars is the directory of the jars of a profile of the pom, fetched by
 // Maven when they are not in the user's cache.
@@ -95,19 +91,11 @@ type jvm struct {
 	stderr  bytes.Buffer
 }
 
-// javaCommand runs a main class; options of the JVM come before the usual ones.
-func javaCommand(mainClass, classPath string, options ...string) *exec.Cmd {
-	args := append(options, "-Xmx1536m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-	for _, open := range []string{"java.nio", "java.lang", "sun.nio.ch"} {
-		args = append(args, "--add-opens", "java.base/"+open+"=ALL-UNNAMED")
-	}
-	return exec.Command("java", append(args, "-cp", classPath, mainClass)...)
-}
-
-// openJVM runs the main class; the caller ends it.
-func openJVM(t testing.TB, mainClass, classPath string, options ...string) *jvm {
+// openJVM runs a main class with its words; options of the JVM come before the usual ones. The caller ends it.
+func openJVM(t testing.TB, classPath string, program, options []string) *jvm {
 	t.Helper()
-	j := &jvm{cmd: javaCommand(mainClass, classPath, options...)}
+	args := slices.Concat(options, []string{"-Xmx1536m"}, testcluster.JudgeOptions(), []string{"-cp", classPath}, program)
+	j := &jvm{cmd: exec.Command("java", args...)}
 	j.cmd.Stderr = &j.stderr
 	var err error
 	if j.in, err = j.cmd.StdinPipe(); err != nil {
@@ -124,10 +112,10 @@ func openJVM(t testing.TB, mainClass, classPath string, options ...string) *jvm 
 	return j
 }
 
-// startJVM runs the main class until the test ends.
-func startJVM(t testing.TB, mainClass, classPath string) *jvm {
+// startJVM runs a main class until the test ends.
+func startJVM(t testing.TB, classPath string, program ...string) *jvm {
 	t.Helper()
-	j := openJVM(t, mainClass, classPath)
+	j := openJVM(t, classPath, program, nil)
 	t.Cleanup(func() {
 		// the program ends with its input
 		j.in.Close()
@@ -153,67 +141,35 @@ func (j *jvm) run(stdin, stdout string, words ...string) (output []byte, status 
 	}
 	answer = strings.TrimSpace(answer)
 	if _, err := fmt.Sscanf(answer, "ok %d", &status); err != nil {
-		return nil, 0, fmt.Errorf("oracle %s: %s", strings.Join(words, " "), answer)
+		return nil, 0, fmt.Errorf("%s: %s", strings.Join(words, " "), answer)
 	}
 	output, err = os.ReadFile(stdout)
 	return output, status, err
 }
 
-// An oracle is HBase 2.6.4: a JVM, and whether it has the codecs that the
-// cluster's jars lack.
-type oracle struct {
-	*jvm
-	codecs bool
-}
-
-// haveJava gives an error that wraps errNoJava where Java cannot be compiled and run.
-func haveJava() error {
-	for _, tool := range []string{"java", "javac", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("%w: %w", errNoJava, err)
-		}
-	}
-	return nil
-}
-
-// startOracle gives an error that wraps errNoJava where there is nothing to start.
-// zstdCodec is the class that HBase is told to use for ZSTD.
-func startOracle(t testing.TB, zstdCodec string) (*oracle, error) {
+// startHBase is HBase 2.6.4 with all its codecs until the test ends: HFileJudge, many commands in one JVM. zstdCodec is the
+// class that HBase is told to use for ZSTD.
+func startHBase(t testing.TB, zstdCodec string) *jvm {
 	t.Helper()
-	ctx := t.Context()
-	if _, err := os.Stat(oracleSrc); err != nil {
-		return nil, errNoJava
-	}
-	if err := haveJava(); err != nil {
-		return nil, err
-	}
-	lib, err := testcluster.Jars(ctx)
+	classPath, err := testcluster.JudgeClassPath(t.Context())
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoJava, err)
+		t.Fatal(err)
 	}
-	o := &oracle{codecs: true}
-	classPath := filepath.Join(lib, "*")
-	if codecs, err := profileJars(ctx, "codecs"); err == nil {
-		classPath += ":" + filepath.Join(codecs, "*")
-	} else {
-		t.Logf("LZ4 and ZSTD are not compared: %v", err)
-		o.codecs = false
+	codecs, err := profileJars(t.Context(), "codecs")
+	if err != nil {
+		t.Fatal(err)
 	}
+	classPath += ":" + filepath.Join(codecs, "*")
 	classes := t.TempDir()
-	sources := []string{oracleSrc, filepath.Join(javaDir, "OracleBatch.java")}
-	if o.codecs {
-		sources = append(sources, filepath.Join(javaDir, "ZstdFrames.java"))
-	}
-	if err := compile(ctx, classes, classPath, sources...); err != nil {
-		return nil, err
+	if err := compile(t.Context(), classes, classPath, filepath.Join(javaDir, "ZstdFrames.java")); err != nil {
+		t.Fatal(err)
 	}
 	// the codec's class is read from the configuration files only
 	site := fmt.Sprintf("<configuration><property><name>hbase.io.compress.zstd.codec</name><value>%s</value></property></configuration>", zstdCodec)
 	if err := os.WriteFile(filepath.Join(classes, "hbase-site.xml"), []byte(site), 0o644); err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	o.jvm = startJVM(t, "OracleBatch", classes+":"+classPath)
-	return o, nil
+	return startJVM(t, classes+":"+classPath, "HFileJudge", "batch")
 }
 
 // The classes that HBase can be told to use for ZSTD.

@@ -11,13 +11,14 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// A judge is HBase 2.6.4 that reads files as a region server does (HFileJudge).
+// A judge is HBase 2.6.4 that reads files as a region server does (HFileJudge verdicts).
 // A damaged file can end its JVM, or leave it with memory that is not its own;
 // then another takes its place.
 type judge struct {
 	*jvm
-	classes, classPath string
-	files              int
+	classPath string
+	dumps     string // of JVMs that crashed
+	files     int
 }
 
 // judgeFiles is how many files one JVM judges.
@@ -26,18 +27,11 @@ const judgeFiles = 100
 // newJudge is a judge until the test ends.
 func newJudge(t testing.TB) *judge {
 	t.Helper()
-	if err := haveJava(); err != nil {
-		t.Fatal(err)
-	}
-	lib, err := testcluster.Jars(t.Context())
+	classPath, err := testcluster.JudgeClassPath(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &judge{classes: t.TempDir()}
-	j.classPath = j.classes + ":" + filepath.Join(lib, "*")
-	if err := compile(t.Context(), j.classes, filepath.Join(lib, "*"), filepath.Join(javaDir, "HFileJudge.java")); err != nil {
-		t.Fatal(err)
-	}
+	j := &judge{classPath: classPath, dumps: t.TempDir()}
 	j.start(t)
 	t.Cleanup(j.stop)
 	return j
@@ -45,7 +39,8 @@ func newJudge(t testing.TB) *judge {
 
 func (j *judge) start(t testing.TB) {
 	t.Helper()
-	j.jvm = openJVM(t, "HFileJudge", j.classPath, "-XX:ErrorFile="+filepath.Join(j.classes, "crash%p.log"), "-XX:-CreateCoredumpOnCrash")
+	j.jvm = openJVM(t, j.classPath, []string{"HFileJudge", "verdicts"},
+		[]string{"-XX:ErrorFile=" + filepath.Join(j.dumps, "crash%p.log"), "-XX:-CreateCoredumpOnCrash"})
 }
 
 // stop ends the JVM; how it ends is of no interest.

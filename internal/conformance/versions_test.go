@@ -38,7 +38,7 @@ func TestVersions(t *testing.T) {
 			if err := compile(t.Context(), classes, path, filepath.Join(javaDir, "VersionBatch.java")); err != nil {
 				t.Fatal(err)
 			}
-			java := startJVM(t, "VersionBatch", classes+":"+path)
+			java := startJVM(t, classes+":"+path, "VersionBatch")
 			cells := 0
 			for i := range cases {
 				c := randomCase(seed, i)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckResult is what [Check] found, in the oracle's terms.
+// CheckResult is what [Check] found, in the terms of HFileJudge (testdata/hfile/judge).
 type CheckResult struct {
 	OK                   bool     `json:"ok"`
 	File                 string   `json:"file"`

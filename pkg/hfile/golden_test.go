@@ -20,7 +20,7 @@ type goldenCase struct {
 	o           Options
 }
 
-// goldenCases reads cases.tsv: name, input, and the words that the oracle was given.
+// goldenCases reads cases.tsv: name, input, and the words that HFileJudge was given.
 func goldenCases(t testing.TB) []goldenCase {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(goldenDir, "cases.tsv"))
@@ -34,14 +34,14 @@ func goldenCases(t testing.TB) []goldenCase {
 		}
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		c := goldenCase{name: f[0], input: f[1]}
-		c.o = oracleOptions(t, strings.Fields(f[2]))
+		c.o = judgeOptions(t, strings.Fields(f[2]))
 		cases = append(cases, c)
 	}
 	return cases
 }
 
-// oracleOptions understands the options of the oracle's write command.
-func oracleOptions(t testing.TB, words []string) Options {
+// judgeOptions understands the options of HFileJudge's write command.
+func judgeOptions(t testing.TB, words []string) Options {
 	t.Helper()
 	o := Options{CreateTime: goldenNow, BulkloadTime: goldenNow, Zstd: ZstdBlocks}
 	must := func(err error) {
@@ -154,7 +154,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// equalBlocks compares what Dump says with what the oracle said of HBase's
+// equalBlocks compares what Dump says with what HFileJudge said of HBase's
 // file, without the fields that a Snappy encoder decides: offsets, sizes on
 // disk and the payloads that hold them.
 func equalBlocks(t *testing.T, file []byte, name string) {
@@ -199,7 +199,7 @@ func comparable(dump string) []string {
 	return lines
 }
 
-// TestDumpGolden prints HBase's own files just as the oracle did.
+// TestDumpGolden prints HBase's own files just as HFileJudge does.
 func TestDumpGolden(t *testing.T) {
 	for _, c := range goldenCases(t) {
 		file, err := os.ReadFile(filepath.Join(goldenDir, c.name+".hfile"))
@@ -215,7 +215,7 @@ func TestDumpGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if dump.String() != string(want) {
-			t.Errorf("%s: the dump differs from the oracle's", c.name)
+			t.Errorf("%s: the dump differs from HFileJudge's", c.name)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 // A line on standard input is one command, fields separated by a tab: a file for the command's standard
 // input ("-" for none), a file for its output, then
 //
-//   write OUT COMPRESSION ENCODING BLOOM BLOCKSIZE   cells on standard input, in the oracle's lines
+//   write OUT COMPRESSION ENCODING BLOOM BLOCKSIZE   cells on standard input, in the lines of CellLines
 //   read FILE                                        the cells, then "#" and what was found
 //
 // "read" opens the file, reads the file info, scans with checksums verified, seeks every tenth key and the

@@ -42,7 +42,7 @@ func newCommand() *cobra.Command {
 		Use:          "cluster",
 		Short:        "A real HDFS, ZooKeeper and HBase on this machine, for tests and for trying things out",
 		SilenceUsage: true,
-		// Else the flags before "adm" would be given to Adm.
+		// Else the flags before "adm" would be given to Adm, those before "hfile" to HFileJudge.
 		TraverseChildren: true,
 		SilenceErrors:    true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -82,6 +82,15 @@ func newCommand() *cobra.Command {
 			DisableFlagParsing: true, // "create" has flags of its own.
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return runAdm(cmd.Context(), cmd.OutOrStdout(), o, args)
+			},
+		},
+		&cobra.Command{
+			Use: "hfile COMMAND [ARG]...", Short: "Write, read or check HFiles by HBase's own classes (testdata/hfile/judge/HFileJudge.java lists the commands)",
+			DisableFlagParsing: true, // "write" has flags of its own.
+			RunE: func(cmd *cobra.Command, args []string) error {
+				out, err := testcluster.JudgeInput(cmd.Context(), cmd.InOrStdin(), args...)
+				fmt.Fprint(cmd.OutOrStdout(), out)
+				return err
 			},
 		},
 		&cobra.Command{

@@ -1,14 +1,15 @@
-// HFileJudge lets HBase's own classes read HFiles as a region server does, many files in one JVM.
+// ServerReading lets HBase's own classes read HFiles as a region server does, many files in one JVM.
 //
 // A line on standard input is the name of a local file. The answer is one line of fields separated by tabs:
 //   reads CELLS SHA256-OF-CELLS META    HBase reads the file and finds by seeks and through the filters what it scans
 //   misreads WHAT                       it reads the file, and finds something else that way
 //   refuses WHAT                        it does not read the file, or goes on without a checksum or a filter
-// META is what HBase says of the file as a whole. The cells are digested in the lines of the oracle.
+// META is what HBase says of the file as a whole. The cells are digested as lines of CellLines.
 
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
@@ -17,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -33,7 +33,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.CellComparatorImpl;
 import org.apache.hadoop.hbase.CellUtil;
-import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.KeyValue;
 import org.apache.hadoop.hbase.KeyValueUtil;
 import org.apache.hadoop.hbase.PrivateCellUtil;
@@ -50,20 +49,16 @@ import org.apache.hadoop.hbase.regionserver.StoreFileReader;
 import org.apache.hadoop.hbase.regionserver.StoreFileScanner;
 import org.apache.hadoop.hbase.util.Bytes;
 
-public class HFileJudge {
+class ServerReading {
   static final int DEADLINE_SECONDS = 60;
 
-  public static void main(String[] args) throws Exception {
-    org.apache.log4j.Logger root = org.apache.log4j.Logger.getRootLogger();
-    root.setLevel(org.apache.log4j.Level.OFF);
-    PrintStream answers = System.out;
-    System.setOut(System.err);
+  static void serve(InputStream files, PrintStream answers) throws Exception {
     ExecutorService work = Executors.newCachedThreadPool(r -> {
       Thread t = new Thread(r);
       t.setDaemon(true);
       return t;
     });
-    BufferedReader names = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    BufferedReader names = new BufferedReader(new InputStreamReader(files, StandardCharsets.UTF_8));
     String name;
     while ((name = names.readLine()) != null) {
       final String file = name;
@@ -79,7 +74,6 @@ public class HFileJudge {
       answers.println(answer.replace('\n', ' ').replace('\r', ' '));
       answers.flush();
     }
-    System.exit(0);
   }
 
   static class Misread extends Exception {
@@ -87,9 +81,7 @@ public class HFileJudge {
   }
 
   static String judge(String name) throws Exception {
-    Configuration conf = HBaseConfiguration.create();
-    conf.set("fs.defaultFS", "file:///");
-    conf.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem");
+    Configuration conf = CellLines.configuration();
     long failures = HFile.getChecksumFailuresCount();
     try {
       FileSystem fs = new HFileSystem(conf, true);
@@ -140,7 +132,7 @@ public class HFileJudge {
     HFileScanner s = reader.getHFileReader().getScanner(conf, false, false, false);
     for (boolean more = s.seekTo(); more; more = s.next()) {
       Cell c = s.getCell();
-      digest.update(text(c).getBytes(StandardCharsets.US_ASCII));
+      digest.update((CellLines.line(c) + '\n').getBytes(StandardCharsets.US_ASCII));
       cells.add(KeyValueUtil.copyToNewKeyValue(c));
     }
     if (cells.size() != reader.getEntries()) throw new Misread("entries");
@@ -153,7 +145,7 @@ public class HFileJudge {
         .append(' ').append(file.getMinimumTimestamp()).append(' ').append(file.getMaximumTimestamp()).append(' ')
         .append(file.getFirstKey().map(k -> hex(k))).append(' ').append(file.getLastKey().map(k -> hex(k))).append(' ')
         .append(reader.midKey().map(k -> hex(k))).append(' ').append(reader.getHFileReader().getDataBlockEncoding());
-    return "reads\t" + cells.size() + "\t" + hex(digest.digest()) + "\t" + hex(sha(meta.toString()));
+    return "reads\t" + cells.size() + "\t" + LayoutDump.hex(digest.digest()) + "\t" + LayoutDump.hex(sha(meta.toString()));
   }
 
   static byte[] sha(String s) throws Exception {
@@ -238,19 +230,5 @@ public class HFileJudge {
     if (deletes && deleteFilter.get(reader) == null) throw new IOException("HBase goes on without the delete-family filter");
   }
 
-  static String text(Cell c) {
-    Base64.Encoder e = Base64.getEncoder();
-    byte[] tags = PrivateCellUtil.cloneTags(c);
-    return e.encodeToString(CellUtil.cloneRow(c)) + '\t' + e.encodeToString(CellUtil.cloneFamily(c)) + '\t'
-        + e.encodeToString(CellUtil.cloneQualifier(c)) + '\t' + c.getTimestamp() + '\t' + KeyValue.Type.codeToType(c.getTypeByte()) + '\t'
-        + e.encodeToString(CellUtil.cloneValue(c)) + (tags.length > 0 ? '\t' + e.encodeToString(tags) : "") + '\n';
-  }
-
-  static String hex(Cell c) { return hex(PrivateCellUtil.getCellKeySerializedAsKeyValueKey(c)); }
-
-  static String hex(byte[] b) {
-    StringBuilder s = new StringBuilder(b.length * 2);
-    for (byte x : b) s.append(String.format("%02x", x));
-    return s.toString();
-  }
+  static String hex(Cell c) { return LayoutDump.hex(LayoutDump.key(c)); }
 }

@@ -1,0 +1,73 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// judgeClass is the main class of testdata/hfile/judge; its head lists the commands.
+const judgeClass = "HFileJudge"
+
+// Judge runs a command of HFileJudge, which has HBase's own classes write, read and check HFiles on local disk, and gives its
+// standard output. No cluster need run; the jars are fetched when they are not there. A "check" that finds fault is an error
+// beside the output that says what it found.
+func Judge(ctx context.Context, args ...string) (string, error) {
+	return JudgeInput(ctx, nil, args...)
+}
+
+// JudgeInput is [Judge] with something on standard input, which "write" takes its cells from.
+func JudgeInput(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	java, err := tool("java")
+	if err != nil {
+		return "", err
+	}
+	classPath, err := JudgeClassPath(ctx)
+	if err != nil {
+		return "", err
+	}
+	spawner := newSpawner()
+	defer spawner.close()
+	argv := append([]string{java, "-Xmx1g"}, JudgeOptions()...)
+	argv = append(argv, "-cp", classPath, judgeClass)
+	out, err := spawner.output(ctx, stdin, append(argv, args...), environment())
+	if err != nil {
+		return out, fmt.Errorf("%s %s: %w", judgeClass, strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+// JudgeOptions are options of the JVM that runs HFileJudge: HBase needs to see into the JDK, and files are small.
+func JudgeOptions() []string {
+	options := []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	for _, open := range []string{"java.nio", "java.lang", "sun.nio.ch"} {
+		options = append(options, "--add-opens", "java.base/"+open+"=ALL-UNNAMED")
+	}
+	return options
+}
+
+// JudgeClassPath has the compiled HFileJudge and the cluster's jars.
+func JudgeClassPath(ctx context.Context) (string, error) {
+	src, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	lib, err := Jars(ctx)
+	if err != nil {
+		return "", err
+	}
+	sources, err := filepath.Glob(filepath.Join(src, "..", "hfile", "judge", "*.java"))
+	if err != nil {
+		return "", err
+	}
+	if len(sources) == 0 {
+		return "", fmt.Errorf("no Java sources in testdata/hfile/judge: the checkout is incomplete")
+	}
+	compiled, err := compile(ctx, "judge", lib, sources)
+	if err != nil {
+		return "", err
+	}
+	return compiled + string(filepath.ListSeparator) + filepath.Join(lib, "*"), nil
+}
