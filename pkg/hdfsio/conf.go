@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -75,11 +74,8 @@ func (c *Conf) ReadFile(name string) error {
 	return nil
 }
 
-// Files are the files read, in order.
+// Files are the paths of the files read, in order: a later one overrides an earlier one. The slice is the caller's.
 func (c *Conf) Files() []string { return slices.Clone(c.files) }
-
-// Keys are the names of all properties, sorted.
-func (c *Conf) Keys() []string { return slices.Sorted(maps.Keys(c.props)) }
 
 // Set overrides a property; from says what for, such as a flag's name.
 func (c *Conf) Set(key, value, from string) {

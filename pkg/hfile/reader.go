@@ -164,21 +164,21 @@ func (r *Reader) loadOnOpen() error {
 		return err
 	}
 	if blk.kind != kindRootIndex {
-		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.Type, blk.Offset)
+		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.name, blk.offset)
 	}
-	d := &decbuf{b: blk.Payload}
+	d := &decbuf{b: blk.payload}
 	if err := r.root.readRoot(d, t.dataIndexEntries); err != nil {
-		return fmt.Errorf("root index at offset %d: %w", blk.Offset, err)
+		return fmt.Errorf("root index at offset %d: %w", blk.offset, err)
 	}
 	r.midKey = bytes.Clone(d.b[d.at:])
 	if blk, err = r.blocks.read(t.fileInfo); err != nil {
 		return err
 	}
 	if blk.kind != kindFileInfo {
-		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.Type, blk.Offset)
+		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.name, blk.offset)
 	}
-	if r.info, r.infoOrder, err = parseFileInfo(blk.Payload); err != nil {
-		return fmt.Errorf("file info at offset %d: %w", blk.Offset, err)
+	if r.info, r.infoOrder, err = parseFileInfo(blk.payload); err != nil {
+		return fmt.Errorf("file info at offset %d: %w", blk.offset, err)
 	}
 	next := blk.end()
 	if err := r.settings(); err != nil {
@@ -189,8 +189,8 @@ func (r *Reader) loadOnOpen() error {
 			return err
 		}
 		if blk.kind == kindBloomMeta {
-			if r.bloom, err = r.parseBloom(blk.Payload); err != nil {
-				return fmt.Errorf("bloom metadata at offset %d: %w", blk.Offset, err)
+			if r.bloom, err = r.parseBloom(blk.payload); err != nil {
+				return fmt.Errorf("bloom metadata at offset %d: %w", blk.offset, err)
 			}
 		}
 		next = blk.end()

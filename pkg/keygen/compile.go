@@ -157,22 +157,6 @@ func (c *compiler) modulus(call Call, most int) (int, error) {
 	return n, nil
 }
 
-// Prefix is the leading parts of a spec that can be made from the given
-// columns alone: what a reader who knows them can scan for. It is nil if not
-// even the first part can.
-func Prefix(e Expr, columns []string) Expr {
-	var parts []Expr
-	for _, part := range Parts(e) {
-		for _, name := range Columns(part) {
-			if !slices.Contains(columns, name) {
-				return join(parts)
-			}
-		}
-		parts = append(parts, part)
-	}
-	return join(parts)
-}
-
 // NeedsRegions says whether a salt in the spec has no modulus of its own.
 func NeedsRegions(e Expr) bool {
 	switch e := e.(type) {

@@ -221,14 +221,14 @@ func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
 	re, ok := parseRemote(errors.New(text))
-	if !ok || re.Short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.Reaction() != Relocate {
+	if !ok || re.short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.reaction() != relocate {
 		t.Fatalf("%#v", re)
 	}
-	for class, want := range map[string]Reaction{
-		"org.apache.hadoop.hbase.RegionTooBusyException": BackOff, "org.apache.hadoop.hbase.security.AccessDeniedException": GiveUp,
-		"java.io.IOException": Unclear, "": Unclear,
+	for class, want := range map[string]reaction{
+		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
+		"java.io.IOException": unclear, "": unclear,
 	} {
-		if got := (&RemoteError{Class: class}).Reaction(); got != want {
+		if got := (&RemoteError{Class: class}).reaction(); got != want {
 			t.Errorf("%s: %d", class, got)
 		}
 	}
