@@ -175,7 +175,7 @@ func FuzzConf(f *testing.F) {
 		if c.parse("f", []byte(text)) != nil {
 			return
 		}
-		for _, key := range c.props {
+		for key := range c.props {
 			c.Value(key)
 		}
 	})

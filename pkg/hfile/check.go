@@ -30,6 +30,19 @@ type CheckResult struct {
 	Errors               []string `json:"errors"`
 }
 
+// CheckOptions say how [Check] goes about it. The zero value reads the file
+// once and asks its filters for nothing beside its own rows.
+type CheckOptions struct {
+	// Name is the file's name in the result. Check opens nothing by it.
+	Name string
+	// Probes is how many keys that are not in the file its Bloom filter is
+	// asked for, which gives the result its rate of false positives. With
+	// probes, up to a thousand cells are also sought one by one. Default: none.
+	Probes int
+	// MaxBlock is as in [ReaderOptions].
+	MaxBlock int
+}
+
 // maxCheckErrors is how many findings a result lists.
 const maxCheckErrors = 10
 
@@ -44,15 +57,14 @@ const maxCheckErrors = 10
 // It reads the file once, in order; beside that each index block and each
 // chunk of a filter a second time, when the first data block or row that it
 // holds comes. Its memory is a block of each index level, two of a filter, and
-// a data block, whatever the file claims.
+// a data block, whatever the file claims. The size is that of the whole file.
 //
-// Probes is how many keys that are not there the filter is asked for, which
-// gives the result its rate of false positives. With probes, up to a thousand
-// cells are also sought one by one.
-func Check(name string, r io.ReaderAt, size int64, probes int, o ReaderOptions) CheckResult {
-	res := CheckResult{File: name, Errors: []string{}}
-	c := &checker{res: &res, probes: probes, rnd: rand.New(rand.NewPCG(42, 0))}
-	f, err := Open(r, size, o)
+// A reader that fails, as by the end of a context, is a finding like any other:
+// who must tell it from damage keeps the reader's error.
+func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
+	res := CheckResult{File: o.Name, Errors: []string{}}
+	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
+	f, err := Open(r, size, ReaderOptions{MaxBlock: o.MaxBlock})
 	if err == nil {
 		c.r = f
 		err = c.prove()

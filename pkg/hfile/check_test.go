@@ -15,7 +15,7 @@ func TestCheckGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := Check(c.name, bytes.NewReader(b), int64(len(b)), 1000, ReaderOptions{})
+		res := Check(bytes.NewReader(b), int64(len(b)), CheckOptions{Name: c.name, Probes: 1000})
 		if !res.OK || res.Entries != int64(len(readCells(t, c.input))) || res.Seeks == 0 {
 			t.Errorf("%+v", res)
 		}
@@ -24,7 +24,7 @@ func TestCheckGolden(t *testing.T) {
 	b := writeFile(t, o, readCells(t, "chinese"))
 	at := bytes.Index(b, []byte(infoDeleteCount))
 	b[at+len(infoDeleteCount)+9] = 7
-	if res := Check("x", bytes.NewReader(b), int64(len(b)), 0, ReaderOptions{}); res.OK {
+	if res := Check(bytes.NewReader(b), int64(len(b)), CheckOptions{}); res.OK {
 		t.Errorf("a wrong count is not found: %+v", res)
 	}
 }

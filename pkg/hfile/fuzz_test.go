@@ -113,7 +113,7 @@ func exercise(t *testing.T, b []byte) {
 		good(s.Err())
 	}
 	good(r.Dump(io.Discard))
-	Check("x", bytes.NewReader(b), int64(len(b)), 3, o)
+	Check(bytes.NewReader(b), int64(len(b)), CheckOptions{Probes: 3, MaxBlock: o.MaxBlock})
 }
 
 // seedBlocks calls add with the payload of each block of the small golden

@@ -28,9 +28,9 @@ func TestEarlierPace(t *testing.T) {
 		r := &Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &Verification{Mode: "full"},
 			Manifest: &manifest.Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
 		if done {
-			err = j.Append("done", map[string]any{"result": r}, false)
+			err = j.Append("done", map[string]any{"result": r})
 		} else {
-			err = j.Append("attempt", attemptRecord{Attempt: 1}, false)
+			err = j.Append("attempt", attemptRecord{Attempt: 1})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -127,7 +127,11 @@ func (st *state) record(event string, data any, sync bool) error {
 	if st.log == nil {
 		return nil
 	}
-	if err := st.log.Append(event, data, sync); err != nil {
+	appendTo := st.log.Append
+	if sync {
+		appendTo = st.log.AppendSync
+	}
+	if err := appendTo(event, data); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	st.stop.seen(event)

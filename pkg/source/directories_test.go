@@ -56,7 +56,7 @@ func TestDirectories(t *testing.T) {
 		{"relative, and a pattern", []string{"2017/10", "201[68]/"}, []string{"2016/x: part-0", "2017/10/12: part-0 part-1", "2017/10/9: part-0", "2018: part-0"}},
 		{"a leaf", []string{"2018"}, []string{"2018: part-0"}},
 	} {
-		dirs, err := Directories(t.Context(), disk, c.inputs, true)
+		dirs, err := Directories(t.Context(), disk, c.inputs, Options{AllowEmpty: true})
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
@@ -85,7 +85,7 @@ func TestDirectories(t *testing.T) {
 		{[]string{root + "/2019"}, "no such file"},
 		{[]string{"/"}, "below the root"},
 	} {
-		if _, err := Directories(t.Context(), disk, c.input, true); err == nil || !strings.Contains(err.Error(), c.say) {
+		if _, err := Directories(t.Context(), disk, c.input, Options{AllowEmpty: true}); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%q: error is %v, want one with %q", c.input, err, c.say)
 		}
 	}
@@ -113,7 +113,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		mixed := slices.ContainsFunc(whole, func(f *inputFile) bool {
 			return slices.ContainsFunc(whole, func(g *inputFile) bool { return strings.HasPrefix(path.Dir(g.name), path.Dir(f.name)+"/") })
 		})
-		dirs, err := Directories(t.Context(), disk, []string{root}, true)
+		dirs, err := Directories(t.Context(), disk, []string{root}, Options{AllowEmpty: true})
 		if mixed {
 			if err == nil {
 				t.Fatalf("a tree with files beside directories is taken: %q", files)
