@@ -80,7 +80,7 @@ func TestConfBad(t *testing.T) {
 		}
 	}
 	_, err := LoadConf(func(name string) (string, bool) { return "/no/such/dir", name == "HADOOP_CONF_DIR" })
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
+	if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "configuration directory of HADOOP_CONF_DIR: ") {
 		t.Errorf("missing directory: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestPrefixFilterHasNoRate(t *testing.T) {
 		}
 		b := writeFile(t, Options{Bloom: bloom, BloomPrefix: 3}, cells)
 		res := Check(bytes.NewReader(b), int64(len(b)), CheckOptions{Probes: 1000})
-		if got := res.BloomFalsePositives; !res.OK || (got != nil) != rate || got != nil && *got > 0.1 {
+		if got := res.BloomFalsePositives; !res.OK || (got != nil) != rate || got != nil && *got > 2*0.01 { // the error rate of the options, and a thousand probes' luck, which is always the same
 			t.Errorf("%s: %+v, rate %v", bloom, res, got)
 		}
 	}
