@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// CheckResult is what [Check] found, in the oracle's terms.
+// CheckResult is what [Check] found. Where the file is too damaged to go on,
+// what comes later in it is zero.
 type CheckResult struct {
-	OK                   bool     `json:"ok"`
-	File                 string   `json:"file"`
-	Blocks               int      `json:"blocks"`
-	DataBlocks           int      `json:"data_blocks"`
-	IndexLevels          int      `json:"index_levels"`
-	Compression          string   `json:"compression"`
-	Version              string   `json:"version"`
-	BlockTypes           string   `json:"block_types"`
-	Entries              int64    `json:"entries"`
-	DuplicateKeys        int64    `json:"duplicate_keys"`
-	Bloom                string   `json:"bloom"`
-	BloomKeys            int64    `json:"bloom_keys,omitempty"`
-	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // nil without a filter, for one of prefixes, or if it was not asked
-	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`
-	Seeks                int      `json:"seeks"`
+	OK                   bool     `json:"ok"`                      // there are no Errors
+	File                 string   `json:"file"`                    // CheckOptions.Name
+	Blocks               int      `json:"blocks"`                  // of all types
+	DataBlocks           int      `json:"data_blocks"`             // encoded or not
+	IndexLevels          int      `json:"index_levels"`            // of the data index, at least 1
+	Compression          string   `json:"compression"`             // HBase's name
+	Version              string   `json:"version"`                 // major.minor
+	BlockTypes           string   `json:"block_types"`             // TYPE=count, sorted, with spaces between
+	Entries              int64    `json:"entries"`                 // cells that were read
+	DuplicateKeys        int64    `json:"duplicate_keys"`          // cells equal in key to the one before
+	Bloom                string   `json:"bloom"`                   // HBase's name of the type
+	BloomKeys            int64    `json:"bloom_keys,omitempty"`    // that the filter says it has
+	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // 0 to 1; nil without a filter, for one of prefixes, or if it was not asked
+	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`     // there is a filter of rows with family markers
+	Seeks                int      `json:"seeks"`                   // cells that were sought one by one
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`
-	Errors               []string `json:"errors"`
+	Errors               []string `json:"errors"` // what is wrong, at most ten; never nil
 }
 
 // CheckOptions say how [Check] goes about it. The zero value reads the file

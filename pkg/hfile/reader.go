@@ -31,26 +31,30 @@ type Reader struct {
 	decoder   cellDecoder  // settings for every scanner
 }
 
-// Meta is what a file says of itself.
+// Meta is what a file says of itself. Whether it is true is for [Check].
 type Meta struct {
-	Bytes       int64
+	Bytes       int64 // of the whole file
 	Cells       int64
 	Compression Compression
 	Encoding    Encoding
-	Bloom       BloomType
-	BloomKeys   int64
-	IndexLevels int
-	RootEntries int
-	Comparator  string
-	Major       int
+	Bloom       BloomType // BloomNone without a filter
+	BloomKeys   int64     // keys in the filter
+	IndexLevels int       // of the data index, at least 1
+	RootEntries int       // of its root block
+	Comparator  string    // Java class that orders the keys
+	Major       int       // 3
 	Minor       int
-	FirstKey    []byte // flat key; nil in a file without cells
-	LastKey     []byte
-	Info        map[string][]byte // file info
+	FirstKey    []byte            // of the first cell, as the flat bytes of HBase's KeyValue; nil in a file without cells
+	LastKey     []byte            // of the last cell, so too
+	Info        map[string][]byte // the file info, such as hfile.LASTKEY
 }
 
 // Open reads trailer, root index, file info and Bloom metadata. The size is
-// that of the whole file.
+// that of the whole file. An error wraps [ErrCorrupt] where the bytes are no
+// HFile or a damaged one, [ErrUnsupported] where the file is of a version or
+// has settings that this package does not read; else it is that of r.
+//
+// The Reader has nothing to close; r is read until it is used no more.
 func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if o.MaxBlock == 0 {
 		o.MaxBlock = DefaultMaxBlock

@@ -20,7 +20,7 @@ const (
 	giveUp            // the same call will fail again
 )
 
-// RemoteError is an exception of a region server or of the master.
+// RemoteError is an exception of a region server or of the master. Errors of this package that come from one wrap it.
 type RemoteError struct {
 	Class   string // full Java class name
 	Message string // its first line
@@ -71,7 +71,7 @@ func (e *RemoteError) reaction() reaction {
 
 // ConnectionError is a connection that could not be made or that broke before an answer came.
 type ConnectionError struct {
-	Addr string
+	Addr string // host:port of the master or a region server
 	// Sent says that at least a part of the request may have left.
 	Sent bool
 	Err  error
