@@ -223,7 +223,7 @@ type Status struct {
 	Master  string // host:port
 	// Servers are the live region servers, host:port, sorted.
 	Servers []string
-	// Dead is how many region servers are known to be dead.
+	// Dead is how many region servers the master knows to be dead; it forgets one when another starts at the same address.
 	Dead int
 }
 

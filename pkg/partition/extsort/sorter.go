@@ -34,8 +34,8 @@ func ParsePolicy(s string) (Policy, error) {
 
 // A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
 type DuplicateError struct {
-	Key           []byte
-	First, Second uint64 // sequence numbers
+	Key           []byte // the error's own
+	First, Second uint64 // sequence numbers, the lower first
 }
 
 // Data is the key, for who may show it.
