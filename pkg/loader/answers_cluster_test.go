@@ -88,7 +88,8 @@ func exception(id uint32, class string) []byte {
 // always answers the same.
 func always(class string) func(int) string { return func(int) string { return class } }
 
-// TestUnclearExceptionSendsAgain: after an exception that does not tell what was done, the file is found at its source and sent again.
+// TestUnclearExceptionSendsAgain: after an exception that does not tell what was done, the file is found at its source and
+// sent again.
 // Scenario 19 of docs/reliability.md.
 func TestUnclearExceptionSendsAgain(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
@@ -115,8 +116,8 @@ func TestUnclearExceptionSendsAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that somebody must act on,
-// with what to change.
+// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that somebody must
+// act on, with what to change.
 // Scenario 19 of docs/reliability.md.
 func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 	b := newBench(t, nil)
@@ -150,7 +151,8 @@ func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestRegionNeverOpenEndsAtDeadline: a region that is never open ends the load at the deadline, one that opens in time does not.
+// TestRegionNeverOpenEndsAtDeadline: a region that is never open ends the load at the deadline, one that opens in time does
+// not.
 // Scenario 31 of docs/reliability.md.
 func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	const away = "org.apache.hadoop.hbase.NotServingRegionException"

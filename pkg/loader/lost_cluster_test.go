@@ -87,7 +87,8 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: it is found out, and nothing is sent again.
+// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: it is found out, and nothing is sent
+// again.
 // Scenario 27 of docs/reliability.md.
 func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
@@ -116,8 +117,8 @@ func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that nobody knows whether it arrived: it did
-// not, the file is fenced off and sent again under its new name.
+// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that nobody knows whether it
+// arrived: it did not, the file is fenced off and sent again under its new name.
 // Scenario 27 of docs/reliability.md.
 func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	w := &wire{}
@@ -137,8 +138,8 @@ func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestResumedLoadFinishesTheFirst begins a load anew that another process has left: one file loaded without an answer, one on its way in
-// the staging directory, one not sent.
+// TestResumedLoadFinishesTheFirst begins a load anew that another process has left: one file loaded without an answer, one
+// on its way in the staging directory, one not sent.
 // Scenario 26 of docs/reliability.md.
 func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	w := &wire{}
@@ -177,7 +178,8 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	b.checkOnce(t, table, "f", 3)
 }
 
-// TestStagedFilesLieStillTogether finds many files in the staging directory: they lie still all at a time, not one after the other.
+// TestStagedFilesLieStillTogether finds many files in the staging directory: they lie still all at a time, not one after the
+// other.
 // Scenario 26 of docs/reliability.md.
 func TestStagedFilesLieStillTogether(t *testing.T) {
 	b := newBench(t, func(c *Config) {

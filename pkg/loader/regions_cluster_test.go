@@ -266,7 +266,8 @@ func (b *bench) trackedTable(t testing.TB) TableName {
 	return b.tableSpec(t, TableSpec{Families: testFamilies, Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}})
 }
 
-// TestLostAnswerOfDirectLoadIsAskedOfRegion loses the answer to a direct load: that the region has the file is asked of the region.
+// TestLostAnswerOfDirectLoadIsAskedOfRegion loses the answer to a direct load: that the region has the file is asked of the
+// region.
 // Scenario 36 of docs/reliability.md.
 func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	w := &wire{}
@@ -284,8 +285,8 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestOrphanIsNotTakenForLoaded is a server that died between its rename and its entry in the list of store files: the file lies in
-// the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
+// TestOrphanIsNotTakenForLoaded is a server that died between its rename and its entry in the list of store files: the file
+// lies in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
 // Scenario 36 of docs/reliability.md.
 func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	w := &wire{}

@@ -246,8 +246,8 @@ func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestDirectLoadNeedsRightsOfHBase loads files of a user who is not HBase's, with narrow rights: with a staging directory the caller's own
-// rights do, a direct load needs those of HBase's user and says so before anything is sent.
+// TestDirectLoadNeedsRightsOfHBase loads files of a user who is not HBase's, with narrow rights: with a staging directory
+// the caller's own rights do, a direct load needs those of HBase's user and says so before anything is sent.
 // Scenario 24 of docs/reliability.md.
 func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
@@ -363,8 +363,8 @@ func TestSnapshot(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestSpaceQuotaLoadsNothing loads into a table whose space is used up: the region server refuses, nothing is loaded, and the error
-// says what to change.
+// TestSpaceQuotaLoadsNothing loads into a table whose space is used up: the region server refuses, nothing is loaded, and
+// the error says what to change.
 // Scenario 30 of docs/reliability.md.
 func TestSpaceQuotaLoadsNothing(t *testing.T) {
 	site := map[string]string{"hbase.quota.enabled": "true"}

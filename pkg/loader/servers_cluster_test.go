@@ -55,8 +55,8 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 	return regions[0]
 }
 
-// TestRegionGoesToAnotherServerWhileLoading moves, freezes and kills the server of a region when the request for it is just leaving. The other server
-// gets the region, and the file once.
+// TestRegionGoesToAnotherServerWhileLoading moves, freezes and kills the server of a region when the request for it is just
+// leaving. The other server gets the region, and the file once.
 // Scenario 28 of docs/reliability.md.
 func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 	cluster := ownCluster(t, testcluster.Options{RegionServers: 2})
@@ -157,8 +157,8 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestOrphanStaysWithoutAnotherServer is the same where there is no other region server: nothing is taken for loaded, and the error says what
-// to do.
+// TestOrphanStaysWithoutAnotherServer is the same where there is no other region server: nothing is taken for loaded, and
+// the error says what to do.
 // Scenario 28 of docs/reliability.md.
 func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	w := &wire{}
