@@ -250,7 +250,7 @@ func checkFile(cmd *cobra.Command, env *cluster.Env, name string, probes int) (b
 	if !ok {
 		return false, fmt.Errorf("%s cannot be read at an offset", name)
 	}
-	res := hfile.Check(name, at, info.Size(), probes, hfile.ReaderOptions{})
+	res := hfile.Check(at, info.Size(), hfile.CheckOptions{Name: name, Probes: probes})
 	b, err := json.Marshal(res)
 	if err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", b)

@@ -137,7 +137,7 @@ func (c *testCase) judge(java *jvm, out, oursName string, ours []byte, theirsNam
 	if got, _, err = java.run("", out, "check", "--probes", "200", oursName); err != nil {
 		return fmt.Errorf("HBase checks ours: %w", err)
 	}
-	if err := c.sameCheck(got, hfile.Check(oursName, bytes.NewReader(ours), int64(len(ours)), 200, hfile.ReaderOptions{})); err != nil {
+	if err := c.sameCheck(got, hfile.Check(bytes.NewReader(ours), int64(len(ours)), hfile.CheckOptions{Name: oursName, Probes: 200})); err != nil {
 		return err
 	}
 	if got, _, err = java.run("", out, "blocks", theirsName); err != nil {

@@ -43,7 +43,7 @@ func damagedFile(t testing.TB, o hfile.Options) []byte {
 }
 
 func checkBytes(file []byte) hfile.CheckResult {
-	return hfile.Check("x", bytes.NewReader(file), int64(len(file)), 0, hfile.ReaderOptions{})
+	return hfile.Check(bytes.NewReader(file), int64(len(file)), hfile.CheckOptions{})
 }
 
 // put32 and put64 change a number at a position of a payload.
@@ -402,7 +402,7 @@ func TestFilterOfManyFalseAnswersIsGood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res := hfile.Check("x", bytes.NewReader(file), int64(len(file)), 20_000, hfile.ReaderOptions{})
+		res := hfile.Check(bytes.NewReader(file), int64(len(file)), hfile.CheckOptions{Probes: 20_000})
 		if !res.OK || res.BloomFalsePositives == nil || *res.BloomFalsePositives < 0.03 {
 			t.Errorf("%s: %v, rate %v", bloom, res.Errors, res.BloomFalsePositives)
 		}

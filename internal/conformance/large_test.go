@@ -78,7 +78,7 @@ func (c *testCase) large(t *testing.T, dir, text string, java *jvm) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := hfile.Check(ours, bytes.NewReader(a), int64(len(a)), 2000, hfile.ReaderOptions{})
+	res := hfile.Check(bytes.NewReader(a), int64(len(a)), hfile.CheckOptions{Name: ours, Probes: 2000})
 	if err := c.sameCheck(got, res); err != nil {
 		t.Fatal(err)
 	}

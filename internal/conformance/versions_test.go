@@ -93,7 +93,7 @@ func (c *testCase) exchange(dir string, java *jvm) error {
 	if err := readBack("HBase's", theirs, text); err != nil {
 		return err
 	}
-	if res := hfile.Check(file, bytes.NewReader(theirs), int64(len(theirs)), 100, hfile.ReaderOptions{}); !res.OK || res.Seeks == 0 || bloom != (res.Bloom != "NONE") {
+	if res := hfile.Check(bytes.NewReader(theirs), int64(len(theirs)), hfile.CheckOptions{Name: file, Probes: 100}); !res.OK || res.Seeks == 0 || bloom != (res.Bloom != "NONE") {
 		return fmt.Errorf("our check of HBase's: %q, %+v", res.Errors, res)
 	}
 	return nil

@@ -126,7 +126,11 @@ func (st *Job) Record(e Event, data any) error {
 	if err != nil {
 		return err
 	}
-	if err := st.Log.Append(string(e), data, info.Synced); err != nil {
+	appendTo := st.Log.Append
+	if info.Synced {
+		appendTo = st.Log.AppendSync
+	}
+	if err := appendTo(string(e), data); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	st.stop.seen(string(e))

@@ -169,7 +169,7 @@ func (p *Checker) check(ctx context.Context, file fs.File, f *Target) (uint32, e
 		at = newPieces(at, f.Bytes)
 	}
 	r := &checkedReader{ctx: ctx, at: at, told: p.Events.Checked}
-	res := hfile.Check(path.Base(f.Path), r, f.Bytes, 0, hfile.ReaderOptions{})
+	res := hfile.Check(r, f.Bytes, hfile.CheckOptions{Name: path.Base(f.Path)})
 	if r.err != nil {
 		return 0, r.err
 	}

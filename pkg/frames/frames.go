@@ -12,21 +12,22 @@ import (
 // Error is a frame that no server sends.
 type Error struct {
 	Size uint32 // as its first four bytes say
-	Why  string
+	Why  string // goes on from "an answer of 12 bytes"
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("an answer of %d bytes %s", e.Size, e.Why) }
 
 // A Check looks at the beginning of a frame, which is behind its length. It
 // gives how many bytes of the frame it has to see, no more than size; when
-// these are all there it is asked no more.
+// these are all there it is asked no more. A why that is not empty refuses the
+// frame, as in [Error]. head is the filter's.
 type Check func(head []byte, size uint32) (need int, why string)
 
 // Filter follows a stream of frames, each behind its length in four bytes. It
-// belongs to one reader.
+// belongs to one reader. It keeps as much of a frame as its check has to see.
 type Filter struct {
-	Most  uint32 // bytes of a frame
-	Check Check
+	Most  uint32 // bytes that a frame may have
+	Check Check  // needed
 
 	length  []byte // of the frame at hand, as far as it has come
 	size    uint32
@@ -36,8 +37,8 @@ type Filter struct {
 	err     error
 }
 
-// Pass looks at the next bytes of the stream. With an error they must not be
-// read by anybody.
+// Pass looks at the next bytes of the stream, however it is cut. With an error,
+// an [*Error], they must not be read by anybody; every later call gives it again.
 func (f *Filter) Pass(p []byte) error {
 	for f.err == nil && len(p) > 0 {
 		if len(f.length) < 4 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -15,7 +14,7 @@ import (
 	"strings"
 )
 
-// Property is a configuration value and where it came from.
+// Property is a configuration value and where it is from.
 type Property struct {
 	Value string // as written, ${…} not yet replaced
 	File  string // path of the file, or the name given to Set
@@ -23,7 +22,8 @@ type Property struct {
 }
 
 // Conf is a Hadoop configuration: core-site.xml, hdfs-site.xml and hbase-site.xml, later ones over earlier ones, except
-// where an earlier value is final. It is not changed while others read it.
+// where an earlier value is final. The zero value is an empty configuration. Any number of goroutines may read it, as long
+// as none calls ReadFile or Set.
 type Conf struct {
 	// Env looks up environment variables, for ${env.X}, HADOOP_USER_NAME and the like. Nil: the process's.
 	Env   func(string) (string, bool)
@@ -33,7 +33,8 @@ type Conf struct {
 
 // LoadConf reads the configuration found through the environment: core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR,
 // then of HBASE_CONF_DIR, then hbase-site.xml of both. What does not exist is skipped, and without either variable the
-// configuration is empty. A nil env is the process's environment.
+// configuration is empty. A directory that the environment names and that does not exist matches [fs.ErrNotExist]; a file
+// that is no XML is an error that names it. A nil env is the process's environment.
 func LoadConf(env func(string) (string, bool)) (*Conf, error) {
 	c := &Conf{Env: env}
 	var dirs []string
@@ -62,7 +63,8 @@ func LoadConf(env func(string) (string, bool)) (*Conf, error) {
 	return c, nil
 }
 
-// ReadFile adds the properties of one file.
+// ReadFile adds the properties of one file over those that are there, except where they are final. A file that does not
+// exist matches [fs.ErrNotExist].
 func (c *Conf) ReadFile(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -75,13 +77,11 @@ func (c *Conf) ReadFile(name string) error {
 	return nil
 }
 
-// Files are the files read, in order.
+// Files are the paths of the files read, in order: a later one overrides an earlier one. The slice is the caller's.
 func (c *Conf) Files() []string { return slices.Clone(c.files) }
 
-// Keys are the names of all properties, sorted.
-func (c *Conf) Keys() []string { return slices.Sorted(maps.Keys(c.props)) }
-
-// Set overrides a property; from says what for, such as a flag's name.
+// Set overrides a property, also a final one, for good; from says what for, such as a flag's name, and is the property's
+// File.
 func (c *Conf) Set(key, value, from string) {
 	if c.props == nil {
 		c.props = map[string]Property{}
@@ -89,7 +89,7 @@ func (c *Conf) Set(key, value, from string) {
 	c.props[key] = Property{Value: value, File: from, final: true}
 }
 
-// Lookup is a property as it was written, with its origin.
+// Lookup is a property as it was written, with its origin; false where no file and no Set has it.
 func (c *Conf) Lookup(key string) (Property, bool) {
 	p, ok := c.props[key]
 	return p, ok

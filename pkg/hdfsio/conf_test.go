@@ -2,8 +2,10 @@ package hdfsio
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,21 +63,28 @@ func TestConf(t *testing.T) {
 	if p, _ := c.Lookup("a"); p.Value != "flag" || p.File != "--zookeeper" {
 		t.Errorf("a after Set: %+v", p)
 	}
-	if n := len(c.Files()); n != 3 {
-		t.Errorf("%d files", n)
+	var files []string
+	for _, name := range c.Files() {
+		files = append(files, filepath.Base(name))
+	}
+	if want := []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"}; !slices.Equal(files, want) {
+		t.Errorf("read %q, want %q", files, want)
 	}
 }
 
 func TestConfBad(t *testing.T) {
-	for name, props := range map[string]string{
-		"not xml": "<property><name>a", "no name": "<property><value>x</value></property>", "include": `<include href="x"/>`,
+	for props, want := range map[string]string{
+		"<property><name>a":                     "XML syntax error on line 2: element <name> closed by </configuration>",
+		"<property><value>x</value></property>": "line 2: a property without a name",
+		`<include href="x"/>`:                   "line 2: <include> is not supported here: write the properties into the file itself",
 	} {
-		if _, err := confOf(t, map[string]string{"core-site.xml": props}, nil); err == nil || !strings.Contains(err.Error(), "core-site.xml") {
-			t.Errorf("%s: %v", name, err)
+		_, err := confOf(t, map[string]string{"core-site.xml": props}, nil)
+		if at, why, ok := strings.Cut(fmt.Sprint(err), "core-site.xml: "); !ok || !strings.HasPrefix(at, "configuration /") || why != want {
+			t.Errorf("%s: %v, want %s", props, err, want)
 		}
 	}
 	_, err := LoadConf(func(name string) (string, bool) { return "/no/such/dir", name == "HADOOP_CONF_DIR" })
-	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
+	if !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(err.Error(), "configuration directory of HADOOP_CONF_DIR: ") {
 		t.Errorf("missing directory: %v", err)
 	}
 }
@@ -111,12 +120,19 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: %s", in, diff)
 		}
 	}
-	for in, word := range map[string]string{
-		"": "empty", "viewfs://c/x": "viewfs", "s3a://b/x": "s3a", "ftp://h/x": "ftp", "file://host/x": "three slashes",
-		"hdfs://broken/x": "broken", "hdfs://half/x": "half.b",
+	site := c.Files()[1]
+	for in, want := range map[string]string{
+		"":              "resolve path: it is empty",
+		"viewfs://c/x":  "resolve viewfs://c/x: viewfs:// is not supported: give an hdfs:// path or a local one",
+		"s3a://b/x":     "resolve s3a://b/x: s3a:// is not supported: give an hdfs:// path or a local one",
+		"ftp://h/x":     `resolve ftp://h/x: the scheme "ftp" is not known: give an hdfs:// path or a local one`,
+		"file://host/x": "resolve file://host/x: a file:// path has three slashes and no host, such as file:///host/x",
+		"hdfs://broken/x": "resolve hdfs://broken/x: nameservice broken is listed in dfs.nameservices (" + site +
+			") but neither dfs.ha.namenodes.broken nor dfs.namenode.rpc-address.broken is set",
+		"hdfs://half/x": "resolve hdfs://half/x: nameservice half has a NameNode b (dfs.ha.namenodes.half in " + site + ") but dfs.namenode.rpc-address.half.b is not set",
 	} {
-		if _, err := c.Resolve(in); err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("%q: %v", in, err)
+		if _, err := c.Resolve(in); fmt.Sprint(err) != want {
+			t.Errorf("%q: %v\nwant %s", in, err, want)
 		}
 	}
 	if _, err := (&Conf{}).Resolve("hdfs:///x"); err == nil || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
@@ -170,7 +186,7 @@ func FuzzConf(f *testing.F) {
 		if c.parse("f", []byte(text)) != nil {
 			return
 		}
-		for _, key := range c.Keys() {
+		for key := range c.props {
 			c.Value(key)
 		}
 	})

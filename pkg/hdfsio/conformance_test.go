@@ -410,11 +410,13 @@ func testParallel(t *testing.T, fsys FS, dir string) {
 }
 
 func testRelative(t *testing.T, fsys FS, _ string) {
-	if _, err := fsys.Stat(t.Context(), "relative"); err == nil {
-		t.Error("stat of a relative name: no error")
+	_, err := fsys.Stat(t.Context(), "relative")
+	if e, ok := errors.AsType[*fs.PathError](err); !ok || e.Op != "stat" || e.Path != "relative" {
+		t.Errorf("stat of a relative name: %v", err)
 	}
-	if _, err := fsys.Create(t.Context(), "", CreateOptions{}); err == nil {
-		t.Error("create of an empty name: no error")
+	_, err = fsys.Create(t.Context(), "", CreateOptions{})
+	if e, ok := errors.AsType[*fs.PathError](err); !ok || e.Op != "create" || e.Path != "" {
+		t.Errorf("create of an empty name: %v", err)
 	}
 }
 

@@ -90,8 +90,9 @@ func (e *RewriteError) Unwrap() error { return e.Err }
 // Is reports that the error is an ErrRewrite.
 func (e *RewriteError) Is(target error) bool { return target == ErrRewrite }
 
-// FileID is the identity of a file that a rename keeps: the inode number on HDFS and on unix disks. It is false when
-// the file system has none.
+// FileID is the identity of a file that a rename keeps and no other file of its file system has at that time: the inode
+// number on HDFS and on unix disks. The info is one that Stat or ReadDir of this package's file systems gave. It is false
+// when the file system has none.
 func FileID(info fs.FileInfo) (uint64, bool) {
 	if f, ok := info.(interface{ FileID() (uint64, bool) }); ok {
 		return f.FileID()

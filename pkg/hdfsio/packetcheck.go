@@ -24,7 +24,7 @@ type BlockError struct {
 	DataNode string // address
 	Block    string // blk_ID_STAMP, as the tools of HDFS have it
 	Offset   int64  // in the block, where it was found
-	Err      error
+	Err      error  // ErrBlockChecksum, or what was wrong with the answer
 }
 
 func (e *BlockError) Error() string {

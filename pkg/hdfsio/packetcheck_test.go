@@ -245,32 +245,32 @@ func TestMalformedPackets(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		stream []byte
-		word   string
+		why    string
 	}{
-		{"no length of the answer", bytes.Repeat([]byte{0xff}, 100), "no length"},
-		{"an answer without end", protowire.AppendVarint(nil, 1<<30), "1073741824 bytes"},
-		{"an answer without checksums", protowire.AppendBytes(nil, appendNumber(nil, 1, 0)), "form"},
-		{"an answer with two offsets", protowire.AppendBytes(nil, appendField(appendNumber(nil, 1, 0), 4, appendNumber(appendNumber(appendField(nil, 1, sum), 2, 0), 2, 0))), "form"},
-		{"an unknown checksum", answer(appendNumber(appendNumber(nil, 1, 3), 2, 512), 0), "unknown type 3"},
-		{"chunks of nothing", answer(appendNumber(appendNumber(nil, 1, 2), 2, 0), 0), "0 bytes each"},
-		{"a start behind the offset", answer(sum, 512), "begins at byte 512"},
-		{"a start far ahead of the offset", answer(appendNumber(appendNumber(nil, 1, 2), 2, 16), 16), "begins at byte 16"},
-		{"a packet of 2 GiB", set(0, 0x80), "length"},
-		{"a packet shorter than its length", set(0, 0, 0, 0, 3), "length"},
-		{"a header of 64 KiB", append(set(4, 0xff, 0xff), make([]byte, 70_000)...), "header"},
-		{"an empty header", set(4, 0, 0), "header"},
-		{"another packet's number", packet(data, 0, 1, false), "packet 1 of byte 0"},
-		{"another packet's offset", packet(data, 512, 0, false), "packet 0 of byte 512"},
-		{"an empty packet", packet(nil, 0, 0, false), "0 bytes of data"},
-		{"a last packet with data", packet(data, 0, 0, true), "1000 bytes of data"},
-		{"a last packet too early", packet(nil, 0, 0, true), "1000 bytes too early"},
-		{"more than the block", packet(noise(2000), 0, 0, false), "behind the end"},
-		{"more checksums than data", set(0, 0, 0, 4), "checksums"},
-		{"a wrong checksum", set(6+27, whole[len(begin)+6+27]^1), "wrong checksum"},
+		{"no length of the answer", bytes.Repeat([]byte{0xff}, 100), "its answer has no length"},
+		{"an answer without end", protowire.AppendVarint(nil, 1<<30), "its answer has 1073741824 bytes"},
+		{"an answer without checksums", protowire.AppendBytes(nil, appendNumber(nil, 1, 0)), "its answer has not the form of one"},
+		{"an answer with two offsets", protowire.AppendBytes(nil, appendField(appendNumber(nil, 1, 0), 4, appendNumber(appendNumber(appendField(nil, 1, sum), 2, 0), 2, 0))), "its answer has not the form of one"},
+		{"an unknown checksum", answer(appendNumber(appendNumber(nil, 1, 3), 2, 512), 0), "its checksums are of the unknown type 3"},
+		{"chunks of nothing", answer(appendNumber(appendNumber(nil, 1, 2), 2, 0), 0), "its checksums are of 0 bytes each"},
+		{"a start behind the offset", answer(sum, 512), "it begins at byte 512, byte 100 was asked for"},
+		{"a start far ahead of the offset", answer(appendNumber(appendNumber(nil, 1, 2), 2, 16), 16), "it begins at byte 16, byte 100 was asked for"},
+		{"a packet of 2 GiB", set(0, 0x80), "a packet has a length of 2147484660 and a header of 25"},
+		{"a packet shorter than its length", set(0, 0, 0, 0, 3), "a packet has a length of 3 and a header of 25"},
+		{"a header of 64 KiB", append(set(4, 0xff, 0xff), make([]byte, 70_000)...), "the header of a packet has not the form of one"},
+		{"an empty header", set(4, 0, 0), "the header of a packet has not the form of one"},
+		{"another packet's number", packet(data, 0, 1, false), "packet 1 of byte 0 came in place of packet 0 of byte 0"},
+		{"another packet's offset", packet(data, 512, 0, false), "packet 0 of byte 512 came in place of packet 0 of byte 0"},
+		{"an empty packet", packet(nil, 0, 0, false), "a packet has 0 bytes of data, the last one has none"},
+		{"a last packet with data", packet(data, 0, 0, true), "a packet has 1000 bytes of data, the last one has none"},
+		{"a last packet too early", packet(nil, 0, 0, true), "the block ends, 1000 bytes too early"},
+		{"more than the block", packet(noise(2000), 0, 0, false), "it goes on to byte 2000, behind the end of the block at 1000"},
+		{"more checksums than data", set(0, 0, 0, 4), "a packet of 1264 bytes has 8 of checksums and 1000 of data"},
+		{"a wrong checksum", set(6+27, whole[len(begin)+6+27]^1), "wrong checksum: it is 3ba4ed90 for 512 bytes, their sender has 3ba4ec90"},
 	} {
 		r := &packetReader{from: bytes.NewReader(c.stream), req: req, dataNode: "dn:1"}
 		got, err := io.ReadAll(r)
-		if e := blockError(err); e == nil || !strings.Contains(err.Error(), c.word) || len(got) > len(begin) {
+		if e := blockError(err); e == nil || e.DataNode != "dn:1" || e.Block != "blk_1_2" || e.Err.Error() != c.why || len(got) > len(begin) {
 			t.Errorf("%s: %d bytes, %v", c.what, len(got), err)
 		}
 	}

@@ -39,7 +39,7 @@ func (l Location) String() string {
 // URI is the path as a server takes it: scheme, authority and path.
 func (l Location) URI() string { return l.Scheme + "://" + l.Authority + l.Path }
 
-// Join is a location below this one.
+// Join is a location below this one; elements that lead above it are followed, as [path.Join] does.
 func (l Location) Join(elem ...string) Location {
 	l.Path = path.Join(append([]string{l.Path}, elem...)...)
 	return l
@@ -47,7 +47,7 @@ func (l Location) Join(elem ...string) Location {
 
 // Resolve finds where a path leads. A bare path and file:// are local; a relative one is taken from the current
 // directory. hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is the cluster of
-// fs.defaultFS. Other schemes are refused by name.
+// fs.defaultFS. Other schemes are refused by name. Nothing is asked of any server: what is there is not looked at.
 func (c *Conf) Resolve(name string) (Location, error) {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {

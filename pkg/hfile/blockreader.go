@@ -13,23 +13,23 @@ import (
 // DefaultMaxBlock bounds the uncompressed size of a block that a Reader takes.
 const DefaultMaxBlock = 256 << 20
 
-// Block is one block as it lies in the file.
-type Block struct {
-	Offset       int64
-	Type         string // HBase's name: DATA, ENCODED_DATA, LEAF_INDEX, …
-	OnDisk       int    // size without header, with checksums
-	Uncompressed int    // payload size
-	Prev         int64  // offset of the block of the same kind before, −1 if none
-	Checksum     ChecksumType
-	BytesPerSum  int
-	Payload      []byte // decompressed; valid until the next block is read
+// block is one block as it lies in the file.
+type block struct {
+	offset       int64
+	name         string // HBase's name: DATA, ENCODED_DATA, LEAF_INDEX, …
+	onDisk       int    // size without header, with checksums
+	uncompressed int    // payload size
+	prev         int64  // offset of the block of the same kind before, −1 if none
+	checksum     ChecksumType
+	bytesPerSum  int
+	payload      []byte // decompressed; valid until the next block is read
 
 	kind   blockKind
 	onData int // header and data, without checksums
 }
 
 // end is the offset behind the block.
-func (b *Block) end() int64 { return b.Offset + headerSize + int64(b.OnDisk) }
+func (b *block) end() int64 { return b.offset + headerSize + int64(b.onDisk) }
 
 // blockReader reads blocks one at a time into buffers of its own.
 type blockReader struct {
@@ -37,7 +37,7 @@ type blockReader struct {
 	limit    int64 // offset behind the last block
 	comp     decompressor
 	maxBlock int
-	block    Block
+	block    block
 	ahead    []byte // bytes read beyond the last block
 	aheadAt  int64
 	atOnce   int // bytes fetched at a time, 0 for readAhead
@@ -76,20 +76,20 @@ func (b *blockReader) fetch(off int64, n int) ([]byte, error) {
 
 // read reads, verifies and decompresses the block at off. The result is
 // overwritten by the next call.
-func (b *blockReader) read(off int64) (*Block, error) {
+func (b *blockReader) read(off int64) (*block, error) {
 	if err := b.header(off); err != nil {
 		return nil, err
 	}
 	blk := &b.block
-	disk, err := b.fetch(off, headerSize+blk.OnDisk)
+	disk, err := b.fetch(off, headerSize+blk.onDisk)
 	if err != nil {
 		return nil, err
 	}
 	if err := verifyChecksums(blk, disk); err != nil {
 		return nil, err
 	}
-	if blk.Payload, err = b.comp.unpack(disk[headerSize:blk.onData], blk.Uncompressed); err != nil {
-		return nil, fmt.Errorf("%s block at offset %d: %w", blk.Type, off, err)
+	if blk.payload, err = b.comp.unpack(disk[headerSize:blk.onData], blk.uncompressed); err != nil {
+		return nil, fmt.Errorf("%s block at offset %d: %w", blk.name, off, err)
 	}
 	return blk, nil
 }
@@ -97,7 +97,7 @@ func (b *blockReader) read(off int64) (*Block, error) {
 // header reads and checks the header of the block at off into b.block.
 func (b *blockReader) header(off int64) error {
 	blk := &b.block
-	*blk = Block{Offset: off}
+	*blk = block{offset: off}
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: block at offset %d: %s", ErrCorrupt, off, fmt.Sprintf(format, args...))
 	}
@@ -112,10 +112,10 @@ func (b *blockReader) header(off int64) error {
 	if !ok {
 		return bad("unknown block type %q", h[:8])
 	}
-	blk.kind, blk.Type = kind, blockKinds[kind].name
+	blk.kind, blk.name = kind, blockKinds[kind].name
 	onDisk := int32(binary.BigEndian.Uint32(h[8:]))
 	raw := int32(binary.BigEndian.Uint32(h[12:]))
-	blk.Prev = int64(binary.BigEndian.Uint64(h[16:]))
+	blk.prev = int64(binary.BigEndian.Uint64(h[16:]))
 	perSum := int32(binary.BigEndian.Uint32(h[25:]))
 	onData := int32(binary.BigEndian.Uint32(h[29:]))
 	switch {
@@ -131,17 +131,17 @@ func (b *blockReader) header(off int64) error {
 		return bad("%d bytes of data, more than %d bytes can be packed into", onData, b.maxBlock)
 	case perSum <= 0:
 		return bad("%d bytes per checksum", perSum)
-	case blk.Prev < -1 || blk.Prev >= off:
-		return bad("previous block at offset %d", blk.Prev)
+	case blk.prev < -1 || blk.prev >= off:
+		return bad("previous block at offset %d", blk.prev)
 	}
 	i := bytes.IndexByte(checksumIDs[:], h[24])
 	if i < 0 {
 		return bad("unknown checksum type %d", h[24])
 	}
-	blk.Checksum = ChecksumType(i)
-	blk.OnDisk, blk.Uncompressed, blk.BytesPerSum, blk.onData = int(onDisk), int(raw), int(perSum), int(onData)
-	sums := (blk.onData + blk.BytesPerSum - 1) / blk.BytesPerSum
-	if blk.onData+4*sums != headerSize+blk.OnDisk {
+	blk.checksum = ChecksumType(i)
+	blk.onDisk, blk.uncompressed, blk.bytesPerSum, blk.onData = int(onDisk), int(raw), int(perSum), int(onData)
+	sums := (blk.onData + blk.bytesPerSum - 1) / blk.bytesPerSum
+	if blk.onData+4*sums != headerSize+blk.onDisk {
 		return bad("%d checksums do not fill %d bytes on disk behind %d of data", sums, onDisk, onData)
 	}
 	return nil
@@ -156,20 +156,20 @@ func kindOf(magic []byte) (blockKind, bool) {
 	return 0, false
 }
 
-func verifyChecksums(blk *Block, disk []byte) error {
-	if blk.Checksum == ChecksumNone {
+func verifyChecksums(blk *block, disk []byte) error {
+	if blk.checksum == ChecksumNone {
 		return nil
 	}
 	table := crc32.IEEETable
-	if blk.Checksum == ChecksumCRC32C {
+	if blk.checksum == ChecksumCRC32C {
 		table = crc32.MakeTable(crc32.Castagnoli)
 	}
 	sums := disk[blk.onData:]
-	for at := 0; at < blk.onData; at += blk.BytesPerSum {
-		piece := disk[at:min(at+blk.BytesPerSum, blk.onData)]
+	for at := 0; at < blk.onData; at += blk.bytesPerSum {
+		piece := disk[at:min(at+blk.bytesPerSum, blk.onData)]
 		if got, want := crc32.Checksum(piece, table), binary.BigEndian.Uint32(sums); got != want {
 			return fmt.Errorf("%w: %s block at offset %d: checksum of the bytes at offset %d is %08x, stored %08x",
-				ErrCorrupt, blk.Type, blk.Offset, blk.Offset+int64(at), got, want)
+				ErrCorrupt, blk.name, blk.offset, blk.offset+int64(at), got, want)
 		}
 		sums = sums[4:]
 	}

@@ -94,7 +94,7 @@ func (r *Reader) MayContain(row, qualifier []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return hasBloomBits(blk.Payload, f.hashes, f.hash, key), nil
+	return hasBloomBits(blk.payload, f.hashes, f.hash, key), nil
 }
 
 // keyOf is what the filter holds for a row's column. It is valid until the next call.
@@ -110,13 +110,13 @@ func (f *bloomReader) keyOf(row, qualifier []byte) []byte {
 }
 
 // chunk reads chunk i.
-func (f *bloomReader) chunk(blocks *blockReader, i int) (*Block, error) {
+func (f *bloomReader) chunk(blocks *blockReader, i int) (*block, error) {
 	blk, err := blocks.read(f.entries.places[i].offset)
 	if err != nil {
 		return nil, err
 	}
-	if blk.kind != kindBloomChunk || len(blk.Payload) == 0 || len(blk.Payload) > 1<<28-1 {
-		return nil, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.Type, len(blk.Payload), blk.Offset)
+	if blk.kind != kindBloomChunk || len(blk.payload) == 0 || len(blk.payload) > 1<<28-1 {
+		return nil, fmt.Errorf("%w: a %s block of %d bytes at offset %d, where a bloom chunk should be", ErrCorrupt, blk.name, len(blk.payload), blk.offset)
 	}
 	return blk, nil
 }

@@ -9,25 +9,39 @@ import (
 	"strings"
 )
 
-// CheckResult is what [Check] found, in the terms of HFileJudge (testdata/hfile/judge).
+// CheckResult is what [Check] found. Where the file is too damaged to go on,
+// what comes later in it is zero.
 type CheckResult struct {
-	OK                   bool     `json:"ok"`
-	File                 string   `json:"file"`
-	Blocks               int      `json:"blocks"`
-	DataBlocks           int      `json:"data_blocks"`
-	IndexLevels          int      `json:"index_levels"`
-	Compression          string   `json:"compression"`
-	Version              string   `json:"version"`
-	BlockTypes           string   `json:"block_types"`
-	Entries              int64    `json:"entries"`
-	DuplicateKeys        int64    `json:"duplicate_keys"`
-	Bloom                string   `json:"bloom"`
-	BloomKeys            int64    `json:"bloom_keys,omitempty"`
-	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // nil without a filter, for one of prefixes, or if it was not asked
-	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`
-	Seeks                int      `json:"seeks"`
+	OK                   bool     `json:"ok"`                      // there are no Errors
+	File                 string   `json:"file"`                    // CheckOptions.Name
+	Blocks               int      `json:"blocks"`                  // of all types
+	DataBlocks           int      `json:"data_blocks"`             // encoded or not
+	IndexLevels          int      `json:"index_levels"`            // of the data index, at least 1
+	Compression          string   `json:"compression"`             // HBase's name
+	Version              string   `json:"version"`                 // major.minor
+	BlockTypes           string   `json:"block_types"`             // TYPE=count, sorted, with spaces between
+	Entries              int64    `json:"entries"`                 // cells that were read
+	DuplicateKeys        int64    `json:"duplicate_keys"`          // cells equal in key to the one before
+	Bloom                string   `json:"bloom"`                   // HBase's name of the type
+	BloomKeys            int64    `json:"bloom_keys,omitempty"`    // that the filter says it has
+	BloomFalsePositives  *float64 `json:"bloom_fp_rate,omitempty"` // 0 to 1; nil without a filter, for one of prefixes, or if it was not asked
+	DeleteFamilyBloom    bool     `json:"delete_family_bloom"`     // there is a filter of rows with family markers
+	Seeks                int      `json:"seeks"`                   // cells that were sought one by one
 	ReaderChecksumErrors int      `json:"reader_checksum_failures"`
-	Errors               []string `json:"errors"`
+	Errors               []string `json:"errors"` // what is wrong, at most ten; never nil
+}
+
+// CheckOptions say how [Check] goes about it. The zero value reads the file
+// once and asks its filters for nothing beside its own rows.
+type CheckOptions struct {
+	// Name is the file's name in the result. Check opens nothing by it.
+	Name string
+	// Probes is how many keys that are not in the file its Bloom filter is
+	// asked for, which gives the result its rate of false positives. With
+	// probes, up to a thousand cells are also sought one by one. Default: none.
+	Probes int
+	// MaxBlock is as in [ReaderOptions].
+	MaxBlock int
 }
 
 // maxCheckErrors is how many findings a result lists.
@@ -44,15 +58,14 @@ const maxCheckErrors = 10
 // It reads the file once, in order; beside that each index block and each
 // chunk of a filter a second time, when the first data block or row that it
 // holds comes. Its memory is a block of each index level, two of a filter, and
-// a data block, whatever the file claims.
+// a data block, whatever the file claims. The size is that of the whole file.
 //
-// Probes is how many keys that are not there the filter is asked for, which
-// gives the result its rate of false positives. With probes, up to a thousand
-// cells are also sought one by one.
-func Check(name string, r io.ReaderAt, size int64, probes int, o ReaderOptions) CheckResult {
-	res := CheckResult{File: name, Errors: []string{}}
-	c := &checker{res: &res, probes: probes, rnd: rand.New(rand.NewPCG(42, 0))}
-	f, err := Open(r, size, o)
+// A reader that fails, as by the end of a context, is a finding like any other:
+// who must tell it from damage keeps the reader's error.
+func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
+	res := CheckResult{File: o.Name, Errors: []string{}}
+	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}
+	f, err := Open(r, size, ReaderOptions{MaxBlock: o.MaxBlock})
 	if err == nil {
 		c.r = f
 		err = c.prove()

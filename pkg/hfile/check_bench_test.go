@@ -37,7 +37,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.SetBytes(int64(out.Len()))
 			b.ReportAllocs()
 			for b.Loop() {
-				if res := Check("x", bytes.NewReader(out.Bytes()), int64(out.Len()), probes, ReaderOptions{}); !res.OK {
+				if res := Check(bytes.NewReader(out.Bytes()), int64(out.Len()), CheckOptions{Probes: probes}); !res.OK {
 					b.Fatal(res.Errors)
 				}
 			}

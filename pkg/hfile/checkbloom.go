@@ -89,9 +89,9 @@ func (b *bloomProof) openChunk() error {
 		return err
 	}
 	if p := b.meta.entries.places[b.opened]; placeOf(blk) != p {
-		return fmt.Errorf("%w: a block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt, placeOf(blk).size, blk.Offset, p.size, b.what)
+		return fmt.Errorf("%w: a block of %d bytes at offset %d, where a chunk of %d of the %s should be", ErrCorrupt, placeOf(blk).size, blk.offset, p.size, b.what)
 	}
-	b.stored = append(b.stored[:0], blk.Payload...)
+	b.stored = append(b.stored[:0], blk.payload...)
 	b.made = slices.Grow(b.made[:0], len(b.stored))[:len(b.stored)]
 	clear(b.made)
 	b.bytes += int64(len(b.stored))

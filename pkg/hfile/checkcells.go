@@ -22,7 +22,7 @@ func (p *cellProof) start(c *checker) {
 
 // dataBlock proves a data block: its place and key in the index, the order of
 // its cells, what HBase's readers take for granted in them, and its own sums.
-func (c *checker) dataBlock(blk *Block) error {
+func (c *checker) dataBlock(blk *block) error {
 	p := &c.cells
 	d := &p.dec
 	place, indexKey, err := c.index.next()
@@ -30,7 +30,7 @@ func (c *checker) dataBlock(blk *Block) error {
 		return err
 	}
 	if place != placeOf(blk) {
-		return fmt.Errorf("%w: the index has offset %d, size %d for it, not %d, %d", ErrCorrupt, place.offset, place.size, blk.Offset, placeOf(blk).size)
+		return fmt.Errorf("%w: the index has offset %d, size %d for it, not %d, %d", ErrCorrupt, place.offset, place.size, blk.offset, placeOf(blk).size)
 	}
 	if err := d.start(blk); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 		want = kindLeafIndex
 	}
 	if blk.kind != want || placeOf(blk) != p {
-		return fmt.Errorf("%w: a %s block of %d bytes where a %s block of %d should be", ErrCorrupt, blk.Type, placeOf(blk).size, blockKinds[want].name, p.size)
+		return fmt.Errorf("%w: a %s block of %d bytes where a %s block of %d should be", ErrCorrupt, blk.name, placeOf(blk).size, blockKinds[want].name, p.size)
 	}
 	if l.from < 0 {
 		l.from = p.offset
@@ -93,7 +93,7 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 		return fmt.Errorf("%w: the block before it in its level ends at %d", ErrCorrupt, l.end)
 	}
 	l.place, l.end, l.passed, l.next = p, blk.end(), false, 0
-	l.payload = append(l.payload[:0], blk.Payload...)
+	l.payload = append(l.payload[:0], blk.payload...)
 	if l.n, err = countNonRoot(l.payload); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (x *indexProof) open(level int, p placed, key []byte) error {
 }
 
 // passLeaf takes a leaf of the walk: the one whose data blocks have all come.
-func (x *indexProof) passLeaf(blk *Block) error {
+func (x *indexProof) passLeaf(blk *block) error {
 	if len(x.levels) == 0 {
 		return fmt.Errorf("%w: an index of one level has no leaves", ErrCorrupt)
 	}

@@ -70,13 +70,13 @@ func (c *checker) proveInfoForm() error {
 		return err
 	}
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: file info at offset %d: %s", ErrCorrupt, blk.Offset, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: file info at offset %d: %s", ErrCorrupt, blk.offset, fmt.Sprintf(format, args...))
 	}
 	entries := make([]infoEntry, len(c.r.infoOrder))
 	for i, k := range c.r.infoOrder {
 		entries[i] = infoEntry{k, info[k]}
 	}
-	if !bytes.Equal(infoPayload(entries...), blk.Payload) {
+	if !bytes.Equal(infoPayload(entries...), blk.payload) {
 		return bad("it has other bytes than its pairs take, or they are not in order")
 	}
 	for _, l := range infoLengths {
@@ -98,7 +98,7 @@ func (c *checker) proveInfoForm() error {
 		return bad("%s is %.40q", infoEncoding, v)
 	}
 	if v, ok := info[infoIndexEncoding]; ok && string(v) != "NONE" {
-		return fmt.Errorf("file info at offset %d: %s is %.40q: %w", blk.Offset, infoIndexEncoding, v, ErrUnsupported)
+		return fmt.Errorf("file info at offset %d: %s is %.40q: %w", blk.offset, infoIndexEncoding, v, ErrUnsupported)
 	}
 	if v, ok := info[infoKVVersion]; ok && (binary.BigEndian.Uint32(v) != 1 || info[infoMaxMemstoreTS] == nil) {
 		return bad("%s is %d, and %s has %d bytes", infoKVVersion, int32(binary.BigEndian.Uint32(v)), infoMaxMemstoreTS, len(info[infoMaxMemstoreTS]))

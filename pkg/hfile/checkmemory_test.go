@@ -34,7 +34,7 @@ func TestCheckOfManyLeavesHoldsOneOfThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := peakOf(t, func() {
-		if res := Check("x", bytes.NewReader(out.Bytes()), int64(out.Len()), 0, ReaderOptions{}); !res.OK || res.IndexLevels < 3 {
+		if res := Check(bytes.NewReader(out.Bytes()), int64(out.Len()), CheckOptions{}); !res.OK || res.IndexLevels < 3 {
 			t.Errorf("%+v", res)
 		}
 	})
@@ -59,7 +59,7 @@ func TestHugeCountsTakeNoMemory(t *testing.T) {
 		damage(f)
 		b := f.bytes()
 		most := peakOf(t, func() {
-			if res := Check("x", bytes.NewReader(b), int64(len(b)), 0, ReaderOptions{}); res.OK || len(strings.Join(res.Errors, "")) > 1000 {
+			if res := Check(bytes.NewReader(b), int64(len(b)), CheckOptions{}); res.OK || len(strings.Join(res.Errors, "")) > 1000 {
 				t.Errorf("%s: %+v", name, res)
 			}
 		})
@@ -98,7 +98,7 @@ func TestCheckReadsOnceAndInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &countingReader{r: bytes.NewReader(out.Bytes())}
-	if res := Check("x", r, int64(out.Len()), 0, ReaderOptions{}); !res.OK {
+	if res := Check(r, int64(out.Len()), CheckOptions{}); !res.OK {
 		t.Fatal(res.Errors)
 	}
 	if most := int64(out.Len()) + int64(out.Len())/4 + 1<<20; r.bytes > most {

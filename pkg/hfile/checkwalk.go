@@ -36,14 +36,14 @@ const (
 	rankDeleteBloom
 )
 
-func (c *checker) rank(blk *Block) int {
+func (c *checker) rank(blk *block) int {
 	switch blk.kind {
 	case kindMeta:
 		return rankMeta
 	case kindIntermediateIndex:
 		return rankIntermediate
 	case kindRootIndex:
-		if blk.Offset == c.r.trailer.loadOnOpen {
+		if blk.offset == c.r.trailer.loadOnOpen {
 			return rankRoot
 		}
 		return rankMetaIndex
@@ -66,7 +66,7 @@ func (c *checker) walkBlocks() error {
 			return err
 		}
 		if err := c.block(blk); err != nil {
-			return fmt.Errorf("%s block at offset %d: %w", blk.Type, off, err)
+			return fmt.Errorf("%s block at offset %d: %w", blk.name, off, err)
 		}
 		off = blk.end()
 	}
@@ -85,18 +85,18 @@ func (c *checker) walkBlocks() error {
 }
 
 // block takes one block of the walk.
-func (c *checker) block(blk *Block) error {
+func (c *checker) block(blk *block) error {
 	l := &c.layout
 	chain := blockKinds[blk.kind].chain
-	if blk.Prev != l.prev[chain] {
-		return fmt.Errorf("%w: its previous block is said to be at %d and is at %d", ErrCorrupt, blk.Prev, l.prev[chain])
+	if blk.prev != l.prev[chain] {
+		return fmt.Errorf("%w: its previous block is said to be at %d and is at %d", ErrCorrupt, blk.prev, l.prev[chain])
 	}
-	l.prev[chain] = blk.Offset
+	l.prev[chain] = blk.offset
 	if l.perSum == 0 {
-		l.checksum, l.perSum = blk.Checksum, blk.BytesPerSum
+		l.checksum, l.perSum = blk.checksum, blk.bytesPerSum
 	}
-	if blk.Checksum != l.checksum || blk.BytesPerSum != l.perSum {
-		return fmt.Errorf("%w: checksums of type %s for %d bytes, before it %s for %d", ErrCorrupt, blk.Checksum, blk.BytesPerSum, l.checksum, l.perSum)
+	if blk.checksum != l.checksum || blk.bytesPerSum != l.perSum {
+		return fmt.Errorf("%w: checksums of type %s for %d bytes, before it %s for %d", ErrCorrupt, blk.checksum, blk.bytesPerSum, l.checksum, l.perSum)
 	}
 	rank := c.rank(blk)
 	if rank < l.rank || rank == l.rank && rank >= rankRoot || rank >= rankRoot && rank <= rankFileInfo && rank != max(l.rank, rankRoot-1)+1 {
@@ -104,9 +104,9 @@ func (c *checker) block(blk *Block) error {
 	}
 	l.rank = rank
 	l.counts[blk.kind]++
-	whole := headerSize + int64(len(blk.Payload))
+	whole := headerSize + int64(len(blk.payload))
 	if rank == rankRoot || rank == rankIntermediate || blk.kind == kindLeafIndex {
-		l.index += int64(len(blk.Payload))
+		l.index += int64(len(blk.payload))
 	}
 	if rank != rankRoot && rank != rankIntermediate {
 		l.total += whole
@@ -117,9 +117,9 @@ func (c *checker) block(blk *Block) error {
 	switch blk.kind {
 	case kindData, kindEncodedData:
 		if l.firstData < 0 {
-			l.firstData = blk.Offset
+			l.firstData = blk.offset
 		}
-		l.lastData = blk.Offset
+		l.lastData = blk.offset
 		return c.dataBlock(blk)
 	case kindLeafIndex:
 		return c.index.passLeaf(blk)
@@ -135,10 +135,10 @@ func (c *checker) block(blk *Block) error {
 }
 
 // placeOf is the block's entry in an index.
-func placeOf(blk *Block) placed { return placed{blk.Offset, int32(headerSize + blk.OnDisk)} }
+func placeOf(blk *block) placed { return placed{blk.offset, int32(headerSize + blk.onDisk)} }
 
 // passChunk takes a filter's chunk of the walk: one of the filters has it next.
-func (c *checker) passChunk(blk *Block) error {
+func (c *checker) passChunk(blk *block) error {
 	for _, b := range []*bloomProof{c.bloom, c.delete} {
 		if b != nil && b.passed < b.meta.entries.len() && b.meta.entries.places[b.passed] == placeOf(blk) {
 			b.passed++
@@ -160,12 +160,12 @@ func (c *checker) openSection() error {
 		if blk, err = c.aside.read(off); err != nil {
 			return err
 		}
-		d := &decbuf{b: blk.Payload}
+		d := &decbuf{b: blk.payload}
 		switch blk.kind {
 		case kindRootIndex:
 			n := t.metaIndexEntries
-			if n < 0 || n > len(blk.Payload)/minRootEntry {
-				return fmt.Errorf("%w: %d entries of the meta index in %d bytes", ErrCorrupt, n, len(blk.Payload))
+			if n < 0 || n > len(blk.payload)/minRootEntry {
+				return fmt.Errorf("%w: %d entries of the meta index in %d bytes", ErrCorrupt, n, len(blk.payload))
 			}
 			if err := c.meta.readRoot(d, n); err != nil {
 				return fmt.Errorf("meta index at offset %d: %w", off, err)
@@ -187,7 +187,7 @@ func (c *checker) openSection() error {
 			}
 		case kindDeleteBloomMeta:
 			meta := &bloomReader{kind: BloomRow}
-			if err := meta.parseMeta(blk.Payload); err != nil {
+			if err := meta.parseMeta(blk.payload); err != nil {
 				return fmt.Errorf("delete-family bloom metadata at offset %d: %w", off, err)
 			}
 			c.delete = &bloomProof{meta: meta, what: "delete-family bloom filter", blocks: &c.aside}

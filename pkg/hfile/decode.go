@@ -20,8 +20,8 @@ type cellDecoder struct {
 }
 
 // start takes a data block's payload.
-func (c *cellDecoder) start(blk *Block) error {
-	c.d = decbuf{b: blk.Payload}
+func (c *cellDecoder) start(blk *block) error {
+	c.d = decbuf{b: blk.payload}
 	c.first = true
 	c.cur.value = nil
 	if blk.kind == kindData {

@@ -31,14 +31,14 @@ func (r *Reader) Dump(out io.Writer) error {
 		}
 		plain, err := r.normalised(blk, ordinals)
 		if err != nil {
-			return fmt.Errorf("%s block at offset %d: %w", blk.Type, blk.Offset, err)
+			return fmt.Errorf("%s block at offset %d: %w", blk.name, blk.offset, err)
 		}
 		sum := "ok"
-		if blk.Checksum == ChecksumNone {
+		if blk.checksum == ChecksumNone {
 			sum = "none"
 		}
-		fmt.Fprintf(w, "BLOCK\t%d\t%d\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%x\t%x\n", i, off, blk.Type, blk.OnDisk, blk.Uncompressed, blk.Prev,
-			sum, checksumIDs[blk.Checksum], blk.BytesPerSum, sha256.Sum256(blk.Payload), sha256.Sum256(plain))
+		fmt.Fprintf(w, "BLOCK\t%d\t%d\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%x\t%x\n", i, off, blk.name, blk.onDisk, blk.uncompressed, blk.prev,
+			sum, checksumIDs[blk.checksum], blk.bytesPerSum, sha256.Sum256(blk.payload), sha256.Sum256(plain))
 		off = blk.end()
 	}
 	r.dumpTrailer(w)
@@ -111,9 +111,9 @@ func (r *Reader) MidKey() ([]byte, error) {
 	}
 	var x indexEntries
 	if blk.kind != kindLeafIndex {
-		return nil, fmt.Errorf("%w: a %s block at offset %d, where the mid-key's leaf should be", ErrCorrupt, blk.Type, off)
+		return nil, fmt.Errorf("%w: a %s block at offset %d, where the mid-key's leaf should be", ErrCorrupt, blk.name, off)
 	}
-	if err := x.readNonRoot(blk.Payload); err != nil {
+	if err := x.readNonRoot(blk.payload); err != nil {
 		return nil, fmt.Errorf("index block at offset %d: %w", off, err)
 	}
 	if entry < 0 || entry >= x.len() {
@@ -154,12 +154,12 @@ func (o ordinals) appendPlain(dst []byte, p placed, key []byte) []byte {
 }
 
 // normalised is a payload without places and clocks.
-func (r *Reader) normalised(blk *Block, o ordinals) ([]byte, error) {
+func (r *Reader) normalised(blk *block, o ordinals) ([]byte, error) {
 	var dst []byte
 	var x indexEntries
 	switch blk.kind {
 	case kindLeafIndex, kindIntermediateIndex:
-		if err := x.readNonRoot(blk.Payload); err != nil {
+		if err := x.readNonRoot(blk.payload); err != nil {
 			return nil, err
 		}
 		for i := range x.len() {
@@ -169,7 +169,7 @@ func (r *Reader) normalised(blk *Block, o ordinals) ([]byte, error) {
 	case kindRootIndex:
 		return r.normalisedRoot(blk, o)
 	case kindBloomMeta, kindDeleteBloomMeta:
-		d := &decbuf{b: blk.Payload}
+		d := &decbuf{b: blk.payload}
 		dst = append(dst, d.bytes(36)...)
 		chunks := d.i32()
 		dst = binary.BigEndian.AppendUint32(dst, uint32(chunks))
@@ -197,15 +197,15 @@ func (r *Reader) normalised(blk *Block, o ordinals) ([]byte, error) {
 		}
 		return dst, nil
 	}
-	return blk.Payload, nil
+	return blk.payload, nil
 }
 
-func (r *Reader) normalisedRoot(blk *Block, o ordinals) ([]byte, error) {
+func (r *Reader) normalisedRoot(blk *block, o ordinals) ([]byte, error) {
 	n := r.trailer.metaIndexEntries
-	if blk.Offset == r.trailer.loadOnOpen {
+	if blk.offset == r.trailer.loadOnOpen {
 		n = r.trailer.dataIndexEntries
 	}
-	d := &decbuf{b: blk.Payload}
+	d := &decbuf{b: blk.payload}
 	var x indexEntries
 	if err := x.readRoot(d, n); err != nil {
 		return nil, err

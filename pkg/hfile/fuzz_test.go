@@ -113,12 +113,12 @@ func exercise(t *testing.T, b []byte) {
 		good(s.Err())
 	}
 	good(r.Dump(io.Discard))
-	Check("x", bytes.NewReader(b), int64(len(b)), 3, o)
+	Check(bytes.NewReader(b), int64(len(b)), CheckOptions{Probes: 3, MaxBlock: o.MaxBlock})
 }
 
 // seedBlocks calls add with the payload of each block of the small golden
 // files, and of one file of each encoding.
-func seedBlocks(f *testing.F, add func(r *Reader, blk *Block)) {
+func seedBlocks(f *testing.F, add func(r *Reader, blk *block)) {
 	f.Helper()
 	var files [][]byte
 	for _, c := range goldenCases(f) {
@@ -139,7 +139,7 @@ func seedBlocks(f *testing.F, add func(r *Reader, blk *Block)) {
 			if err != nil {
 				f.Fatal(err)
 			}
-			if len(blk.Payload) < 2000 {
+			if len(blk.payload) < 2000 {
 				add(r, blk)
 			}
 			off = blk.end()
@@ -149,9 +149,9 @@ func seedBlocks(f *testing.F, add func(r *Reader, blk *Block)) {
 
 // FuzzDataBlock gives the decoder of each encoding a block behind a right checksum.
 func FuzzDataBlock(f *testing.F) {
-	seedBlocks(f, func(r *Reader, blk *Block) {
+	seedBlocks(f, func(r *Reader, blk *block) {
 		if blk.kind == kindData || blk.kind == kindEncodedData {
-			f.Add(uint8(r.decoder.encoding), bytes.Clone(blk.Payload))
+			f.Add(uint8(r.decoder.encoding), bytes.Clone(blk.payload))
 		}
 	})
 	var good []*forged
@@ -168,13 +168,13 @@ func FuzzDataBlock(f *testing.F) {
 // FuzzIndexBlock puts any bytes into a leaf and a root.
 func FuzzIndexBlock(f *testing.F) {
 	var leaf []byte
-	seedBlocks(f, func(r *Reader, blk *Block) {
+	seedBlocks(f, func(r *Reader, blk *block) {
 		switch blk.kind {
 		case kindLeafIndex, kindIntermediateIndex:
-			leaf = bytes.Clone(blk.Payload)
+			leaf = bytes.Clone(blk.payload)
 			f.Add(uint8(2), uint8(1), leaf, forge(Options{}).root)
 		case kindRootIndex:
-			f.Add(uint8(r.trailer.levels), uint8(r.root.len()), leaf, bytes.Clone(blk.Payload))
+			f.Add(uint8(r.trailer.levels), uint8(r.root.len()), leaf, bytes.Clone(blk.payload))
 		}
 	})
 	good := forge(Options{})
@@ -193,13 +193,13 @@ func FuzzIndexBlock(f *testing.F) {
 // FuzzBloom puts any bytes into a filter's metadata and chunk.
 func FuzzBloom(f *testing.F) {
 	var chunk []byte
-	seedBlocks(f, func(_ *Reader, blk *Block) {
+	seedBlocks(f, func(_ *Reader, blk *block) {
 		switch blk.kind {
 		case kindBloomChunk:
-			chunk = bytes.Clone(blk.Payload)
+			chunk = bytes.Clone(blk.payload)
 		case kindBloomMeta, kindDeleteBloomMeta:
 			for kind := range bloomNames {
-				f.Add(uint8(kind), bytes.Clone(blk.Payload), chunk)
+				f.Add(uint8(kind), bytes.Clone(blk.payload), chunk)
 			}
 		}
 	})
@@ -214,9 +214,9 @@ func FuzzBloom(f *testing.F) {
 
 // FuzzFileInfo puts any bytes into the file info.
 func FuzzFileInfo(f *testing.F) {
-	seedBlocks(f, func(_ *Reader, blk *Block) {
+	seedBlocks(f, func(_ *Reader, blk *block) {
 		if blk.kind == kindFileInfo {
-			f.Add(bytes.Clone(blk.Payload))
+			f.Add(bytes.Clone(blk.payload))
 		}
 	})
 	good := forge(Options{})

@@ -89,17 +89,17 @@ type Options struct {
 	Zstd        ZstdFraming // for CompressionZSTD, default ZstdPlain
 	Encoding    Encoding
 	Bloom       BloomType
-	BloomPrefix int // bytes of the row for BloomRowPrefix
+	BloomPrefix int // bytes of the row for BloomRowPrefix, above 0; else not looked at
 
-	BlockSize        int          // bytes of unencoded cells in a data block, default 65536
+	BlockSize        int          // bytes of unencoded cells after which a data block ends, at most MaxBlockSize, default 65536
 	Checksum         ChecksumType // default CRC32C
-	BytesPerChecksum int          // default 16384 (hbase.hstore.bytes.per.checksum)
+	BytesPerChecksum int          // bytes that one checksum guards, default 16384 (hbase.hstore.bytes.per.checksum)
 	EncodedRatio     float64      // hbase.writer.unified.encoded.blocksize.ratio, default 0: the unencoded size rules
 
 	IndexBlockSize  int     // bytes of an index block, default 131072 (hfile.index.block.max.size)
-	IndexMinEntries int     // default 16 (hfile.index.block.min.entries)
+	IndexMinEntries int     // entries that an index block has at least, from 2, default 16 (hfile.index.block.min.entries)
 	BloomBlockSize  int     // bytes of a Bloom chunk, default 131072 (io.storefile.bloom.block.size)
-	BloomErrorRate  float32 // default 0.01 (io.storefile.bloom.error.rate)
+	BloomErrorRate  float32 // rate of false positives, between 0 and 1, default 0.01 (io.storefile.bloom.error.rate)
 
 	CreateTime   int64  // milliseconds since 1970, hfile.CREATE_TIME_TS
 	BulkloadTime int64  // milliseconds since 1970, BULKLOAD_TIMESTAMP

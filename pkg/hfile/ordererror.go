@@ -3,6 +3,7 @@ package hfile
 import "fmt"
 
 // OrderError is a cell or row that does not come after the one before it. Its message has neither: rows are data.
+// Of rows it keeps the first 200 bytes.
 type OrderError struct {
 	Key, After string // as a person reads them
 }

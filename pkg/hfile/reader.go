@@ -31,26 +31,30 @@ type Reader struct {
 	decoder   cellDecoder  // settings for every scanner
 }
 
-// Meta is what a file says of itself.
+// Meta is what a file says of itself. Whether it is true is for [Check].
 type Meta struct {
-	Bytes       int64
+	Bytes       int64 // of the whole file
 	Cells       int64
 	Compression Compression
 	Encoding    Encoding
-	Bloom       BloomType
-	BloomKeys   int64
-	IndexLevels int
-	RootEntries int
-	Comparator  string
-	Major       int
+	Bloom       BloomType // BloomNone without a filter
+	BloomKeys   int64     // keys in the filter
+	IndexLevels int       // of the data index, at least 1
+	RootEntries int       // of its root block
+	Comparator  string    // Java class that orders the keys
+	Major       int       // 3
 	Minor       int
-	FirstKey    []byte // flat key; nil in a file without cells
-	LastKey     []byte
-	Info        map[string][]byte // file info
+	FirstKey    []byte            // of the first cell, as the flat bytes of HBase's KeyValue; nil in a file without cells
+	LastKey     []byte            // of the last cell, so too
+	Info        map[string][]byte // the file info, such as hfile.LASTKEY
 }
 
 // Open reads trailer, root index, file info and Bloom metadata. The size is
-// that of the whole file.
+// that of the whole file. An error wraps [ErrCorrupt] where the bytes are no
+// HFile or a damaged one, [ErrUnsupported] where the file is of a version or
+// has settings that this package does not read; else it is that of r.
+//
+// The Reader has nothing to close; r is read until it is used no more.
 func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if o.MaxBlock == 0 {
 		o.MaxBlock = DefaultMaxBlock
@@ -164,21 +168,21 @@ func (r *Reader) loadOnOpen() error {
 		return err
 	}
 	if blk.kind != kindRootIndex {
-		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.Type, blk.Offset)
+		return fmt.Errorf("%w: a %s block at offset %d, where the root index should be", ErrCorrupt, blk.name, blk.offset)
 	}
-	d := &decbuf{b: blk.Payload}
+	d := &decbuf{b: blk.payload}
 	if err := r.root.readRoot(d, t.dataIndexEntries); err != nil {
-		return fmt.Errorf("root index at offset %d: %w", blk.Offset, err)
+		return fmt.Errorf("root index at offset %d: %w", blk.offset, err)
 	}
 	r.midKey = bytes.Clone(d.b[d.at:])
 	if blk, err = r.blocks.read(t.fileInfo); err != nil {
 		return err
 	}
 	if blk.kind != kindFileInfo {
-		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.Type, blk.Offset)
+		return fmt.Errorf("%w: a %s block at offset %d, where the file info should be", ErrCorrupt, blk.name, blk.offset)
 	}
-	if r.info, r.infoOrder, err = parseFileInfo(blk.Payload); err != nil {
-		return fmt.Errorf("file info at offset %d: %w", blk.Offset, err)
+	if r.info, r.infoOrder, err = parseFileInfo(blk.payload); err != nil {
+		return fmt.Errorf("file info at offset %d: %w", blk.offset, err)
 	}
 	next := blk.end()
 	if err := r.settings(); err != nil {
@@ -189,8 +193,8 @@ func (r *Reader) loadOnOpen() error {
 			return err
 		}
 		if blk.kind == kindBloomMeta {
-			if r.bloom, err = r.parseBloom(blk.Payload); err != nil {
-				return fmt.Errorf("bloom metadata at offset %d: %w", blk.Offset, err)
+			if r.bloom, err = r.parseBloom(blk.payload); err != nil {
+				return fmt.Errorf("bloom metadata at offset %d: %w", blk.offset, err)
 			}
 		}
 		next = blk.end()

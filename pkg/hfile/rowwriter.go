@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// Schema is what all rows of a file have in common.
+// Schema is what all rows of a file have in common. A [RowWriter] keeps it:
+// it must not be changed while it writes.
 type Schema struct {
 	Qualifiers [][]byte // in rising order, no two equal
 	Timestamp  int64    // of every cell, milliseconds since 1970
@@ -66,7 +67,8 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 // AppendRow adds a row: values in the order of the schema's qualifiers, nil
 // for a column that has no cell. Rows come in strictly rising order. A row
 // with no cell at all leaves no trace. No slice is kept; bytes behind a value,
-// up to its capacity, may be read but do not matter.
+// up to its capacity, may be read but do not matter. Errors are those of
+// [Writer.Append]; equal rows are out of order too.
 func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 	w := r.w
 	if w.err != nil {

@@ -2,10 +2,12 @@ package hfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -107,18 +109,22 @@ func TestRowWriterRefuses(t *testing.T) {
 		if err := w.AppendRow([]byte(rows[0]), v); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.AppendRow([]byte(rows[1]), v); err == nil {
-			t.Errorf("%s: no error", name)
+		err := w.AppendRow([]byte(rows[1]), v)
+		if e, ok := errors.AsType[*OrderError](err); !ok || !errors.Is(err, ErrOrder) || e.Key != strconv.Quote(rows[1]) || e.After != strconv.Quote(rows[0]) {
+			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := w.Finish(); err == nil {
-			t.Errorf("%s: Finish gives no error after one", name)
+		if _, again := w.Finish(); again != err {
+			t.Errorf("%s: Finish gives %v after %v", name, again, err)
 		}
 	}
-	if err := open().AppendRow(bytes.Repeat([]byte("x"), MaxRowLen+1), v); err == nil {
-		t.Error("a row over the limit is taken")
+	if err := open().AppendRow(bytes.Repeat([]byte("x"), MaxRowLen+1), v); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a row over the limit: %v", err)
 	}
-	if _, err := NewRowWriter(io.Discard, o, Schema{Qualifiers: [][]byte{[]byte("b"), []byte("a")}}); err == nil {
-		t.Error("qualifiers out of order are taken")
+	if err := open().AppendRow([]byte("k"), v[:1]); fmt.Sprint(err) != "hfile: row of 1 bytes has 1 values for 2 qualifiers" {
+		t.Errorf("a row of one value: %v", err)
+	}
+	if _, err := NewRowWriter(io.Discard, o, Schema{Qualifiers: [][]byte{[]byte("b"), []byte("a")}}); fmt.Sprint(err) != `hfile schema: qualifier "a" does not follow "b"` {
+		t.Errorf("qualifiers out of order: %v", err)
 	}
 }
 

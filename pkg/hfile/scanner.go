@@ -68,7 +68,7 @@ func (s *Scanner) nextBlock() bool {
 		if blk.kind != kindData && blk.kind != kindEncodedData {
 			continue
 		}
-		s.at = blk.Offset
+		s.at = blk.offset
 		if blk, s.err = s.r.blocks.read(s.at); s.err != nil {
 			return false
 		}
@@ -113,17 +113,17 @@ func (r *Reader) seek(want *flat) *Scanner {
 	}
 	place, err := r.root.find(want)
 	for level := 1; err == nil && level < r.trailer.levels; level++ {
-		var blk *Block
+		var blk *block
 		if blk, err = r.blocks.read(place.offset); err != nil {
 			break
 		}
 		if blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex {
-			err = fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.Type, blk.Offset)
+			err = fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.name, blk.offset)
 			break
 		}
 		var x indexEntries
-		if err = x.readNonRoot(blk.Payload); err != nil {
-			err = fmt.Errorf("index block at offset %d: %w", blk.Offset, err)
+		if err = x.readNonRoot(blk.payload); err != nil {
+			err = fmt.Errorf("index block at offset %d: %w", blk.offset, err)
 			break
 		}
 		place, err = x.find(want)

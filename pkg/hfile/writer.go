@@ -47,18 +47,19 @@ type Writer struct {
 	total      int64 // trailer's total_uncompressed_bytes so far
 }
 
-// Stats describe what a Writer has written.
+// Stats describe the file that a Writer has finished.
 type Stats struct {
 	Cells    int64
-	Bytes    int64  // of the file; 0 until Finish
-	FirstRow []byte // owned by the caller
+	Bytes    int64  // of the file
+	FirstRow []byte // the caller's, as LastRow is; nil in a file without cells
 	LastRow  []byte
 	Blocks   int64 // data blocks
 	Levels   int   // of the data index
 }
 
 // NewWriter prepares a file; nothing is written before about a megabyte is
-// there. The caller closes out, after Finish.
+// there. The caller closes out, after Finish. An error is one of
+// [Options.Validate].
 func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hfile options: %w", err)
@@ -79,7 +80,9 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// Append adds one cell. Its slices are not kept.
+// Append adds one cell. Its slices are not kept. An error is an [*OrderError]
+// for a cell that comes before the last one, [ErrTooLarge] for one beyond
+// HBase's limits, or that of the output.
 func (w *Writer) Append(c *Cell) error {
 	if w.err != nil {
 		return w.err

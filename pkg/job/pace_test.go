@@ -30,9 +30,9 @@ func TestEarlierPace(t *testing.T) {
 		r := &result.Result{Attempt: attempt, Regions: 3, LoadTime: 4, VerifyTime: 5, Verify: &result.Verification{Mode: "full"},
 			Manifest: &manifest.Manifest{Records: records, ReadTime: 6, WriteTime: 7}}
 		if done {
-			err = j.Append("done", map[string]any{"result": r}, false)
+			err = j.Append("done", map[string]any{"result": r})
 		} else {
-			err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1}, false)
+			err = j.Append("attempt", checkpoint.AttemptRecord{Attempt: 1})
 		}
 		if err != nil {
 			t.Fatal(err)

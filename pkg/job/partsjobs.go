@@ -17,7 +17,7 @@ import (
 
 // directories are the parts of a spec's inputs.
 func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
-	dirs, err := source.Directories(ctx, env.Source, s.Inputs, s.AllowEmpty)
+	dirs, err := source.Directories(ctx, env.Source, s.Inputs, source.Options{AllowEmpty: s.AllowEmpty})
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))
 	}

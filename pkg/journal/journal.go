@@ -20,11 +20,22 @@ const FileName = "journal.jsonl"
 // A Record is one line. Data is the whole line as JSON, the header's fields
 // included; decode from it what the event has.
 type Record struct {
-	Seq   int64     `json:"seq"`
-	Time  time.Time `json:"time"`
-	Event string    `json:"event"`
+	Seq   int64     `json:"seq"`   // from 1, rising
+	Time  time.Time `json:"time"`  // UTC, by the clock of the machine that wrote it
+	Event string    `json:"event"` // never empty
 
 	Data json.RawMessage `json:"-"`
+}
+
+// A DamagedError is a line of a journal that is no record, and that no crash
+// explains: what the job has done cannot be known.
+type DamagedError struct {
+	Line int    // from 1
+	Text string // its first 80 bytes
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("line %d is no record: %q", e.Line, e.Text)
 }
 
 // A Journal is open for appending. Its methods may be called by any number of
@@ -38,7 +49,9 @@ type Journal struct {
 }
 
 // Open opens the journal of a directory, makes it if it is missing, and gives
-// its records. The caller holds the directory's lock.
+// its records in their order. The caller holds the directory's lock, by
+// [TryLock]. A last line that a crash has torn is cut off; any other line that
+// is no record is a [DamagedError], and the file stays as it is.
 func Open(dir string) (*Journal, []Record, error) {
 	name := filepath.Join(dir, FileName)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -74,9 +87,9 @@ func cut(f *os.File, whole int64) error {
 	return f.Sync()
 }
 
-// Read gives the records of a journal without opening it for writing. A last
-// line without its end is left out. With an error about a line that is no
-// record come the records before it.
+// Read gives the records of a journal without opening it for writing, so it
+// needs no lock. A last line without its end is left out: it is being written,
+// or a crash has torn it. With a [*DamagedError] come the records before it.
 func Read(r io.Reader) ([]Record, error) {
 	records, _, err := read(r)
 	return records, err
@@ -99,7 +112,7 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 			if len(bytes.Trim(b, "\x00\n")) == 0 {
 				break
 			}
-			return records, whole, fmt.Errorf("line %d is no record: %.80q", len(records)+1, b[:end])
+			return records, whole, &DamagedError{Line: len(records) + 1, Text: string(b[:min(end, 80)])}
 		}
 		record.Data = json.RawMessage(b[:end])
 		records = append(records, record)
@@ -109,9 +122,25 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 	return records, whole, nil
 }
 
-// Append adds a record; data is a struct or a map, whose fields are the
-// record's, or nil. With sync it is on disk when Append returns.
-func (j *Journal) Append(event string, data any, sync bool) error {
+// Append adds a record; data marshals to a JSON object, whose fields are the
+// record's, or is nil. The fields seq, time and event are the journal's own.
+// When Append returns the record outlives the process, but not yet the machine:
+// see [Journal.AppendSync].
+//
+// An error about data leaves the journal as it was. A write that failed may
+// have left a torn line, which nothing may follow: every later call gives that
+// error again.
+func (j *Journal) Append(event string, data any) error {
+	return j.append(event, data, false)
+}
+
+// AppendSync is [Journal.Append] for a record that announces an act: it is on
+// disk, with all records before it, when AppendSync returns.
+func (j *Journal) AppendSync(event string, data any) error {
+	return j.append(event, data, true)
+}
+
+func (j *Journal) append(event string, data any, sync bool) error {
 	body := []byte("{}")
 	if data != nil {
 		var err error
@@ -152,7 +181,8 @@ func (j *Journal) Append(event string, data any, sync bool) error {
 	return nil
 }
 
-// WriteTo copies the journal as it is now.
+// WriteTo copies the journal as it is now, whole lines only, while others may
+// go on appending after it.
 func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -163,7 +193,8 @@ func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, io.NewSectionReader(j.f, 0, info.Size()))
 }
 
-// Close makes all records durable and closes the file.
+// Close makes all records durable and closes the file. The lock is the
+// caller's to release.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -46,7 +47,11 @@ func TestReplay(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(t, "records") {
 				n := note{rapid.String().Draw(t, "text"), rapid.Int().Draw(t, "n")}
 				n.Text = strings.ToValidUTF8(n.Text, "?")
-				if err := j.Append("note", n, rapid.Bool().Draw(t, "sync")); err != nil {
+				add := j.Append
+				if rapid.Bool().Draw(t, "sync") {
+					add = j.AppendSync
+				}
+				if err := add("note", n); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, n)
@@ -84,8 +89,12 @@ func TestDamaged(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+	_, _, err := Open(dir)
+	if e, ok := errors.AsType[*DamagedError](err); !ok || *e != (DamagedError{Line: 2, Text: "nonsense"}) {
 		t.Errorf("%v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, FileName)); err != nil || string(after) != text {
+		t.Errorf("the journal is now %q, %v", after, err)
 	}
 }
 
@@ -99,27 +108,43 @@ func TestAppendConcurrently(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for n := range 50 {
-				if err := j.Append("note", note{fmt.Sprint(i), n}, n%10 == 0); err != nil {
+				add := j.Append
+				if n%10 == 0 {
+					add = j.AppendSync
+				}
+				if err := add("note", note{fmt.Sprint(i), n}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := j.Append("bad", []int{1}, false); err == nil {
+	if err := j.Append("bad", []int{1}); err == nil {
 		t.Error("a record that is no object")
 	}
-	if err := errors.Join(j.Append("empty", nil, true), j.Append("none", struct{}{}, false), j.Close()); err != nil {
+	if err := errors.Join(j.AppendSync("empty", nil), j.Append("none", struct{}{}), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	_, records, err := Open(dir)
 	if err != nil || len(records) != 402 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
+	next := map[string]int{} // of each goroutine: its records are in its order
 	for i, r := range records {
-		if r.Seq != int64(i+1) {
-			t.Fatalf("record %d has the number %d", i, r.Seq)
+		got := note{}
+		if err := json.Unmarshal(r.Data, &got); err != nil || r.Seq != int64(i+1) {
+			t.Fatalf("record %d: %+v, %v", i, r, err)
 		}
+		if r.Event != "note" {
+			continue
+		}
+		if got.N != next[got.Text] {
+			t.Fatalf("record %d is number %d of %s, want %d", i, got.N, got.Text, next[got.Text])
+		}
+		next[got.Text]++
+	}
+	if records[400].Event != "empty" || records[401].Event != "none" {
+		t.Errorf("the last records are %s and %s", records[400].Event, records[401].Event)
 	}
 }
 
@@ -134,6 +159,10 @@ func TestLock(t *testing.T) {
 	l, err := TryLock(dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	_, err = TryLock(dir)
+	if e, ok := errors.AsType[*BusyError](err); !ok || e.Dir != dir || !strings.HasPrefix(e.Holder, fmt.Sprintf("process %d on ", os.Getpid())) {
+		t.Errorf("taken twice: %v", err)
 	}
 	other := func() string {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestLock$")
@@ -156,8 +185,8 @@ func TestLock(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TryLock(dir); err == nil {
-		t.Error("locked a directory that is gone")
+	if _, err := TryLock(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock of a directory that is gone: %v", err)
 	}
 }
 
@@ -185,14 +214,16 @@ func TestLastOwner(t *testing.T) {
 	if _, err := LastOwner(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no lock: %v", err)
 	}
+	before := time.Now().Truncate(time.Second)
 	l, err := TryLock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	after := time.Now()
 	for range 2 {
 		o, err := LastOwner(dir)
 		host, _ := os.Hostname()
-		if err != nil || o.PID != os.Getpid() || o.Host != host || o.Since.IsZero() {
+		if err != nil || o.PID != os.Getpid() || o.Host != host || o.Since.Before(before) || o.Since.After(after) {
 			t.Errorf("%+v, %v", o, err)
 		}
 		_ = l.Release()

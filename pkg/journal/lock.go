@@ -29,7 +29,10 @@ func (e *BusyError) Error() string {
 // when the process ends, however it ends.
 type Lock struct{ f *os.File }
 
-// TryLock takes the lock of a directory, which exists, or gives a [BusyError].
+// TryLock takes the lock of a directory, which exists, and signs it. It does not
+// wait: a lock that somebody has, this process or another, is a *[BusyError], a
+// directory that does not exist fs.ErrNotExist. Where the directory is shared
+// between machines the lock holds on each of them alone.
 func TryLock(dir string) (*Lock, error) {
 	name := filepath.Join(dir, LockName)
 	for {
@@ -81,5 +84,5 @@ func sign(f *os.File) error {
 	return err
 }
 
-// Release gives the lock back. Its file stays.
+// Release gives the lock back, once. Its file stays.
 func (l *Lock) Release() error { return l.f.Close() }

@@ -12,8 +12,8 @@ import (
 // released, so an owner need not hold it any more.
 type Owner struct {
 	PID   int
-	Host  string
-	Since time.Time // to the second
+	Host  string    // its name as the machine has it
+	Since time.Time // UTC, to the second
 }
 
 // LastOwner reads who signed the lock of a directory last, without touching

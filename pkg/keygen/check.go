@@ -15,8 +15,8 @@ const longKey = 100
 
 // CheckOptions are what a spec is held against. What is not given is not checked.
 type CheckOptions struct {
-	Columns []string       // of the records
-	Unique  string         // the column whose values all differ
+	Columns []string       // of the records; nil: not known
+	Unique  string         // the column whose values all differ; empty: Uniqueness is NotAsked
 	Widths  map[string]int // columns whose values all have this many bytes
 	Regions int            // modulus of a salt that has none of its own; while it is 0 such a salt's length is unknown
 	Splits  [][]byte       // of the table, rising
@@ -24,20 +24,20 @@ type CheckOptions struct {
 
 // A Report is what can be said of a spec's keys without a record.
 type Report struct {
-	Min, Max   int      // bytes of a key; Max is MaxKey where nothing bounds it
-	First      Alphabet // of the first byte
-	Parts      []PartReport
+	Min, Max   int          // bytes of a key; Max is MaxKey where nothing bounds it
+	First      Alphabet     // of the first byte
+	Parts      []PartReport // in the order of the key
 	Uniqueness Uniqueness
-	Why        string    // of Uniqueness
+	Why        string    // of Uniqueness; for people
 	Shares     []float64 // of rows expected in each region; nil if there are no split points or the keys' start is no hash
-	Warnings   []string
+	Warnings   []string  // for people; keys can be made all the same
 }
 
 // PartReport is what can be said of one part of a key.
 type PartReport struct {
-	Part     string
-	Min, Max int
-	Bytes    Alphabet
+	Part     string   // as it prints
+	Min, Max int      // its bytes; Max is MaxKey where nothing bounds it
+	Bytes    Alphabet // that it can have at any place
 }
 
 // Uniqueness says whether two records can have one key when a column's
@@ -57,7 +57,7 @@ func (u Uniqueness) String() string {
 }
 
 // Check says what is known of a spec before a record is read. The error,
-// which wraps [ErrUnknownColumn], names every column that the records lack.
+// which wraps [ErrUnknownColumn], names every column that the records lack. The report is the caller's.
 func Check(e Expr, o CheckOptions) (*Report, error) {
 	if err := checkColumns(e, o.Columns); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 // Options of [Compile].
 type Options struct {
-	Regions int // modulus of a salt that has none of its own
+	Regions int // modulus of a salt that has none of its own: as a rule the table's regions; needed where [NeedsRegions]
 
 	widths map[string]int // columns whose values all have this many bytes
 }
@@ -32,6 +32,7 @@ type number interface {
 
 // Compile prepares a spec. Whether its columns exist is for the caller to
 // check, with [Program.Columns] or [Check]. The spec is one that [Parse] gave.
+// An error is, as a rule, about a salt whose modulus is missing or out of range.
 func Compile(e Expr, o Options) (*Program, error) {
 	p := &Program{columns: Columns(e), parts: Parts(e)}
 	c := &compiler{columns: p.columns, o: o}
@@ -46,15 +47,18 @@ func Compile(e Expr, o Options) (*Program, error) {
 }
 
 // Columns are the columns that a key is made of, in the order in which
-// [Program.Append] wants their fields.
+// [Program.Append] wants their fields, each once. The slice is shared: do not
+// change it.
 func (p *Program) Columns() []string { return p.columns }
 
 // Parts are the parts of the key, in the order of [Program.AppendParts].
 func (p *Program) Parts() []Expr { return p.parts }
 
 // Append appends the key of a record to dst; fields are those of
-// [Program.Columns]. An error is a [*FieldError], and dst then has undefined
-// bytes behind its length.
+// [Program.Columns], which are read and not kept. The result is dst grown, as
+// append gives it; with room in dst nothing is allocated. An error is a
+// [*FieldError], dst is then returned as it was, with undefined bytes behind
+// its length, and the program may go on with the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 	key := dst
 	var err error
@@ -155,22 +159,6 @@ func (c *compiler) modulus(call Call, most int) (int, error) {
 		return 0, fmt.Errorf("the modulus %d of %s is outside 1..%d", n, call, most)
 	}
 	return n, nil
-}
-
-// Prefix is the leading parts of a spec that can be made from the given
-// columns alone: what a reader who knows them can scan for. It is nil if not
-// even the first part can.
-func Prefix(e Expr, columns []string) Expr {
-	var parts []Expr
-	for _, part := range Parts(e) {
-		for _, name := range Columns(part) {
-			if !slices.Contains(columns, name) {
-				return join(parts)
-			}
-		}
-		parts = append(parts, part)
-	}
-	return join(parts)
 }
 
 // NeedsRegions says whether a salt in the spec has no modulus of its own.

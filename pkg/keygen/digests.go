@@ -32,7 +32,7 @@ func hashed(fn func([]byte) int64, chars bool) func(*compiler, Call) (number, er
 }
 
 func javaHash(b []byte) int64 { return int64(JavaHash(b)) }
-func murmur(b []byte) int64   { return int64(Murmur3(b, 0)) }
+func murmur(b []byte) int64   { return int64(murmur3(b, 0)) }
 func crc(b []byte) int64      { return int64(crc32.ChecksumIEEE(b)) }
 
 // saltOp appends |hash mod n|: in decimal with leading zeros, or as one byte.
@@ -85,7 +85,7 @@ func compileSpread(c *compiler, call Call) (op, error) {
 		n = call.Ints[0]
 	}
 	in, err := c.input(call.Args, false)
-	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: func(b []byte) int64 { return int64(uint32(Murmur3(b, 0))) }}, err
+	return &saltOp{in: in, n: int64(n), width: decimals(int64(n) - 1), fn: func(b []byte) int64 { return int64(uint32(murmur3(b, 0))) }}, err
 }
 
 // digestOp appends a digest. Exports often hold the rows of a query key one
@@ -169,11 +169,11 @@ func crc32Hex(dst, b []byte) []byte {
 }
 
 func murmur3Raw(dst, b []byte) []byte {
-	return binary.BigEndian.AppendUint32(dst, uint32(Murmur3(b, 0)))
+	return binary.BigEndian.AppendUint32(dst, uint32(murmur3(b, 0)))
 }
 
 func murmur3Hex(dst, b []byte) []byte {
 	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], uint32(Murmur3(b, 0)))
+	binary.BigEndian.PutUint32(sum[:], uint32(murmur3(b, 0)))
 	return hex.AppendEncode(dst, sum[:])
 }

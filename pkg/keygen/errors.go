@@ -11,16 +11,16 @@ const MaxKey = 32767
 
 // Reasons why a record has no key, wrapped by [*FieldError].
 var (
-	ErrEmpty  = errors.New("key column is empty")
-	ErrUTF8   = errors.New("key column is not valid UTF-8")
-	ErrNoKey  = errors.New("row key is empty") // for callers: a reader's part of a key may be empty
-	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey)
-	ErrNumber = errors.New("not a whole number")
-	ErrRange  = errors.New("number out of range")
-	ErrDate   = errors.New("not a date of the layout")
-	ErrShort  = errors.New("too short")
-	ErrWide   = errors.New("too long for its width")
-	ErrHex    = errors.New("not hex digits in pairs")
+	ErrEmpty  = errors.New("key column is empty")                     // and the spec has no orempty around it
+	ErrUTF8   = errors.New("key column is not valid UTF-8")           // for a function that works on characters
+	ErrNoKey  = errors.New("row key is empty")                        // for callers: a reader's part of a key may be empty
+	ErrLong   = fmt.Errorf("row key is longer than %d bytes", MaxKey) // all parts together
+	ErrNumber = errors.New("not a whole number")                      // where a function wants an integer
+	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or what the function takes
+	ErrDate   = errors.New("not a date of the layout")                // of millis or date
+	ErrShort  = errors.New("too short")                               // for the part that a function takes of it
+	ErrWide   = errors.New("too long for its width")                  // of pad and the like
+	ErrHex    = errors.New("not hex digits in pairs")                 // of a function that reads hexadecimal text
 )
 
 // A FieldError names the column for which a record has no key, and the part

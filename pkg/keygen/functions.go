@@ -31,11 +31,11 @@ type function struct {
 
 // A Function is what people are told of a function of the language.
 type Function struct {
-	Form  string `json:"form"` // how a call is written
-	About string `json:"about"`
+	Form  string `json:"form"`  // how a call is written, such as substr(e, from [, count])
+	About string `json:"about"` // what it gives, in a sentence
 }
 
-// Functions are all functions of the language.
+// Functions are all functions of the language, in the order of docs/keys.md.
 func Functions() []Function {
 	var list []Function
 	for _, f := range functions() {

@@ -366,7 +366,7 @@ func TestMurmur3(t *testing.T) {
 		"abcd": {1139631978, 729662808}, "hello": {613153351, 595297739}, "订单😀1": {-1793167648, 838777353},
 		"The quick brown fox jumps over the lazy dog": {776992547, 590642366}, "A208848994": {-520254127, 1031128352},
 	} {
-		if got := [2]int32{Murmur3([]byte(s), 0), Murmur3([]byte(s), 1<<32-1)}; got != want {
+		if got := [2]int32{murmur3([]byte(s), 0), murmur3([]byte(s), 1<<32-1)}; got != want {
 			t.Errorf("murmur3 of %q is %d, want %d", s, got, want)
 		}
 	}

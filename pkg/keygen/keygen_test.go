@@ -3,7 +3,6 @@ package keygen
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,23 +205,6 @@ func FuzzJavaHash(f *testing.F) {
 			t.Fatalf("hash of %q is %d, want %d", s, got, h)
 		}
 	})
-}
-
-func TestPrefix(t *testing.T) {
-	for _, c := range []struct{ spec, columns, want string }{
-		{"salt(a) + md5hex(a) + id", "a", "salt(a) + md5hex(a)"},
-		{"salt(a + b) + '|' + md5hex(a, b) + id", "a,b", "salt(a + b) + '|' + md5hex(a, b)"},
-		{"salt(a + b) + id", "a", "<nil>"},
-		{"a + id", "a,id", "a + id"},
-	} {
-		e, err := Parse(c.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(Prefix(e, strings.Split(c.columns, ","))); got != c.want {
-			t.Errorf("prefix of %s with %s is %s, want %s", c.spec, c.columns, got, c.want)
-		}
-	}
 }
 
 // TestAppendDoesNotAllocate guards the row path.

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Murmur3 is MurmurHash3_x86_32 of the bytes: what HBase's
+// murmur3 is MurmurHash3_x86_32 of the bytes: what HBase's
 // org.apache.hadoop.hbase.util.MurmurHash3 gives with seed as its initval, and
 // Guava's Hashing.murmur3_32_fixed(seed) for bytes.
-func Murmur3(b []byte, seed uint32) int32 {
+func murmur3(b []byte, seed uint32) int32 {
 	const c1, c2 = 0xcc9e2d51, 0x1b873593
 	h, n := seed, len(b)
 	for ; len(b) >= 4; b = b[4:] {

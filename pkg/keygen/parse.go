@@ -12,8 +12,8 @@ import (
 // A SyntaxError says where a spec stops making sense, and what would help.
 type SyntaxError struct {
 	Spec string
-	Pos  int // byte position, from 0
-	Msg  string
+	Pos  int    // byte position, from 0
+	Msg  string // what is wrong there, for people
 }
 
 func (e *SyntaxError) Error() string {

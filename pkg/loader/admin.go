@@ -77,7 +77,9 @@ func (s TableSpec) Validate() error {
 	return nil
 }
 
-// CreateTable makes a table and waits until its regions are in service. A table that is there gives ErrTableExists.
+// CreateTable makes a table and waits until its regions are in service. A table that is there gives
+// [ErrTableExists], whatever it looks like; a wait of more than [Config.ProcedureTimeout] is an error, and the table may
+// come about yet.
 func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	if err := spec.Validate(); err != nil {
 		return err
@@ -135,7 +137,8 @@ func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	return fmt.Errorf("create namespace %s: %w", name, err)
 }
 
-// DisableTable takes a table out of service. One that is out of service is left so.
+// DisableTable takes a table out of service and waits until it is, at most [Config.ProcedureTimeout]. One that is out of
+// service is left so; one that does not exist gives [ErrTableNotFound].
 func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 	var resp pb.DisableTableResponse
 	err := c.master(ctx, "DisableTable", &pb.DisableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
@@ -148,7 +151,8 @@ func (c *Cluster) DisableTable(ctx context.Context, table TableName) error {
 	return tableError("disable", table, err)
 }
 
-// EnableTable puts a table into service.
+// EnableTable puts a table into service and waits until it is, at most [Config.ProcedureTimeout]. One that is in service is
+// left so; one that does not exist gives [ErrTableNotFound].
 func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
 	var resp pb.EnableTableResponse
 	err := c.master(ctx, "EnableTable", &pb.EnableTableRequest{TableName: table.proto(), NonceGroup: nonce(), Nonce: nonce()}, &resp)
@@ -161,7 +165,8 @@ func (c *Cluster) EnableTable(ctx context.Context, table TableName) error {
 	return tableError("enable", table, err)
 }
 
-// DeleteTable disables a table and deletes it with its data.
+// DeleteTable disables a table and deletes it with its data, each within [Config.ProcedureTimeout]. One that does not exist
+// gives [ErrTableNotFound].
 func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
 	if err := c.DisableTable(ctx, table); err != nil {
 		return err
@@ -218,7 +223,7 @@ type Status struct {
 	Master  string // host:port
 	// Servers are the live region servers, host:port, sorted.
 	Servers []string
-	// Dead is how many region servers are known to be dead.
+	// Dead is how many region servers the master knows to be dead; it forgets one when another starts at the same address.
 	Dead int
 }
 

@@ -88,8 +88,10 @@ func exception(id uint32, class string) []byte {
 // always answers the same.
 func always(class string) func(int) string { return func(int) string { return class } }
 
-// TestRow19ExceptionOnce: after an exception that does not tell what was done, the file is found at its source and sent again.
-func TestRow19ExceptionOnce(t *testing.T) {
+// TestUnclearExceptionSendsAgain: after an exception that does not tell what was done, the file is found at its source and
+// sent again.
+// Scenario 19 of docs/reliability.md.
+func TestUnclearExceptionSendsAgain(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			p := &puppet{answer: func(n int) string {
@@ -114,9 +116,10 @@ func TestRow19ExceptionOnce(t *testing.T) {
 	}
 }
 
-// TestRow19ExceptionAlways: the same exception again and again ends the load, sooner if it is one that somebody must act on,
-// with what to change.
-func TestRow19ExceptionAlways(t *testing.T) {
+// TestRepeatedExceptionEndsTheLoad: the same exception again and again ends the load, sooner if it is one that somebody must
+// act on, with what to change.
+// Scenario 19 of docs/reliability.md.
+func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -148,8 +151,10 @@ func TestRow19ExceptionAlways(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// TestRow31NeverOpen: a region that is never open ends the load at the deadline, one that opens in time does not.
-func TestRow31NeverOpen(t *testing.T) {
+// TestRegionNeverOpenEndsAtDeadline: a region that is never open ends the load at the deadline, one that opens in time does
+// not.
+// Scenario 31 of docs/reliability.md.
+func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	const away = "org.apache.hadoop.hbase.NotServingRegionException"
 	p := &puppet{answer: always(away)}
 	b := newBench(t, func(c *Config) { c.Dialer = p.dial })
@@ -172,8 +177,9 @@ func TestRow31NeverOpen(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestRow31Disabled disables the table between check and call: the load ends at once, with the state.
-func TestRow31Disabled(t *testing.T) {
+// TestTableDisabledWhileLoading disables the table between check and call: the load ends at once, with the state.
+// Scenario 31 of docs/reliability.md.
+func TestTableDisabledWhileLoading(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -196,8 +202,9 @@ func TestRow31Disabled(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestRow31ReadOnly is a table that takes no writes.
-func TestRow31ReadOnly(t *testing.T) {
+// TestReadOnlyTableIsRefused is a table that takes no writes.
+// Scenario 31 of docs/reliability.md.
+func TestReadOnlyTableIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.tableSpec(t, TableSpec{Families: testFamilies, Attributes: map[string]string{"READONLY": "true"}})
 	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
@@ -206,8 +213,9 @@ func TestRow31ReadOnly(t *testing.T) {
 	}
 }
 
-// TestRow02FileGone takes a file away between check and call: the load ends, and says which file it was.
-func TestRow02FileGone(t *testing.T) {
+// TestFileGoneBeforeSending takes a file away between check and call: the load ends, and says which file it was.
+// Scenario 2 of docs/reliability.md.
+func TestFileGoneBeforeSending(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t, "m")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}

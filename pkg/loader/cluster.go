@@ -14,7 +14,8 @@ import (
 // ErrClosed is given by calls on a closed Cluster.
 var ErrClosed = errors.New("the connection to the cluster is closed")
 
-// Cluster is an HBase cluster as one user sees it.
+// Cluster is an HBase cluster as one user sees it. It keeps a connection to each server that it has called, and may be
+// used by any number of goroutines. Calls wait for a cluster that is out of reach as Config says.
 type Cluster struct {
 	cfg Config
 	log *slog.Logger
@@ -26,7 +27,8 @@ type Cluster struct {
 	regions map[TableName][]Region // last known, for reading
 }
 
-// Dial checks that the cluster can be found in ZooKeeper. A nil log is silent. Close the Cluster after use.
+// Dial checks that the cluster can be found in ZooKeeper, and calls neither the master nor a region server. An error is one
+// of [Config.Validate], or one that [Unavailable] knows. A nil log is silent. Close the Cluster after use.
 //
 // logrus' standard logger, through which gohbase logs, writes nothing from here on: its lines go to log, at level debug.
 func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
@@ -67,7 +69,8 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// Close ends all connections. Calls in progress return with an error.
+// Close ends all connections. Calls in progress return with an error, later ones with [ErrClosed]. A second call does
+// nothing.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	servers := c.servers

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,14 +220,14 @@ func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"
 	re, ok := parseRemote(errors.New(text))
-	if !ok || re.Short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.Reaction() != Relocate {
+	if !ok || re.short() != "NotServingRegionException" || re.Message != "t,,1.x. is not online on h" || re.reaction() != relocate {
 		t.Fatalf("%#v", re)
 	}
-	for class, want := range map[string]Reaction{
-		"org.apache.hadoop.hbase.RegionTooBusyException": BackOff, "org.apache.hadoop.hbase.security.AccessDeniedException": GiveUp,
-		"java.io.IOException": Unclear, "": Unclear,
+	for class, want := range map[string]reaction{
+		"org.apache.hadoop.hbase.RegionTooBusyException": backOff, "org.apache.hadoop.hbase.security.AccessDeniedException": giveUp,
+		"java.io.IOException": unclear, "": unclear,
 	} {
-		if got := (&RemoteError{Class: class}).Reaction(); got != want {
+		if got := (&RemoteError{Class: class}).reaction(); got != want {
 			t.Errorf("%s: %d", class, got)
 		}
 	}
@@ -248,12 +247,15 @@ func TestEncodedName(t *testing.T) {
 func TestTableSpec(t *testing.T) {
 	name := TableName{"default", "t"}
 	f := []Family{{Name: "f"}}
-	for what, spec := range map[string]TableSpec{
-		"family": {Name: name}, "empty": {Name: name, Families: f, SplitKeys: [][]byte{{}}},
-		"does not come after": {Name: name, Families: f, SplitKeys: [][]byte{{2}, {2}}},
+	for want, spec := range map[string]TableSpec{
+		"table t: no column family":                            {Name: name},
+		"table t: split key 1 is empty":                        {Name: name, Families: f, SplitKeys: [][]byte{{}}},
+		`table t: split key 2, \x02, does not come after \x02`: {Name: name, Families: f, SplitKeys: [][]byte{{2}, {2}}},
+		`table t: split key 3, \x02, does not come after \x03`: {Name: name, Families: f, SplitKeys: [][]byte{{1}, {3}, {2}}},
+		"<nil>": {Name: name, Families: f, SplitKeys: [][]byte{{1}, {2}}},
 	} {
-		if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
+		if got := fmt.Sprint(spec.Validate()); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

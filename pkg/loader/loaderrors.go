@@ -41,7 +41,7 @@ func (e *FamilyError) Error() string {
 type StateError struct {
 	Table  TableName
 	State  TableState
-	Reason string
+	Reason string // what the table is or does, in words that go on from its name
 }
 
 func (e *StateError) Error() string { return fmt.Sprintf("table %s %s", e.Table, e.Reason) }

@@ -87,8 +87,10 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestRow27LostAnswer drops the answer after the server has done the load: it is found out, and nothing is sent again.
-func TestRow27LostAnswer(t *testing.T) {
+// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: it is found out, and nothing is sent
+// again.
+// Scenario 27 of docs/reliability.md.
+func TestLostAnswerSendsNothingTwice(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		for _, root := range []string{"/hbase", ""} {
 			t.Run(fmt.Sprintf("%s, root %q", stage, root), func(t *testing.T) {
@@ -115,9 +117,10 @@ func TestRow27LostAnswer(t *testing.T) {
 	}
 }
 
-// TestRow27RequestCut breaks the connection when the request is on its way, so that nobody knows whether it arrived: it did
-// not, the file is fenced off and sent again under its new name.
-func TestRow27RequestCut(t *testing.T) {
+// TestCutRequestIsFencedAndSentAgain breaks the connection when the request is on its way, so that nobody knows whether it
+// arrived: it did not, the file is fenced off and sent again under its new name.
+// Scenario 27 of docs/reliability.md.
+func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	w := &wire{}
 	w.swallow.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
@@ -135,9 +138,10 @@ func TestRow27RequestCut(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestRow26Resumed begins a load anew that another process has left: one file loaded without an answer, one on its way in
-// the staging directory, one not sent.
-func TestRow26Resumed(t *testing.T) {
+// TestResumedLoadFinishesTheFirst begins a load anew that another process has left: one file loaded without an answer, one
+// on its way in the staging directory, one not sent.
+// Scenario 26 of docs/reliability.md.
+func TestResumedLoadFinishesTheFirst(t *testing.T) {
 	w := &wire{}
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 500*time.Millisecond })
 	table := b.table(t, "m", "t")
@@ -174,8 +178,10 @@ func TestRow26Resumed(t *testing.T) {
 	b.checkOnce(t, table, "f", 3)
 }
 
-// TestRow26ManyStaged finds many files in the staging directory: they lie still all at a time, not one after the other.
-func TestRow26ManyStaged(t *testing.T) {
+// TestStagedFilesLieStillTogether finds many files in the staging directory: they lie still all at a time, not one after the
+// other.
+// Scenario 26 of docs/reliability.md.
+func TestStagedFilesLieStillTogether(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 2*time.Second, 20*time.Second
 	})
@@ -200,8 +206,9 @@ func TestRow26ManyStaged(t *testing.T) {
 	b.checkOnce(t, table, "f", 20)
 }
 
-// TestRow26Undecided cannot look at the files of an earlier attempt: nothing is sent, nothing deleted.
-func TestRow26Undecided(t *testing.T) {
+// TestUndecidedFilesStopTheLoad cannot look at the files of an earlier attempt: nothing is sent, nothing deleted.
+// Scenario 26 of docs/reliability.md.
+func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", time.Second })
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)

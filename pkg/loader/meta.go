@@ -110,7 +110,7 @@ func (c *Cluster) locate(ctx context.Context, table TableName, row []byte, again
 	return r, nil
 }
 
-// TableState is whether a table is in service.
+// TableState is whether a table is in service. Only one that is Enabled can be loaded and read.
 type TableState int
 
 // The states of a table (HBaseProtos.TableState).

@@ -90,7 +90,7 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	}
 	l.c.log.Warn("a file lies in the directory of a region that does not have it in service; the region is moved to be opened again",
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
-	if o.err = l.c.MoveRegion(ctx, o.region); o.err != nil {
+	if o.err = l.c.moveRegion(ctx, o.region); o.err != nil {
 		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
 		return nil // explain tells
 	}
@@ -98,9 +98,9 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 	return nil
 }
 
-// MoveRegion has the master move a region to another server of its choice and waits until that was done. On a cluster of
+// moveRegion has the master move a region to another server of its choice and waits until that was done. On a cluster of
 // one region server nothing happens. It needs the right ADMIN on the table.
-func (c *Cluster) MoveRegion(ctx context.Context, r Region) error {
+func (c *Cluster) moveRegion(ctx context.Context, r Region) error {
 	req := &pb.MoveRegionRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_ENCODED_REGION_NAME.Enum(), Value: []byte(r.Encoded)}}
 	if err := c.master(ctx, "MoveRegion", req, &pb.MoveRegionResponse{}); err != nil {
 		return fmt.Errorf("move region %s: %w", r.Encoded, err)

@@ -27,7 +27,7 @@ type Region struct {
 	ID uint64
 }
 
-// Contains says whether a row lies in the region.
+// Contains says whether a row lies in the region: from Start on and before End.
 func (r Region) Contains(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && r.before(row)
 }

@@ -49,8 +49,9 @@ func (p *plainRewriter) Merge(_ context.Context, files []HFile) (HFile, error) {
 	return p.hfile(p.t, p.fs, p.dir, files[0].Family, rows), nil
 }
 
-// TestRow05ManyRegions loads a file that lies in twenty regions: it is cut once.
-func TestRow05ManyRegions(t *testing.T) {
+// TestFileOfTwentyRegionsIsCutOnce loads a file that lies in twenty regions: it is cut once.
+// Scenario 5 of docs/reliability.md.
+func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 	b := newBench(t, nil)
 	var splits []string
 	for i := range 19 {
@@ -69,8 +70,9 @@ func TestRow05ManyRegions(t *testing.T) {
 	b.checkOnce(t, table, "f", 20)
 }
 
-// TestRow11TooManyFiles merges the files of a family that are too many for a region.
-func TestRow11TooManyFiles(t *testing.T) {
+// TestTooManyFilesAreMerged merges the files of a family that are too many for a region.
+// Scenario 11 of docs/reliability.md.
+func TestTooManyFilesAreMerged(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	var rows []string
@@ -90,8 +92,9 @@ func TestRow11TooManyFiles(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestRow14SplitBeforeSend splits a region through a file between plan and call: the file is cut and loaded.
-func TestRow14SplitBeforeSend(t *testing.T) {
+// TestRegionSplitBeforeSending splits a region through a file between plan and call: the file is cut and loaded.
+// Scenario 14 of docs/reliability.md.
+func TestRegionSplitBeforeSending(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			b := newBench(t, nil)
@@ -134,8 +137,9 @@ func (o *openRewriter) Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, 
 	return parts, err
 }
 
-// TestRow15MergeBeforeSend merges two regions between plan and call: their files meet in the new one.
-func TestRow15MergeBeforeSend(t *testing.T) {
+// TestRegionsMergedBeforeSending merges two regions between plan and call: their files meet in the new one.
+// Scenario 15 of docs/reliability.md.
+func TestRegionsMergedBeforeSending(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
@@ -159,8 +163,9 @@ func TestRow15MergeBeforeSend(t *testing.T) {
 	b.checkRows(t, table, append(rowsOf("a", 10), rowsOf("x", 10)...), "f")
 }
 
-// TestRow15MergedTooMany merges two regions between plan and call, whose files are then too many for one.
-func TestRow15MergedTooMany(t *testing.T) {
+// TestMergedRegionsHaveTooManyFiles merges two regions between plan and call, whose files are then too many for one.
+// Scenario 15 of docs/reliability.md.
+func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	rows := append(rowsOf("a", 10), rowsOf("x", 10)...)
@@ -186,8 +191,9 @@ func TestRow15MergedTooMany(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestRow28ServerKilled kills the region server just when it gets a request. Files come in once it is back.
-func TestRow28ServerKilled(t *testing.T) {
+// TestServerKilledWhileLoading kills the region server just when it gets a request. Files come in once it is back.
+// Scenario 28 of docs/reliability.md.
+func TestServerKilledWhileLoading(t *testing.T) {
 	cluster := ownCluster(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
 	server := cluster.Daemon(testcluster.RegionServer)
 	var killed bool
@@ -228,8 +234,9 @@ func TestRow28ServerKilled(t *testing.T) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestRow36FileTracker loads a table whose store files are kept by the tracker FILE, directly and by itself.
-func TestRow36FileTracker(t *testing.T) {
+// TestFileTrackerTableIsLoadedDirectly loads a table whose store files are kept by the tracker FILE, directly and by itself.
+// Scenario 36 of docs/reliability.md.
+func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	name := TableName{Namespace: "loader_test", Qualifier: "tracked" + fmt.Sprint(testTime)}
 	must(t, b.CreateTable(t.Context(), TableSpec{Name: name, CreateNamespace: true, Families: testFamilies,
@@ -237,15 +244,16 @@ func TestRow36FileTracker(t *testing.T) {
 	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), name)) })
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	_, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Stage: StageToken})
-	if e, ok := errors.AsType[*StateError](err); !ok {
-		t.Errorf("through a staging directory: %v %v", e, err)
+	if e, ok := errors.AsType[*StateError](err); !ok || e.Table != name || e.State != Enabled {
+		t.Errorf("through a staging directory: %v", err)
 	}
-	if _, err = b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs}); err == nil {
-		t.Error("a file that HBase cannot write was sent")
+	report, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs})
+	if err == nil || !strings.HasSuffix(err.Error(), "cannot be changed by hbase: chmod 0777") || report.Loaded != 0 {
+		t.Errorf("a file that HBase cannot write was sent: %+v, %v", report, err)
 	}
 	b.open(t, f)
 	var events []string
-	report, err := b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
+	report, err = b.Load(t.Context(), LoadRequest{Table: name, Files: []HFile{f}, FS: b.fs, Events: recorder(&events)})
 	must(t, err)
 	if !slices.Equal(events, []string{`send "" 1 files attempt 1`, `loaded ""`}) || report.Loaded != 1 || report.Token != "" {
 		t.Errorf("events %q, report %+v", events, report)
@@ -258,8 +266,10 @@ func (b *bench) trackedTable(t testing.TB) TableName {
 	return b.tableSpec(t, TableSpec{Families: testFamilies, Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}})
 }
 
-// TestRow36TrackerLostAnswer loses the answer to a direct load: that the region has the file is asked of the region.
-func TestRow36TrackerLostAnswer(t *testing.T) {
+// TestLostAnswerOfDirectLoadIsAskedOfRegion loses the answer to a direct load: that the region has the file is asked of the
+// region.
+// Scenario 36 of docs/reliability.md.
+func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 	w := &wire{}
 	w.lose.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
@@ -275,9 +285,10 @@ func TestRow36TrackerLostAnswer(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestRow36TrackerOrphan is a server that died between its rename and its entry in the list of store files: the file lies in
-// the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
-func TestRow36TrackerOrphan(t *testing.T) {
+// TestOrphanIsNotTakenForLoaded is a server that died between its rename and its entry in the list of store files: the file
+// lies in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
+// Scenario 36 of docs/reliability.md.
+func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	w := &wire{}
 	w.swallow.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })

@@ -9,18 +9,18 @@ import (
 	"bulkload/pkg/frames"
 )
 
-// Reaction is what a server's exception asks of the client.
-type Reaction int
+// reaction is what a server's exception asks of the client.
+type reaction int
 
-// The reactions. For a load, Relocate, BackOff and Give up mean that nothing was done; Unclear means that it may have been.
+// The reactions. For a load, relocate, backOff and giveUp mean that nothing was done; unclear means that it may have been.
 const (
-	Unclear  Reaction = iota
-	Relocate          // the region is elsewhere or not open yet: look it up again
-	BackOff           // the server is busy: come again later
-	GiveUp            // the same call will fail again
+	unclear  reaction = iota
+	relocate          // the region is elsewhere or not open yet: look it up again
+	backOff           // the server is busy: come again later
+	giveUp            // the same call will fail again
 )
 
-// RemoteError is an exception of a region server or of the master.
+// RemoteError is an exception of a region server or of the master. Errors of this package that come from one wrap it.
 type RemoteError struct {
 	Class   string // full Java class name
 	Message string // its first line
@@ -34,8 +34,8 @@ func (e *RemoteError) Error() string {
 	return e.Class + ": " + e.Message
 }
 
-// Short is the class without its package.
-func (e *RemoteError) Short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
+// short is the class without its package.
+func (e *RemoteError) short() string { return e.Class[strings.LastIndexByte(e.Class, '.')+1:] }
 
 // The classes by what they ask for, by short name: packages moved between versions.
 var (
@@ -55,23 +55,23 @@ var (
 	}
 )
 
-// Reaction classifies the exception.
-func (e *RemoteError) Reaction() Reaction {
-	short := e.Short()
+// reaction classifies the exception.
+func (e *RemoteError) reaction() reaction {
+	short := e.short()
 	switch {
 	case slices.Contains(relocating, short):
-		return Relocate
+		return relocate
 	case slices.Contains(busy, short):
-		return BackOff
+		return backOff
 	case slices.Contains(final, short):
-		return GiveUp
+		return giveUp
 	}
-	return Unclear
+	return unclear
 }
 
 // ConnectionError is a connection that could not be made or that broke before an answer came.
 type ConnectionError struct {
-	Addr string
+	Addr string // host:port of the master or a region server
 	// Sent says that at least a part of the request may have left.
 	Sent bool
 	Err  error
@@ -99,7 +99,7 @@ func parseRemote(err error) (*RemoteError, bool) {
 // repeatable says whether a call without effects, or with effects that bear repeating, may be made again.
 func repeatable(err error) bool {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
-		return re.Reaction() == Relocate || re.Reaction() == BackOff
+		return re.reaction() == relocate || re.reaction() == backOff
 	}
 	if errors.Is(err, errNotAssigned) || errors.Is(err, errNoMaster) {
 		return true
@@ -121,5 +121,5 @@ func Unavailable(err error) bool {
 // isJava says whether err is an exception with this short class name.
 func isJava(err error, short string) bool {
 	re, ok := errors.AsType[*RemoteError](err)
-	return ok && re.Short() == short
+	return ok && re.short() == short
 }

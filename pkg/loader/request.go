@@ -31,10 +31,14 @@ type HFile struct {
 	CRC32C uint32
 }
 
-// FS is what a load does on the file system of the files. Names are paths without scheme and authority.
+// FS is what a load does on the file system of the files; hdfsio's HDFS is one. Names are paths without scheme and
+// authority. Its methods are called by several goroutines. A name that does not exist matches [fs.ErrNotExist].
 type FS interface {
+	// Stat describes a file or a directory.
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
+	// Rename moves a file at once or not at all: by that a load proves that no server has it.
 	Rename(ctx context.Context, from, to string) error
+	// ReadDir lists a directory.
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
@@ -64,7 +68,8 @@ func ParseStage(s string) (Stage, error) {
 
 func (s Stage) String() string { return [...]string{"auto", "token", "direct"}[s] }
 
-// Rewriter makes new files of files that the table's regions do not fit.
+// Rewriter makes new files of files that the table's regions do not fit. The new ones are finished, lie on the same file
+// system, and have together the cells of the old ones.
 type Rewriter interface {
 	// Cut makes files of the rows before the first of the given rows, between each two, and from the last on; a part
 	// without rows gives none. The file stays.
@@ -73,8 +78,9 @@ type Rewriter interface {
 	Merge(ctx context.Context, files []HFile) (HFile, error)
 }
 
-// Gate holds calls up. Wait returns when the next may be made, or with the cause of the context's end.
+// Gate holds calls up.
 type Gate interface {
+	// Wait returns when the next call may be made, or with the cause of the context's end. It is called by several goroutines.
 	Wait(ctx context.Context) error
 }
 

@@ -18,8 +18,9 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// TestRow01OneFile loads one file into a table of one region.
-func TestRow01OneFile(t *testing.T) {
+// TestOneFileIsLoaded loads one file into a table of one region.
+// Scenario 1 of docs/reliability.md.
+func TestOneFileIsLoaded(t *testing.T) {
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			b := newBench(t, nil)
@@ -49,8 +50,9 @@ func TestRow01OneFile(t *testing.T) {
 	}
 }
 
-// TestRow04OneBoundary cuts a file at the one boundary that it crosses.
-func TestRow04OneBoundary(t *testing.T) {
+// TestFileIsCutAtOneBoundary cuts a file at the one boundary that it crosses.
+// Scenario 4 of docs/reliability.md.
+func TestFileIsCutAtOneBoundary(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "a000004")
 	rows := rowsOf("a", 10)
@@ -64,8 +66,9 @@ func TestRow04OneBoundary(t *testing.T) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestRow06OddFamilies loads families whose names begin with an underscore or have bytes that are not ASCII.
-func TestRow06OddFamilies(t *testing.T) {
+// TestOddFamilyNamesAreLoaded loads families whose names begin with an underscore or have bytes that are not ASCII.
+// Scenario 6 of docs/reliability.md.
+func TestOddFamilyNamesAreLoaded(t *testing.T) {
 	for _, family := range []string{"_cf", "ü%20 +", "f-1"} {
 		t.Run(family, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -79,8 +82,9 @@ func TestRow06OddFamilies(t *testing.T) {
 	}
 }
 
-// TestRow09UnknownFamily and TestRow18NoRewriter end before anything was prepared.
-func TestRow09UnknownFamily(t *testing.T) {
+// TestUnknownFamilyIsRefused before anything was prepared.
+// Scenario 9 of docs/reliability.md.
+func TestUnknownFamilyIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t)
 	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2)), b.hfile(t, b.fs, b.dir, "none", rowsOf("a", 2)))
@@ -89,7 +93,9 @@ func TestRow09UnknownFamily(t *testing.T) {
 	}
 }
 
-func TestRow18NoRewriter(t *testing.T) {
+// TestFileToBeCutIsRefusedWithoutRewriter before anything was prepared.
+// Scenario 18 of docs/reliability.md.
+func TestFileToBeCutIsRefusedWithoutRewriter(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "a000001")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", []string{"a"}), b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2))}
@@ -119,8 +125,9 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	must(t, l.invoke(ctx, "Mutate", req, &pb.MutateResponse{}))
 }
 
-// TestRow16HoleAndOverlap gives a table a region map with a hole, then with an overlap.
-func TestRow16HoleAndOverlap(t *testing.T) {
+// TestHoleAndOverlapInMetaAreRefused gives a table a region map with a hole, then with an overlap.
+// Scenario 16 of docs/reliability.md.
+func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.table(t, "h", "p")
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -130,7 +137,7 @@ func TestRow16HoleAndOverlap(t *testing.T) {
 		b.putMeta(t, table, regions[1], []byte(end))
 		err := refuseBefore(t, b, table, f)
 		e, ok := errors.AsType[*HoleError](err)
-		if !ok || string(e.End) != end || string(e.Start) != "p" || !strings.Contains(err.Error(), word) {
+		if !ok || string(e.End) != end || string(e.Start) != "p" || e.Table != table || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", word, err)
 		}
 	}
@@ -140,8 +147,9 @@ func TestRow16HoleAndOverlap(t *testing.T) {
 	b.checkDigest(t, table, rowsOf("a", 10), "f")
 }
 
-// TestRow20WholeRows scans while files of ten families are loaded: a row is seen with all families or not at all.
-func TestRow20WholeRows(t *testing.T) {
+// TestScansDuringLoadsSeeWholeRows scans while files of ten families are loaded: a row is seen with all families or not at all.
+// Scenario 20 of docs/reliability.md.
+func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
 	b := newBench(t, nil)
 	var spec TableSpec
 	var names []string
@@ -184,8 +192,9 @@ func TestRow20WholeRows(t *testing.T) {
 	b.checkDigest(t, table, all, names...)
 }
 
-// TestRow22SameTimestamp: among equal keys and timestamps what came last wins, and a newer timestamp always.
-func TestRow22SameTimestamp(t *testing.T) {
+// TestLastLoadWinsAmongEqualTimestamps: among equal keys and timestamps what came last wins, and a newer timestamp always.
+// Scenario 22 of docs/reliability.md.
+func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
 	b := newBench(t, nil)
 	admin := b.cluster.AdminT(t)
 	table := b.table(t)
@@ -210,8 +219,9 @@ func TestRow22SameTimestamp(t *testing.T) {
 	}
 }
 
-// TestRow23FlushMeanwhile loads while the table is written and flushed: all rows are there.
-func TestRow23FlushMeanwhile(t *testing.T) {
+// TestFlushDuringLoadLosesNoRow loads while the table is written and flushed: all rows are there.
+// Scenario 23 of docs/reliability.md.
+func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 	b := newBench(t, nil)
 	admin := b.cluster.AdminT(t)
 	table := b.table(t)
@@ -236,9 +246,10 @@ func TestRow23FlushMeanwhile(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestRow24Modes loads files of a user who is not HBase's, with narrow rights: with a staging directory the caller's own
-// rights do, a direct load needs those of HBase's user and says so before anything is sent.
-func TestRow24Modes(t *testing.T) {
+// TestDirectLoadNeedsRightsOfHBase loads files of a user who is not HBase's, with narrow rights: with a staging directory
+// the caller's own rights do, a direct load needs those of HBase's user and says so before anything is sent.
+// Scenario 24 of docs/reliability.md.
+func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	for _, c := range []struct {
 		file, dir fs.FileMode
@@ -270,8 +281,9 @@ func TestRow24Modes(t *testing.T) {
 	}
 }
 
-// TestRow25TwoLoads has two users, and two clients of one of them, load into the same regions at once.
-func TestRow25TwoLoads(t *testing.T) {
+// TestLoadsAtOnceIntoTheSameRegions has two users, and two clients of one of them, load into the same regions at once.
+// Scenario 25 of docs/reliability.md.
+func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 	benches := []*bench{newBench(t, nil), newBench(t, nil), newBench(t, func(c *Config) { c.EffectiveUser = "other" })}
 	b := benches[0]
 	table := b.table(t, "m")
@@ -315,8 +327,9 @@ func TestPrepareCleanup(t *testing.T) {
 	if _, err := super.Stat(t.Context(), fsPath(token)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", token, err)
 	}
-	if err := b.Cleanup(t.Context(), table, b.root.URI()+"hbase/data"); err == nil {
-		t.Error("a directory that is no staging directory was to be deleted")
+	data := b.root.URI() + "hbase/data"
+	if err := b.Cleanup(t.Context(), table, data); fmt.Sprint(err) != fmt.Sprintf("%q is not a directory below HBase's staging directory", data) {
+		t.Errorf("a directory that is no staging directory was to be deleted: %v", err)
 	}
 }
 
@@ -337,8 +350,8 @@ func TestSnapshot(t *testing.T) {
 	if err := b.Snapshot(t.Context(), table, name, 0); !errors.Is(err, ErrSnapshotExists) {
 		t.Errorf("the second: %v", err)
 	}
-	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x", 0); err == nil {
-		t.Error("a snapshot of a table that is not there")
+	if err := b.Snapshot(t.Context(), TableName{"loader_test", "none"}, name+"x", 0); !isJava(err, "SnapshotCreationException") {
+		t.Errorf("a snapshot of a table that is not there: %v", err)
 	}
 	// A load is undone by restoring what was taken before it. (Row 33.)
 	more := rowsOf("later", 30)
@@ -350,9 +363,10 @@ func TestSnapshot(t *testing.T) {
 	b.checkDigest(t, table, rows, "f")
 }
 
-// TestRow30SpaceQuota loads into a table whose space is used up: the region server refuses, nothing is loaded, and the error
-// says what to change.
-func TestRow30SpaceQuota(t *testing.T) {
+// TestSpaceQuotaLoadsNothing loads into a table whose space is used up: the region server refuses, nothing is loaded, and
+// the error says what to change.
+// Scenario 30 of docs/reliability.md.
+func TestSpaceQuotaLoadsNothing(t *testing.T) {
 	site := map[string]string{"hbase.quota.enabled": "true"}
 	for _, chore := range []string{
 		"hbase.master.quotas.observer", "hbase.regionserver.quotas.fs.utilization", "hbase.regionserver.quotas.region.size.reporting",

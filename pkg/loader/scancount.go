@@ -30,8 +30,6 @@ const (
 	MetricBlockBytes = "BLOCK_BYTES_SCANNED"
 	// MetricBlockReads counts blocks read from the file system, so not those of the block cache.
 	MetricBlockReads = "BLOCK_READ_OPS_COUNT"
-	MetricBytesFS    = "BYTES_READ_FROM_FS"
-	MetricBytesCache = "BYTES_READ_FROM_BLOCK_CACHE"
 )
 
 // scanMetricsField is ScanResponse.scan_metrics, for which the library has no type: a message of repeated name and value.

@@ -39,10 +39,10 @@ func (l *load) send(ctx context.Context, g group) (group, error) {
 		return l.refused(ctx, g, took)
 	}
 	if re, ok := errors.AsType[*RemoteError](err); ok {
-		switch re.Reaction() {
-		case Relocate, BackOff:
+		switch re.reaction() {
+		case relocate, backOff:
 			return l.returned(g, re, took)
-		case GiveUp:
+		case giveUp:
 			// Checks that come before anything is moved.
 			l.locate(g, PlaceSource, took)
 			return g, &RegionError{Table: l.req.Table, Region: g.region, Files: g.files, Attempts: g.attempts, Causes: l.remoteCauses(l.linger, g, re), Err: re}

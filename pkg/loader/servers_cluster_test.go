@@ -55,9 +55,10 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 	return regions[0]
 }
 
-// TestRow28Servers moves, freezes and kills the server of a region when the request for it is just leaving. The other server
-// gets the region, and the file once.
-func TestRow28Servers(t *testing.T) {
+// TestRegionGoesToAnotherServerWhileLoading moves, freezes and kills the server of a region when the request for it is just
+// leaving. The other server gets the region, and the file once.
+// Scenario 28 of docs/reliability.md.
+func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 	cluster := ownCluster(t, testcluster.Options{RegionServers: 2})
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
@@ -156,9 +157,10 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 	b.checkOnce(t, table, "f", 2)
 }
 
-// TestRow28OrphanStays is the same where there is no other region server: nothing is taken for loaded, and the error says what
-// to do.
-func TestRow28OrphanStays(t *testing.T) {
+// TestOrphanStaysWithoutAnotherServer is the same where there is no other region server: nothing is taken for loaded, and
+// the error says what to do.
+// Scenario 28 of docs/reliability.md.
+func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
 	w := &wire{}
 	w.swallow.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })

@@ -86,7 +86,7 @@ func eventError(err error) error {
 // of rights come again until somebody acts; behind another there may be a NameNode that is just being restarted.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
-	if ok && slices.Contains(lasting, re.Short()) {
+	if ok && slices.Contains(lasting, re.short()) {
 		return 2
 	}
 	return 5

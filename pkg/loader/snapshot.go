@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrSnapshotExists is a snapshot whose name is taken.
+// ErrSnapshotExists is a snapshot whose name is taken, by this table or another.
 var ErrSnapshotExists = errors.New("snapshot exists already")
 
 // snapshotPause is between two questions whether a snapshot is done.

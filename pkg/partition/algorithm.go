@@ -9,43 +9,42 @@ import (
 	"strings"
 )
 
-// MaxRegions bounds the regions that an algorithm makes split points for.
+// MaxRegions bounds the regions that [ParsePlan] makes split points for.
 const MaxRegions = 100_000
 
-// An Algorithm makes the split points of n regions, for keys that begin in one way. It gives n−1 of them.
-type Algorithm struct {
-	Name string
-	Keys string // which keys it is for
+// An algorithm makes the split points of n regions, n−1 of them.
+type algorithm struct {
+	name string
 	make func(n int) [][]byte
 }
 
-// Algorithms are those that split points can be made with, by name.
-//
-// hex, decimal and uniform give the split points of RegionSplitter's HexStringSplit, DecimalStringSplit and UniformSplit
-// of HBase 2.6; md5 those of its MD5StringSplit, which was in HBase up to 0.94.
-func Algorithms() []Algorithm {
-	return []Algorithm{
-		{"hex", "lower-case hexadecimal digits, evenly spread, such as md5hex(…)", HexSplits},
-		{"decimal", "decimal digits, evenly spread", DecimalSplits},
-		{"uniform", "bytes, evenly spread, such as md5(…)", UniformSplits},
-		{"md5", "the hexadecimal digits of shift(md5), 0000000 to 7ffffff", MD5Splits},
-		{"salt", "a decimal salt: one region for each", SaltSplits},
+// algorithms are those that [ParsePlan] knows.
+func algorithms() []algorithm {
+	return []algorithm{
+		{"hex", HexSplits},
+		{"decimal", DecimalSplits},
+		{"uniform", UniformSplits},
+		{"md5", MD5Splits},
+		{"salt", SaltSplits},
 	}
 }
 
-// HexSplits are the split points of HexStringSplit: eight hexadecimal digits from 00000000 to FFFFFFFF. The last region
-// gets what is left over. Fewer than two regions have none.
+// HexSplits are the split points of RegionSplitter's HexStringSplit (HBase 2.6) for n regions: eight lower-case
+// hexadecimal digits from 00000000 to ffffffff, for keys that begin with such digits evenly spread, as md5hex(…) gives
+// them. The last region gets what is left over. Fewer than two regions have none.
 func HexSplits(n int) [][]byte {
 	return stringSplits(n, 1<<32, func(v uint64) []byte { return fmt.Appendf(nil, "%08x", v) })
 }
 
-// DecimalSplits are the split points of DecimalStringSplit: eight decimal digits from 00000000 to 99999999.
+// DecimalSplits are the split points of RegionSplitter's DecimalStringSplit (HBase 2.6) for n regions: eight decimal
+// digits from 00000000 to 99999999, for keys that begin with digits evenly spread. Fewer than two regions have none.
 func DecimalSplits(n int) [][]byte {
 	return stringSplits(n, 100_000_000, func(v uint64) []byte { return fmt.Appendf(nil, "%08d", v) })
 }
 
-// MD5Splits are the split points of MD5StringSplit: eight hexadecimal digits from 00000000 to 7fffffff. It divides the
-// last value, not the number of values.
+// MD5Splits are the split points of RegionSplitter's MD5StringSplit, which was in HBase up to 0.94, for n regions: eight
+// hexadecimal digits from 00000000 to 7fffffff, for keys that begin with the digits of shift(md5). It divides the last
+// value, not the number of values. Fewer than two regions have none.
 func MD5Splits(n int) [][]byte {
 	return stringSplits(n, 0x7fffffff, func(v uint64) []byte { return fmt.Appendf(nil, "%08x", v) })
 }
@@ -62,7 +61,8 @@ func stringSplits(n int, size uint64, text func(v uint64) []byte) [][]byte {
 	return splits
 }
 
-// UniformSplits are the split points of UniformSplit: eight bytes from all 0x00 to all 0xff.
+// UniformSplits are the split points of RegionSplitter's UniformSplit (HBase 2.6) for n regions: eight bytes from all
+// 0x00 to all 0xff, for keys that begin with bytes evenly spread, as md5(…) gives them. Fewer than two regions have none.
 func UniformSplits(n int) [][]byte {
 	if n < 2 {
 		return nil
@@ -76,21 +76,22 @@ func UniformSplits(n int) [][]byte {
 }
 
 // ParsePlan reads split points in any form: ALGORITHM:REGIONS, such as hex:16 or salt:50, or a list as [ParseSplits] reads
-// it. A list whose only point looks like the first form is written with an escape, hex\x3A16.
+// it. The algorithms are hex ([HexSplits]), decimal ([DecimalSplits]), uniform ([UniformSplits]), md5 ([MD5Splits]) and
+// salt ([SaltSplits]), for 1 to [MaxRegions] regions. The points rise and none is empty; they are the caller's. A list whose only point looks like the first form is written with an escape, hex\x3A16.
 func ParsePlan(text string) ([][]byte, error) {
 	name, count, ok := strings.Cut(text, ":")
 	if !ok || strings.ContainsAny(text, `,\`) {
 		return ParseSplits(text)
 	}
-	all := Algorithms()
-	i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == name })
+	all := algorithms()
+	i := slices.IndexFunc(all, func(a algorithm) bool { return a.name == name })
 	if i < 0 {
 		if _, err := strconv.Atoi(count); err != nil {
 			return ParseSplits(text)
 		}
 		var names []string
 		for _, a := range all {
-			names = append(names, a.Name)
+			names = append(names, a.name)
 		}
 		return nil, fmt.Errorf("%q is none of the algorithms %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
 	}

@@ -48,13 +48,13 @@ func TestVectors(t *testing.T) {
 
 // TestAlgorithmsRise: all split points of all numbers rise and are as many as asked for.
 func TestAlgorithmsRise(t *testing.T) {
-	for _, a := range Algorithms() {
+	for _, a := range algorithms() {
 		for _, n := range []int{1, 2, 3, 7, 16, 100, 1999, 65536, MaxRegions} {
 			points := a.make(n)
 			if _, err := New(points); err != nil || len(points) != n-1 {
-				t.Errorf("%s:%d: %d points, %v", a.Name, n, len(points), err)
+				t.Errorf("%s:%d: %d points, %v", a.name, n, len(points), err)
 			}
-			if a.Name == "salt" && n > 1 && SaltModulus(points) != n {
+			if a.name == "salt" && n > 1 && SaltModulus(points) != n {
 				t.Errorf("salt:%d gives modulus %d", n, SaltModulus(points))
 			}
 		}
@@ -67,11 +67,11 @@ func TestSplitsOfHBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := Algorithms()
+	all := algorithms()
 	lines := 0
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
-		i := slices.IndexFunc(all, func(a Algorithm) bool { return a.Name == f[0] })
+		i := slices.IndexFunc(all, func(a algorithm) bool { return a.name == f[0] })
 		var n int
 		if _, err := fmt.Sscan(f[1], &n); err != nil || i < 0 {
 			t.Fatalf("%q: %v", line, err)

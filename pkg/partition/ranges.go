@@ -20,7 +20,8 @@ type Ranges struct {
 }
 
 // New checks that the split points rise strictly and are not empty. They are
-// copied. No split points make one region.
+// copied. No split points make one region. An error names the two that do not
+// rise.
 func New(splits [][]byte) (*Ranges, error) {
 	r := &Ranges{splits: make([][]byte, len(splits))}
 	for i, s := range splits {
@@ -49,7 +50,8 @@ func (r *Ranges) Len() int { return len(r.splits) + 1 }
 // Splits are the split points. The caller must not change them.
 func (r *Ranges) Splits() [][]byte { return r.splits }
 
-// Find is the region that a key belongs to.
+// Find is the region that a key belongs to, from 0 to Len−1; the empty key
+// belongs to region 0.
 func (r *Ranges) Find(key []byte) int {
 	if len(key) == 0 {
 		return 0
@@ -66,7 +68,8 @@ func (r *Ranges) Find(key []byte) int {
 	return lo
 }
 
-// Start is the first key of a region, nil for the first region.
+// Start is the first key of a region, nil for the first region. The caller must
+// not change it. A region that does not exist is a panic, here and below.
 func (r *Ranges) Start(region int) []byte {
 	if region == 0 {
 		return nil
@@ -74,7 +77,8 @@ func (r *Ranges) Start(region int) []byte {
 	return r.splits[region-1]
 }
 
-// End is the first key behind a region, nil for the last region.
+// End is the first key behind a region, nil for the last region. The caller must
+// not change it.
 func (r *Ranges) End(region int) []byte {
 	if region == len(r.splits) {
 		return nil
@@ -100,7 +104,8 @@ func (r *Ranges) Shared(region int) int {
 }
 
 // ParseSplits reads a list of split points with commas between them, each as
-// [rowkey.Parse] reads it; a comma in a key is \x2C.
+// [rowkey.Parse] reads it; a comma in a key is \x2C. An empty list has none. What
+// it gives is as [ParsePoints] gives it.
 func ParseSplits(list string) ([][]byte, error) {
 	if list == "" {
 		return nil, nil
@@ -109,7 +114,8 @@ func ParseSplits(list string) ([][]byte, error) {
 }
 
 // ParsePoints reads split points, each as [rowkey.Parse] reads it. HBase gives
-// characters beyond ASCII other bytes than UTF-8 does, so they are refused.
+// characters beyond ASCII other bytes than UTF-8 does, so they are refused. The
+// points rise and none is empty; they are the caller's.
 func ParsePoints(texts []string) ([][]byte, error) {
 	points := make([][]byte, len(texts))
 	for i, text := range texts {

@@ -69,7 +69,7 @@ func readCells(t testing.TB, fsys hdfsio.FS, f loader.HFile) []string {
 	if !ok {
 		t.Fatalf("%T", closer)
 	}
-	if res := hfile.Check(name, at, f.Size, 0, hfile.ReaderOptions{}); !res.OK {
+	if res := hfile.Check(at, f.Size, hfile.CheckOptions{Name: name}); !res.OK {
 		t.Fatalf("%s: %v", name, res.Errors)
 	}
 	var lines []string

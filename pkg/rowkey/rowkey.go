@@ -24,7 +24,9 @@ func Append(dst, key []byte) []byte {
 func String(key []byte) string { return string(Append(nil, key)) }
 
 // Parse reads what [Append] prints. It refuses a backslash that begins anything
-// but \xNN with upper-case digits: Bytes.toBytesBinary takes that for text.
+// but \xNN with upper-case digits: Bytes.toBytesBinary takes that for text. The
+// error names the position, from 1, and what to write. Other bytes of the text
+// are the key's as they are. The key is the caller's.
 func Parse(text string) ([]byte, error) {
 	key := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {

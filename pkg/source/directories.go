@@ -22,15 +22,16 @@ type Directory struct {
 
 // Directories finds the directories that the inputs' files lie in, ordered by name. Inputs are directories, or patterns
 // that match directories. A directory that has files beside directories with files is an error: as an input it would
-// mean them all. An input without data is an error unless allowEmpty.
-func Directories(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string, allowEmpty bool) ([]Directory, error) {
+// mean them all. An input without data is an error unless opts.AllowEmpty, the only option that is looked at: no file is
+// opened.
+func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
 		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}
 	}
-	files, err := expand(ctx, resolve, trimmed, allowEmpty)
+	files, err := expand(ctx, resolve, trimmed, opts.AllowEmpty)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func Directories(ctx context.Context, resolve func(path string) (FS, string, err
 }
 
 // meansItself sees that the path, as an input, is this directory.
-func (d *Directory) meansItself(ctx context.Context, resolve func(path string) (FS, string, error)) error {
+func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func (d *Directory) meansItself(ctx context.Context, resolve func(path string) (
 
 // holds sees that the directory, as an input, means the files that were found in it and no others. None of them is asked
 // again whether it is being written.
-func (d *Directory) holds(ctx context.Context, resolve func(path string) (FS, string, error)) error {
+func (d *Directory) holds(ctx context.Context, resolve Resolve) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func TestDirectories(t *testing.T) {
 		{"relative, and a pattern", []string{"2017/10", "201[68]/"}, []string{"2016/x: part-0", "2017/10/12: part-0 part-1", "2017/10/9: part-0", "2018: part-0"}},
 		{"a leaf", []string{"2018"}, []string{"2018: part-0"}},
 	} {
-		dirs, err := Directories(t.Context(), disk, c.inputs, true)
+		dirs, err := Directories(t.Context(), disk, c.inputs, Options{AllowEmpty: true})
 		if err != nil {
 			t.Errorf("%s: %v", c.what, err)
 			continue
@@ -78,15 +78,16 @@ func TestDirectories(t *testing.T) {
 		input []string
 		say   string
 	}{
-		{[]string{root}, "below it"},
-		{[]string{root + "/2017/10/12/part-0"}, "1 of the 2 files"},
-		{[]string{root + "/2017/10/*/part-1"}, "1 of the 2 files"},
-		{[]string{root + "/2017", root + "/2017/10/9"}, "twice"},
-		{[]string{root + "/2019"}, "no such file"},
-		{[]string{"/"}, "below the root"},
+		{[]string{root}, "the directory " + root + "/2018 holds files, and so does " + root + "/2018/01 below it: " +
+			"a part is one directory, so move its files, such as part-0, into one of their own"},
+		{[]string{root + "/2017/10/12/part-0"}, "the inputs name 1 of the 2 files of the directory " + root + "/2017/10/12: a part is a whole directory, so name directories"},
+		{[]string{root + "/2017/10/*/part-1"}, "the inputs name 1 of the 2 files of the directory " + root + "/2017/10/12: a part is a whole directory, so name directories"},
+		{[]string{root + "/2017", root + "/2017/10/9"}, "input " + root + "/2017/10/9: the file " + root + "/2017/10/9/part-0 is there twice (it also comes from " + root + "/2017)"},
+		{[]string{root + "/2019"}, "input " + root + "/2019: stat " + root + "/2019: no such file or directory"},
+		{[]string{"/"}, "input /: name a directory below the root"},
 	} {
-		if _, err := Directories(t.Context(), disk, c.input, true); err == nil || !strings.Contains(err.Error(), c.say) {
-			t.Errorf("%q: error is %v, want one with %q", c.input, err, c.say)
+		if _, err := Directories(t.Context(), disk, c.input, Options{AllowEmpty: true}); fmt.Sprint(err) != c.say {
+			t.Errorf("%q: error is %v, want %s", c.input, err, c.say)
 		}
 	}
 }
@@ -113,7 +114,7 @@ func TestDirectoriesAreTheWhole(t *testing.T) {
 		mixed := slices.ContainsFunc(whole, func(f *inputFile) bool {
 			return slices.ContainsFunc(whole, func(g *inputFile) bool { return strings.HasPrefix(path.Dir(g.name), path.Dir(f.name)+"/") })
 		})
-		dirs, err := Directories(t.Context(), disk, []string{root}, true)
+		dirs, err := Directories(t.Context(), disk, []string{root}, Options{AllowEmpty: true})
 		if mixed {
 			if err == nil {
 				t.Fatalf("a tree with files beside directories is taken: %q", files)

@@ -12,7 +12,7 @@ import (
 
 // expand finds the files that inputs name: files, directories with all that is below them, and patterns. An input without
 // data is an error unless allowEmpty, and so is a file that is being written.
-func expand(ctx context.Context, resolve func(string) (FS, string, error), inputs []string, allowEmpty bool) ([]*inputFile, error) {
+func expand(ctx context.Context, resolve Resolve, inputs []string, allowEmpty bool) ([]*inputFile, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no input is given")
 	}

@@ -20,7 +20,7 @@ type Extent struct {
 // extentText is how much of a packed file is unpacked to find its ratio: a quarter of a second's work.
 const extentText = 32 << 20
 
-// Extent tells how much the input holds.
+// Extent tells how much the input holds. It unpacks up to 32 MiB of each packed file.
 func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	for _, f := range packed {
@@ -58,7 +58,8 @@ const (
 	roughText  = 4 << 20 // of each
 )
 
-// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings of a few stand for all.
+// RoughExtent is like [Input.Extent] for inputs of any number of packed files: the beginnings, of 4 MiB,
+// of three stand for all.
 func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	if len(packed) == 0 {

@@ -14,13 +14,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// FS is what is needed of a file system. Names are absolute and have slashes.
+// FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
+// called by several goroutines. Errors about names that do not exist match [fs.ErrNotExist].
 type FS interface {
 	// Open opens a file, which must also be an [io.ReaderAt]. The context bounds the life of the file.
 	Open(ctx context.Context, name string) (fs.File, error)
+	// Stat describes a file or a directory; of a link, what it leads to.
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
+	// ReadDir lists a directory, in any order.
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
+
+// Resolve finds the file system of an input, and its absolute name there. Patterns go through it too, so it must leave
+// *, ?, [ and ] as they are.
+type Resolve func(path string) (fsys FS, name string, err error)
 
 // Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may
 // use it.
@@ -34,7 +41,7 @@ type Input struct {
 	mu      sync.Mutex     // held while records are counted
 	lookups int64          // how often those before a split were asked for
 
-	resolve func(path string) (FS, string, error)
+	resolve Resolve
 	inputs  []string // as they were given
 }
 
@@ -50,14 +57,15 @@ type Split struct {
 	RowGroup int
 }
 
-// FileInfo is one input file.
+// FileInfo is one input file, as it was when it was listed.
 type FileInfo struct {
 	// Path is the file as messages name it: in the form in which the input was given.
 	Path string
 	// Name is the file's absolute name in its file system.
 	Name string
 	// Input is the ordinal of the input that led to the file.
-	Input   int
+	Input int
+	// Size is in bytes, as the file lies there: of a packed file packed.
 	Size    int64
 	ModTime time.Time
 	// FileID is the inode of a local file, or the file id on HDFS; 0 if neither is known.
@@ -72,10 +80,11 @@ type FileInfo struct {
 // Open finds the files that the inputs mean, looks at the beginning of each (for Parquet at the end), and cuts them into
 // splits. The order of files is that of the inputs, and within each by name.
 //
-// resolve finds the file system of an input and its absolute name there; patterns go through it too.
+// Errors of the file systems are wrapped. Those of what is read name the file: an [ErrSelection] is about a file that is no
+// input, a [*MemoryError] about one that needs more than [Options.Memory].
 //
 // A CSV file that is larger than a split is read once for this, to find where records begin.
-func Open(ctx context.Context, resolve func(path string) (FS, string, error), inputs []string, opts Options) (*Input, error) {
+func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (*Input, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -109,7 +118,7 @@ func (in *Input) Columns() []string { return in.columns }
 // The slice is shared: do not change it.
 func (in *Input) Splits() []Split { return in.splits }
 
-// Files are the files in the order of the input.
+// Files are the files in the order of the input. The slice is the caller's.
 func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -254,8 +255,8 @@ func TestEmitErrorAndCancel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if err := in.NewReader().Read(t.Context(), 7, nil); err == nil {
-		t.Error("no error for a split that is not there")
+	if err := in.NewReader().Read(t.Context(), 7, nil); fmt.Sprint(err) != fmt.Sprintf("split 7 does not exist: the input has %d", len(in.Splits())) {
+		t.Errorf("a split that is not there: %v", err)
 	}
 }
 
@@ -267,16 +268,18 @@ func TestChangedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(in.Splits()) < 2 {
-		t.Fatal("not cut")
+	if n := len(in.Splits()); n != 3 {
+		t.Fatalf("cut into %d splits", n)
 	}
 	m.data = []byte("a,b\n1,2\n3,4\n\"5\n\",6\n7,8")
-	if _, err := readAll(t.Context(), in); err == nil || !strings.Contains(err.Error(), "changed") {
-		t.Errorf("error %v", err)
+	_, err = readAll(t.Context(), in)
+	if e, ok := errors.AsType[*ChangedError](err); !ok || e.Path != "/x.csv" {
+		t.Errorf("a file that was written anew: %v", err)
 	}
 	m.data = m.data[:9]
-	if _, err := readAll(t.Context(), in); err == nil {
-		t.Error("no error for a file that was cut")
+	_, err = readAll(t.Context(), in)
+	if e, ok := errors.AsType[*RowError](err); !ok || e.Path != "/x.csv" || e.Record != 2 || e.Offset != 8 {
+		t.Errorf("a file that was cut within a record: %v", err)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestOpenFilesAreRefused(t *testing.T) {
 				}
 			}
 		}
-		if _, err := Directories(t.Context(), resolve, []string{dir}, false); !errors.Is(err, ErrSelection) {
+		if _, err := Directories(t.Context(), resolve, []string{dir}, Options{}); !errors.Is(err, ErrSelection) {
 			t.Errorf("directories with %s: %v", name, err)
 		}
 		if err := CheckClosed(t.Context(), o, []string{dir + "/a.csv", dir + "/" + name}); !errors.Is(err, ErrSelection) {
@@ -85,7 +85,7 @@ func TestOpenFilesAreRefused(t *testing.T) {
 		}
 	}
 	o.asked = map[string]int{}
-	if _, err := Directories(t.Context(), resolve, []string{dir}, false); err != nil {
+	if _, err := Directories(t.Context(), resolve, []string{dir}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, n := range o.asked {

@@ -47,8 +47,8 @@ func (in *Input) NewReader() *Reader {
 }
 
 // Read reads the split with the given ordinal and calls emit with its records, batch by batch, in order. An error of
-// emit ends it and is returned as it is. Of errors in the input, a [*RowError] is a record that cannot be used; others
-// name the file and place too.
+// emit ends it and is returned as it is. Of errors in the input, a [*RowError] is a record that cannot be used, a
+// [*ChangedError] a file that is not what was listed; others name the file and place too.
 func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) error {
 	if split < 0 || split >= len(r.in.splits) {
 		return fmt.Errorf("split %d does not exist: the input has %d", split, len(r.in.splits))

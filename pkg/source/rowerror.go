@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// RowError is a record that cannot be used, with its place.
+// RowError is a record that cannot be used, with its place. Its message has no value of the record, unless Reason has.
 type RowError struct {
 	// Path is the file.
 	Path string

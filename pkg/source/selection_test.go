@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +31,15 @@ func wantError(t *testing.T, what string, err error, say ...string) {
 	}
 }
 
+// wantRefused is wantError for what is no input, which callers tell by ErrSelection.
+func wantRefused(t *testing.T, what string, err error, say ...string) {
+	t.Helper()
+	if !errors.Is(err, ErrSelection) {
+		t.Errorf("%s: error %v is no ErrSelection", what, err)
+	}
+	wantError(t, what, err, say...)
+}
+
 // TestFilesThatAreBeingWrittenAreRefused, found or named, empty as HDFS shows them first, or not.
 func TestFilesThatAreBeingWrittenAreRefused(t *testing.T) {
 	const data = "a\n1\n"
@@ -38,10 +48,10 @@ func TestFilesThatAreBeingWrittenAreRefused(t *testing.T) {
 			dir := tree(t, map[string]string{"in/a.csv": data, "in/" + name: content})
 			first, _, _ := strings.Cut(name, "/")
 			for _, input := range []string{"in", "in/*", "i?"} {
-				wantError(t, input, openError(t, Options{}, dir, input), "in/"+first, "is being written")
+				wantRefused(t, input, openError(t, Options{}, dir, input), "in/"+first, "is being written")
 			}
 			if !strings.HasPrefix(name, "sub.tmp") {
-				wantError(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/"+name), "in/"+name, "is being written")
+				wantRefused(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/"+name), "in/"+name, "is being written")
 			}
 			if err := openError(t, Options{}, dir, "in/*.csv"); err != nil {
 				t.Errorf("excluded: %v", err)
@@ -61,21 +71,21 @@ func TestPipesAndDevicesAreRefused(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "in", "pipe.csv"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, "in a directory", openError(t, Options{}, dir, "in"), "in/pipe.csv is a pipe")
-	wantError(t, "by a pattern", openError(t, Options{}, dir, "in/*.csv"), "in/pipe.csv is a pipe")
-	wantError(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/pipe.csv"), "in/pipe.csv is a pipe")
+	wantRefused(t, "in a directory", openError(t, Options{}, dir, "in"), "in/pipe.csv is a pipe")
+	wantRefused(t, "by a pattern", openError(t, Options{}, dir, "in/*.csv"), "in/pipe.csv is a pipe")
+	wantRefused(t, "by name", openError(t, Options{AllowEmpty: true}, dir, "in/pipe.csv"), "in/pipe.csv is a pipe")
 	if err := os.Symlink(filepath.Join(dir, "in", "pipe.csv"), filepath.Join(dir, "link.csv")); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, "by a link", openError(t, Options{}, dir, "link.csv"), "link.csv is a pipe")
-	wantError(t, "a device", openError(t, Options{}, "/dev", "null"), "/dev/null is a device")
+	wantRefused(t, "by a link", openError(t, Options{}, dir, "link.csv"), "link.csv is a pipe")
+	wantRefused(t, "a device", openError(t, Options{}, "/dev", "null"), "/dev/null is a device")
 	t.Chdir(dir)
 	l, err := net.Listen("unix", "s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	wantError(t, "a socket", openError(t, Options{}, dir, "s"), "s is a socket")
+	wantRefused(t, "a socket", openError(t, Options{}, dir, "s"), "s is a socket")
 }
 
 // TestInputsWithoutDataAreRefused, with the reason, unless they are allowed.
@@ -113,7 +123,7 @@ func TestPartitionDirectoriesAreRefused(t *testing.T) {
 		"t": "t/dt=2026-11-01", "t/*": "t/dt=2026-11-01", "t/dt=*": "t/dt=2026-11-01", "t/*/a.csv": "t/dt=2026-11-01", "t/dt=2026-11-02": "t/dt=2026-11-02/region=eu",
 		"t/dt=2026-11-02/region=[u]s": "region=us", "u": "u/_x=1",
 	} {
-		wantError(t, input, openError(t, Options{}, dir, input), names, "partition directory")
+		wantRefused(t, input, openError(t, Options{}, dir, input), names, "partition directory")
 	}
 	for _, input := range []string{"t/dt=2026-11-01", "t/dt=2026-11-01/*.csv", "t/dt=2026-11-02/region=eu", "*/dt=2026-11-01/a.csv", "*/dt=2026-11-01", "v"} {
 		if err := openError(t, Options{}, dir, input); err != nil {

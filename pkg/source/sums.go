@@ -28,7 +28,8 @@ func (s *splitSums) set(split int, sum uint32) bool {
 	return true
 }
 
-// Sum is the CRC32C of what the records of a split were read from; false as long as the split was not read to its end.
+// Sum is the CRC32C of what the records of a split, by its ordinal in [Input.Splits], were read from: of text its bytes,
+// unpacked, of Parquet the pages. It is false as long as no [Reader] has read the split to its end.
 func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	in.sums.mu.Lock()
 	defer in.sums.mu.Unlock()

@@ -106,8 +106,7 @@ func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
 // unbalanced is the error of a split whose last record does not end where the next split begins. It means that records
 // were not found where the plan has seen them.
 func (r *Reader) unbalanced(s Split) error {
-	return fmt.Errorf("%s: the record at byte %d does not end at byte %d, where quotes and line ends had another begin: the file has changed since it was listed",
-		r.file.path, r.off, s.End)
+	return &ChangedError{r.file.path, fmt.Sprintf("the record at byte %d does not end at byte %d, where quotes and line ends had another begin", r.off, s.End)}
 }
 
 func (r *Reader) tooLong(n int) error {

@@ -91,7 +91,8 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 }
 
 // Size tells how many rows a region holds, duplicates included, and how many
-// bytes they take unpacked, with [recordHeader] bytes for each.
+// bytes they take unpacked, with 14 bytes for each beside its key and payload.
+// A region that does not exist is a panic.
 func (s *Sorter) Size(region int) (rows, bytes int64) {
 	for _, r := range s.runs {
 		rows += r.sections[region].rows

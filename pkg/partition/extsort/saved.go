@@ -12,8 +12,8 @@ import (
 
 // SavedRun names a run that was kept. It is what a caller writes down.
 type SavedRun struct {
-	Name string `json:"name"` // below the directory of the runs
-	Size int64  `json:"bytes"`
+	Name string `json:"name"`  // below the directory of the runs
+	Size int64  `json:"bytes"` // of the file
 }
 
 // Saved are the runs of a sort with Keep, once it is finished; none if nothing

@@ -34,8 +34,8 @@ func ParsePolicy(s string) (Policy, error) {
 
 // A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
 type DuplicateError struct {
-	Key           []byte
-	First, Second uint64 // sequence numbers
+	Key           []byte // the error's own
+	First, Second uint64 // sequence numbers, the lower first
 }
 
 // Data is the key, for who may show it.
@@ -83,9 +83,9 @@ func (o Options) withDefaults() Options {
 
 // Stats of a sort.
 type Stats struct {
-	Rows       int64 // added
+	Rows       int64 // added, duplicates included
 	Runs       int64 // spilled, those that merging made included
-	SpillBytes int64 // written
+	SpillBytes int64 // written to disk, packed
 }
 
 // A Sorter sorts rows of all regions. Writers fill it concurrently; after
@@ -105,7 +105,8 @@ type Sorter struct {
 	disk quota
 }
 
-// New prepares a sort. It touches neither disk nor memory to speak of.
+// New prepares a sort. It touches neither disk nor memory to speak of. A budget
+// of less than [MinMemory] for each worker is [ErrMemory].
 func New(o Options) (*Sorter, error) {
 	if o.Regions < 1 {
 		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)
@@ -148,6 +149,10 @@ func (s *Sorter) Writer() (*Writer, error) {
 // Add adds a row and gives the room for its payload, which the caller fills
 // before the next call. Sequence numbers rise from call to call of one
 // writer, and no two rows of a sort share one. The key is copied.
+//
+// A row that does not fit into a worker's share of the memory is [ErrMemory], a
+// disk that is used up [*LimitError] or the system's error. The sort is then to
+// be closed.
 func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
 	if w.rows > 0 && seq <= w.lastSeq {
 		return nil, fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
@@ -204,7 +209,8 @@ func (s *Sorter) Stats() Stats {
 	return s.stats
 }
 
-// Close gives memory and disk back. No region may be in use.
+// Close gives memory and disk back, but for runs of a sort with Keep. No region
+// may be in use. A second call does nothing.
 func (s *Sorter) Close() error {
 	var errs []error
 	for _, w := range s.writers {
