@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -152,7 +153,7 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 }
 
 func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string) {
-	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, bytesText(a.RegionBytes))
+	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, ui.Bytes(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
@@ -134,7 +135,7 @@ func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	for _, f := range m.Files {
-		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, bytesText(f.Bytes),
+		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, ui.Bytes(f.Bytes),
 			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
 	}
 }

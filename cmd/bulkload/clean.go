@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 			removed++
 			bytes += d.Bytes
 		}
-		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, bytesText(d.Bytes), d.Path, "", d.Because)
+		fmt.Fprintf(w, "%-12s  %-7s  %-10s  %10s  %s\n%14s%s\n", act, d.Kind, d.Status, ui.Bytes(d.Bytes), d.Path, "", d.Because)
 	}
 	switch {
 	case len(r.Dirs) == 0:
@@ -87,9 +88,9 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 	case removed == 0:
 		fmt.Fprintln(w, "nothing to remove")
 	case r.Removed:
-		fmt.Fprintf(w, "%d directories removed, %s\n", removed, bytesText(bytes))
+		fmt.Fprintf(w, "%d directories removed, %s\n", removed, ui.Bytes(bytes))
 	default:
-		fmt.Fprintf(w, "%d directories with %s would be removed: give --yes to do it\n", removed, bytesText(bytes))
+		fmt.Fprintf(w, "%d directories with %s would be removed: give --yes to do it\n", removed, ui.Bytes(bytes))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hfile"
 
@@ -63,7 +64,7 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 }
 
 func printMeta(w io.Writer, v filecheck.HFileMeta) {
-	fmt.Fprintf(w, "%s\n  HFile %s, %s, %d cells, %d index levels\n", v.File, v.Version, bytesText(v.Bytes), v.Cells, v.IndexLevels)
+	fmt.Fprintf(w, "%s\n  HFile %s, %s, %d cells, %d index levels\n", v.File, v.Version, ui.Bytes(v.Bytes), v.Cells, v.IndexLevels)
 	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%d keys)\n", v.Compression, v.Encoding, v.Bloom, v.BloomKeys)
 	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)
 	for _, e := range v.Info {

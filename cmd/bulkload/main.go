@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"bulkload/internal/ui"
+
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +31,7 @@ func main() {
 func run(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	standard := &console{file: os.Stderr}
+	standard := &ui.Console{File: os.Stderr}
 	stopOnSignal(cancel, standard)
 	g := &globals{console: standard}
 	cmd, err := execute(ctx, g, args)
@@ -41,12 +43,12 @@ func run(args []string) int {
 	switch {
 	case err == nil:
 	case code > exitSignal:
-		standard.say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
+		standard.Say(slog.LevelError, "stopped by a signal", fmt.Sprintf("stopped by %v", context.Cause(ctx)))
 	case code != exitAlready:
-		standard.say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
+		standard.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
 	}
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
-		standard.say(slog.LevelError, "the result could not be told", told.Error())
+		standard.Say(slog.LevelError, "the result could not be told", told.Error())
 		if code == exitDone {
 			code = exitCode(told)
 		}
@@ -72,13 +74,13 @@ func (s signalled) Is(target error) bool { return target == context.Canceled }
 
 // stopOnSignal listens, and cancels at the first SIGINT or SIGTERM; the second
 // ends the process at once.
-func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
+func stopOnSignal(cancel context.CancelCauseFunc, standard *ui.Console) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		sig, _ := (<-c).(syscall.Signal)
 		signal.Reset(syscall.SIGINT, syscall.SIGTERM) // those of pausing stay caught: by default they kill
-		standard.say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
+		standard.Say(slog.LevelWarn, "stopping by a signal", fmt.Sprintf("%v: stopping; a second one ends at once", sig))
 		cancel(signalled{sig})
 	}()
 }
@@ -86,7 +88,7 @@ func stopOnSignal(cancel context.CancelCauseFunc, standard *console) {
 // execute runs the command that the arguments name, under the profiles that they ask for, and says which it was.
 func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command, err error) {
 	if g.console == nil {
-		g.console = &console{file: os.Stderr}
+		g.console = &ui.Console{File: os.Stderr}
 	}
 	root := newRootCmd(g)
 	root.SetArgs(args)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 )
 
@@ -17,18 +16,4 @@ func (g *globals) print(w io.Writer, v any, text func(io.Writer)) error {
 		return err
 	}
 	return g.hold(w, b)
-}
-
-// bytesText prints a count of bytes for people.
-func bytesText(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, i := float64(n), -1
-	for v >= unit && i < 3 {
-		v /= unit
-		i++
-	}
-	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[i])
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/result"
@@ -42,7 +43,7 @@ func printParts(w io.Writer, parts []result.Part) {
 		switch p.Status {
 		case result.PartDone:
 			fmt.Fprintf(w, "%s: %d records read, %d rows (%d cells) in %d HFiles, %s, in %s\n", p.Input, p.Records, p.Rows, p.Cells, p.HFiles,
-				bytesText(p.Written), p.Elapsed.Round(time.Millisecond))
+				ui.Bytes(p.Written), p.Elapsed.Round(time.Millisecond))
 		case result.PartFailed, result.PartBusy, result.PartStopped:
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
@@ -154,17 +155,7 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 	return func(r, b int64) {
 		r, b = rows.Add(r), bytes.Add(b)
 		if now, last := int64(time.Since(start)/every), told.Load(); now > last && told.CompareAndSwap(last, now) {
-			log.Info("counted", "rows", r, "input", bytesText(b))
+			log.Info("counted", "rows", r, "input", ui.Bytes(b))
 		}
 	}
-}
-
-// roundTime leaves a duration two or three digits that mean something.
-func roundTime(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{time.Minute, time.Second, 10 * time.Millisecond} {
-		if d >= 100*unit {
-			return d.Round(unit)
-		}
-	}
-	return d.Round(time.Millisecond)
 }

@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 )
 
@@ -92,7 +93,7 @@ func newChart(e *estimate.Estimate) *svgChart {
 	if e.Table != "" {
 		c.Title += " of table " + e.Table
 	}
-	c.Subtitle = fmt.Sprintf("key %s · %s%d rows · %s of HFiles · %d regions", e.Key, about, e.Rows, bytesText(e.HFileBytes), len(e.Regions))
+	c.Subtitle = fmt.Sprintf("key %s · %s%d rows · %s of HFiles · %d regions", e.Key, about, e.Rows, ui.Bytes(e.HFileBytes), len(e.Regions))
 	c.Subtitle = cut(c.Subtitle, (svgWidth-2*16)/svgChar)
 	fair := 1 / float64(len(e.Regions))
 	greatest, name, start := fair, len("region"), len("from")
@@ -106,7 +107,7 @@ func newChart(e *estimate.Estimate) *svgChart {
 	c.Fair, c.FairText = float64(c.Left)+fair*scale, "fair share "+shareText(fair, len(e.Regions))
 	for i, l := range lines {
 		b := svgBar{Y: svgTop + i*svgStep, Name: l.name(), From: cut(l.start, mostStart), Width: l.most * scale, Heavy: l.most > e.Skew*fair,
-			Share: shareText(l.share, len(e.Regions)), Bytes: bytesText(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
+			Share: shareText(l.share, len(e.Regions)), Bytes: ui.Bytes(l.bytes), Rows: strconv.FormatInt(l.rows, 10)}
 		b.Title = fmt.Sprintf("region %s from %s: %s of the rows", b.Name, l.start, b.Share)
 		if l.last > l.first {
 			b.Title += fmt.Sprintf(", the largest has %s", shareText(l.most, len(e.Regions)))

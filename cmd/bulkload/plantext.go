@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
@@ -52,12 +53,12 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 			used++
 		}
 	}
-	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, bytesText(e.InputBytes), used, len(e.Regions))
-	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, bytesText(e.HFileBytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", roundTime(e.Time()), roundTime(e.ReadTime), roundTime(e.WriteTime), e.Workers)
-	fmt.Fprintf(w, "  memory  %s at the peak\n", bytesText(e.Memory))
+	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, ui.Bytes(e.InputBytes), used, len(e.Regions))
+	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, ui.Bytes(e.HFileBytes))
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), e.Workers)
+	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", bytesText(e.SpillBytes), e.Runs, bytesText(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", ui.Bytes(e.SpillBytes), e.Runs, ui.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
@@ -141,7 +142,7 @@ func printRegions(w io.Writer, e *estimate.Estimate, width int) {
 	}
 	greatest := 0.0
 	for _, l := range lines {
-		row := []string{l.name(), cut(l.start, mostStart), strconv.FormatInt(l.rows, 10), bytesText(l.bytes), shareText(l.share, len(e.Regions))}
+		row := []string{l.name(), cut(l.start, mostStart), strconv.FormatInt(l.rows, 10), ui.Bytes(l.bytes), shareText(l.share, len(e.Regions))}
 		if together {
 			row = append(row, shareText(l.most, len(e.Regions)))
 		}

@@ -2,13 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
-	"strings"
+
+	"bulkload/internal/ui"
+	"bulkload/pkg/progress"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // progressFlags say how a job's progress is shown.
@@ -28,26 +27,20 @@ func (p *progressFlags) observer(s *session) (observer, error) {
 	switch {
 	case p.mode == "off" || s.quiet:
 		return nil, nil
-	case p.mode != "lines" && canDraw(s.console.file):
-		return newLiveView(s), nil
+	case p.mode != "lines" && ui.CanDraw(s.console.File):
+		v := ui.NewLive(&s.tracker, s.console)
+		return shown{func(o outcome) { v.End(o.err != nil) }}, nil
 	}
-	return newProgressLines(s), nil
+	lines := ui.NewLines(&s.tracker, s.log)
+	return shown{func(outcome) { lines.End() }}, nil
 }
 
-// canDraw says whether a live view can stand there.
-func canDraw(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&fs.ModeCharDevice == 0 || !term.IsTerminal(int(f.Fd())) {
-		return false
-	}
-	if kind := os.Getenv("TERM"); kind == "" || kind == "dumb" {
-		return false
-	}
-	width, height, err := term.GetSize(int(f.Fd()))
-	return err == nil && width >= minViewWidth && height >= minViewHeight
-}
+// shown is a view of the session's progress. It looks at the tracker itself.
+type shown struct{ stop func(outcome) }
 
-// colours says whether a person wants any (no-color.org).
-func colours() bool {
-	return os.Getenv("NO_COLOR") == "" && !strings.HasSuffix(os.Getenv("TERM"), "-m")
+func (shown) events() progress.Events { return progress.Events{} }
+
+func (v shown) end(o outcome) error {
+	v.stop(o)
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
@@ -106,7 +107,7 @@ func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadSt
 // explain prints what was read of each region.
 func explain(w io.Writer, st *query.ReadStats) {
 	fmt.Fprintf(w, "%d rows of %d salts and %d regions: %s to find the cluster and the table, %s to read\n",
-		st.Rows, st.Heads, len(st.Regions), roundTime(st.Dial), roundTime(st.Scan))
+		st.Rows, st.Heads, len(st.Regions), ui.Round(st.Dial), ui.Round(st.Scan))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
 	for _, r := range st.Regions {
@@ -115,7 +116,7 @@ func explain(w io.Writer, st *query.ReadStats) {
 			reads = fmt.Sprint(r.DiskReads)
 		}
 		fmt.Fprintf(t, "%s\t[%s, %s)\t%s\t%d\t%d\t%d\t%s\t~%d\t%s\n", r.Region, rowkey.String(r.Start), rowkey.String(r.End), r.Server,
-			r.Scans, r.Rows, r.Bytes, roundTime(r.Took()), r.Blocks, reads)
+			r.Scans, r.Rows, r.Bytes, ui.Round(r.Took()), r.Blocks, reads)
 	}
 	t.Flush()
 	fmt.Fprintln(w, "blocks are estimated from bytes and the block size; disk reads are the server's count of blocks that were not in its cache")

@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/ui"
+
 	"github.com/spf13/cobra"
 )
 
 // globals are the flags of every command.
 type globals struct {
-	console  *console // never nil
+	console  *ui.Console // never nil
 	logs     logFlags
 	log      *slog.Logger // see logger
 	output   string
@@ -24,9 +26,9 @@ type globals struct {
 // logger writes to standard error; standard output is for results.
 func (g *globals) logger() *slog.Logger {
 	if g.log == nil {
-		g.log = g.logs.newLogger(g.console, inJournal(g.console.file, os.Getenv("JOURNAL_STREAM")))
+		g.log = g.logs.newLogger(g.console, inJournal(g.console.File, os.Getenv("JOURNAL_STREAM")))
 		if g.logs.format == "json" {
-			g.console.speakBy(g.log)
+			g.console.SpeakBy(g.log)
 		}
 	}
 	return g.log

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -38,7 +39,7 @@ type session struct {
 	cmd       *cobra.Command
 	spec      spec.Spec // as far as the command has one
 	log       *slog.Logger
-	console   *console
+	console   *ui.Console
 	quiet     bool
 	tracker   progress.Tracker
 	phases    phaseLog

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
@@ -31,7 +32,7 @@ func TestPauseSignalsAfterAStopAreIgnored(t *testing.T) {
 	defer end()
 	var w build.WorkOptions
 	stop := new(limitFlags).hold(held, &cluster.Env{Conf: &hdfsio.Conf{}, Log: slog.New(slog.DiscardHandler)}, &w)
-	stopOnSignal(cancel, &console{file: os.Stderr})
+	stopOnSignal(cancel, &ui.Console{File: os.Stderr})
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

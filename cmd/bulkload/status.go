@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 
 	"github.com/spf13/cobra"
@@ -162,7 +163,7 @@ func liveLine(s *checkpoint.State) string {
 		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)
 	}
 	if l.BytesRate > 0 {
-		fmt.Fprintf(&b, ", %s/s", bytesText(int64(l.BytesRate)))
+		fmt.Fprintf(&b, ", %s/s", ui.Bytes(int64(l.BytesRate)))
 	}
 	if l.SecondsLeft != nil {
 		fmt.Fprintf(&b, ", about %s left in this phase", (time.Duration(*l.SecondsLeft) * time.Second).String())
@@ -198,9 +199,9 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 		line("key", "%s", s.Key)
 	}
 	if s.Inputs > 0 {
-		line("inputs", "%d files, %s", s.Inputs, bytesText(s.InBytes))
+		line("inputs", "%d files, %s", s.Inputs, ui.Bytes(s.InBytes))
 	}
-	line("written", "%d HFiles, %s, for %d regions", s.HFiles, bytesText(s.Bytes), s.Regions)
+	line("written", "%d HFiles, %s, for %d regions", s.HFiles, ui.Bytes(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which finds out", s.Sent)

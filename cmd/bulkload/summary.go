@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/ui"
 	"bulkload/pkg/result"
 )
 
@@ -38,9 +39,9 @@ func summary(r *result.Result, s *session) string {
 		if m.Records > 0 {
 			fmt.Fprintf(&b, "%d records read, ", m.Records)
 		}
-		fmt.Fprintf(&b, "%d rows (%d cells) in %d HFiles of %s", m.Digest.Rows, m.Digest.Cells, m.HFiles, bytesText(m.Bytes))
+		fmt.Fprintf(&b, "%d rows (%d cells) in %d HFiles of %s", m.Digest.Rows, m.Digest.Cells, m.HFiles, ui.Bytes(m.Bytes))
 	} else {
-		fmt.Fprintf(&b, "%d files of %s", s.outcome.progress.Start.Files, bytesText(s.outcome.progress.Start.Bytes))
+		fmt.Fprintf(&b, "%d files of %s", s.outcome.progress.Start.Files, ui.Bytes(s.outcome.progress.Start.Bytes))
 	}
 	if r.Regions > 0 {
 		fmt.Fprintf(&b, " loaded into %d regions", r.Regions)
@@ -51,7 +52,7 @@ func summary(r *result.Result, s *session) string {
 		if len(r.Parts) > 0 && !r.Already {
 			rows, _, written = doneNow(r.Parts)
 		}
-		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, bytesText(int64(float64(written)/all)))
+		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, ui.Bytes(int64(float64(written)/all)))
 	}
 	if v := r.Verify; v != nil {
 		switch v.Mode {

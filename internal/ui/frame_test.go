@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"bytes"
@@ -97,28 +97,26 @@ func TestFrameFits(t *testing.T) {
 // TestProgressLines reads a line of progress.
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
-	log := (&logFlags{level: "info", format: "json"}).newLogger(&b, false)
-	s := &session{log: log}
+	log := slog.New(slog.NewJSONHandler(&b, nil))
+	var tracker progress.Tracker
 	now := time.Date(2017, 10, 12, 3, 0, 0, 0, time.UTC)
-	s.tracker.Now = func() time.Time { return now }
-	e := progress.Tee(jobAttrsOf(log).events(), s.tracker.Events())
+	tracker.Now = func() time.Time { return now }
+	e := tracker.Events()
 	e.OnStart(progress.Start{Table: "check", Attempt: 1, Phases: []string{"read", "sort", "write"}})
 	e.OnPhase("read")
 	e.OnTotal("read", progress.Amount{Bytes: 4000})
 	now = now.Add(10 * time.Second)
 	e.OnRows(10, 1000)
-	p := &progressLines{session: s, stop: make(chan struct{}), stopped: make(chan struct{})}
+	p := &Lines{tracker: &tracker, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
 	ticks := make(chan time.Time)
 	go p.run(ticks)
 	ticks <- now
-	if err := p.end(outcome{}); err != nil {
-		t.Fatal(err)
-	}
+	p.End()
 	var line map[string]any
 	if err := json.Unmarshal(b.Bytes(), &line); err != nil {
 		t.Fatalf("%v: %s", err, b.String())
 	}
-	for key, want := range map[string]any{"msg": "progress", "level": slog.LevelInfo.String(), "table": "check", "phase": "read", "percent": 25.0,
+	for key, want := range map[string]any{"msg": "progress", "level": slog.LevelInfo.String(), "percent": 25.0,
 		"rows": 10.0, "rows_per_second": 1.0, "bytes": 1000.0, "bytes_per_second": 100.0, "phase_left": 3e10} {
 		if line[key] != want {
 			t.Errorf("%s is %v, not %v", key, line[key], want)

@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// console is standard error: log lines, and what the program says to a person. While a live view stands there, lines go
+// Console is standard error: log lines, and what the program says to a person. While a live view stands there, lines go
 // through it, so that they do not tear it.
-type console struct {
-	file *os.File
+type Console struct {
+	File *os.File
 
 	mu   sync.Mutex
 	view io.Writer    // nil: none stands
@@ -20,7 +20,7 @@ type console struct {
 }
 
 // Write writes whole lines.
-func (c *console) Write(p []byte) (int, error) {
+func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.view != nil {
@@ -29,25 +29,25 @@ func (c *console) Write(p []byte) (int, error) {
 		}
 		c.view = nil // the terminal is gone, or will not have it
 	}
-	return c.file.Write(p)
+	return c.File.Write(p)
 }
 
 // through has lines go through a view from now on, or, if it is nil, straight to the file.
-func (c *console) through(view io.Writer) {
+func (c *Console) through(view io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.view = view
 }
 
-// speakBy has all that is said become lines of a log whose reader is a program.
-func (c *console) speakBy(log *slog.Logger) {
+// SpeakBy has all that is said become lines of a log whose reader is a program.
+func (c *Console) SpeakBy(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.log = log
 }
 
-// say tells a person something that is no line of the log, unless the log's reader is a program: then it is one.
-func (c *console) say(level slog.Level, msg, text string) {
+// Say tells a person something that is no line of the log, unless the log's reader is a program: then it is one.
+func (c *Console) Say(level slog.Level, msg, text string) {
 	c.mu.Lock()
 	log := c.log
 	c.mu.Unlock()

@@ -1,15 +1,17 @@
-package main
+package ui
 
 import (
+	"log/slog"
 	"math"
 	"time"
 
 	"bulkload/pkg/progress"
 )
 
-// progressLines tells of a job's progress in the log, once in a while.
-type progressLines struct {
-	session *session
+// Lines tells of a job's progress in the log, once in a while.
+type Lines struct {
+	tracker *progress.Tracker
+	log     *slog.Logger
 	stop    chan struct{}
 	stopped chan struct{}
 }
@@ -17,9 +19,9 @@ type progressLines struct {
 // lineEvery is how often; what takes less has only the lines of its phases.
 const lineEvery = 30 * time.Second
 
-func newProgressLines(s *session) *progressLines {
+func NewLines(tracker *progress.Tracker, log *slog.Logger) *Lines {
 	t := time.NewTicker(lineEvery)
-	p := &progressLines{session: s, stop: make(chan struct{}), stopped: make(chan struct{})}
+	p := &Lines{tracker: tracker, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go func() {
 		defer t.Stop()
 		p.run(t.C)
@@ -27,7 +29,7 @@ func newProgressLines(s *session) *progressLines {
 	return p
 }
 
-func (p *progressLines) run(ticks <-chan time.Time) {
+func (p *Lines) run(ticks <-chan time.Time) {
 	defer close(p.stopped)
 	for {
 		select {
@@ -39,18 +41,15 @@ func (p *progressLines) run(ticks <-chan time.Time) {
 	}
 }
 
-// events are none: the lines tell what the session's tracker has.
-func (p *progressLines) events() progress.Events { return progress.Events{} }
-
-func (p *progressLines) end(outcome) error {
+// End stops the lines.
+func (p *Lines) End() {
 	close(p.stop)
 	<-p.stopped
-	return nil
 }
 
 // tell logs one line; the phase is on it as on every line.
-func (p *progressLines) tell() {
-	now := p.session.tracker.Progress()
+func (p *Lines) tell() {
+	now := p.tracker.Progress()
 	var args []any
 	if s := now.Start; s.Parts > 1 {
 		args = append(args, "number", s.Part, "of", s.Parts)
@@ -78,10 +77,10 @@ func (p *progressLines) tell() {
 	}
 	left := now.Left
 	if left.PhaseKnown {
-		args = append(args, "phase_left", roundTime(left.Phase))
+		args = append(args, "phase_left", Round(left.Phase))
 	}
 	if left.JobKnown {
-		args = append(args, "job_left", roundTime(left.Job))
+		args = append(args, "job_left", Round(left.Job))
 	}
-	p.session.log.Info("progress", args...)
+	p.log.Info("progress", args...)
 }

@@ -1,4 +1,4 @@
-package main
+package ui
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 		r.done = countText(p.Done.Files) + " files"
 	}
 	if p.Done.Bytes > 0 && !(p.Name == "write" && f.uploads()) {
-		r.bytes = bytesText(p.Done.Bytes)
+		r.bytes = Bytes(p.Done.Bytes)
 	}
 	span := progress.Span{Took: took, Done: p.Done}
 	if p.Recent.Took > 0 {
@@ -102,7 +102,7 @@ func (f *frame) phase(p *progress.PhaseProgress) phaseRow {
 	if s := span.Took.Seconds(); s > 0.05 && p.Done.Rows > 0 {
 		r.rate = countText(int64(float64(span.Done.Rows)/s)) + "/s"
 	} else if s > 0.05 && p.Done.Bytes > 0 {
-		r.rate = bytesText(int64(float64(span.Done.Bytes)/s)) + "/s"
+		r.rate = Bytes(int64(float64(span.Done.Bytes)/s)) + "/s"
 	}
 	r.time = tookText(took)
 	if r.current && f.progress.Left.PhaseKnown {
