@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/keygen"
@@ -49,7 +50,7 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 	}
 	f := cmd.Flags()
 	f.String("job", "", "job file (YAML), for table, family and key")
-	markJobFile(f)
+	settings.MarkJobFile(f)
 	f.StringVar(&o.key, "key", "", "row key, for the form of the split points")
 	f.StringVar(&o.table, "table", "", "table, for the statement")
 	f.StringVar(&o.plan, "plan", "", "what bulkload plan --output json has printed: rows, and bytes per row")
@@ -65,7 +66,7 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 }
 
 func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
-	spec := settledOf(cmd).jobSpec()
+	spec := settings.Of(cmd).JobSpec()
 	if o.key != "" {
 		spec.Key = o.key
 	}

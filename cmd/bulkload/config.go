@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/hdfsio"
 
 	"github.com/spf13/cobra"
@@ -39,10 +40,10 @@ tokens are not shown. No cluster is asked, and inputs are not opened.` + "\n" + 
 			if _, err := hdfsio.LoadConf(os.LookupEnv); err != nil {
 				return usageError{err}
 			}
-			list := settingsOf(cmd)
+			list := settings.List(cmd)
 			v := struct {
-				Schema   int       `json:"schema"`
-				Settings []setting `json:"settings"`
+				Schema   int                `json:"schema"`
+				Settings []settings.Setting `json:"settings"`
 			}{1, list}
 			return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printSettings(w, list) })
 		},
@@ -51,7 +52,7 @@ tokens are not shown. No cluster is asked, and inputs are not opened.` + "\n" + 
 	return cmd
 }
 
-func printSettings(w io.Writer, list []setting) {
+func printSettings(w io.Writer, list []settings.Setting) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "setting\torigin\tvalue")
 	for _, s := range list {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -56,7 +57,7 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 	}
 	f := cmd.Flags()
 	f.String("job", "", "job file (YAML) with key, columns and regions")
-	markJobFile(f)
+	settings.MarkJobFile(f)
 	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
 	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
 	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
@@ -110,7 +111,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 
 // load is the spec of the job file with the flags over it.
 func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
-	js := settledOf(cmd).jobSpec()
+	js := settings.Of(cmd).JobSpec()
 	switch {
 	case o.spec != "" && o.recipe != "":
 		return spec.Job{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/progress"
@@ -47,7 +48,7 @@ func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	case l.onlyBetween == "":
 		return nil
 	}
-	if l.window, err = progress.ParseWindow(l.onlyBetween, settledOf(cmd).zone); err != nil {
+	if l.window, err = progress.ParseWindow(l.onlyBetween, settings.Of(cmd).Zone); err != nil {
 		return usageError{fmt.Errorf("--only-between: %w", err)}
 	}
 	return nil

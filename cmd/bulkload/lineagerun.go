@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/lineage"
+	"bulkload/internal/settings"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -188,8 +189,8 @@ func cellFields(m *manifest.Manifest) []lineage.Field {
 // nominal is the time that a run is for: the day that was named or that its inputs have in them. The end is zero where a
 // time of day was given: nobody says for how long it is then.
 func nominal(cmd *cobra.Command) (begin, end time.Time) {
-	s := settledOf(cmd)
-	if !s.dated && s.origins["date"] == "" {
+	s := settings.Of(cmd)
+	if !s.Dated && s.Origins["date"] == "" {
 		return begin, end
 	}
 	zone := time.Local
@@ -201,8 +202,8 @@ func nominal(cmd *cobra.Command) (begin, end time.Time) {
 	at := func(t time.Time) time.Time {
 		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone)
 	}
-	if s.day.whole() == s.day.String() {
-		end = at(s.day.t.AddDate(0, 0, 1))
+	if s.Day.Whole() == s.Day.String() {
+		end = at(s.Day.T.AddDate(0, 0, 1))
 	}
-	return at(s.day.t), end
+	return at(s.Day.T), end
 }

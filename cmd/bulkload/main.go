@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 
 	"github.com/spf13/cobra"
@@ -104,5 +105,5 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	cmd, err = root.ExecuteContextC(ctx)
-	return cmd, withOrigins(cmd, err)
+	return cmd, settings.WithOrigins(cmd, err)
 }

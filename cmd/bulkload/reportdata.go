@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/report"
+	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/manifest"
@@ -278,7 +279,7 @@ func maskedText(m result.Masked) string {
 // reportSettings are the settings with their origins.
 func reportSettings(cmd *cobra.Command) []report.Setting {
 	var list []report.Setting
-	for _, s := range settingsOf(cmd) {
+	for _, s := range settings.List(cmd) {
 		list = append(list, report.Setting(s))
 	}
 	return list

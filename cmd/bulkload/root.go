@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ type globals struct {
 	showData bool
 	profile  profileFlags
 	ending   // what the command's result is made of
-	settings settingFlags
+	settings settings.Flags
 }
 
 // logger writes to standard error; standard output is for results.
@@ -47,8 +48,8 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := g.settle(cmd); err != nil {
-				return err
+			if err := settings.Command(cmd, g.logger); err != nil {
+				return usageError{err}
 			}
 			if g.output != "text" && g.output != "json" {
 				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
@@ -63,7 +64,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	f.BoolVar(&g.showData, "show-data", false, "show values and row keys in error messages, which go into logs, results, reports and lineage; otherwise their places and lengths are")
 	g.logs.add(f)
 	g.profile.add(f)
-	g.settings.add(f)
+	g.settings.Add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
 	refuseUnknown(root)
 	addCompletions(root)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -91,12 +92,12 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 	members := map[string]*schema{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		if bare(c) {
+		if settings.Bare(c) {
 			return
 		}
 		add := func(f *pflag.Flag) {
-			name := snake(settingName(c, f))
-			if forFiles(name, section) && !f.Hidden {
+			name := settings.Snake(settings.Name(c, f))
+			if settings.ForFiles(name, section) && !f.Hidden {
 				s := flagSchema(f)
 				if old, ok := members[name]; ok && old.Description != "" {
 					s.Description = old.Description

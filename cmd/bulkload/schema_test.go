@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/spec"
 
 	"github.com/goccy/go-yaml"
@@ -66,15 +67,15 @@ func TestJobSchema(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	known := knownSettings(root)
-	own := slices.DeleteFunc(slices.Clone(known), isField)
+	known := settings.Known(root)
+	own := slices.DeleteFunc(slices.Clone(known), settings.IsField)
 	program := func(text string) error {
 		spec, err := spec.ParseSpec("job.yaml", []byte(text))
 		if err == nil {
 			_, err = spec.Resolve()
 		}
 		if err == nil {
-			err = checkNames("job.yaml", spec.Options, own, true)
+			err = settings.CheckNames("job.yaml", spec.Options, own, true)
 		}
 		return err
 	}

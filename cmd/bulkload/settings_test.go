@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/mask"
+	"bulkload/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -70,28 +73,28 @@ func TestEveryFlag(t *testing.T) {
 			cmd := fresh()
 			f := cmd.Flags().Lookup(name)
 			value := sampleValue(t, f)
-			if value == "" || name == "help" || name == "config" || f.Annotations[jobFileFlag] != nil {
+			if value == "" || name == "help" || name == "config" || f.Annotations[settings.JobFileFlag] != nil {
 				continue
 			}
-			if bare(cmd) {
+			if settings.Bare(cmd) {
 				continue
 			}
-			key := settingName(cmd, f)
-			s, err := settle(cmd, []string{variable(key) + "=" + value, "HOME=" + dir}, time.Now())
-			if err != nil || !f.Changed || s.origins[name] != "environment variable "+variable(key) || strings.Trim(f.Value.String(), "[]") != value {
-				t.Errorf("%s --%s: %s=%s: %v, %s from %q", cmd.CommandPath(), name, variable(key), value, err, f.Value, s.origins[name])
+			key := settings.Name(cmd, f)
+			s, err := settings.Settle(cmd, []string{settings.Variable(key) + "=" + value, "HOME=" + dir}, time.Now())
+			if err != nil || !f.Changed || s.Origins[name] != "environment variable "+settings.Variable(key) || strings.Trim(f.Value.String(), "[]") != value {
+				t.Errorf("%s --%s: %s=%s: %v, %s from %q", cmd.CommandPath(), name, settings.Variable(key), value, err, f.Value, s.Origins[name])
 			}
-			if slices.Contains(oneCommand, snake(key)) {
+			if slices.Contains(settings.OneCommand, settings.Snake(key)) {
 				continue
 			}
-			if err := os.WriteFile(file, []byte("# a site\n"+snake(key)+": "+value+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte("# a site\n"+settings.Snake(key)+": "+value+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cmd = fresh()
 			f = cmd.Flags().Lookup(name)
-			s, err = settle(cmd, []string{"BULKLOAD_CONFIG=" + file}, time.Now())
-			if err != nil || !f.Changed || s.origins[name] != "config file "+file+":2" || strings.Trim(f.Value.String(), "[]") != value {
-				t.Errorf("%s --%s in a file: %v, %s from %q", cmd.CommandPath(), name, err, f.Value, s.origins[name])
+			s, err = settings.Settle(cmd, []string{"BULKLOAD_CONFIG=" + file}, time.Now())
+			if err != nil || !f.Changed || s.Origins[name] != "config file "+file+":2" || strings.Trim(f.Value.String(), "[]") != value {
+				t.Errorf("%s --%s in a file: %v, %s from %q", cmd.CommandPath(), name, err, f.Value, s.Origins[name])
 			}
 		}
 	}
@@ -108,58 +111,28 @@ func TestSecrets(t *testing.T) {
 	f.String("push", "", "")
 	f.String("push-auth", "", "")
 	f.String("push-password", "", "")
-	markSecret(f, "push-auth", "no-such-flag")
+	mask.MarkSecret(f, "push-auth", "no-such-flag")
 	const hidden = "hunter2"
 	if err := run.ParseFlags([]string{"--push=https://tina:" + hidden + "@host/x?job=a&token=" + hidden, "--push-auth", hidden, "--push-password", hidden}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := settle(run, nil, time.Now())
+	s, err := settings.Settle(run, nil, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.origins["push"] != "flag --push" {
-		t.Error(s.origins)
+	if s.Origins["push"] != "flag --push" {
+		t.Error(s.Origins)
 	}
 	found := 0
-	for _, v := range settingsOf(run) {
+	for _, v := range settings.List(run) {
 		if strings.Contains(v.Value, hidden) {
 			t.Errorf("%+v", v)
 		}
-		if strings.Contains(v.Value, masked) {
+		if strings.Contains(v.Value, mask.Text) {
 			found++
 		}
 	}
 	if found != 3 {
 		t.Errorf("%d values are masked", found)
-	}
-}
-
-func TestMaskURLs(t *testing.T) {
-	for in, want := range map[string]string{
-		"http://host:9091/a":                     "http://host:9091/a",
-		"https://tina:pw@host/a":                 "https://tina:***@host/a",
-		"https://tina:p@w@host:1/a@b":            "https://tina:***@host:1/a@b",
-		"https://:pw@host":                       "https://:***@host",
-		"https://abcdef@host/x":                  "https://***@host/x",
-		"hdfs://tina@host:9000/x@y":              "hdfs://tina@host:9000/x@y",
-		"hdfs://host:9000/a@b,hdfs://h:1/c":      "hdfs://host:9000/a@b,hdfs://h:1/c",
-		"http://h/?token=x&a=b":                  "http://h/?token=***&a=b",
-		"http://h/p?a=b&api_key=x#access_token=": "http://h/p?a=b&api_key=***#access_token=",
-		"http://h/p?X-Amz-Signature=abc":         "http://h/p?X-Amz-Signature=***",
-		"a b http://u:p@h c":                     "a b http://u:***@h c",
-		"key=value":                              "key=value",
-	} {
-		if got := maskURLs(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	known := []string{"memory", "workers", "spill_dir", "state", "stage", "staging", "max_files"}
-	for name, want := range map[string]string{"memry": "memory", "worker": "workers", "spilldir": "spill_dir", "zzz": "", "": "", "stagin": "staging", "maxfiles": "max_files"} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 // addTable registers the flags that say what rows of a table look like: all that a reader needs.
 func (s *specFlags) addTable(f *pflag.FlagSet) {
 	f.StringVar(&s.jobFile, "job", "", "job file (YAML)")
-	markJobFile(f)
+	settings.MarkJobFile(f)
 	f.StringVar(&s.spec.Table, "table", "", "table, namespace:name or name")
 	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
 	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
@@ -57,7 +58,7 @@ func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) { return s.merge(
 
 // merge is load without the check that a job is complete.
 func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
-	spec := settledOf(cmd).jobSpec()
+	spec := settings.Of(cmd).JobSpec()
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	text := map[string]struct{ dst, src *string }{
 		"table": {&spec.Table, &s.spec.Table}, "family": {&spec.Family, &s.spec.Family}, "format": {&spec.Format, &s.spec.Format},

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -9,25 +9,27 @@ import (
 	"time"
 	_ "time/tzdata" // an image with nothing but the program knows time zones too
 
+	"bulkload/internal/mask"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // A day is a date, or a date and a time of day, as a calendar and a clock on
 // the wall show it. It is kept as UTC, where every day has a midnight.
-type day struct{ t time.Time }
+type day struct{ T time.Time }
 
 // parseDay reads what --date takes. A time with an offset becomes that of the
 // zone.
 func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	midnight := func(t time.Time) day {
 		y, m, d := t.In(zone).Date()
-		return day{t: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
+		return day{T: time.Date(y, m, d, 0, 0, 0, 0, time.UTC)}
 	}
 	switch text {
 	case "", "yesterday":
 		d := midnight(now)
-		d.t = d.t.AddDate(0, 0, -1)
+		d.T = d.T.AddDate(0, 0, -1)
 		return d, nil
 	case "today":
 		return midnight(now), nil
@@ -35,26 +37,26 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			t = t.In(zone)
-			return day{t: time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)}, nil
+			return day{T: time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)}, nil
 		}
 	}
 	for _, layout := range []string{time.DateOnly, "20060102", "2006-01-02T15:04:05", time.DateTime, "20060102T150405"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return day{t: t}, nil
+			return day{T: t}, nil
 		}
 	}
 	return day{}, fmt.Errorf("%q is no date: such as 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
 }
 
 // String is the day as 2006-01-02.
-func (d day) String() string { return d.t.Format(time.DateOnly) }
+func (d day) String() string { return d.T.Format(time.DateOnly) }
 
-// whole is the day with its time of day, if it has one.
-func (d day) whole() string {
-	if d.t.Truncate(24 * time.Hour).Equal(d.t) {
+// Whole is the day with its time of day, if it has one.
+func (d day) Whole() string {
+	if d.T.Truncate(24 * time.Hour).Equal(d.T) {
 		return d.String()
 	}
-	return d.t.Format("2006-01-02T15:04:05")
+	return d.T.Format("2006-01-02T15:04:05")
 }
 
 // in is the day's text in a layout; without one, the day.
@@ -75,21 +77,21 @@ func (d day) in(layouts []string) (any, error) {
 	if a.Format(layout) != elsewhere.Format(layout) {
 		return nil, fmt.Errorf("layout %q has a time zone: a day has none", layout)
 	}
-	return d.t.Format(layout), nil
+	return d.T.Format(layout), nil
 }
 
 // AddDays is the day so many days later, earlier if n is below 0.
 func (d day) AddDays(n int, layout ...string) (any, error) {
-	d.t = d.t.AddDate(0, 0, n)
+	d.T = d.T.AddDate(0, 0, n)
 	return d.in(layout)
 }
 
 // AddMonths is the same day so many months later, or the last one of a month
 // that is too short for it.
 func (d day) AddMonths(n int, layout ...string) (any, error) {
-	first := d.t.AddDate(0, 0, 1-d.t.Day()).AddDate(0, n, 0)
+	first := d.T.AddDate(0, 0, 1-d.T.Day()).AddDate(0, n, 0)
 	last := first.AddDate(0, 1, -1).Day()
-	d.t = first.AddDate(0, 0, min(d.t.Day(), last)-1)
+	d.T = first.AddDate(0, 0, min(d.T.Day(), last)-1)
 	return d.in(layout)
 }
 
@@ -113,11 +115,11 @@ func (d day) expand(text string, env map[string]string) (string, error) {
 	}
 	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"env": lookup}).Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("%q: %w", maskURLs(text), templateError(err))
+		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
 	}
 	var out strings.Builder
 	if err := t.Execute(&out, templateData{d}); err != nil {
-		return "", fmt.Errorf("%q: %w", maskURLs(text), templateError(err))
+		return "", fmt.Errorf("%q: %w", mask.URLs(text), templateError(err))
 	}
 	return out.String(), nil
 }
@@ -145,7 +147,7 @@ var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-
 
 // fillDates finds the day of a command and fills in the settings that are
 // texts, and those of the job file.
-func (s *settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
+func (s *Settled) fillDates(cmd *cobra.Command, env map[string]string, now time.Time) error {
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			return f.Value.String()
@@ -159,9 +161,9 @@ func (s *settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 			return fmt.Errorf("--time-zone (%s): %q is no time zone: such as Asia/Shanghai", s.originOf("time-zone"), name)
 		}
 	}
-	s.zone = zone
+	s.Zone = zone
 	var err error
-	if s.day, err = parseDay(text("date"), zone, now); err != nil {
+	if s.Day, err = parseDay(text("date"), zone, now); err != nil {
 		return fmt.Errorf("--date (%s): %w", s.originOf("date"), err)
 	}
 	var errs []error
@@ -179,7 +181,7 @@ func (s *settled) fillDates(cmd *cobra.Command, env map[string]string, now time.
 	return errors.Join(errs...)
 }
 
-func (s *settled) fillFlag(f *pflag.Flag, env map[string]string) error {
+func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		values := slices.Clone(list.GetSlice())
 		if !slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, "{{") }) {
@@ -187,17 +189,17 @@ func (s *settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 		}
 		for i := range values {
 			var err error
-			if values[i], err = s.day.expand(values[i], env); err != nil {
+			if values[i], err = s.Day.expand(values[i], env); err != nil {
 				return err
 			}
 		}
-		s.dated = s.dated || f.Name == "input"
+		s.Dated = s.Dated || f.Name == "input"
 		return list.Replace(values)
 	}
 	if f.Value.Type() != "string" || !strings.Contains(f.Value.String(), "{{") {
 		return nil
 	}
-	v, err := s.day.expand(f.Value.String(), env)
+	v, err := s.Day.expand(f.Value.String(), env)
 	if err != nil {
 		return err
 	}
@@ -206,14 +208,14 @@ func (s *settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 
 // fillSpec fills in the fields of the job file that a command uses and no flag
 // overrides.
-func (s *settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
+func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	used := func(flag string) bool {
 		f := cmd.Flags().Lookup(flag)
 		return f != nil && !f.Changed
 	}
 	var errs []error
 	fill := func(flag string, p *string) {
-		v, err := s.day.expand(*p, env)
+		v, err := s.Day.expand(*p, env)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s (%s): %w", fieldName(flag), s.originOf(flag), err))
 			return
@@ -228,7 +230,7 @@ func (s *settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	}
 	if used("input") {
 		for i, input := range s.spec.Inputs {
-			s.dated = s.dated || strings.Contains(input, "{{")
+			s.Dated = s.Dated || strings.Contains(input, "{{")
 			fill("input", &s.spec.Inputs[i])
 		}
 	}
@@ -236,8 +238,8 @@ func (s *settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 }
 
 // originOf is where a flag's value comes from.
-func (s *settled) originOf(flag string) string {
-	if o := s.origins[flag]; o != "" {
+func (s *Settled) originOf(flag string) string {
+	if o := s.Origins[flag]; o != "" {
 		return o
 	}
 	return "default"

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/mask"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
@@ -20,19 +21,19 @@ import (
 )
 
 // A setting is what one setting of a command came to, and why.
-type setting struct {
+type Setting struct {
 	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
 	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none
 	Origin string `json:"origin"` // default, or the file with its line, the variable or the flag
 }
 
-// settingsOf lists the settings of a command that runs: the fields of a job in
+// List lists the settings of a command that runs: the fields of a job in
 // their order, then the other flags by name.
-func settingsOf(cmd *cobra.Command) []setting {
-	s := settledOf(cmd)
-	var fields, flags []setting
+func List(cmd *cobra.Command) []Setting {
+	s := Of(cmd)
+	var fields, flags []Setting
 	done := map[string]bool{}
-	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[jobFileFlag] != nil {
+	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[JobFileFlag] != nil {
 		fields = s.fields(cmd, done)
 	}
 	conf, user := hadoop(cmd), ""
@@ -43,28 +44,28 @@ func settingsOf(cmd *cobra.Command) []setting {
 		if f.Name == "help" || done[f.Name] {
 			return
 		}
-		v := setting{Name: snake(settingName(cmd, f)), Value: flagText(f), Origin: s.originOf(f.Name)}
+		v := Setting{Name: Snake(Name(cmd, f)), Value: flagText(f), Origin: s.originOf(f.Name)}
 		switch {
-		case secret(f):
+		case mask.Secret(f):
 			if v.Value != "" {
-				v.Value = masked
+				v.Value = mask.Text
 			}
 		case f.Name == "date":
-			v.Value = s.day.whole()
+			v.Value = s.Day.Whole()
 		case v.Origin == "default":
 			v = s.fromDefault(v, f, conf, user)
 		}
-		v.Value = maskURLs(v.Value)
+		v.Value = mask.URLs(v.Value)
 		flags = append(flags, v)
 	})
-	slices.SortFunc(flags, func(a, b setting) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(flags, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return append(fields, flags...)
 }
 
 // fields are the settings that are fields of a job file.
-func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
-	var list []setting
-	js := s.jobSpec()
+func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
+	var list []Setting
+	js := s.JobSpec()
 	mapping := map[string]json.RawMessage{}
 	if b, err := json.Marshal(js.Mapping); err == nil {
 		_ = json.Unmarshal(b, &mapping)
@@ -74,12 +75,12 @@ func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
 		if field.Type == spec.FieldSettings {
 			continue
 		}
-		v := setting{Name: field.Name, Value: field.Default, Origin: "default"}
+		v := Setting{Name: field.Name, Value: field.Default, Origin: "default"}
 		if strings.Contains(v.Value, " ") {
 			v.Value = "(" + v.Value + ")" // words, no value
 		}
 		f := cmd.Flags().Lookup(field.Flag)
-		if f != nil && fieldName(settingName(cmd, f)) != field.Name {
+		if f != nil && fieldName(Name(cmd, f)) != field.Name {
 			f = nil // a flag of the same name that means something else
 		}
 		if f != nil {
@@ -95,7 +96,7 @@ func (s *settled) fields(cmd *cobra.Command, done map[string]bool) []setting {
 				v.Value = string(raw)
 			}
 		}
-		v.Value = maskURLs(v.Value)
+		v.Value = mask.URLs(v.Value)
 		list = append(list, v)
 	}
 	return list
@@ -135,7 +136,7 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 
 // fromDefault is what a setting that nobody gave means; user is what --user
 // says.
-func (s *settled) fromDefault(v setting, f *pflag.Flag, conf *hdfsio.Conf, user string) setting {
+func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user string) Setting {
 	hadoopValue := func(key, value string) {
 		if p, ok := conf.Lookup(key); ok {
 			v.Value, v.Origin = value, p.File+" ("+key+")"

@@ -1,79 +1,82 @@
-package main
+package settings
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"bulkload/internal/mask"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// settingFlags say where settings come from, and which day a command is for.
-type settingFlags struct {
+// Flags say where settings come from, and which day a command is for.
+type Flags struct {
 	config   string
 	date     string
 	timeZone string
 }
 
-func (s *settingFlags) add(f *pflag.FlagSet) {
+func (s *Flags) Add(f *pflag.FlagSet) {
 	f.StringVar(&s.config, "config", "", "settings of this site, YAML (default ~/.config/bulkload/config.yaml, else /etc/bulkload.yaml, where there is one)")
 	f.StringVar(&s.date, "date", "yesterday", `day for {{ .Date "20060102" }} in paths: 2026-11-20, today, yesterday, or a time such as 2026-11-20T00:00:00+00:00`)
 	f.StringVar(&s.timeZone, "time-zone", "", "whose day that is, such as Asia/Shanghai (default: the machine's)")
 }
 
-// settled is what the sources of settings came to for one command.
-type settled struct {
-	origins    map[string]string // by flag; a flag without one has its default
+// Settled is what the sources of settings came to for one command.
+type Settled struct {
+	Origins    map[string]string // by flag; a flag without one has its default
 	jobFile    string            // as it was given; empty: none
 	spec       *spec.Spec        // of the job file, dates filled in; nil: none
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
-	day        day
-	zone       *time.Location // whose day it is
-	dated      bool           // the inputs have the day in them, or something else of a template
+	Day        day
+	Zone       *time.Location // whose day it is
+	Dated      bool           // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}
 
-// settledOf is what settle found, empty for a command that it has not seen.
-func settledOf(cmd *cobra.Command) *settled {
+// Of is what settle found, empty for a command that it has not seen.
+func Of(cmd *cobra.Command) *Settled {
 	if ctx := cmd.Context(); ctx != nil {
-		if s, ok := ctx.Value(settledKey{}).(*settled); ok {
+		if s, ok := ctx.Value(settledKey{}).(*Settled); ok {
 			return s
 		}
 	}
-	return &settled{}
+	return &Settled{}
 }
 
-// settle gives the flags of a command what the environment, the job file and
+// Command gives the flags of a command what the environment, the job file and
 // the configuration file say, and fills dates in. A flag that was given stays.
-func (g *globals) settle(cmd *cobra.Command) error {
-	if bare(cmd) {
+// The command's context has what was found; log is asked for once they are settled.
+func Command(cmd *cobra.Command, log func() *slog.Logger) error {
+	if Bare(cmd) {
 		return nil
 	}
-	s, err := settle(cmd, os.Environ(), time.Now())
+	s, err := Settle(cmd, os.Environ(), time.Now())
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
-	warnUnknown(g.logger(), cmd.Root(), os.Environ())
-	if s.dated {
-		g.logger().Info("inputs are those of a day", "date", s.day.whole(), "from", s.originOf("date"))
+	warnUnknown(log(), cmd.Root(), os.Environ())
+	if s.Dated {
+		log().Info("inputs are those of a day", "date", s.Day.Whole(), "from", s.originOf("date"))
 	}
 	return nil
 }
 
-// bare says that a command needs no settings, so that it works with a broken
+// Bare says that a command needs no settings, so that it works with a broken
 // configuration too.
-func bare(cmd *cobra.Command) bool {
+func Bare(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		if slices.Contains([]string{"version", "help", "completion", "schema", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, c.Name()) {
 			return true
@@ -82,11 +85,11 @@ func bare(cmd *cobra.Command) bool {
 	return false
 }
 
-// settle is the method without the process around it.
-func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, error) {
-	s := &settled{origins: map[string]string{}}
+// Settle is Command without the process around it.
+func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, error) {
+	s := &Settled{Origins: map[string]string{}}
 	env := environment(environ)
-	known := knownSettings(cmd.Root())
+	known := Known(cmd.Root())
 	config, err := s.readConfig(cmd, env, known)
 	if err != nil {
 		return nil, err
@@ -108,21 +111,21 @@ func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, erro
 
 // settleFlag gives one flag its value: flag over environment over job file
 // over configuration file.
-func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
+func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
 	if f.Changed {
-		s.origins[f.Name] = "flag --" + f.Name
+		s.Origins[f.Name] = "flag --" + f.Name
 		return nil
 	}
-	name := settingName(cmd, f)
+	name := Name(cmd, f)
 	if name == "help" {
 		return nil
 	}
-	if v := env[variable(name)]; v != "" {
-		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+variable(name))
+	if v := env[Variable(name)]; v != "" {
+		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+Variable(name))
 	}
 	field := fieldName(name)
-	if line, ok := s.lines[field]; ok && s.spec != nil && isField(field) {
-		s.origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
+	if line, ok := s.lines[field]; ok && s.spec != nil && IsField(field) {
+		s.Origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
 		return nil // what specFlags.merge takes from there
 	}
 	if s.spec != nil {
@@ -137,22 +140,22 @@ func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 }
 
 // set gives a flag values that were not on the command line.
-func (s *settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin string) error {
+func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin string) error {
 	if _, list := f.Value.(pflag.SliceValue); !list && len(values) != 1 {
 		if len(values) == 0 || !slices.Contains([]string{"columns", "query", "splits"}, f.Name) {
-			return fmt.Errorf("%s: %s takes one value, not a list of %d", origin, snake(settingName(cmd, f)), len(values))
+			return fmt.Errorf("%s: %s takes one value, not a list of %d", origin, Snake(Name(cmd, f)), len(values))
 		}
 		values = []string{strings.Join(values, ",")}
 	}
 	for _, v := range values {
 		if err := cmd.Flags().Set(f.Name, v); err != nil {
-			if secret(f) {
+			if mask.Secret(f) {
 				return fmt.Errorf("%s: not a value that --%s takes", origin, f.Name)
 			}
-			return fmt.Errorf("%s: %q: %w", origin, maskURLs(v), cause(err))
+			return fmt.Errorf("%s: %q: %w", origin, mask.URLs(v), cause(err))
 		}
 	}
-	s.origins[f.Name] = origin
+	s.Origins[f.Name] = origin
 	return nil
 }
 
@@ -205,7 +208,7 @@ func fromEnvironment(f *pflag.Flag, v string) []string {
 
 func option(list spec.Options, name string) (spec.Option, bool) {
 	for _, o := range list {
-		if o.Name == snake(name) {
+		if o.Name == Snake(name) {
 			return o, true
 		}
 	}
@@ -221,20 +224,20 @@ type originError struct {
 func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
 func (e originError) Unwrap() error { return e.err }
 
-// withOrigins tells of settings in an error's text which file or variable they
+// WithOrigins tells of settings in an error's text which file or variable they
 // come from: the flag that is named was perhaps never given.
-func withOrigins(cmd *cobra.Command, err error) error {
+func WithOrigins(cmd *cobra.Command, err error) error {
 	if err == nil || cmd == nil {
 		return err
 	}
-	s, text := settledOf(cmd), err.Error()
+	s, text := Of(cmd), err.Error()
 	e := originError{err: err}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		origin := s.origins[f.Name]
+		origin := s.Origins[f.Name]
 		if origin == "" || strings.HasPrefix(origin, "flag ") || strings.Contains(text, origin) {
 			return
 		}
-		switch field := fieldName(settingName(cmd, f)); {
+		switch field := fieldName(Name(cmd, f)); {
 		case mentions(text, "--"+f.Name):
 			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
 		case strings.HasPrefix(text, field+": ") || strings.Contains(text, "\n"+field+": "):

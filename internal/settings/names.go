@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -12,18 +12,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// jobFileFlag marks the flag --job that names a job file.
-const jobFileFlag = "bulkload_job_file"
+// JobFileFlag marks the flag --job that names a job file.
+const JobFileFlag = "bulkload_job_file"
 
-// settingName is what a flag is called in files and, in capitals, in the
+// Name is what a flag is called in files and, in capitals, in the
 // environment. It is the flag's name, but where a command's flag has another
 // meaning than the one of that name elsewhere: then the command goes before it.
-func settingName(cmd *cobra.Command, f *pflag.Flag) string {
+func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	own := false
 	path := strings.Fields(cmd.CommandPath())[1:]
 	switch f.Name {
 	case "job":
-		own = f.Annotations[jobFileFlag] == nil
+		own = f.Annotations[JobFileFlag] == nil
 	case "format", "columns", "memory":
 		own = slices.Contains(path, "get") || slices.Contains(path, "scan") // of what is printed, not of the input
 	case "verify":
@@ -37,39 +37,39 @@ func settingName(cmd *cobra.Command, f *pflag.Flag) string {
 	return f.Name
 }
 
-// variable is the environment variable of a setting.
-func variable(name string) string { return "BULKLOAD_" + strings.ToUpper(snake(name)) }
+// Variable is the environment variable of a setting.
+func Variable(name string) string { return "BULKLOAD_" + strings.ToUpper(Snake(name)) }
 
-// snake is a setting's name in files.
-func snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
+// Snake is a setting's name in files.
+func Snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 // fieldName is the field of a job file that a setting would override.
 func fieldName(name string) string {
 	if name == "input" {
 		return "inputs"
 	}
-	return snake(name)
+	return Snake(name)
 }
 
-// isField says whether a job file has such a field, the settings aside.
-func isField(name string) bool {
+// IsField says whether a job file has such a field, the settings aside.
+func IsField(name string) bool {
 	return slices.ContainsFunc(spec.SpecFields(), func(f spec.SpecField) bool { return f.Name == name && f.Type != spec.FieldSettings })
 }
 
-// oneCommand are settings that are for one command, not for a file.
-var oneCommand = []string{"help", "config", "job", "restart", "force", "yes"}
+// OneCommand are settings that are for one command, not for a file.
+var OneCommand = []string{"help", "config", "job", "restart", "force", "yes"}
 
-// knownSettings are those of any command, with underscores, sorted.
-func knownSettings(root *cobra.Command) []string {
+// Known are those of any command, with underscores, sorted.
+func Known(root *cobra.Command) []string {
 	var names []string
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		if bare(c) {
+		if Bare(c) {
 			return
 		}
 		add := func(f *pflag.Flag) {
 			if f.Name != "help" {
-				names = append(names, snake(settingName(c, f)))
+				names = append(names, Snake(Name(c, f)))
 			}
 		}
 		c.Flags().VisitAll(add)
@@ -83,23 +83,23 @@ func knownSettings(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// forFiles says whether a file may give a setting: any, or the section of a
+// ForFiles says whether a file may give a setting: any, or the section of a
 // job file, whose own fields stand beside it.
-func forFiles(name string, section bool) bool {
-	return !slices.Contains(oneCommand, name) && !(section && isField(fieldName(name)))
+func ForFiles(name string, section bool) bool {
+	return !slices.Contains(OneCommand, name) && !(section && IsField(fieldName(name)))
 }
 
-// checkNames refuses settings of a file that no command has.
-func checkNames(file string, options spec.Options, known []string, section bool) error {
+// CheckNames refuses settings of a file that no command has.
+func CheckNames(file string, options spec.Options, known []string, section bool) error {
 	for _, o := range options {
 		at := fmt.Sprintf("%s:%d", file, o.Line)
 		switch {
-		case slices.Contains(oneCommand, o.Name):
+		case slices.Contains(OneCommand, o.Name):
 			return fmt.Errorf("%s: %s is for one command, not for a file: give it as --%[2]s", at, o.Name)
-		case section && isField(fieldName(o.Name)):
+		case section && IsField(fieldName(o.Name)):
 			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, fieldName(o.Name))
 		case slices.Contains(known, o.Name):
-		case isField(o.Name) && !section:
+		case IsField(o.Name) && !section:
 			return fmt.Errorf("%s: %s is a field of job files%s", at, o.Name, suggest(o.Name, known))
 		default:
 			return fmt.Errorf("%s: no setting is called %q%s", at, o.Name, suggest(o.Name, known))
@@ -110,7 +110,7 @@ func checkNames(file string, options spec.Options, known []string, section bool)
 
 // warnUnknown tells of variables that look like settings and are none.
 func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
-	known := knownSettings(root)
+	known := Known(root)
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		rest, ours := strings.CutPrefix(name, "BULKLOAD_")
@@ -123,7 +123,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 		}
 		hint := ""
 		if near := nearest(strings.ToLower(rest), known); near != "" {
-			hint = variable(near)
+			hint = Variable(near)
 		}
 		log.Warn("environment variable names no setting", "variable", name, "did_you_mean", hint)
 	}

@@ -1,4 +1,6 @@
-package main
+// Package mask hides what is secret before it is shown: values of flags and parts of
+// URLs.
+package mask
 
 import (
 	"regexp"
@@ -10,11 +12,11 @@ import (
 // secretFlag marks a flag whose value is never shown.
 const secretFlag = "bulkload_secret"
 
-// masked stands for what is not shown.
-const masked = "***"
+// Text stands for what is not shown.
+const Text = "***"
 
-// markSecret says that the values of flags are never shown.
-func markSecret(f *pflag.FlagSet, names ...string) {
+// MarkSecret says that the values of flags are never shown.
+func MarkSecret(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if flag := f.Lookup(name); flag != nil {
 			if flag.Annotations == nil {
@@ -25,9 +27,9 @@ func markSecret(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// secret says whether a flag's value may not be shown: those that are marked,
+// Secret says whether a flag's value may not be shown: those that are marked,
 // and those whose name says so.
-func secret(f *pflag.Flag) bool {
+func Secret(f *pflag.Flag) bool {
 	for _, word := range []string{"password", "passwd", "secret", "token", "credential"} {
 		if strings.Contains(f.Name, word) {
 			return true
@@ -44,12 +46,12 @@ var (
 	urlQuery    = regexp.MustCompile(`(?i)([?&#;][^=&\s]*(?:token|password|passwd|pwd|secret|signature|credential|key|auth|sig)[^=&\s]*=)[^&#;\s]+`)
 )
 
-// maskURLs hides what is secret in the URLs of a text.
-func maskURLs(text string) string {
+// URLs hides what is secret in the URLs of a text.
+func URLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	text = urlPassword.ReplaceAllString(text, "://$1:"+masked+"@")
-	text = urlToken.ReplaceAllString(text, "${1}"+masked+"@")
-	return urlQuery.ReplaceAllString(text, "${1}"+masked)
+	text = urlPassword.ReplaceAllString(text, "://$1:"+Text+"@")
+	text = urlToken.ReplaceAllString(text, "${1}"+Text+"@")
+	return urlQuery.ReplaceAllString(text, "${1}"+Text)
 }

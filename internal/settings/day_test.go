@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"strings"
@@ -45,7 +45,7 @@ func TestParseDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := parseDay(c.text, zone, at(c.now))
-		if got := d.t.Format(layout); err != nil || got != c.want {
+		if got := d.T.Format(layout); err != nil || got != c.want {
 			t.Errorf("%q in %s at %s: %s %v, want %s", c.text, c.zone, c.now, got, err, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 // readConfig reads the configuration file that a command is given, else the
 // first one that exists of those where people keep theirs.
-func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (spec.Options, error) {
+func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []string) (spec.Options, error) {
 	name, from := "", ""
 	f := cmd.Flags().Lookup("config")
 	switch {
@@ -47,7 +47,7 @@ func (s *settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		if err != nil {
 			return nil, err
 		}
-		return options, checkNames("config file "+place, options, known, false)
+		return options, CheckNames("config file "+place, options, known, false)
 	}
 	return nil, nil
 }
@@ -63,13 +63,13 @@ func configPlaces(env map[string]string) []string {
 	return append(places, "/etc/bulkload.yaml")
 }
 
-// markJobFile says of --job that it names a job file, which settle reads.
-func markJobFile(f *pflag.FlagSet) {
-	f.Lookup("job").Annotations = map[string][]string{jobFileFlag: {"true"}}
+// MarkJobFile says of --job that it names a job file, which settle reads.
+func MarkJobFile(f *pflag.FlagSet) {
+	f.Lookup("job").Annotations = map[string][]string{JobFileFlag: {"true"}}
 }
 
-// jobSpec is the job file, empty if there is none; the caller may change it.
-func (s *settled) jobSpec() spec.Spec {
+// JobSpec is the job file, empty if there is none; the caller may change it.
+func (s *Settled) JobSpec() spec.Spec {
 	if s.spec == nil {
 		return spec.Spec{}
 	}
@@ -77,15 +77,15 @@ func (s *settled) jobSpec() spec.Spec {
 }
 
 // readJob reads the job file, if the command has one.
-func (s *settled) readJob(cmd *cobra.Command, env map[string]string, known []string) error {
+func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []string) error {
 	f := cmd.Flags().Lookup("job")
-	if f == nil || f.Annotations[jobFileFlag] == nil {
+	if f == nil || f.Annotations[JobFileFlag] == nil {
 		return nil
 	}
 	s.jobFile = f.Value.String()
 	from := ""
 	if !f.Changed {
-		s.jobFile, from = env[variable("job")], " of environment variable "+variable("job")
+		s.jobFile, from = env[Variable("job")], " of environment variable "+Variable("job")
 	}
 	if s.jobFile == "" {
 		return nil
@@ -98,6 +98,6 @@ func (s *settled) readJob(cmd *cobra.Command, env map[string]string, known []str
 		return err
 	}
 	s.lines = spec.FieldLines(b)
-	own := slices.DeleteFunc(slices.Clone(known), isField)
-	return checkNames("job file "+s.jobFile, s.spec.Options, own, true)
+	own := slices.DeleteFunc(slices.Clone(known), IsField)
+	return CheckNames("job file "+s.jobFile, s.spec.Options, own, true)
 }
