@@ -16,7 +16,7 @@ import (
 
 // observer learns what a command does, beside the one who waits for its result.
 type observer interface {
-	// events are called while the job works; see [job.Events].
+	// events are called while the job works; see [progress.Events].
 	events() progress.Events
 	// end is called once, when the job has ended. What goes wrong with telling of a job does not change how it
 	// ended: the error is logged as a warning.

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A setting is what one setting of a command came to, and why.
+// A Setting is what one setting of a command came to, and why.
 type Setting struct {
 	Name   string `json:"name"`   // as in files: a field of the job file, or a flag with underscores
 	Value  string `json:"value"`  // dates filled in, secrets masked; "" when there is none

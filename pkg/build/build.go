@@ -35,7 +35,7 @@ type Options struct {
 	resume *Resume // nil: the build is all or nothing
 }
 
-// WriterRoom is what a worker of pass 2 needs beside the sort: an HFile's
+// writerRoom is what a worker of pass 2 needs beside the sort: an HFile's
 // blocks, index, bloom chunk and output buffers.
 const writerRoom = 5 << 20
 
@@ -64,7 +64,7 @@ func (o Options) SortMemory(in *source.Input, p *Plan) (int64, error) {
 	return m, nil
 }
 
-// WriterRoom is what a worker of pass 2 needs for the plan's families.
+// writerRoom is what a worker of pass 2 needs for the plan's families.
 func (p *Plan) WriterRoom() int64 {
 	room := int64(len(p.Families)) * writerRoom
 	if len(p.wide) > 0 {

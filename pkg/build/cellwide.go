@@ -195,7 +195,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 	return dups, nil
 }
 
-// The form of a wide row for digests: its key, then for each cell family,
+// AppendWideKey begins the form of a wide row for digests: its key, then for each cell family,
 // qualifier and value, each behind its length, and the timestamp if it is the
 // cell's own.
 func AppendWideKey(dst, key []byte) []byte {

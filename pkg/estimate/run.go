@@ -78,7 +78,7 @@ func queryColumns(s spec.Job, plan *build.Plan) []string {
 	return columns[:min(1, len(columns))]
 }
 
-// cluster.Ask asks the cluster of the configuration about the spec's table.
+// specFacts asks the cluster of the configuration about the spec's table.
 func specFacts(ctx context.Context, env *cluster.Env, s spec.Job) (*cluster.Facts, error) {
 	table, err := cluster.TableName(s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 )
 
-// build.DropSpill removes sorted rows that are not needed any more.
+// dropSpill removes sorted rows that are not needed any more.
 func (j *run) dropSpill() {
 	if err := j.st.Resume().DropSpill(); err != nil {
 		j.o.Events.Warn("sorted rows are left behind", "path", j.st.Spill, "error", err)

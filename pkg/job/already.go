@@ -37,7 +37,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		if err := progress.Pass(ctx, j.o.Gate); err != nil {
 			return r, err
 		}
-		err = verify.Table(ctx, j.c, j.facts, mode, m, j.o.Events, r)
+		_, err = (&loaded{m, j.facts}).verify(ctx, j.c, mode, j.o.Events, r)
 	case mode == "sample" && len(m.Samples) > 0:
 		_, err = verify.Sample(ctx, j.c, j.facts, m)
 	}

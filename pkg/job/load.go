@@ -25,7 +25,6 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
-	"bulkload/pkg/verify"
 )
 
 // LoadOptions say how [LoadDir] works.
@@ -122,11 +121,13 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
-	if err := loadFiles(ctx, c, facts, st, &all, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r); err != nil {
+	rows, err := loadFiles(ctx, c, facts, st, &built{&all}, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r)
+	if err != nil {
 		return r, err
 	}
 	if m != nil && o.Verify == "full" {
-		if err := verify.Table(ctx, c, facts, o.Verify, m, o.Events, r); err != nil {
+		rows.manifest = m
+		if _, err := rows.verify(ctx, c, o.Verify, o.Events, r); err != nil {
 			return r, err
 		}
 	}

@@ -40,14 +40,15 @@ func maxFiles(env *cluster.Env, given int) int {
 
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; what it does not know is found out.
-func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) error {
+func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
+	m, rows := b.manifest, &loaded{b.manifest, facts}
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
-		return nil
+		return rows, nil
 	}
 	if !way.proven {
 		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	e.Phase("load")
@@ -78,7 +79,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 				Size: f.Bytes, Cells: f.Cells, FileID: f.FileID, CRC32C: f.CRC32C})
 		}
 		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords(files)}); err != nil {
-			return err
+			return nil, err
 		}
 		log.Set(checkpoint.ToRecords(files), checkpoint.FileReady)
 	}
@@ -97,7 +98,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
+		return nil, fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.
@@ -106,7 +107,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
 		}
 	}
-	return nil
+	return rows, nil
 }
 
 // ownTimestamp is the timestamp of every cell of a job, 0 where columns tell

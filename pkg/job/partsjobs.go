@@ -83,7 +83,7 @@ func (p *parts) isOf(h checkpoint.History, i int) bool {
 	return was.Same(now) == nil
 }
 
-// checkpoint.StateDir is the directory of a part's state.
+// stateDir is the directory of a part's state.
 func (p *parts) stateDir(i int) (string, error) {
 	id, err := checkpoint.Identify(p.env, p.partSpec(i), p.o.State.JobID)
 	return p.o.State.StateDir(id.On(p.cluster)), err

@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// checkpoint.TableRecord is the record of the table as it is.
+// tableRecord is the record of the table as it is.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
 	id, err := j.c.ID(ctx)
 	if err != nil {

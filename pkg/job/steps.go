@@ -21,7 +21,6 @@ import (
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
-	"bulkload/pkg/verify"
 )
 
 // run is one process's work on a job.
@@ -102,7 +101,7 @@ func (j *run) plan(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// checkpoint.PlanRecord is the plan as far as it can be told before it is made.
+// planRecord is the plan as far as it can be told before it is made.
 func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) {
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
@@ -144,7 +143,8 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.prove(ctx); err != nil {
 		return err
 	}
-	if err := j.build(ctx); err != nil {
+	files, err := j.build(ctx)
+	if err != nil {
 		return err
 	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
@@ -153,7 +153,8 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.snapshot(ctx); err != nil {
 		return err
 	}
-	if err := j.load(ctx); err != nil {
+	rows, err := j.load(ctx, files)
+	if err != nil {
 		return err
 	}
 	if err := j.stillTheSame(ctx); err != nil {
@@ -162,10 +163,16 @@ func (j *run) finish(ctx context.Context) error {
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
 	}
-	if err := verify.Table(ctx, j.c, j.facts, j.spec.Verify, j.result.Manifest, j.o.Events, j.result); err != nil {
+	seen, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, j.result)
+	if err != nil {
 		return err
 	}
-	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
+	return j.end(ctx, seen)
+}
+
+// end notes that nothing is left to do, and removes what is not needed any more.
+func (j *run) end(ctx context.Context, v *verified) error {
+	if err := j.st.Record(checkpoint.EventVerified, v.verification); err != nil {
 		return err
 	}
 	j.result.Elapsed = time.Since(j.started)
@@ -284,16 +291,16 @@ func (j *run) check(ctx context.Context) error {
 }
 
 // build makes the HFiles, or those that are missing.
-func (j *run) build(ctx context.Context) error {
+func (j *run) build(ctx context.Context) (*built, error) {
 	if j.st.Built != nil {
 		m, err := j.st.Resume().Manifest(j.work, j.stage.out)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		j.result.Manifest = m
 		j.o.Events.Note("files are built already", "files", m.HFiles)
 		j.dropSpill()
-		return nil
+		return &built{m}, nil
 	}
 	sample := 0
 	if j.spec.Verify == "sample" {
@@ -306,32 +313,32 @@ func (j *run) build(ctx context.Context) error {
 	}
 	m, err := j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
 	if err != nil {
-		return errors.Join(err, j.abandon(ctx, err))
+		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
 	j.result.Manifest = m
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
-		return err
+		return nil, err
 	}
 	j.dropSpill()
 	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
-	return nil
+	return &built{m}, nil
 }
 
 // load brings the files into the table.
-func (j *run) load(ctx context.Context) error {
+func (j *run) load(ctx context.Context, b *built) (*loaded, error) {
 	if !j.st.Loading {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
-			return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+			return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
 		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven}
-	err := loadFiles(ctx, j.c, j.facts, j.stage, j.result.Manifest, way, j.st, j.o.Events, j.result)
+	rows, err := loadFiles(ctx, j.c, j.facts, j.stage, b, way, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
 	}
-	return err
+	return rows, err
 }
