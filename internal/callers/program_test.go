@@ -37,7 +37,7 @@ func program(t *testing.T) string {
 		if built.dir, built.err = filepath.Abs(root + "/build/callers"); built.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-o", filepath.Join(built.dir, "bulkload"), "bulkload/cmd/bulkload")
+		cmd := exec.Command("go", "build", "-tags", "stopafter", "-o", filepath.Join(built.dir, "bulkload"), "bulkload/cmd/bulkload")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("%w: %s", err, out)
 		}

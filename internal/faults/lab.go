@@ -38,7 +38,7 @@ type Lab struct {
 	Dir string
 	// Log gets what happens. Required.
 	Log *slog.Logger
-	// Program is the path of a built program. Default: it is built.
+	// Program is the path of a built program, with the tag stopafter. Default: it is built.
 	Program string
 
 	root    string // of the checkout
@@ -56,7 +56,7 @@ func (l *Lab) Open(ctx context.Context) error {
 	l.root = filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if l.Program == "" {
 		l.Program = filepath.Join(l.Dir, "bulkload")
-		if err := l.command(ctx, "go", "build", "-o", l.Program, "./cmd/bulkload"); err != nil {
+		if err := l.command(ctx, "go", "build", "-tags", "stopafter", "-o", l.Program, "./cmd/bulkload"); err != nil {
 			return err
 		}
 	}

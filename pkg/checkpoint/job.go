@@ -9,9 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"bulkload/internal/durable"
@@ -73,7 +70,7 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 	if err := st.reopen(); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	st.stop = newStopAfter(os.Getenv("BULKLOAD_TEST_STOP_AFTER"))
+	st.stop = newStopAfter()
 	return st, nil
 }
 
@@ -180,32 +177,6 @@ func (st *Job) Close() error {
 		errs = append(errs, st.lock.Release())
 	}
 	return errors.Join(errs...)
-}
-
-// stopAfter kills the process after a record, for tests of what follows a
-// crash: event, or event:n for the n-th of them.
-type stopAfter struct {
-	event string
-	left  int
-}
-
-func newStopAfter(s string) stopAfter {
-	event, n, _ := strings.Cut(s, ":")
-	left, err := strconv.Atoi(n)
-	if err != nil {
-		left = 1
-	}
-	return stopAfter{event, left}
-}
-
-func (s *stopAfter) seen(event string) {
-	if s.event != event {
-		return
-	}
-	if s.left--; s.left == 0 {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
-	}
 }
 
 // Decode reads a record's own fields.

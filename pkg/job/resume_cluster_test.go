@@ -44,7 +44,7 @@ func buildProgram(t *testing.T) string {
 		t.Skip("runs the program on a cluster")
 	}
 	name := filepath.Join(t.TempDir(), "bulkload")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return name
