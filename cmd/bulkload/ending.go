@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -13,30 +13,31 @@ import (
 	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // ending is what the last line of standard output is made of when a command has ended.
 type ending struct {
 	session *session // of a command that works on a job
-	held    []byte   // the result of another, without its line's end
+	held    any      // the result of another
 	holder  io.Writer
 }
 
-// hold keeps a line of JSON: should the command fail, it says so in it. One that was held before is written.
-func (e *ending) hold(w io.Writer, line []byte) error {
+// hold keeps a result: should the command fail, it says so in it. One that was held before is written.
+func (e *ending) hold(w io.Writer, v any) error {
 	err := e.release()
-	e.held, e.holder = line, w
+	e.held, e.holder = v, w
 	return err
 }
 
+// release writes the result that is held, as one line of JSON.
 func (e *ending) release() error {
-	if e.held == nil {
+	v := e.held
+	if v == nil {
 		return nil
 	}
-	line := append(e.held, '\n')
 	e.held = nil
-	_, err := e.holder.Write(line)
-	return err
+	return json.NewEncoder(e.holder).Encode(v)
 }
 
 // failure is what a command without a result of a job says when it failed.
@@ -80,50 +81,41 @@ func (g *globals) tell(w io.Writer, cmd *cobra.Command, args []string, err error
 	return told
 }
 
-// tellFailure puts the failure into the object that the command has printed, or else prints one.
+// tellFailure puts the failure into the object that the command has made, or else writes one. What the object says itself
+// stays.
 func (g *globals) tellFailure(w io.Writer, cmd *cobra.Command, err error, code int) error {
 	f := failure{Schema: 1, Command: commandName(cmd), Status: statusOf(code, nil), ExitCode: code, Error: errorText(err), ErrorKind: kindOfCode(code)}
-	line, e := json.Marshal(f)
+	fields, e := fieldsOf(g.held)
+	if e != nil || g.held == nil { // not an object: a list, a text
+		return errors.Join(g.release(), json.NewEncoder(w).Encode(f))
+	}
+	own, e := fieldsOf(f)
 	if e != nil {
 		return e
 	}
-	var has map[string]json.RawMessage
-	if json.Unmarshal(g.held, &has) != nil {
-		before := g.release()
-		_, e := w.Write(append(line, '\n'))
-		return errors.Join(before, e)
-	}
-	var adds map[string]json.RawMessage
-	if e := json.Unmarshal(line, &adds); e != nil {
-		return e
-	}
-	b := bytes.TrimSuffix(bytes.TrimSpace(g.held), []byte("}"))
-	for _, name := range []string{"command", "status", "exit_code", "error", "error_kind"} {
-		if _, there := has[name]; !there && adds[name] != nil {
-			if len(b) > 1 {
-				b = append(b, ',')
-			}
-			b = fmt.Appendf(b, "%q:%s", name, adds[name])
-		}
-	}
-	g.held = append(b, '}')
+	delete(own, "schema") // of the object
+	maps.Copy(own, fields)
+	g.held, g.holder = own, w
 	return g.release()
+}
+
+// fieldsOf are the fields of what is an object in JSON.
+func fieldsOf(v any) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return fields, json.Unmarshal(b, &fields)
 }
 
 // asksJSON says whether arguments ask for JSON that were not understood, or not looked at yet, when the command failed.
 func asksJSON(args []string) bool {
-	asked := false
-	for i, a := range args {
-		switch value, ok := strings.CutPrefix(a, "--output="); {
-		case a == "--":
-			return asked
-		case ok:
-			asked = value == "json"
-		case a == "--output" && i+1 < len(args):
-			asked = args[i+1] == "json"
-		}
-	}
-	return asked
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.ParseErrorsAllowlist.UnknownFlags = true
+	output := f.String("output", "", "")
+	_ = f.Parse(args) // what is wrong with them is reported already
+	return *output == "json"
 }
 
 // resultFile is what --result-file names, and whether the command is one that has it: run, build and load.

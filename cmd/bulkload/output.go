@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 )
 
@@ -11,9 +10,5 @@ func (g *globals) print(w io.Writer, v any, text func(io.Writer)) error {
 		text(w)
 		return nil
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return g.hold(w, b)
+	return g.hold(w, v)
 }

@@ -163,14 +163,14 @@ func TestErrorText(t *testing.T) {
 func TestTellFailure(t *testing.T) {
 	for held, want := range map[string]string{
 		``:                            `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
-		`{}`:                          `{"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
-		`{"schema":2,"error":"mine"}`: `{"schema":2,"error":"mine","command":"","status":"failed","exit_code":3,"error_kind":"check"}` + "\n",
+		`{}`:                          `{"command":"","error":"no","error_kind":"check","exit_code":3,"status":"failed"}` + "\n",
+		`{"schema":2,"error":"mine"}`: `{"command":"","error":"mine","error_kind":"check","exit_code":3,"schema":2,"status":"failed"}` + "\n",
 		`[1,2]`:                       "[1,2]\n" + `{"schema":1,"command":"","status":"failed","exit_code":3,"error":"no","error_kind":"check"}` + "\n",
 	} {
 		var out bytes.Buffer
 		g := &globals{output: "json"}
 		if held != "" {
-			if err := g.hold(&out, []byte(held)); err != nil {
+			if err := g.hold(&out, json.RawMessage(held)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -25,7 +25,7 @@ type Options struct {
 
 // archived are the files of the repository that an archive has, as git's
 // patterns. The exports are for a first try without data of one's own.
-var archived = []string{"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE*", "NOTICE*", "docs", "examples",
+var archived = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE*", "NOTICE*", "docs", "examples",
 	"testdata/exports/README.md", "testdata/exports/check.*"}
 
 // Make builds the program for every platform and writes the archives. It gives

@@ -87,7 +87,7 @@ func TestTrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.Id() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
+			if got.Status() != c.status || len(got.unresolved()) != c.unresolved || got.ID() != "0123456789ab" || got.table() != "ns:t" || got.stagingDir() != "hdfs://nn/tmp/s" {
 				t.Errorf("%s, %+v; want %s with %d files", got.Status(), got, c.status, c.unresolved)
 			}
 			if age := time.Since(got.Last); age < time.Hour || age > 2*time.Hour {

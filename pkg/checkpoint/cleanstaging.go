@@ -106,10 +106,12 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 	switch {
 	case err == nil:
 		left.Table, left.Status = trace.table(), trace.Status()
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
+		trace = &Trace{} // its job was killed before it had a copy here
+	default:
 		return fmt.Errorf("%s: %w", l, err)
 	}
-	if c.o.Job != "" && (trace.Id() == "" || trace.Id() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.Id())) {
+	if c.o.Job != "" && (trace.ID() == "" || trace.ID() != c.o.Job && !strings.HasSuffix(c.o.Job, "-"+trace.ID())) {
 		return nil
 	}
 	c.decide(&left, trace)

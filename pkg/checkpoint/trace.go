@@ -39,8 +39,8 @@ func (t *Trace) Status() Status {
 	return JobAbandoned
 }
 
-// Id is the digits in the name of the job's directory, empty if no plan tells.
-func (t *Trace) Id() string {
+// ID is the digits in the name of the job's directory, empty if no plan tells.
+func (t *Trace) ID() string {
 	if t.Plan == nil {
 		return ""
 	}

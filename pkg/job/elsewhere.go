@@ -41,14 +41,14 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 			continue
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.Id() != j.st.Id[:checkpoint.StateDigits] && trace.Id() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
+		if err != nil || trace.ID() != j.st.Id[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
 			continue // another's, which cannot be read, or one that is not to be gone on with
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())
 		return fail.Errorf(fail.Check, "this job was begun already, and at %s its files were built in %s, but its journal is not in %s: "+
 			"run it where that is, with the same --state; if it is lost, --restart loads all of it again, and clean --job %s --force removes those files",
-			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, trace.Id())
+			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, trace.ID())
 	}
 	return nil
 }
