@@ -33,7 +33,7 @@ import (
 type Identity struct {
 	Table string // in the names of its directories
 	rest  string // hexadecimal digits of all but the cluster
-	Id    string // of all; empty before the cluster is known
+	ID    string // of all; empty before the cluster is known
 	Old   string // what earlier versions made of the texts as they were given
 	given string // the table likewise, in the names of their directories
 }
@@ -62,7 +62,7 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 
 // On is the identity on a cluster.
 func (i Identity) On(cluster string) Identity {
-	i.Id = digestOf(i.rest, cluster)
+	i.ID = digestOf(i.rest, cluster)
 	return i
 }
 
@@ -85,7 +85,7 @@ func digestOf(parts ...string) string {
 
 // Name is that of the job's directory: its table, twelve digits that it has on
 // every cluster, and twelve that no other job has.
-func (i Identity) Name() string { return i.prefix() + i.Id[:StateDigits] }
+func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
 
 // prefix begins the names that the job has on any cluster.
 func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }

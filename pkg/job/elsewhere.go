@@ -41,7 +41,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 			continue
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
-		if err != nil || trace.ID() != j.st.Id[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
+		if err != nil || trace.ID() != j.st.ID[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
 			continue // another's, which cannot be read, or one that is not to be gone on with
 		}
 		l := mine

@@ -113,7 +113,7 @@ func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) 
 		formats = append(formats, checkpoint.FormatOf(f))
 	}
 	p := checkpoint.Asked(j.spec, formats)
-	p.Job, p.Table, p.Family, p.Columns = j.st.Id, j.spec.Table, families[0], j.input.Source.Columns()
+	p.Job, p.Table, p.Family, p.Columns = j.st.ID, j.spec.Table, families[0], j.input.Source.Columns()
 	if p.Mapping != nil {
 		p.Families = families
 	}
