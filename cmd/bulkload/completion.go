@@ -56,7 +56,7 @@ func flagValues() map[string][]string {
 		"duplicates":    {"fail", "first", "last"},
 		"verify":        {"full", "sample", "off"},
 		"load --verify": {"full", "off"},
-		"stage":         {"auto", "token", "direct"},
+		"load-mode":     {"secure", "direct", "auto"},
 		"compression":   compression,
 		"encoding":      encoding,
 		"bloom":         {"NONE", "ROW", "ROWCOL"},

@@ -64,6 +64,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	g.settings.add(f)
 	root.AddCommand(newRunCmd(g), newBuildCmd(g), newPlanCmd(g), newCheckCmd(g), newLoadCmd(g), newCleanCmd(g), newStatusCmd(g), newGetCmd(g), newScanCmd(g), newKeyCmd(g), newTableCmd(g), newHFileCmd(g), newVersionCmd(g), newConfigCmd(g), newCompletionCmd())
 	refuseUnknown(root)
+	addOldNames(root)
 	addCompletions(root)
 	return root
 }

@@ -62,7 +62,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
-	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
+	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "secure (through the staging directory of HBase), direct (from where the files lie) or auto, as the table needs it")
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
 	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
 	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "tells jobs of the same table, inputs and key apart: a date, an orchestrator's run id")
@@ -92,7 +92,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	o.subject = subject{command: "run", spec: spec, env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
-		return usageError{fmt.Errorf("--stage: %w", err)}
+		return usageError{fmt.Errorf("--load-mode: %w", err)}
 	}
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}

@@ -21,6 +21,7 @@ type schema struct {
 	Properties  map[string]*schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
+	Deprecated  bool               `json:"deprecated,omitempty"`
 }
 
 const (
@@ -37,6 +38,11 @@ func object(members map[string]*schema) *schema {
 // jobSchema is the schema of a job file.
 func jobSchema(root *cobra.Command) *schema {
 	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
+	for _, r := range renames() {
+		if now := s.Properties[fieldName(r.now)]; now != nil {
+			s.Properties[fieldName(r.old)] = &schema{Type: now.Type, Description: "Old name of " + fieldName(r.now) + ".", Deprecated: true}
+		}
+	}
 	s.Draft, s.Title = schemaDraft, "bulkload job file"
 	s.Description = "What to load into a table, and how. Flags and environment variables override it."
 	return s
@@ -96,7 +102,9 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 		}
 		add := func(f *pflag.Flag) {
 			name := snake(settingName(c, f))
-			if forFiles(name, section) && !f.Hidden {
+			if o, old := asOldName(f); old && forFiles(snake(o.rename.now), section) {
+				members[name] = &schema{Description: "Old name of " + snake(o.rename.now) + ".", Deprecated: true}
+			} else if forFiles(name, section) && !f.Hidden {
 				s := flagSchema(f)
 				if old, ok := members[name]; ok && old.Description != "" {
 					s.Description = old.Description

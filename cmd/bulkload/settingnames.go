@@ -142,6 +142,9 @@ func suggest(name string, known []string) string {
 func nearest(name string, known []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, k := range known {
+		if slices.ContainsFunc(renames(), func(r rename) bool { return snake(r.old) == k }) {
+			continue
+		}
 		if d := distance(name, k); d < least {
 			best, least = k, d
 		}

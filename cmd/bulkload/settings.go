@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,10 @@ type settled struct {
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
 	day        day
-	zone       *time.Location // whose day it is
-	dated      bool           // the inputs have the day in them, or something else of a template
+	zone       *time.Location    // whose day it is
+	variables  map[string]string // of old names that were set, by the name of today
+	renamed    []renameWarning
+	dated      bool // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}
@@ -65,6 +68,9 @@ func (g *globals) settle(cmd *cobra.Command) error {
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
 	warnUnknown(g.logger(), cmd.Root(), os.Environ())
+	for _, w := range s.renamed {
+		g.logger().Warn(w.text)
+	}
 	if s.dated {
 		g.logger().Info("inputs are those of a day", "date", s.day.whole(), "from", s.originOf("date"))
 	}
@@ -84,7 +90,7 @@ func bare(cmd *cobra.Command) bool {
 
 // settle is the method without the process around it.
 func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, error) {
-	s := &settled{origins: map[string]string{}}
+	s := &settled{origins: map[string]string{}, variables: map[string]string{}}
 	env := environment(environ)
 	known := knownSettings(cmd.Root())
 	config, err := s.readConfig(cmd, env, known)
@@ -92,6 +98,9 @@ func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, erro
 		return nil, err
 	}
 	if err := s.readJob(cmd, env, known); err != nil {
+		return nil, err
+	}
+	if err := s.renameGiven(cmd, env); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -109,8 +118,11 @@ func settle(cmd *cobra.Command, environ []string, now time.Time) (*settled, erro
 // settleFlag gives one flag its value: flag over environment over job file
 // over configuration file.
 func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
+	if _, old := asOldName(f); old {
+		return nil
+	}
 	if f.Changed {
-		s.origins[f.Name] = "flag --" + f.Name
+		s.origins[f.Name] = cmp.Or(s.origins[f.Name], "flag --"+f.Name)
 		return nil
 	}
 	name := settingName(cmd, f)
@@ -118,7 +130,7 @@ func (s *settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 		return nil
 	}
 	if v := env[variable(name)]; v != "" {
-		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+variable(name))
+		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+cmp.Or(s.variables[variable(name)], variable(name)))
 	}
 	field := fieldName(name)
 	if line, ok := s.lines[field]; ok && s.spec != nil && isField(field) {

@@ -53,7 +53,7 @@ func NewKeyMaker(s spec.Spec, columns []string, o KeyOptions) (*KeyMaker, error)
 	n := s.Regions
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
-			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --salt-buckets, or the table's split points with --splits", s.Key)
 		}
 		if n, err = spec.SaltModulus(s, e, o.Splits); err != nil {
 			return nil, err

@@ -38,10 +38,10 @@ type FS interface {
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
-// Stage is the way in which files come into the store.
+// Stage is the load mode: how files come into the store.
 type Stage int
 
-// The ways. With a token HBase has the caller's rights when it takes a file, and hides why it did not; directly it has its
+// The modes. In the secure mode, by a token, HBase has the caller's rights when it takes a file, and hides why it did not; directly it has its
 // own, and says why. Tables that keep their store files by the tracker FILE can only be loaded directly.
 const (
 	StageAuto   Stage = iota // StageDirect where a family's tracker is not DEFAULT, else StageToken
@@ -49,20 +49,20 @@ const (
 	StageDirect              // from where the files lie; HBase's user must be able to write them and their directory
 )
 
-// ParseStage reads auto, token or direct; an empty name is auto.
+// ParseStage reads auto, secure or direct; an empty name is auto.
 func ParseStage(s string) (Stage, error) {
 	switch s {
 	case "", "auto":
 		return StageAuto, nil
-	case "token":
+	case "secure":
 		return StageToken, nil
 	case "direct":
 		return StageDirect, nil
 	}
-	return 0, fmt.Errorf("stage %q is none of auto, token, direct", s)
+	return 0, fmt.Errorf("%q is none of secure, direct, auto", s)
 }
 
-func (s Stage) String() string { return [...]string{"auto", "token", "direct"}[s] }
+func (s Stage) String() string { return [...]string{"auto", "secure", "direct"}[s] }
 
 // Rewriter makes new files of files that the table's regions do not fit.
 type Rewriter interface {

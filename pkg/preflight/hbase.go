@@ -152,7 +152,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	plain := strings.EqualFold(tracker, "DEFAULT")
 	switch {
 	case !plain && stage == loader.StageToken:
-		return bad(name, "leave --stage out, or give --stage direct", "%s: a load through HBase's staging directory does not work with it", tracker)
+		return bad(name, "leave --load-mode out, or give --load-mode direct", "%s: a load through HBase's staging directory does not work with it", tracker)
 	case plain && stage != loader.StageDirect:
 		return good(name, "%s: files go through HBase's staging directory (token)", tracker)
 	}

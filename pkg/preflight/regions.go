@@ -86,7 +86,7 @@ func checkKey(s spec.Spec, regions []loader.Region) Check {
 	}
 	n, err := spec.SaltModulus(s, key, splits)
 	if err != nil {
-		return bad(name, "give --regions", "%s", oneLine(err))
+		return bad(name, "give --salt-buckets", "%s", oneLine(err))
 	}
 	if keygen.NeedsRegions(key) {
 		return good(name, "%s, %d salts", key, n)

@@ -19,6 +19,6 @@ func SaltModulus(s Spec, key keygen.Expr, splits [][]byte) (int, error) {
 	if !keygen.NeedsRegions(key) {
 		return 1, nil
 	}
-	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --regions",
+	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --salt-buckets",
 		key, len(splits)+1)
 }
