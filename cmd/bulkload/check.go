@@ -25,7 +25,7 @@ func newCheckCmd(g *globals) *cobra.Command {
 	o := &checkOptions{}
 	cmd := &cobra.Command{
 		Use:   "check --table TABLE | --job FILE",
-		Short: "Look at all that a job depends on, before it runs",
+		Short: "Check everything a job depends on, before it runs",
 		Long: `Check looks at the table and its regions, the servers, the right to load, the
 staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
 for each what is wrong and what to do. It loads nothing; in the staging directory

@@ -35,7 +35,7 @@ func describeRun(log *slog.Logger, w subject, name string, begin, end time.Time,
 		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
-		log.Warn("the run that started this one is not told to OpenLineage", "error", err)
+		log.Warn("failed to record the parent run in OpenLineage events", "error", err)
 	}
 	e.Job = lineage.Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
 	e.Job.Facets.Type = &lineage.TypeFacet{Facet: p.Facet(lineage.TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}

@@ -46,7 +46,7 @@ func run(args []string) int {
 		standard.say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
 	}
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
-		standard.say(slog.LevelError, "the result could not be told", told.Error())
+		standard.say(slog.LevelError, "failed to write the result", told.Error())
 		if code == exitDone {
 			code = exitCode(told)
 		}

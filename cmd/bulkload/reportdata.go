@@ -288,7 +288,7 @@ func reportSettings(cmd *cobra.Command) []report.Setting {
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {
-		again += ": it goes on where this attempt was"
+		again += ": it resumes the job"
 	}
 	switch code {
 	case exitUsage:
@@ -298,7 +298,7 @@ func advice(code int, state bool) string {
 	case exitBadRows:
 		return "look at the records that the error names, correct the export or the job file, or allow some with --bad-records or --duplicates."
 	case exitInput:
-		return "see that the input is there, complete and readable. If it has changed on purpose, --restart begins anew."
+		return "see that the input is there, complete and readable. If it has changed on purpose, --restart discards the checkpoint and starts over."
 	case exitHDFS:
 		return "look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then " + again + "."
 	case exitLoad:

@@ -85,7 +85,7 @@ func (s *session) end(r *result.Result, err error) error {
 		failed = append(failed, w.end(o))
 	}
 	if told := errors.Join(failed...); told != nil {
-		s.log.Warn("the job's end could not be told everywhere", "error", told)
+		s.log.Warn("failed to publish the job result", "error", told)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (c *CaseReport) details(b *strings.Builder) {
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString("Medians of what the tools tell of themselves:\n\n")
+	b.WriteString("Medians of what the tools report of themselves:\n\n")
 	table(b, append([]string{"tool"}, order...), rows)
 }
 

@@ -78,7 +78,7 @@ func (r *round) judgeReport(o *Outcome, c content) {
 	}
 	m := got.Manifest
 	if m.Records != c.records || m.Rejected != 0 || m.Duplicates != 0 || m.Digest.Rows != c.records {
-		o.silent("the result tells of %d records, %d rejected, %d duplicates, %d rows: the table has the %d records of %s",
+		o.silent("the result has %d records, %d rejected, %d duplicates, %d rows: the table has the %d records of %s",
 			m.Records, m.Rejected, m.Duplicates, m.Digest.Rows, c.records, c.what)
 	}
 }

@@ -94,15 +94,15 @@ func (r *round) survey(ctx context.Context, o *Outcome) error {
 			}
 		}
 		if len(fit) == 0 {
-			o.problem("before it began anew the store files of region %s held %d cells of the job, as no state of the input has", g.name, n)
+			o.problem("before the restart the store files of region %s held %d cells of the job, as no state of the input has", g.name, n)
 			continue
 		}
 		first, last = append(first, fit[0]...), append(last, fit[len(fit)-1]...)
 	}
 	now := r.contents[len(r.contents)-1]
-	r.contents = []content{r.content(now.what+", begun anew", now.rows, first)}
+	r.contents = []content{r.content(now.what+", restarted", now.rows, first)}
 	if len(last) > 0 {
-		r.contents = append(r.contents, r.content(now.what+", begun anew", now.rows, last))
+		r.contents = append(r.contents, r.content(now.what+", restarted", now.rows, last))
 	}
 	return nil
 }

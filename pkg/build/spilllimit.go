@@ -43,7 +43,7 @@ func (r *readers) explainSpill(err error) error {
 		return err
 	}
 	const advice = "allow more with --spill-limit, give more --memory, or load the input in parts"
-	found := "how much is needed cannot be told yet"
+	found := "the size that is needed is not known yet"
 	if e.Need > 0 {
 		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
 	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {

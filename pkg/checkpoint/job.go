@@ -81,11 +81,11 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 func (st *Job) reopen() error {
 	log, records, err := journal.Open(st.Dir)
 	if err != nil {
-		return fail.Errorf(fail.Config, "%w (--restart begins anew)", err)
+		return fail.Errorf(fail.Config, "%w (--restart discards the checkpoint and starts over)", err)
 	}
 	st.Log = log
 	if st.History, err = HistoryOf(records); err != nil {
-		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart begins anew)", st.Dir, err)
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart discards the checkpoint and starts over)", st.Dir, err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	if now.Modulus != 0 {
 		differs("the modulus", p.Modulus, now.Modulus)
 	}
-	const hint = "--restart throws away what the job has done, --job-id makes another job of it"
+	const hint = "--restart discards the checkpoint and starts over, --job-id makes another job of it"
 	switch {
 	case len(input) > 0:
 		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)

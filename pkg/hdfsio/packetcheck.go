@@ -196,7 +196,7 @@ func (r *packetReader) packet() error {
 	case h.last && r.next < r.req.end:
 		return r.malformed("the block ends, %d bytes too early", r.req.end-r.next)
 	case !h.last && (r.next >= r.req.end || r.next+h.length-r.req.end >= r.chunk):
-		return r.malformed("it goes on to byte %d, behind the end of the block at %d", r.next+h.length, r.req.end)
+		return r.malformed("it ends at byte %d, after the end of the block at %d", r.next+h.length, r.req.end)
 	}
 	sums := (h.length + r.chunk - 1) / r.chunk * int64(r.size)
 	if length-4 != sums+h.length {

@@ -264,7 +264,7 @@ func TestMalformedPackets(t *testing.T) {
 		{"an empty packet", packet(nil, 0, 0, false), "0 bytes of data"},
 		{"a last packet with data", packet(data, 0, 0, true), "1000 bytes of data"},
 		{"a last packet too early", packet(nil, 0, 0, true), "1000 bytes too early"},
-		{"more than the block", packet(noise(2000), 0, 0, false), "behind the end"},
+		{"more than the block", packet(noise(2000), 0, 0, false), "after the end"},
 		{"more checksums than data", set(0, 0, 0, 4), "checksums"},
 		{"a wrong checksum", set(6+27, whole[len(begin)+6+27]^1), "wrong checksum"},
 	} {

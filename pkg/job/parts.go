@@ -228,11 +228,11 @@ func readHistory(dir string) (checkpoint.History, error) {
 	defer f.Close()
 	records, err := journal.Read(f)
 	if err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart begins anew)", dir, err)
+		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart discards the checkpoint and starts over)", dir, err)
 	}
 	for _, r := range records {
 		if err := h.Replay(r); err != nil {
-			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
+			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart discards the checkpoint and starts over)", dir, r.Seq, r.Event, err)
 		}
 	}
 	return h, nil

@@ -149,7 +149,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 		}
 		if u < best {
 			best = u
-			why = fmt.Sprintf("%s is in the key at a place that can be told", p)
+			why = fmt.Sprintf("%s is in the key at a place that can be determined", p)
 		}
 	}
 	if why == "" {

@@ -62,7 +62,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	}
 	id := resp.GetClusterStatus().GetClusterId().GetClusterId()
 	if id == "" {
-		return "", fmt.Errorf("neither %s/hbaseid nor the master tells the cluster's id", c.cfg.Root)
+		return "", fmt.Errorf("neither %s/hbaseid nor the master reports the cluster's id", c.cfg.Root)
 	}
 	return id, nil
 }
@@ -112,7 +112,7 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if time.Since(started)+wait > c.cfg.RetryTimeout {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
-	c.log.Warn("hbase call is repeated", "call", what, "try", attempt+1, "wait", wait, "error", err)
+	c.log.Warn("retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
 	if err := sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

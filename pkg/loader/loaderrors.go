@@ -146,7 +146,7 @@ func (e *UnknownOutcomeError) Error() string {
 		kept = fmt.Sprintf(" (staging directory %s is kept)", e.Token)
 	}
 	return fmt.Sprintf("whether %d files, %s among them, were loaded into %s is unknown, the answer was lost: %v%s: "+
-		"load again with the same state once HDFS and HBase answer; it is found out then before anything is sent",
+		"load again with the same state once HDFS and HBase answer: the outcome is resolved before anything is sent",
 		len(e.Files), e.Files[0].Path, where, e.Err, kept)
 }
 

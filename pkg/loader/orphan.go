@@ -28,7 +28,7 @@ func (o *orphan) explain(s *settling) error {
 	}
 	mend := fmt.Sprintf("move it back to %s as HBase's user, or wait until a compaction has archived it", fsPath(s.to.Path))
 	if o.region.Encoded != "" && !s.tracked[s.file.Family] {
-		mend = fmt.Sprintf("have the region opened again, which makes it read its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
+		mend = fmt.Sprintf("reopen the region, so that it reads its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
 	}
 	err := fmt.Errorf("it lies in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
 	if o.err != nil {
@@ -53,7 +53,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 		}
 		files, err := l.c.StoreFiles(ctx, r, f.Family)
 		if err != nil {
-			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "error", err)
+			l.c.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
 			o.err = err
 			continue
 		}

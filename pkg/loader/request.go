@@ -206,7 +206,7 @@ func (r LoadRequest) Validate() error {
 	}
 	for _, f := range r.Unknown {
 		if names[f.Family+"/"+path.Base(f.Path)] != f.Path {
-			return fmt.Errorf("load %s: its outcome is to be found out, but it is not among the files", f.Path)
+			return fmt.Errorf("load %s: its outcome is unknown, but it is not among the files", f.Path)
 		}
 	}
 	return nil

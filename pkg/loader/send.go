@@ -142,7 +142,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
 	}
 	if len(done) > 0 {
-		l.c.log.Warn("a load was refused after a part of it was done: its rows became visible file by file", "region", g.region.Encoded, "loaded", len(done), "left", len(rest))
+		l.c.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
 		if err := l.loaded(g, done, took); err != nil || len(rest) == 0 {
 			return g, err
 		}

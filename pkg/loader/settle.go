@@ -45,14 +45,14 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 // settleGroup finds out what became of a region's files. After an exception the server is done with them; after a lost
 // answer it may not be.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
-	l.c.log.Debug("answer lost, finding out what became of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
+	l.c.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
 	if err := tell(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
 	}
 	out := l.settleAll(g.files, g.region, answered)
 	if n := len(out.source) + len(out.unknown); n > 0 && len(out.loaded) > 0 {
-		l.c.log.Warn("a part of a load was done: its rows became visible file by file", "region", g.region.Encoded, "loaded", len(out.loaded), "left", n)
+		l.c.log.Warn("bulk load partially applied: some files are visible", "region", g.region.Encoded, "loaded", len(out.loaded), "pending", n)
 	}
 	if len(out.loaded) > 0 {
 		if err := l.loaded(g, out.loaded, took); err != nil {
@@ -110,7 +110,7 @@ type outcome struct {
 // settleAll finds out about files, for SettleTimeout at most. The region, if it is known, is the one they were sent to.
 func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	limit := l.c.cfg.SettleTimeout
-	ctx, cancel := context.WithTimeoutCause(l.linger, limit, fmt.Errorf("not found out within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(l.linger, limit, fmt.Errorf("outcome not resolved within %s", limit))
 	defer cancel()
 	settled := make([]HFile, len(files))
 	places := make([]Place, len(files))
@@ -190,7 +190,7 @@ func (l *load) settled(was, f HFile, place Place) error {
 		}
 	}
 	l.place[f.Path] = place
-	l.c.log.Debug("found out", "file", f.Path, "place", place.String())
+	l.c.log.Debug("outcome resolved", "file", f.Path, "place", place.String())
 	if on := l.req.Events.OnResolved; on != nil {
 		return on(f, place)
 	}

@@ -215,7 +215,7 @@ func checkCoprocessors(t *loader.Table) Check {
 	case len(classes) == 0:
 		return Check{}
 	case indexed:
-		return Doubtful(name, "build the indexes anew after the load; a table of Phoenix also needs its key and column encoding",
+		return Doubtful(name, "rebuild the indexes after the load; a table of Phoenix also needs its key and column encoding",
 			"a bulk load goes past what keeps indexes or Phoenix's tables: %s", strings.Join(classes, ", "))
 	}
 	return good(name, "%s: hooks of puts do not run", strings.Join(classes, ", "))

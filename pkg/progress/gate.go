@@ -48,10 +48,10 @@ const (
 )
 
 // Pause closes the gate: what is in hand is finished, and then work waits.
-func (h *Hold) Pause() { h.set(true, "pause asked for: what is in hand is finished first") }
+func (h *Hold) Pause() { h.set(true, "pause requested: work in progress finishes first") }
 
 // Resume opens the gate again, if the window is open.
-func (h *Hold) Resume() { h.set(false, "going on asked for") }
+func (h *Hold) Resume() { h.set(false, "resume requested") }
 
 func (h *Hold) set(paused bool, msg string) {
 	h.mu.Lock()
@@ -98,7 +98,7 @@ func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	defer h.mu.Unlock()
 	wait, why, until := time.Duration(0), Pause{}, "SIGUSR2"
 	if h.paused {
-		wait, why.Reason = holdPoll, "a person asked for it"
+		wait, why.Reason = holdPoll, "an operator requested it"
 	} else if h.Window != nil {
 		now := time.Now()
 		if next := h.Window.Next(now); next.After(now) {
@@ -142,7 +142,7 @@ func (h *Hold) left(open bool) {
 	}
 	h.reason = ""
 	if open {
-		h.Events.Note("going on", "paused", time.Since(h.since).Round(time.Second))
+		h.Events.Note("resumed", "paused", time.Since(h.since).Round(time.Second))
 		h.Events.pause(Pause{})
 	}
 }

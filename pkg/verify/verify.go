@@ -171,7 +171,7 @@ func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode st
 		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
 	}
 	if err == nil && r.Verify.Expired {
-		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
+		e.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", mode, "sampled", r.Verify.Sampled)
 	}
 	if err == nil {
 		r.Verify.Masked.Warn(e, mode)
