@@ -46,7 +46,7 @@ func (c *console) speakBy(log *slog.Logger) {
 	c.log = log
 }
 
-// say tells a person something that is no line of the log, unless the log's reader is a program: then it is one.
+// say shows a person something that is no line of the log, unless the log's reader is a program: then it is one.
 func (c *console) say(level slog.Level, msg, text string) {
 	c.mu.Lock()
 	log := c.log

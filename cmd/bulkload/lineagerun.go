@@ -176,7 +176,7 @@ func columnFields(m *manifest.Manifest) []lineage.Field {
 	return fields
 }
 
-// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records tell are not known.
+// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
 func cellFields(m *manifest.Manifest) []lineage.Field {
 	fields := []lineage.Field{}
 	for _, c := range m.CellNames() {

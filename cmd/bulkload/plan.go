@@ -146,7 +146,7 @@ func readSplits(list string) ([][]byte, error) {
 	return points, nil
 }
 
-// logRows tells of a count's progress every few seconds.
+// logRows reports a count's progress every few seconds.
 func logRows(log *slog.Logger) func(rows, bytes int64) {
 	const every = 5 * time.Second
 	var rows, bytes, told atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// progressLines tells of a job's progress in the log, once in a while.
+// progressLines reports a job's progress in the log, once in a while.
 type progressLines struct {
 	session *session
 	stop    chan struct{}
@@ -39,7 +39,7 @@ func (p *progressLines) run(ticks <-chan time.Time) {
 	}
 }
 
-// events are none: the lines tell what the session's tracker has.
+// events are none: the lines say what the session's tracker has.
 func (p *progressLines) events() progress.Events { return progress.Events{} }
 
 func (p *progressLines) end(outcome) error {

@@ -45,7 +45,7 @@ func (w *reporter) report(o outcome) *report.Report {
 	return r
 }
 
-// addInputs tells of the files that were read.
+// addInputs reports the files that were read.
 func (w *reporter) addInputs(r *report.Report) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
@@ -70,7 +70,7 @@ func addPhases(r *report.Report, o outcome) {
 	}
 }
 
-// addParts tells of the directories of a run that was split: those that it had to do with, the one at which it ended
+// addParts reports the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
 func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 	r.PartsText, r.Timestamp = partsText(parts), 0 // each has its own
@@ -102,7 +102,7 @@ func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 	}
 }
 
-// addCounts tells what was read and written, of a run that failed as far as it came.
+// addCounts says what was read and written, of a run that failed as far as it came.
 func (w *reporter) addCounts(r *report.Report, o outcome) {
 	var m *manifest.Manifest
 	if o.result != nil {
@@ -169,7 +169,7 @@ func regionList(regions map[int]report.Region, n int, splits [][]byte, files []m
 	return list
 }
 
-// addState tells what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
+// addState says what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
 func (w *reporter) addState(r *report.Report, o outcome) {
 	if r.Job == "" {
 		return
@@ -284,7 +284,7 @@ func reportSettings(cmd *cobra.Command) []report.Setting {
 	return list
 }
 
-// advice says what to do about a failure. A job with state goes on where it was.
+// advice says what to do about a failure. A job with state resumes.
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {

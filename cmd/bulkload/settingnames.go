@@ -108,7 +108,7 @@ func checkNames(file string, options spec.Options, known []string, section bool)
 	return nil
 }
 
-// warnUnknown tells of variables that look like settings and are none.
+// warnUnknown reports variables that look like settings and are none.
 func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	known := knownSettings(root)
 	for _, kv := range environ {

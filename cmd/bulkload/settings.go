@@ -233,7 +233,7 @@ type originError struct {
 func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
 func (e originError) Unwrap() error { return e.err }
 
-// withOrigins tells of settings in an error's text which file or variable they
+// withOrigins says of settings in an error's text which file or variable they
 // come from: the flag that is named was perhaps never given.
 func withOrigins(cmd *cobra.Command, err error) error {
 	if err == nil || cmd == nil {

@@ -64,7 +64,7 @@ func within(rows []row, g region) (some []row) {
 	return some
 }
 
-// survey finds out what the job has loaded before it begins anew, which stays in the table under what comes then: in each
+// survey determines what the job has loaded before it starts over, which stays in the table under what comes then: in each
 // region nothing, or all of one content. It makes the contents that the table may have after the new beginning.
 func (r *round) survey(ctx context.Context, o *Outcome) error {
 	regions, err := r.lab.regions(ctx, r.table)

@@ -87,7 +87,7 @@ func (r *Run) result() *result.Result {
 	return r.Result
 }
 
-// manifest tells amounts: those of the build if it was finished, else as far as it came.
+// manifest has the amounts: those of the build if it was finished, else as far as it came.
 func (r *Run) manifest() *manifest.Manifest {
 	if m := r.result().Manifest; m != nil {
 		return m

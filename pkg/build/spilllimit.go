@@ -36,7 +36,7 @@ func (c *readCount) share(in *source.Input) float64 {
 }
 
 // explainSpill adds to the error of a sort that takes more disk than it may
-// how much it would need, as far as that can be told from what was read.
+// how much it would need, as far as what was read shows it.
 func (r *readers) explainSpill(err error) error {
 	e, ok := errors.AsType[*extsort.LimitError](err)
 	if !ok {

@@ -53,7 +53,7 @@ const (
 	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    Status = "running"    // its lock is held
 	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
-	JobUnknown    Status = "unknown"    // there is no journal to tell, or none that can be read
+	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read
 )
 
 // Cleaning is what was found, and removed.
@@ -144,7 +144,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		return err
 	default:
 		defer lock.Release()
-		if trace, err = ReadTrace(dir); err != nil { // it may have gone on until now
+		if trace, err = ReadTrace(dir); err != nil { // it may have continued until now
 			return err
 		}
 		left.Status, left.Last = trace.Status(), trace.Last

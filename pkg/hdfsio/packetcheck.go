@@ -93,7 +93,7 @@ func (r *packetReader) advance() error {
 	return r.response()
 }
 
-// need reads until n bytes of the frame are there. It goes on to the length of the last packet if that costs no more.
+// need reads until n bytes of the frame are there. It continues to the length of the last packet if that costs no more.
 func (r *packetReader) need(n int) error {
 	if n > len(r.buf) {
 		r.buf = append(make([]byte, 0, max(n, leastBuffer)), r.buf[:r.have]...)
@@ -162,7 +162,7 @@ func (r *packetReader) response() error {
 		return r.malformed("its checksums are of %d bytes each", a.chunk)
 	}
 	r.chunk = int64(a.chunk)
-	// The library throws away what lies before the offset that it wants; it does not notice when that is missing.
+	// The library discards what lies before the offset that it wants; it does not notice when that is missing.
 	if a.offset > uint64(r.req.start) || uint64(r.req.start)-a.offset >= a.chunk {
 		return r.malformed("it begins at byte %d, byte %d was asked for", a.offset, r.req.start)
 	}

@@ -35,7 +35,7 @@ const maxCheckErrors = 10
 
 // Check proves a file: that HBase reads just the cells that are in it, by
 // scans and by seeks, and that no Bloom filter hides one. Everything that the
-// file says of its cells is made anew from them and compared: block headers
+// file says of its cells is made again from them and compared: block headers
 // and checksums, every key of every index level, every bit of both filters,
 // the file info and the trailer. What it cannot know is whether the cells are
 // those that were meant: a value that was changed before its block's checksum

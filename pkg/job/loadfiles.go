@@ -39,7 +39,7 @@ func maxFiles(env *cluster.Env, given int) int {
 }
 
 // loadFiles hands the files to HBase, each region's once. What the journal
-// knows to be loaded is not sent again; what it does not know is found out.
+// knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, m *manifest.Manifest, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) error {
 	if len(m.Files) == 0 {
 		e.Note("nothing to load: the input has no rows")
@@ -109,7 +109,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	return nil
 }
 
-// ownTimestamp is the timestamp of every cell of a job, 0 where columns tell
+// ownTimestamp is the timestamp of every cell of a job, 0 where columns give it
 // the cells' own.
 func ownTimestamp(m *manifest.Manifest) int64 {
 	if m.Stamped {

@@ -23,10 +23,10 @@ import (
 // RunParts does one job for each directory that holds files of the inputs, in
 // the order of their names, as [Run] would with that directory as its input.
 // It ends with the first that fails, so that a later directory never has older
-// cells than an earlier one. The same call goes on where it was. One lock is
+// cells than an earlier one. The same call resumes. One lock is
 // held for the whole, so that two calls do not work on it at a time.
 //
-// The result has the totals of the parts; with an error it tells what became
+// The result has the totals of the parts; with an error it says what became
 // of each.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Spec, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()

@@ -198,7 +198,7 @@ func placed(parts []Expr, i int, o Options) bool {
 }
 
 // determined says whether the parts, read in this direction, end at a place
-// that can be told: each has a fixed length, or ends at a literal that it
+// that can be determined: each has a fixed length, or ends at a literal that it
 // cannot hold.
 func determined(parts []Expr, o Options) bool {
 	for i, p := range parts {

@@ -49,7 +49,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	return c, nil
 }
 
-// ID is what tells the cluster from every other, also from one that has its addresses later: the UUID in its directory
+// ID is what distinguishes the cluster from every other, also from one that has its addresses later: the UUID in its directory
 // (hbase.id), as ZooKeeper has it, else as the master says.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
@@ -86,7 +86,7 @@ func (c *Cluster) isClosed() bool {
 }
 
 // retry repeats an act that may be repeated, while its error says that it may succeed later, for RetryTimeout. After a
-// failure the act must look up anew what it depends on.
+// failure the act must look up again what it depends on.
 func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {

@@ -107,7 +107,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	// One file tells: those of a call share their fate and directory as a rule.
+	// One file is enough: those of a call share their outcome and directory as a rule.
 	shown := e.Files[0]
 	for _, f := range e.Files {
 		if f.Place != PlaceSource {
@@ -128,7 +128,7 @@ func (e *RefusedError) Error() string {
 }
 
 // UnknownOutcomeError is a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated
-// before that has been found out, and the token's directory must stay.
+// before its outcome is resolved, and the token's directory must stay.
 type UnknownOutcomeError struct {
 	Table  TableName
 	Region Region // empty: that of an earlier attempt is not known

@@ -102,12 +102,12 @@ type LoadRequest struct {
 	Timestamp int64
 	// Shared says that others may write cells of the Timestamp. The table is asked then before files are sent, too.
 	Shared bool
-	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. That is found out first.
+	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. Their outcome is resolved first.
 	Unknown []HFile
 	// Rewriter cuts files that lie in several regions, and merges those of a region that are more than MaxFiles. Default:
 	// such files are errors.
 	Rewriter Rewriter
-	// Deadline is how long the load goes on without any region's becoming loaded, as long as the answers prove that nothing
+	// Deadline is how long the load continues without any region's becoming loaded, as long as the answers prove that nothing
 	// was done. Default 30 min.
 	Deadline time.Duration
 	Events   Events
@@ -127,7 +127,7 @@ type Sending struct {
 	Attempt int // from 1
 }
 
-// Events are told what a load does. They are called one at a time, before the act for OnPrepared, OnSending and OnFencing
+// Events are called with what a load does. They are called one at a time, before the act for OnPrepared, OnSending and OnFencing
 // and after it for the others, and must not block for long. An error stops the load: what it announces is not done, and
 // nothing more is sent. A nil function is not called.
 type Events struct {
@@ -150,7 +150,7 @@ type Events struct {
 	OnResolved func(f HFile, place Place) error
 	// OnRefused says that the files of a region were not loaded.
 	OnRefused func(err *RefusedError) error
-	// OnUnknown says that the answer was lost. What became of the files is found out next.
+	// OnUnknown says that the answer was lost. The outcome of the files is resolved next.
 	OnUnknown func(err *UnknownOutcomeError) error
 	// OnCleaned says that the staging directory was deleted.
 	OnCleaned func(token string) error

@@ -35,7 +35,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
-	// Of several timestamps nobody can tell which deleted cells were this job's.
+	// Of several timestamps nobody can say which deleted cells were this job's.
 	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to}
 	err := c.ScanStoredParallel(ctx, req, scanWorkers, func(part int, row loader.Row, h loader.Hidden) error {
 		mu.Lock()

@@ -90,7 +90,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	return s.merge(region, s.runs, s.o.Duplicates, s.o.Duplicates == KeepAll)
 }
 
-// Size tells how many rows a region holds, duplicates included, and how many
+// Size says how many rows a region holds, duplicates included, and how many
 // bytes they take unpacked, with [recordHeader] bytes for each.
 func (s *Sorter) Size(region int) (rows, bytes int64) {
 	for _, r := range s.runs {
