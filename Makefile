@@ -100,11 +100,11 @@ cluster-up: build ## start the test cluster and say how to use it
 cluster-down: build ## stop the test cluster
 	@$(CLUSTER) down
 
-docs: ## write docs/commands.md and the tables of docs/job-file.md anew from the code
+docs: ## write docs/commands.md and the tables of docs/job-file.md from the code
 	go test -count=1 ./cmd/bulkload -run '^TestCommandsDoc$$' -update
 	go test -count=1 ./internal/reference -run '^TestJobFile$$' -update
 
-docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and write its outputs anew
+docs-quick-start: build ## run docs/quick-start.md on your cluster, which has no table quick:check, and update its outputs
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; ln -s $(CURDIR)/examples $(CURDIR)/testdata "$$dir"; \
 	  PATH=$(CURDIR)/build:$$PATH HADOOP_USER_NAME=etl BULKLOAD_STATE=$$dir/state go run ./internal/reference/cmd/outputs docs/quick-start.md "$$dir"
 

@@ -58,7 +58,7 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 	f.Float64Var(&o.rowBytes, "row-bytes", 0, "bytes of a row in an HFile (default: those of --plan)")
 	f.Var(&o.bytes, "bytes", "size of the table, in place of rows and bytes per row")
 	f.Int64Var(&o.rowsPerDay, "rows-per-day", 0, "rows that are added each day")
-	f.IntVar(&o.days, "days", 365, "days for which the regions are to do")
+	f.IntVar(&o.days, "days", 365, "planning horizon in days")
 	f.IntVar(&o.servers, "servers", 3, "region servers")
 	f.StringVar(&o.access, "access", "point", "how the table is read: point, scan or throughput")
 	f.Var(&o.maxSize, "max-file-size", "size at which a region splits (default 10GiB, HBase's default)")

@@ -25,7 +25,7 @@ func newCheckCmd(g *globals) *cobra.Command {
 	o := &checkOptions{}
 	cmd := &cobra.Command{
 		Use:   "check --table TABLE | --job FILE",
-		Short: "Look at all that a job depends on, before it runs",
+		Short: "Check everything a job depends on, before it runs",
 		Long: `Check looks at the table and its regions, the servers, the right to load, the
 staging directory on HDFS, clocks, quotas, the inputs and this machine, and says
 for each what is wrong and what to do. It loads nothing; in the staging directory
@@ -40,7 +40,7 @@ the same before it begins.` + "\n" + exitHelp,
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
-	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way that files will go: token, direct, or auto, as the table needs it")
+	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode of the run: secure, direct, or auto, as the table needs it")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "for all checks together")
 	return cmd
 }
@@ -60,7 +60,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
-		return usageError{fmt.Errorf("--stage: %w", err)}
+		return usageError{fmt.Errorf("--load-mode: %w", err)}
 	}
 	env, err := o.open(g)
 	if err != nil {

@@ -27,7 +27,7 @@ func newCleanCmd(g *globals) *cobra.Command {
 	o := &cleanOptions{olderThan: age(checkpoint.DefaultCleanAge)}
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Remove what finished and abandoned jobs have left",
+		Short: "Remove what finished and abandoned jobs left behind",
 		Long: `Clean lists the directories that jobs have left on this machine and in the staging
 directory on HDFS, and says which it would remove; with --yes it removes them.
 A job that runs, one to which something happened of late, and one with files of

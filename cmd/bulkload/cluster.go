@@ -23,7 +23,7 @@ func (c *clusterFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.zookeeper, "zookeeper", "", "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)")
 	f.StringVar(&c.znode, "znode", "", "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)")
 	f.StringVar(&c.hdfs, "hdfs", "", "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)")
-	f.StringVar(&c.user, "user", "", "who acts where nothing authenticates (default: HADOOP_USER_NAME, else the unix user)")
+	f.StringVar(&c.user, "user", "", "user name for simple authentication (default: HADOOP_USER_NAME, else the unix user)")
 }
 
 // open reads the configuration; flags stand over it. The caller closes the result.

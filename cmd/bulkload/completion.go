@@ -56,7 +56,7 @@ func flagValues() map[string][]string {
 		"duplicates":    {"fail", "first", "last"},
 		"verify":        {"full", "sample", "off"},
 		"load --verify": {"full", "off"},
-		"stage":         {"auto", "token", "direct"},
+		"load-mode":     {"secure", "direct", "auto"},
 		"compression":   compression,
 		"encoding":      encoding,
 		"bloom":         {"NONE", "ROW", "ROWCOL"},
@@ -85,7 +85,7 @@ func flagDirs() map[string]bool {
 	return map[string]bool{"out": true, "spill-dir": true, "state": true}
 }
 
-// addCompletions tells the shells' completion what may stand behind the flags of a
+// addCompletions says what the shells complete: what may stand behind the flags of a
 // command and of those below it. Where nothing is known of a flag or an
 // argument nothing is offered: a list of files would mislead.
 func addCompletions(cmd *cobra.Command) {

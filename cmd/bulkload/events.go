@@ -6,7 +6,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// logEvents tells of a job's progress in the log.
+// logEvents reports a job's progress in the log.
 func logEvents(log *slog.Logger) progress.Events {
 	return progress.Events{
 		OnPhase: func(name string) { log.Info("phase begins", "phase", name) },

@@ -36,18 +36,18 @@ type exitStatus struct {
 // texts, man pages and docs/commands.md print it.
 var exitTable = [...]exitStatus{
 	{code: exitDone, meaning: "done", next: "nothing"},
-	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command goes on where it was"},
-	{code: exitUsage, kind: fail.Config, meaning: "usage, job file or setting wrong", next: "mend it; trying again is of no use"},
-	{code: exitCheck, kind: fail.Check, meaning: "the table or the cluster is not fit for the job", next: "mend what the message names, `bulkload check` shows all of it"},
-	{code: exitBadRows, kind: fail.BadRows, meaning: "more bad records or duplicates than allowed", next: "mend the export, or allow them; trying again is of no use"},
-	{code: exitInput, kind: fail.Input, meaning: "input missing or unreadable", next: "wait for the export, or mend its path"},
-	{code: exitHDFS, kind: fail.HDFS, meaning: "HDFS or the local disk refused a write or a read", next: "try again: the same command goes on where it was"},
-	{code: exitLoad, kind: fail.Load, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "try again: the same command goes on where it was"},
+	{code: exitUnexpected, meaning: "unexpected failure", next: "read the message; the same command resumes the job"},
+	{code: exitUsage, kind: fail.Config, meaning: "usage, job file or setting wrong", next: "fix the input or settings; retrying will not help"},
+	{code: exitCheck, kind: fail.Check, meaning: "the table or the cluster is not fit for the job", next: "fix what the message names; `bulkload check` lists all findings"},
+	{code: exitBadRows, kind: fail.BadRows, meaning: "more bad records or duplicates than allowed", next: "fix the export, or allow them; retrying will not help"},
+	{code: exitInput, kind: fail.Input, meaning: "input missing or unreadable", next: "wait for the export, or fix its path"},
+	{code: exitHDFS, kind: fail.HDFS, meaning: "HDFS or the local disk refused a write or a read", next: "retry: the same command resumes the job"},
+	{code: exitLoad, kind: fail.Load, meaning: "HBase was out of reach, or did not take the files, which are kept", next: "retry: the same command resumes the job"},
 	{code: exitVerify, kind: fail.Verify, meaning: "the table does not hold what was written", next: "find out who deleted or overwrote rows, before anything else is loaded"},
 	{code: exitBusy, kind: fail.Busy, meaning: "another process is running this job: try again later", next: "wait, or leave it to the other process"},
 	{code: exitAlready, meaning: "nothing to do, the job was done before (with --skip-exit-code)", next: "nothing"},
-	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command goes on where it was"},
-	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command goes on where it was"},
+	{code: exitSignal + 2, meaning: "stopped by SIGINT", next: "the same command resumes the job"},
+	{code: exitSignal + 15, meaning: "stopped by SIGTERM", next: "the same command resumes the job"},
 }
 
 // exitHelp is the part of every command's help that lists them.

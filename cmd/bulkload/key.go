@@ -41,7 +41,7 @@ ASCII as it is, other bytes as \xNN, the backslash too. With --explain it shows
 what is known of the keys without a record, and of each key its parts, their
 bytes and the region it falls in. Without columns, here or in the job file, the
 first record holds their names. The language is that of docs/keys.md.` + "\n" + exitHelp,
-		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --regions 10
+		Example: `  echo A208848994,59C1A1 | bulkload key --spec 'salt(check_id) + md5hex(check_id) + id' --columns check_id,id --salt-buckets 10
   bulkload key --recipe twits --columns user,ts --explain < twits.csv
   bulkload key --job examples/check.yaml --splits 1,2,3,4,5,6,7,8,9 --unique id --explain < check.csv`,
 		Args: noArgs,
@@ -56,14 +56,14 @@ first record holds their names. The language is that of docs/keys.md.` + "\n" + 
 		},
 	}
 	f := cmd.Flags()
-	f.String("job", "", "job file (YAML) with key, columns and regions")
+	f.String("job", "", "job file (YAML) with key, columns and salt_buckets")
 	settings.MarkJobFile(f)
 	f.StringVar(&o.spec, "spec", "", "how keys are made, such as 'salt(check_id) + md5hex(check_id) + id'")
 	f.StringVar(&o.recipe, "recipe", "", "a design by name, instead of --spec")
 	f.BoolVar(&o.recipes, "recipes", false, "list the designs that have a name")
 	f.BoolVar(&o.funcs, "functions", false, "list the functions of the language")
 	f.StringVar(&o.columns, "columns", "", "column names, separated by commas (default: the job file's, else the first record)")
-	f.IntVar(&o.regions, "regions", 0, "modulus of the salt (default: the number of salts that --splits tell)")
+	f.IntVar(&o.regions, "salt-buckets", 0, "modulus of the salt (default: the number of salts in --splits)")
 	f.StringVar(&o.splits, "splits", "", `the table's split points, separated by commas, bytes as \xNN (default: one region for each salt)`)
 	f.StringVar(&o.unique, "unique", "", "column whose values all differ: warn if keys may be the same all the same")
 	f.BoolVar(&o.explain, "explain", false, "show the parts of each key and its region")
@@ -127,7 +127,7 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	if cmd.Flags().Changed("columns") {
 		js.Columns = splitList(o.columns)
 	}
-	if cmd.Flags().Changed("regions") {
+	if cmd.Flags().Changed("salt-buckets") {
 		js.Regions = o.regions
 	}
 	return js.Resolve()

@@ -23,7 +23,7 @@ type lineageObserver struct {
 	start   sync.Once
 }
 
-// newLineageObserver starts a goroutine that tell ends.
+// newLineageObserver starts a goroutine that ends with the last event.
 func newLineageObserver(sink lineage.Sink, command string, input *inputs, base lineage.Event) *lineageObserver {
 	return &lineageObserver{emitter: lineage.NewEmitter(sink), sink: sink, command: command, input: input, base: base}
 }
@@ -63,7 +63,7 @@ func (l *lineageObserver) tell(ctx context.Context, o outcome) error {
 	return nil
 }
 
-// endEvent tells how a run ended, and of a successful one what it read and wrote.
+// endEvent says how a run ended, and of a successful one what it read and wrote.
 func endEvent(e lineage.Event, command string, input progress.Amount, o outcome) lineage.Event {
 	e.Time = lineage.Stamp(o.ended)
 	switch {

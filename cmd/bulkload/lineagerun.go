@@ -36,7 +36,7 @@ func describeRun(log *slog.Logger, w subject, name string, begin, end time.Time,
 		}
 	}
 	if e.Run.Facets.Parent, err = parentRun(p, env); err != nil {
-		log.Warn("the run that started this one is not told to OpenLineage", "error", err)
+		log.Warn("failed to record the parent run in OpenLineage events", "error", err)
 	}
 	e.Job = lineage.Job{Namespace: cmp.Or(env("OPENLINEAGE_NAMESPACE"), "default"), Name: cmp.Or(name, lineageName(w))}
 	e.Job.Facets.Type = &lineage.TypeFacet{Facet: p.Facet(lineage.TypeDef), Processing: "BATCH", Integration: "BULKLOAD", Type: "JOB"}
@@ -177,7 +177,7 @@ func columnFields(m *manifest.Manifest) []lineage.Field {
 	return fields
 }
 
-// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records tell are not known.
+// cellFields are the columns of a table's rows, family:qualifier. Qualifiers that records give are not known.
 func cellFields(m *manifest.Manifest) []lineage.Field {
 	fields := []lineage.Field{}
 	for _, c := range m.CellNames() {

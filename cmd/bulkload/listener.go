@@ -14,7 +14,7 @@ import (
 // closingTime is how long requests under way have to end.
 const closingTime = time.Second
 
-// listener serves a run under way, and remembers when something was last done. It tells of no end: the server goes with
+// listener serves a run under way, and remembers when something was last done. It reports no end: the server goes with
 // the process.
 type listener struct {
 	server *metrics.Server

@@ -39,7 +39,7 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			}
 			stage, err := loader.ParseStage(way)
 			if err != nil {
-				return usageError{fmt.Errorf("--stage: %w", err)}
+				return usageError{fmt.Errorf("--load-mode: %w", err)}
 			}
 			if maxFiles < 0 {
 				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
@@ -75,7 +75,7 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
 	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
-	cmd.Flags().StringVar(&way, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
+	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd
 }

@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// phaseLog tells in the log what each phase came to, when it has ended.
+// phaseLog logs what each phase came to, when it has ended.
 type phaseLog struct {
 	log     *slog.Logger
 	tracker *progress.Tracker
@@ -20,7 +20,7 @@ func (p *phaseLog) events() progress.Events {
 	return progress.Events{OnPhase: func(string) { p.tell() }}
 }
 
-// tell tells of those that have ended since it was last called.
+// tell reports those that have ended since it was last called.
 func (p *phaseLog) tell() {
 	now := p.tracker.Progress()
 	if now.Start.Part != p.part { // the earlier parts' phases are one for each name

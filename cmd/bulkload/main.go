@@ -49,7 +49,7 @@ func run(args []string) int {
 		standard.Say(slog.LevelError, "the command ended with an error", bounded(err.Error(), mostErrorSaid))
 	}
 	if told := g.tell(os.Stdout, cmd, args, err, code); told != nil {
-		standard.Say(slog.LevelError, "the result could not be told", told.Error())
+		standard.Say(slog.LevelError, "failed to write the result", told.Error())
 		if code == exitDone {
 			code = exitCode(told)
 		}

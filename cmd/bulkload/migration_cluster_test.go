@@ -362,7 +362,7 @@ func TestPauseAndGoOn(t *testing.T) {
 	p := m.run(t, input, "--split-by", "directory")
 	p.says("directory begins", "number=2")
 	p.signal(syscall.SIGUSR1)
-	p.says("level=INFO", "msg=paused", "a person asked for it")
+	p.says("level=INFO", "msg=paused", "an operator requested it")
 	busy := m.run(t, input, "--split-by", "directory")
 	if code := busy.wait(); code != 75 {
 		t.Errorf("beside a paused run, another ended with %d\n%s", code, busy.log())
@@ -379,7 +379,7 @@ func TestPauseAndGoOn(t *testing.T) {
 	p.signal(syscall.SIGUSR1)
 	p.says("msg=paused")
 	p.signal(syscall.SIGUSR2)
-	p.says("going on", "paused=")
+	p.says("resumed", "paused=")
 	if code := p.wait(); code != 0 {
 		t.Fatalf("it ended with %d\n%s", code, p.log())
 	}

@@ -37,7 +37,7 @@ func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Job, job
 	return nil, usageError{fmt.Errorf("--split-by %q is none of none, directory", s.by)}
 }
 
-// printParts tells what became of the parts that this run had to do with.
+// printParts says what became of the parts that this run had to do with.
 func printParts(w io.Writer, parts []result.Part) {
 	for _, p := range parts {
 		switch p.Status {

@@ -34,7 +34,7 @@ func newPlanCmd(g *globals) *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
 		Use:   "plan --input PATH…",
-		Short: "Foretell what a load takes, what each region gets, and what is wrong with the key",
+		Short: "Estimate what a load takes, what each region gets, and what is wrong with the key",
 		Long: `Plan reads a sample of the input, sorts and encodes it as run would, and scales
 what that took to the whole input. It counts the keys of a larger sample, or of
 all of the input with --exact, shows what each region gets, and warns of skew,
@@ -147,7 +147,7 @@ func readSplits(list string) ([][]byte, error) {
 	return points, nil
 }
 
-// logRows tells of a count's progress every few seconds.
+// logRows reports a count's progress every few seconds.
 func logRows(log *slog.Logger) func(rows, bytes int64) {
 	const every = 5 * time.Second
 	var rows, bytes, told atomic.Int64

@@ -63,7 +63,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
 	fmt.Fprintf(w, "  keys    %s\n", keyText(e.KeyLength))
-	fmt.Fprintf(w, "sizes and times are told from %d rows of %d places, regions from %s\n\n", e.SampledRows, e.Places, countedText(e))
+	fmt.Fprintf(w, "sizes and times are estimated from %d rows of %d places, regions from %s\n\n", e.SampledRows, e.Places, countedText(e))
 	printRegions(w, e, width)
 	printWarnings(w, e.Warnings)
 }

@@ -111,7 +111,7 @@ func explain(w io.Writer, st *query.ReadStats) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
 	for _, r := range st.Regions {
-		reads := "not told"
+		reads := "not reported"
 		if r.DiskReads >= 0 {
 			reads = fmt.Sprint(r.DiskReads)
 		}

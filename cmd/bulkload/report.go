@@ -30,7 +30,7 @@ func (r *reportFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&r.records, "report-records", false, "show the beginnings of bad records in the report; they are data, so it is kept to their places and reasons otherwise")
 }
 
-// observe begins to gather what the report tells.
+// observe begins to gather what the report says.
 func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
 	if r.file == "off" {
 		return nil

@@ -46,7 +46,7 @@ func (w *reporter) report(o outcome) *report.Report {
 	return r
 }
 
-// addInputs tells of the files that were read.
+// addInputs reports the files that were read.
 func (w *reporter) addInputs(r *report.Report) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
 	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
@@ -71,7 +71,7 @@ func addPhases(r *report.Report, o outcome) {
 	}
 }
 
-// addParts tells of the directories of a run that was split: those that it had to do with, the one at which it ended
+// addParts reports the directories of a run that was split: those that it had to do with, the one at which it ended
 // before all others. The inputs are as they were given.
 func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 	r.PartsText, r.Timestamp = partsText(parts), 0 // each has its own
@@ -103,7 +103,7 @@ func (w *reporter) addParts(r *report.Report, parts []result.Part) {
 	}
 }
 
-// addCounts tells what was read and written, of a run that failed as far as it came.
+// addCounts says what was read and written, of a run that failed as far as it came.
 func (w *reporter) addCounts(r *report.Report, o outcome) {
 	var m *manifest.Manifest
 	if o.result != nil {
@@ -170,7 +170,7 @@ func regionList(regions map[int]report.Region, n int, splits [][]byte, files []m
 	return list
 }
 
-// addState tells what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
+// addState says what the state directory knows: servers, earlier attempts, and of a job that was done before its files.
 func (w *reporter) addState(r *report.Report, o outcome) {
 	if r.Job == "" {
 		return
@@ -285,11 +285,11 @@ func reportSettings(cmd *cobra.Command) []report.Setting {
 	return list
 }
 
-// advice says what to do about a failure. A job with state goes on where it was.
+// advice says what to do about a failure. A job with state resumes.
 func advice(code int, state bool) string {
 	again := "run the same command again"
 	if state {
-		again += ": it goes on where this attempt was"
+		again += ": it resumes the job"
 	}
 	switch code {
 	case exitUsage:
@@ -299,7 +299,7 @@ func advice(code int, state bool) string {
 	case exitBadRows:
 		return "look at the records that the error names, correct the export or the job file, or allow some with --bad-records or --duplicates."
 	case exitInput:
-		return "see that the input is there, complete and readable. If it has changed on purpose, --restart begins anew."
+		return "see that the input is there, complete and readable. If it has changed on purpose, --restart discards the checkpoint and starts over."
 	case exitHDFS:
 		return "look at HDFS and at the disk that the error names (space, quota, permissions, safe mode), then " + again + "."
 	case exitLoad:

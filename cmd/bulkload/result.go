@@ -13,7 +13,7 @@ import (
 )
 
 // resultObject is what run, build and load say at their end with --output json. docs/result.schema.json is its schema,
-// docs/result.md tells what its fields mean. Fields may be added; none goes or changes its meaning within a schema.
+// docs/result.md says what its fields mean. Fields may be added; none goes or changes its meaning within a schema.
 type resultObject struct {
 	Schema    int           `json:"schema"`
 	Status    string        `json:"status"`

@@ -25,7 +25,7 @@ func (r *resultFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.file, "result-file", "", "write the result, the object of --output json, into this local file at the end; one that is there is removed first")
 }
 
-// observe removes the file of an earlier run, which a killed one must not be taken for, and has the state directory told.
+// observe removes the file of an earlier run, which a killed one must not be taken for, and keeps the state directory current.
 func (r *resultFlags) observe(s *session) error {
 	if r.file != "" {
 		if err := removeOld(r.file); err != nil {
@@ -54,8 +54,8 @@ func removeOld(name string) error {
 // liveEvery is how often a job says in its state directory how far it is.
 const liveEvery = 2 * time.Second
 
-// stateWriter keeps a job's state directory told, for status: how far the job is while it runs, and what it came to. A
-// job without a state directory has nothing to tell. Of a run of several jobs it is the one under way.
+// stateWriter keeps a job's state directory current, for status: how far the job is while it runs, and what it came to. A
+// job without a state directory has nothing to report. Of a run of several jobs it is the one under way.
 type stateWriter struct {
 	session *session
 	log     *slog.Logger
@@ -91,7 +91,7 @@ func (w *stateWriter) loop(stop <-chan struct{}) {
 	}
 }
 
-// tell writes how far the job is, unless the next run of it has begun. That it cannot is told once.
+// tell writes how far the job is, unless the next run of it has begun. That it cannot is reported once.
 func (w *stateWriter) tell() {
 	p := w.session.tracker.Progress()
 	if p.Start.Attempt == 0 || !checkpoint.IsOurs(p.Start.Job) {
@@ -103,7 +103,7 @@ func (w *stateWriter) tell() {
 }
 
 // end writes what the job came to, but for one that is another process's, and one that was done before: there the state
-// tells of the run that did it.
+// reports the run that did it.
 func (w *stateWriter) end(o outcome) error {
 	w.mu.Lock()
 	stop := w.stop

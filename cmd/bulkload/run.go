@@ -41,11 +41,11 @@ them and verifies what became visible. Nothing is loaded from a run that failed
 while it read or built.
 
 What a run does is written into a journal in a state directory first. The same
-command after a crash, a kill or a failure goes on where that one was: finished
+command after a crash, a kill or a failure resumes that one: finished
 HFiles are not written again, loaded regions are not loaded again. After a success
 it says so and does nothing.
 
-SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 lets it go on.
+SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
 loading calls and hours below.` + "\n" + exitHelp,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
@@ -62,12 +62,12 @@ loading calls and hours below.` + "\n" + exitHelp,
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
-	cmd.Flags().StringVar(&o.stage, "stage", "auto", "the way into HBase: token, direct, or auto, as the table needs it")
+	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&o.snapshot, "snapshot", "", "take an HBase snapshot of this name before loading")
 	cmd.Flags().StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
-	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "tells jobs of the same table, inputs and key apart: a date, an orchestrator's run id")
+	cmd.Flags().StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same table, inputs and key: a date, an orchestrator's run id")
 	cmd.Flags().DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
-	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "throw away what there is of this job, and begin anew")
+	cmd.Flags().BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
 	cmd.Flags().BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
 	cmd.Flags().BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
 	return cmd
@@ -92,7 +92,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	o.subject = subject{command: "run", spec: spec.Spec, env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
-		return usageError{fmt.Errorf("--stage: %w", err)}
+		return usageError{fmt.Errorf("--load-mode: %w", err)}
 	}
 	if o.maxFiles < 0 {
 		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}

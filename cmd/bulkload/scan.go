@@ -38,7 +38,7 @@ says so; --full then reads the whole table and prints the rows in the range.
 need no key.
 
 When --limit leaves rows, the last line of standard error is their page token:
-the same command with --page TOKEN goes on behind the last row, whatever became
+the same command with --page TOKEN resumes after the last row, whatever became
 of the regions. With --output json it is in the last object.` + "\n\n" + formatHelp + "\n" + exitHelp,
 		Example: `  bulkload scan --job orders.yaml --from 20150524 --to 20150525 --limit 50
   bulkload scan --table orders --key 'salt(ts, 10) + ts + id' --prefix 20150524 --format csv --columns ts,id

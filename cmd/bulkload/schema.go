@@ -22,6 +22,7 @@ type schema struct {
 	Properties  map[string]*schema `json:"properties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
+	Deprecated  bool               `json:"deprecated,omitempty"`
 }
 
 const (
@@ -38,6 +39,11 @@ func object(members map[string]*schema) *schema {
 // jobSchema is the schema of a job file.
 func jobSchema(root *cobra.Command) *schema {
 	s := fieldsSchema(spec.SpecFields(), settingsSchema(root, true))
+	for _, r := range settings.Renames() {
+		if now := s.Properties[settings.FieldName(r.Now)]; now != nil {
+			s.Properties[settings.FieldName(r.Old)] = &schema{Type: now.Type, Description: "Old name of " + settings.FieldName(r.Now) + ".", Deprecated: true}
+		}
+	}
 	s.Draft, s.Title = schemaDraft, "bulkload job file"
 	s.Description = "What to load into a table, and how. Flags and environment variables override it."
 	return s
@@ -97,7 +103,9 @@ func settingsSchema(root *cobra.Command, section bool) *schema {
 		}
 		add := func(f *pflag.Flag) {
 			name := settings.Snake(settings.Name(c, f))
-			if settings.ForFiles(name, section) && !f.Hidden {
+			if now, old := settings.NameNow(f); old && settings.ForFiles(now, section) {
+				members[name] = &schema{Description: "Old name of " + now + ".", Deprecated: true}
+			} else if settings.ForFiles(name, section) && !f.Hidden {
 				s := flagSchema(f)
 				if old, ok := members[name]; ok && old.Description != "" {
 					s.Description = old.Description

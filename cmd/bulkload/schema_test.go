@@ -85,6 +85,7 @@ func TestJobSchema(t *testing.T) {
 	}{
 		{"key: id\n", true},
 		{"key: id\ninputs: [a, b]\ntimestamp: 5\nbad_records: 10\nblock_size: 65536\nregions: 4\n", true},
+		{"key: id\nsalt_buckets: 4\n", true}, {"key: id\nsalt_buckets: many\n", false},
 		{"key: id\nbad_records: 1%\nblock_size: 64KiB\nheader: no\n", true},
 		{"key: id\ncells:\n- {column: a, type: decimal, encoding: phoenix}\n- {value: 2, qualifier: v}\n- {json: true, qualifier: 1, columns: [a]}\n- rest: true\nskip: [x]\n", true},
 		{"key: id\ncell_timestamp: {column: a, layout: unix}\ncell_ttl: {column: b, unit: ms}\n", true},

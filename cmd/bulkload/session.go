@@ -18,7 +18,7 @@ import (
 type observer interface {
 	// events are called while the job works; see [progress.Events].
 	events() progress.Events
-	// end is called once, when the job has ended. What goes wrong with telling of a job does not change how it
+	// end is called once, when the job has ended. What goes wrong with reporting a job does not change how it
 	// ended: the error is logged as a warning.
 	end(o outcome) error
 }
@@ -35,7 +35,7 @@ type outcome struct {
 
 // session is one command's work on a job, with those who watch it.
 type session struct {
-	ctx       context.Context // the command's: it tells a stop by a signal from other ends
+	ctx       context.Context // the command's: it distinguishes a stop by a signal from other ends
 	cmd       *cobra.Command
 	spec      spec.Spec // as far as the command has one
 	log       *slog.Logger
@@ -51,7 +51,7 @@ type session struct {
 	report    string // where the report is, once it is written
 }
 
-// begin starts a session, of which the command's result will tell.
+// begin starts a session, which the command's result will report.
 func (g *globals) begin(cmd *cobra.Command, log *slog.Logger, spec spec.Spec) *session {
 	jobAttrsOf(log).events().OnStart(progress.Start{Table: spec.Table})
 	g.session = &session{showing: g.showing, ctx: cmd.Context(), cmd: cmd, spec: spec, log: log, console: g.console, quiet: g.logs.quiet, began: time.Now()}
@@ -69,7 +69,7 @@ func (s *session) events() progress.Events {
 	return progress.Tee(append(all, logEvents(s.log))...)
 }
 
-// end tells all how the job ended, and gives the error back.
+// end reports to all observers how the job ended, and gives the error back.
 func (s *session) end(r *result.Result, err error) error {
 	s.tracker.End()
 	if s.showing != nil {
@@ -86,7 +86,7 @@ func (s *session) end(r *result.Result, err error) error {
 		failed = append(failed, w.end(o))
 	}
 	if told := errors.Join(failed...); told != nil {
-		s.log.Warn("the job's end could not be told everywhere", "error", told)
+		s.log.Warn("failed to publish the job result", "error", told)
 	}
 	return err
 }

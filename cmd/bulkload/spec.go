@@ -50,7 +50,7 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Family, "family", "", "column family (default f)")
 	f.StringVar(&s.spec.Key, "key", "", "row key, such as 'salt(check_id) + md5hex(check_id) + id'")
 	f.StringVar(&s.query, "query", "", "columns that make up a query key, separated by commas")
-	f.IntVar(&s.spec.Regions, "regions", 0, "modulus of the salt (default: the number of salts that the table is split for)")
+	f.IntVar(&s.spec.Regions, "salt-buckets", 0, "modulus of the salt (default: the number of salts that the table is split for)")
 }
 
 // load reads the job file and puts what flags gave over it.
@@ -82,7 +82,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	if given("query") {
 		spec.Query = splitList(s.query)
 	}
-	if given("regions") {
+	if given("salt-buckets") {
 		spec.Regions = s.spec.Regions
 	}
 	if given("allow-empty") {

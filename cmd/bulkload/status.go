@@ -26,12 +26,12 @@ func newStatusCmd(g *globals) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "List the jobs of this machine, or tell of one while it runs",
-		Long: `Status reads the state directory, the newest job first; with --job it tells of one
+		Short: "List the jobs of this machine, or show one while it runs",
+		Long: `Status reads the state directory, the newest job first; with --job it shows one
 job, while it runs too. It asks no cluster and takes no lock, so it may be called as
 often as one likes. A job is running, done, failed, stopped (by a signal) or
 interrupted (killed, or its machine was); the same command that began a failed,
-stopped or interrupted job goes on with it. The exit status is 0 whenever the
+stopped or interrupted job resumes it. The exit status is 0 whenever the
 question could be answered: what became of the job is in the field "state" of
 --output json. A job that is not known is exit status 5.` + "\n" + exitHelp,
 		Example: `  bulkload status
@@ -204,7 +204,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line("written", "%d HFiles, %s, for %d regions", s.HFiles, ui.Bytes(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
-		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which finds out", s.Sent)
+		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
 	}
 	if s.State != checkpoint.JobDone && s.Staging != "" {
 		line("staging", "%s", s.Staging)

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/result"
 )
 
-// summarize prints the line by which people learn what a job came to. With --output json the result is told at the end.
+// summarize prints the line by which people learn what a job came to. With --output json the result is reported at the end.
 func (g *globals) summarize(w io.Writer, r *result.Result) error {
 	if g.json() || g.logs.quiet {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// telemetryFlags say which machines are told of a job.
+// telemetryFlags say to which machines a job reports.
 type telemetryFlags struct {
 	metricsFile  string
 	metricsPush  string

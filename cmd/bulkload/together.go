@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// tellingTime bounds what is told at an end: three tries of 10 s and their pauses.
+	// tellingTime bounds what is reported at an end: three tries of 10 s and their pauses.
 	tellingTime = 35 * time.Second
 	// stoppedTellingTime is what is left of it from a stop on, which has 15 s in all and needs nearly all of them for HBase
 	// and HDFS.
@@ -23,7 +23,7 @@ type teller interface {
 	tell(ctx context.Context, o outcome) error
 }
 
-// together is observers that tell at the same time, so that one that waits for an answer does not keep the others.
+// together is observers that report at the same time, so that one that waits for an answer does not keep the others.
 type together struct {
 	ctx   context.Context // the command's, which a signal ends
 	parts []teller

@@ -26,24 +26,24 @@ except ImportError:
     from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 ALREADY = 99  # the job was done by an earlier run
-# What trying again cannot mend: usage, an unfit table, bad rows, input missing or changed, verification.
+# What a retry cannot fix: usage, an unfit table, bad rows, input missing or changed, verification.
 FATAL = {2, 3, 4, 5, 8}
-# The program stops within 15 s of a SIGTERM and finds out first what became of calls in flight. To kill it
-# earlier is safe, the next try goes on all the same, but that one has to find it out then.
+# The program stops within 15 s of a SIGTERM and resolves the outcome of calls in flight first. To kill it
+# earlier is safe, the next try resumes all the same, but has to resolve the outcome then.
 STOP_SECONDS = 20
 
 
 class BulkloadOperator(BaseOperator):
     """Loads exports into an HBase table; its XCom is the result object of `--output json`.
 
-    A retry, or the same task again, goes on where the job was: see `job_id`. Exit codes 2, 3, 4, 5 and 8 fail
+    A retry, or the same task again, resumes the job: see `job_id`. Exit codes 2, 3, 4, 5 and 8 fail
     the task at once, all others are retried as `retries` says. The task is skipped when another run of the DAG has done
     the job before, and so are tasks behind it, unless their trigger_rule is none_failed.
 
     :param job: the job file.
     :param inputs: files, directories or globs, local or hdfs://; none: those of the job file.
     :param date: the value of --date, for `{{ .Date }}` in the job file.
-    :param job_id: tells jobs of the same table, inputs and key apart. Like `inputs` and `date` it must not change
+    :param job_id: distinguishes jobs of the same table, inputs and key. Like `inputs` and `date` it must not change
         between the tries of a task: it may depend on the run, never on the try or the time of day.
     :param table: instead of the job file's; with `cluster` it names the asset that a success updates.
     :param cluster: the name of the HBase cluster in the asset hbase://CLUSTER/TABLE.

@@ -1,6 +1,6 @@
 """The nightly loads of check and opinion with BashOperator: nothing to install but the program.
 
-Every failure is retried, also those that a retry cannot mend; nightly_operator.py tells them apart.
+Every failure is retried, also those that a retry cannot fix; nightly_operator.py distinguishes them.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ Minimum / **median** / maximum of 1 rounds; ratios are of the medians, in bracke
 | a | 1,234,567 | 2.00 / **2.00** / 2.00 | 1.00 / **1.00** / 1.00 | 1 / **1** / 1 | 1 | 1 | 1 |
 | b | 5 | 3.00 / **3.00** / 3.00 | 1.50 / **1.50** / 1.50 | 1 / **1** / 1 | **1.50** (1.50–1.50) | **1.50** (1.50–1.50) | **1.00** (1.00–1.00) |
 
-Medians of what the tools tell of themselves:
+Medians of what the tools report of themselves:
 
 | tool | round |
 |---|---:|

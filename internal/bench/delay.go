@@ -23,7 +23,7 @@ const oneWay = time.Millisecond
 // delayCase is bulkload build onto HDFS by a direct link, by a proxy, and by a proxy that delays.
 //
 // The proxies stand on farHost, with the ports of NameNode and DataNode. The client gets there because its file system is
-// called so and because it is told to use DataNodes' host names (dfs.client.use.datanode.hostname), and the DataNode's is
+// called so and because it is asked to use DataNodes' host names (dfs.client.use.datanode.hostname), and the DataNode's is
 // farHost. It stops at HFiles on HDFS: a region server would take a file system of another name for another one, and copy.
 func (l *Lab) delayCase(ctx context.Context) (c Case, err error) {
 	if os.Getenv(testcluster.EnvConf) != "" {

@@ -3,7 +3,7 @@
 //
 // A [Case] is a few [Tool] values that do the same work. [Measure] runs them in turn, once to warm up and then for a number
 // of rounds, and takes from the kernel what each child process used: wall time, user and system CPU, the peak of its resident
-// memory. What is told is the minimum, the median and the maximum, and the ratio to one of the tools: of the medians, with the
+// memory. What is reported is the minimum, the median and the maximum, and the ratio to one of the tools: of the medians, with the
 // least and the greatest of the ratios within a round. Nothing is asserted: a [Report] is for people and scripts to judge.
 //
 // [Lab] makes the cases: it generates the data (package data, in a process of its own), builds the programs and starts the

@@ -169,7 +169,7 @@ func (l *Lab) file(ctx context.Context, s data.Spec, f data.Form) (string, error
 	return name, err
 }
 
-// DataArgs are the flags that tell another process which file to make: the command's part is [data.WriteFile].
+// DataArgs are the flags that give another process which file to make: the command's part is [data.WriteFile].
 func DataArgs(dir string, s data.Spec, f data.Form) []string {
 	return []string{
 		"--dir=" + dir, "--form=" + string(f), "--table=" + string(s.Table), fmt.Sprintf("--rows=%d", s.Rows), fmt.Sprintf("--seed=%d", s.Seed),

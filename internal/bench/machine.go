@@ -22,7 +22,7 @@ type Machine struct {
 	Load float64 `json:"load_before"`
 }
 
-// LookAtMachine gathers the facts; what cannot be found out is left empty. root is the checkout.
+// LookAtMachine gathers the facts; what cannot be determined is left empty. root is the checkout.
 func LookAtMachine(ctx context.Context, root string) Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version()}
 	if b, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -18,7 +18,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Markdown is the case's tables: what was measured, and what the tools told of themselves.
+// Markdown is the case's tables: what was measured, and what the tools reported of themselves.
 func (c *CaseReport) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s: %s\n\n", c.Name, c.Title)
@@ -90,7 +90,7 @@ func (c *CaseReport) details(b *strings.Builder) {
 		}
 		rows = append(rows, row)
 	}
-	b.WriteString("Medians of what the tools tell of themselves:\n\n")
+	b.WriteString("Medians of what the tools report of themselves:\n\n")
 	table(b, append([]string{"tool"}, order...), rows)
 }
 

@@ -40,7 +40,7 @@ type Tool struct {
 // Sample is one run of a tool.
 type Sample struct {
 	Usage
-	// Detail is what the tool tells of itself, by name with unit, such as "write s".
+	// Detail is what the tool reports of itself, by name with unit, such as "write s".
 	Detail map[string]float64 `json:"detail,omitempty"`
 }
 

@@ -36,7 +36,7 @@ func (u Usage) then(v Usage) Usage {
 		Hidden: max(u.Hidden, v.Hidden)}
 }
 
-// usageOf reads what wait4 told; getrusage(2) gives the peak in KiB on Linux.
+// usageOf reads what wait4 returned; getrusage(2) gives the peak in KiB on Linux.
 func usageOf(wall time.Duration, ru *syscall.Rusage) Usage {
 	return Usage{Wall: wall, User: time.Duration(ru.Utime.Nano()), Sys: time.Duration(ru.Stime.Nano()), PeakRSS: ru.Maxrss << 10}
 }
@@ -78,7 +78,7 @@ func (c command) run(ctx context.Context) ([]byte, Usage, error) {
 	return stdout.Bytes(), usage, nil
 }
 
-// name is the program with the first argument that is no flag, enough to tell which command failed.
+// name is the program with the first argument that is no flag, enough to see which command failed.
 func (c command) name() string {
 	name := filepath.Base(c.argv[0])
 	for _, arg := range c.argv[1:] {
@@ -98,14 +98,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// forgetPeak has the kernel count this process's peak from now on, see clear_refs in proc(5). Where it cannot, ownPeak tells
+// forgetPeak has the kernel count this process's peak from now on, see clear_refs in proc(5). Where it cannot, ownPeak says
 // the peak since the start.
 func forgetPeak() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// ownPeak is the greatest resident memory that this process has had since forgetPeak, in bytes, or 0 when the kernel does not tell.
+// ownPeak is the greatest resident memory that this process has had since forgetPeak, in bytes, or 0 when the kernel does not say.
 func ownPeak() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -138,7 +138,7 @@ func (p *Proxy) pass(dst, src net.Conn) {
 	writing.Go(func() {
 		broken := false
 		for s := range under {
-			// Pieces behind a broken connection are thrown away, so that the reader never hangs.
+			// Pieces behind a broken connection are discarded, so that the reader never hangs.
 			if !broken {
 				p.pause(time.Until(s.due))
 				if _, err := dst.Write(s.data); err != nil {

@@ -21,7 +21,7 @@ var oldWay []byte
 // sparkVersion is what pip is asked for; its jars are all that is used of it.
 const sparkVersion = "pyspark==3.5.*"
 
-// noSparkError says why Spark cannot be measured here; the case goes on without it.
+// noSparkError says why Spark cannot be measured here; the case continues without it.
 type noSparkError struct{ err error }
 
 func (e *noSparkError) Error() string {

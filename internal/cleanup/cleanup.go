@@ -10,7 +10,7 @@ import (
 const (
 	// normalTime bounds what is done at an end: to remove what is not wanted, to write down how it ended.
 	normalTime = 30 * time.Second
-	// cancelledTime is that after a stop. A load may have gone on for 8 s before it ([loader.Config].LoadGrace), and a file's
+	// cancelledTime is that after a stop. A load may have continued for 8 s before it ([loader.Config].LoadGrace), and a file's
 	// removal takes up to 4 s, so that all is over well within 15 s of the signal.
 	cancelledTime = 4 * time.Second
 )

@@ -74,7 +74,7 @@ func Try(ctx context.Context, tries int, send func(context.Context) error) error
 	}
 }
 
-// bare takes the request's address, which may tell secrets in its query, from an error of package net/http.
+// bare takes the request's address, which may reveal secrets in its query, from an error of package net/http.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

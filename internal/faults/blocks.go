@@ -20,7 +20,7 @@ type block struct{ id, length int64 }
 
 var fsckBlock = regexp.MustCompile(`(?m)^\d+\. \S+:blk_(\d+)_\d+ len=(\d+) `)
 
-// blocks are those of a file, in order, as the NameNode's fsck tells.
+// blocks are those of a file, in order, as the NameNode's fsck says.
 func (l *Lab) blocks(ctx context.Context, name string) (all []block, err error) {
 	q := url.Values{"path": {name}, "files": {"1"}, "blocks": {"1"}, "ugi": {"hbase"}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://localhost:%d/fsck?%s", l.cluster.Ports().NameNodeHTTP, q.Encode()), nil)

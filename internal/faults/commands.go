@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// commands gives the command as the documents tell an operator to: again while it fails; and with --restart, once, when it
+// commands gives the command as the documents ask an operator to: again while it fails; and with --restart, once, when it
 // refuses after a fault that it may refuse.
 func (r *round) commands(ctx context.Context, o *Outcome) error {
 	patience := int(r.fault.Pick >> 8 % 2)
@@ -22,7 +22,7 @@ func (r *round) commands(ctx context.Context, o *Outcome) error {
 		}
 		r.refusal(p, o)
 		if r.fault.Kind == BitFlip && r.journaled("loaded", r.flipped) {
-			// Nothing that the program can do mends the table, and every look at it takes minutes.
+			// Nothing that the program can do fixes the table, and every look at it takes minutes.
 			o.Refused, o.Late = true, true
 			return nil
 		}
@@ -41,7 +41,7 @@ func (r *round) refusal(p *process, o *Outcome) {
 	}
 }
 
-// anew begins the job anew. That is refused too when the input is no export any more.
+// anew restarts the job. That is refused too when the input is no export any more.
 func (r *round) anew(ctx context.Context, o *Outcome) error {
 	if err := r.survey(ctx, o); err != nil {
 		return fmt.Errorf("before --restart: %w", err)
@@ -78,7 +78,7 @@ func (r *round) judgeReport(o *Outcome, c content) {
 	}
 	m := got.Manifest
 	if m.Records != c.records || m.Rejected != 0 || m.Duplicates != 0 || m.Digest.Rows != c.records {
-		o.silent("the result tells of %d records, %d rejected, %d duplicates, %d rows: the table has the %d records of %s",
+		o.silent("the result has %d records, %d rejected, %d duplicates, %d rows: the table has the %d records of %s",
 			m.Records, m.Rejected, m.Duplicates, m.Digest.Rows, c.records, c.what)
 	}
 }

@@ -64,7 +64,7 @@ func within(rows []row, g region) (some []row) {
 	return some
 }
 
-// survey finds out what the job has loaded before it begins anew, which stays in the table under what comes then: in each
+// survey determines what the job has loaded before it starts over, which stays in the table under what comes then: in each
 // region nothing, or all of one content. It makes the contents that the table may have after the new beginning.
 func (r *round) survey(ctx context.Context, o *Outcome) error {
 	regions, err := r.lab.regions(ctx, r.table)
@@ -94,15 +94,15 @@ func (r *round) survey(ctx context.Context, o *Outcome) error {
 			}
 		}
 		if len(fit) == 0 {
-			o.problem("before it began anew the store files of region %s held %d cells of the job, as no state of the input has", g.name, n)
+			o.problem("before the restart the store files of region %s held %d cells of the job, as no state of the input has", g.name, n)
 			continue
 		}
 		first, last = append(first, fit[0]...), append(last, fit[len(fit)-1]...)
 	}
 	now := r.contents[len(r.contents)-1]
-	r.contents = []content{r.content(now.what+", begun anew", now.rows, first)}
+	r.contents = []content{r.content(now.what+", restarted", now.rows, first)}
 	if len(last) > 0 {
-		r.contents = append(r.contents, r.content(now.what+", begun anew", now.rows, last))
+		r.contents = append(r.contents, r.content(now.what+", restarted", now.rows, last))
 	}
 	return nil
 }

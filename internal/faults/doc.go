@@ -3,13 +3,13 @@
 // A [Lab] is a cluster of two region servers and two DataNodes with a proxy in front of each region
 // server. A [Round] makes a [Job] (random rows, form, files, regions, memory, way of staging), starts
 // "bulkload run", injects one [Fault] at a moment that a [Trigger] names, heals what it broke, and does
-// what the documents tell an operator to do: the same command again, three times at the most. Then it
+// what the documents ask an operator to do: the same command again, three times at the most. Then it
 // looks at what came of it:
 //
 //   - the last exit code is 0;
 //   - rows, cells and SHA-256 of a scan by HBase's Java client are those of the generator's rows, which
 //     are computed here from the record's fields and not by any code that the program uses;
-//   - the result that the command prints tells of as many records and rows;
+//   - the result that the command prints counts as many records and rows;
 //   - the store files of the table hold as many cells as were put and loaded, so that nothing is in
 //     there twice where a scan does not show it;
 //   - the job's staging directory and HBase's hold no file, the spill directory is empty, and no process

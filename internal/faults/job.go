@@ -15,7 +15,7 @@ type Job struct {
 	Files  int    // that the rows are divided among; 0: one
 	Dir    bool   // the input is the directory of the files
 	Memory string // of --memory
-	Stage  string // of --stage; empty: not given
+	Stage  string // of --load-mode; empty: not given
 	Verify string // of --verify
 	Store  bool   // empty fields become empty cells
 	// Before is how many cells are in the table already, half of them in rows of the job with a lower
@@ -71,7 +71,7 @@ func RandomJob(r *rand.Rand) Job {
 		},
 		Form:   oneOf(r, data.CSV, data.Dump, data.Parquet),
 		Memory: oneOf(r, "24MiB", "24MiB", "64MiB", "512MiB"),
-		Stage:  oneOf(r, "", "auto", "token", "token", "direct"),
+		Stage:  oneOf(r, "", "auto", "secure", "secure", "direct"),
 		Verify: oneOf(r, "sample", "full"),
 		Store:  r.IntN(4) == 0,
 	}

@@ -264,7 +264,7 @@ func (l *Lab) Heal(ctx context.Context) error {
 				return err
 			}
 		}
-		// Short looks: a region server that was paused for too long ends only a while after it goes on.
+		// Short looks: a region server that was paused for too long ends only a while after it continues.
 		tryCtx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		last = l.cluster.WaitReady(tryCtx)
 		cancel()

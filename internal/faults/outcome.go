@@ -23,7 +23,7 @@ type Outcome struct {
 	Calls    int // loading calls in all runs, where a proxy harmed some
 	Events   []string
 
-	Restarted bool // it was begun anew, as a refusal said
+	Restarted bool // it was restarted, as a refusal said
 	Refused   bool // the last word is a refusal, which is right
 	Late      bool // it came when the damage was in the table
 	// Spoilt says that region servers have read a damaged file. They read into buffers that they use again, and may fail with
@@ -55,7 +55,7 @@ func (o *Outcome) String() string {
 	case o.Refused:
 		verdict = "ok, refused"
 	case o.Restarted:
-		verdict = "ok, begun anew"
+		verdict = "ok, restarted"
 	}
 	if o.Note != "" {
 		verdict += " (" + o.Note + ")"

@@ -104,7 +104,7 @@ func (r *Report) total() (sum tally) {
 // already), and the others.
 func (r *Report) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "fault\trounds\thit\tsurvived\tafter another run\tbegun anew\trefused\tlate\twrong\tsilent\tnot judged\ts/round\t")
+	fmt.Fprintln(tw, "fault\trounds\thit\tsurvived\tafter another run\trestarted\trefused\tlate\twrong\tsilent\tnot judged\ts/round\t")
 	line := func(kind string, t tally) {
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", kind, t.Rounds, t.Hit, t.AtOnce, t.Again, t.Anew, t.Refused, t.Late, t.Wrong, t.Silent,
 			t.Broken, t.Seconds/float64(max(1, t.Rounds)))

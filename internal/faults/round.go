@@ -245,7 +245,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	}
 	r.argv = []string{r.lab.Program, "run", "--output=json", "--log-level=debug",
 		"--job=" + filepath.Join(r.lab.root, "examples", string(r.job.Spec.Table)+".yaml"), "--table=" + r.table,
-		"--format=" + string(r.job.Form), "--regions=" + strconv.Itoa(r.job.Spec.Regions), "--memory=" + r.job.Memory, "--workers=2",
+		"--format=" + string(r.job.Form), "--salt-buckets=" + strconv.Itoa(r.job.Spec.Regions), "--memory=" + r.job.Memory, "--workers=2",
 		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--verify=" + r.job.Verify, "--empty=" + empty}
 	for _, input := range r.input.inputs() {
 		r.argv = append(r.argv, "--input="+input)
@@ -253,8 +253,8 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	if r.lab.can("state") {
 		r.argv = append(r.argv, "--state="+r.state)
 	}
-	if r.lab.can("stage") && r.job.Stage != "" {
-		r.argv = append(r.argv, "--stage="+r.job.Stage)
+	if r.lab.can("load-mode") && r.job.Stage != "" {
+		r.argv = append(r.argv, "--load-mode="+r.job.Stage)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type row struct {
 const family = "f"
 
 // salt is the first part of a key as Java makes it: |hashCode % n| with leading zeros. It is written
-// anew here because the program's own must not be its judge.
+// again here because the program's own must not be its judge.
 func salt(text string, n int) string {
 	var h int32
 	for _, unit := range utf16.Encode([]rune(text)) {

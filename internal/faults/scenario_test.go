@@ -66,7 +66,7 @@ func built(t *testing.T, l *Lab, j Job, at []string) (r *round, dir string) {
 	dir = "hdfs://" + r.stage + "/hfiles"
 	args := []string{"build", "--out=" + dir, "--splits=" + strings.Join(at, ",")}
 	for _, a := range r.argv[2:] {
-		for _, keep := range []string{"--job=", "--input=", "--format=", "--regions=", "--memory=", "--empty=", "--spill-dir="} {
+		for _, keep := range []string{"--job=", "--input=", "--format=", "--salt-buckets=", "--memory=", "--empty=", "--spill-dir="} {
 			if strings.HasPrefix(a, keep) {
 				args = append(args, a)
 			}
@@ -302,7 +302,7 @@ func TestQuickChangedInput(t *testing.T) {
 // now does not know it. The rows must be there in the end all the same.
 func TestRow28Zombie(t *testing.T) {
 	l := whole(t)
-	for i, stage := range []string{"token", "direct"} {
+	for i, stage := range []string{"secure", "direct"} {
 		for server := range regionServers {
 			t.Run(fmt.Sprintf("%s %d", stage, server), func(t *testing.T) {
 				j := Job{Spec: data.Spec{Rows: 3000, Seed: 28, Regions: 12}, Form: data.Dump, Memory: "64MiB", Verify: "full", Stage: stage}
@@ -372,7 +372,7 @@ func TestRow34Chain(t *testing.T) {
 // TestRow36Ways loads by every way into tables of both store-file trackers.
 func TestRow36Ways(t *testing.T) {
 	l := whole(t)
-	for i, c := range []struct{ stage, tracker string }{{"token", ""}, {"direct", ""}, {"auto", ""}, {"auto", "FILE"}, {"direct", "FILE"}} {
+	for i, c := range []struct{ stage, tracker string }{{"secure", ""}, {"direct", ""}, {"auto", ""}, {"auto", "FILE"}, {"direct", "FILE"}} {
 		t.Run(c.stage+" "+c.tracker, func(t *testing.T) {
 			j := fewRows()
 			j.Stage, j.Tracker = c.stage, c.tracker
@@ -381,8 +381,8 @@ func TestRow36Ways(t *testing.T) {
 			survive(t, l, uint64(380+i), j, Fault{Kind: KillAt, When: at("sending"), Nth: 1})
 		})
 	}
-	r := begin(t, l, Job{Spec: data.Spec{Rows: 200, Seed: 36, Regions: 2}, Form: data.CSV, Memory: "64MiB", Stage: "token", Tracker: "FILE"})
-	if got := give(t, l, r.argv[1:]...); got.exit == 0 || !strings.Contains(got.lastError(), "--stage direct") {
+	r := begin(t, l, Job{Spec: data.Spec{Rows: 200, Seed: 36, Regions: 2}, Form: data.CSV, Memory: "64MiB", Stage: "secure", Tracker: "FILE"})
+	if got := give(t, l, r.argv[1:]...); got.exit == 0 || !strings.Contains(got.lastError(), "--load-mode direct") {
 		t.Errorf("token staging with the tracker FILE: exit code %d: %s", got.exit, got.lastError())
 	}
 }

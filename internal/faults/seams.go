@@ -11,7 +11,7 @@ import (
 )
 
 // The harms to what a job rests on: its input, its files, its table. The program need not survive them. It may refuse by
-// name, and must then do the job right when it is told to begin anew.
+// name, and must then do the job right when it is asked to start over.
 const (
 	InputChange = "input-change" // the input is another; Fault.How says in which way
 	BitFlip     = "bit-flip"     // one bit of a staged file is another
@@ -46,7 +46,7 @@ func (f *Fault) drawSeam(r *rand.Rand) {
 	case BitFlip:
 		f.How = oneOf(r, flipWays()...)
 		f.Frozen = r.IntN(2) == 0
-		// A program that runs reads the files once more between "built" and "loading"; one that goes on, when it begins.
+		// A program that runs reads the files once more between "built" and "loading"; one that continues, when it begins.
 		if f.Between = early; early {
 			f.When.Event = oneOf(r, "written", "written", "built", "loading", "prepared")
 		} else {
@@ -70,7 +70,7 @@ func fitted(j Job, f Fault) (Job, Fault) {
 	if !f.mayRefuse() {
 		return j, f
 	}
-	j.Compact = false // what was loaded before a new beginning is told by the files
+	j.Compact = false // what was loaded before a new beginning is reported by the files
 	if f.Kind != BitFlip && f.Pick%3 == 0 {
 		j.Verify = "off"
 	}
@@ -136,7 +136,7 @@ func (r *round) seam(ctx context.Context) error {
 	}
 }
 
-// inputStream and flipStream tell apart what is drawn from a fault's Pick.
+// inputStream and flipStream distinguish what is drawn from a fault's Pick.
 const (
 	inputStream = iota
 	flipStream

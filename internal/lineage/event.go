@@ -181,7 +181,7 @@ type Producer string
 // URI names the program.
 func (p Producer) URI() string { return "urn:bulkload:" + url.PathEscape(string(p)) }
 
-// Facets that this program tells, with the versions of their definitions.
+// Facets that this program sends, with the versions of their definitions.
 const (
 	EngineDef        = "1-1-1/ProcessingEngineRunFacet"
 	NominalDef       = "1-0-1/NominalTimeRunFacet"

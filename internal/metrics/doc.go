@@ -1,4 +1,4 @@
-// Package metrics tells of a job in Prometheus' terms.
+// Package metrics reports on a job in Prometheus' terms.
 //
 // Two sets of metrics come from one program, because a batch job is looked at in two ways:
 //
@@ -7,6 +7,6 @@
 //     adds runs up.
 //   - The run under way ([Live]): counters and gauges that the process itself serves while it works.
 //
-// Series are told apart by the table and by labels that the caller names, never by a date, a path or a job's id: each of
+// Series are distinguished by the table and by labels that the caller names, never by a date, a path or a job's id: each of
 // those would leave a series behind for every night.
 package metrics

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metric is one of a table of metrics, of which S tells the value.
+// metric is one of a table of metrics, of which S gives the value.
 type metric[S any] struct {
 	name   string
 	help   string

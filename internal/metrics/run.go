@@ -54,7 +54,7 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", tell: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
 	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", tell: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
 	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", tell: one(func(r *Run) float64 { return float64(r.result().Regions) })},
-	{name: "bulkload_last_run_verified", help: "1 if the last run read the table back and found what was written; 0 if it did not look, could not tell, or found something else. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
+	{name: "bulkload_last_run_verified", help: "1 if the last run read the table back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
 		if r.Loads {
 			set(truth(r.verified()))
 		}
@@ -87,7 +87,7 @@ func (r *Run) result() *result.Result {
 	return r.Result
 }
 
-// manifest tells amounts: those of the build if it was finished, else as far as it came.
+// manifest has the amounts: those of the build if it was finished, else as far as it came.
 func (r *Run) manifest() *manifest.Manifest {
 	if m := r.result().Manifest; m != nil {
 		return m

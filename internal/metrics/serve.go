@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// ServeOptions say what a [Server] tells.
+// ServeOptions say what a [Server] shows.
 type ServeOptions struct {
 	Live    Live
 	Labels  Labels
@@ -24,7 +24,7 @@ type ServeOptions struct {
 	Now     func() time.Time // default time.Now
 }
 
-// Server tells of a run under way: /metrics for Prometheus, /healthz, and /status with all that is known as JSON.
+// Server reports a run under way: /metrics for Prometheus, /healthz, and /status with all that is known as JSON.
 type Server struct {
 	o        ServeOptions
 	listener net.Listener
@@ -84,7 +84,7 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// Health is what /healthz tells.
+// Health is what /healthz says.
 type Health struct {
 	Status string `json:"status"` // ok, paused or stalled
 	Phase  string `json:"phase"`  // empty between phases

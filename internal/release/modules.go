@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// component is a part of a CycloneDX bill of materials, as far as a Go binary tells.
+// component is a part of a CycloneDX bill of materials, as far as a Go binary says.
 type component struct {
 	Type    string `json:"type"`
 	Name    string `json:"name"`

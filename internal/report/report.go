@@ -47,7 +47,7 @@ type Report struct {
 	Rejects     []Reject
 	Rejected    int64
 	RejectFile  string
-	WithRecords bool // rejects tell what the records hold
+	WithRecords bool // rejects say what the records hold
 	Warnings    []string
 	MoreWarned  int // warnings beyond those
 	Settings    []Setting

@@ -78,7 +78,7 @@ func failedReport() *Report {
 	r := goodReport()
 	r.Status, r.ExitCode, r.Verify, r.Load = "failed", 7, "", nil
 	r.Error = "load table test:check: region 5e0c2d of server rs-2.example:16020: org.apache.hadoop.hbase.NotServingRegionException: test:check,3,1507809600000.5e0c2d. is not online\nthe HFiles are kept in hdfs://nn:8020/tmp/bulkload-tina/test_check-1"
-	r.Advice = "the HFiles are kept. Look at HBase's master, then run the same command again: it goes on where this attempt was."
+	r.Advice = "the HFiles are kept. Look at HBase's master, then run the same command again: it resumes the job."
 	r.Phases = r.Phases[:4]
 	r.Phases[3].Ended = time.Time{}
 	r.Ended = after(14)

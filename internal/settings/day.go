@@ -217,7 +217,7 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	fill := func(flag string, p *string) {
 		v, err := s.Day.expand(*p, env)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s (%s): %w", fieldName(flag), s.originOf(flag), err))
+			errs = append(errs, fmt.Errorf("%s (%s): %w", FieldName(flag), s.originOf(flag), err))
 			return
 		}
 		*p = v

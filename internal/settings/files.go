@@ -47,6 +47,9 @@ func (s *Settled) readConfig(cmd *cobra.Command, env map[string]string, known []
 		if err != nil {
 			return nil, err
 		}
+		if options, err = s.renameOptions("config file "+place, options); err != nil {
+			return nil, err
+		}
 		return options, CheckNames("config file "+place, options, known, false)
 	}
 	return nil, nil
@@ -98,6 +101,10 @@ func (s *Settled) readJob(cmd *cobra.Command, env map[string]string, known []str
 		return err
 	}
 	s.lines = spec.FieldLines(b)
+	s.renameFields()
+	if s.spec.Options, err = s.renameOptions("job file "+s.jobFile, s.spec.Options); err != nil {
+		return err
+	}
 	own := slices.DeleteFunc(slices.Clone(known), IsField)
 	return CheckNames("job file "+s.jobFile, s.spec.Options, own, true)
 }

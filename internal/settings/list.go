@@ -41,7 +41,7 @@ func List(cmd *cobra.Command) []Setting {
 		user = f.Value.String()
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || done[f.Name] {
+		if _, old := asOldName(f); old || f.Name == "help" || done[f.Name] {
 			return
 		}
 		v := Setting{Name: Snake(Name(cmd, f)), Value: flagText(f), Origin: s.originOf(f.Name)}
@@ -80,7 +80,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 			v.Value = "(" + v.Value + ")" // words, no value
 		}
 		f := cmd.Flags().Lookup(field.Flag)
-		if f != nil && fieldName(Name(cmd, f)) != field.Name {
+		if f != nil && FieldName(Name(cmd, f)) != field.Name {
 			f = nil // a flag of the same name that means something else
 		}
 		if f != nil {
@@ -108,7 +108,7 @@ func specTexts(s spec.Spec) map[string]string {
 	return map[string]string{
 		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),
 		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
-		"regions": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
+		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
 		"timestamp": number(s.Timestamp), "compression": s.Compression, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
 	}
 }

@@ -43,8 +43,8 @@ func Variable(name string) string { return "BULKLOAD_" + strings.ToUpper(Snake(n
 // Snake is a setting's name in files.
 func Snake(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// fieldName is the field of a job file that a setting would override.
-func fieldName(name string) string {
+// FieldName is the field of a job file that a setting would override.
+func FieldName(name string) string {
 	if name == "input" {
 		return "inputs"
 	}
@@ -86,7 +86,7 @@ func Known(root *cobra.Command) []string {
 // ForFiles says whether a file may give a setting: any, or the section of a
 // job file, whose own fields stand beside it.
 func ForFiles(name string, section bool) bool {
-	return !slices.Contains(OneCommand, name) && !(section && IsField(fieldName(name)))
+	return !slices.Contains(OneCommand, name) && !(section && IsField(FieldName(name)))
 }
 
 // CheckNames refuses settings of a file that no command has.
@@ -96,8 +96,8 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 		switch {
 		case slices.Contains(OneCommand, o.Name):
 			return fmt.Errorf("%s: %s is for one command, not for a file: give it as --%[2]s", at, o.Name)
-		case section && IsField(fieldName(o.Name)):
-			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, fieldName(o.Name))
+		case section && IsField(FieldName(o.Name)):
+			return fmt.Errorf("%s: %s is a field of the job file itself: put it at the top level, not under options", at, FieldName(o.Name))
 		case slices.Contains(known, o.Name):
 		case IsField(o.Name) && !section:
 			return fmt.Errorf("%s: %s is a field of job files%s", at, o.Name, suggest(o.Name, known))
@@ -108,7 +108,7 @@ func CheckNames(file string, options spec.Options, known []string, section bool)
 	return nil
 }
 
-// warnUnknown tells of variables that look like settings and are none.
+// warnUnknown reports variables that look like settings and are none.
 func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 	known := Known(root)
 	for _, kv := range environ {
@@ -142,6 +142,9 @@ func suggest(name string, known []string) string {
 func nearest(name string, known []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, k := range known {
+		if slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k }) {
+			continue
+		}
 		if d := distance(name, k); d < least {
 			best, least = k, d
 		}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,10 @@ type Settled struct {
 	lines      map[string]int    // of its fields
 	configFile string            // that was read; empty: none
 	Day        day
-	Zone       *time.Location // whose day it is
-	Dated      bool           // the inputs have the day in them, or something else of a template
+	Zone       *time.Location    // whose day it is
+	variables  map[string]string // of old names that were set, by the name of today
+	renamed    []renameWarning
+	Dated      bool // the inputs have the day in them, or something else of a template
 }
 
 type settledKey struct{}
@@ -68,6 +71,9 @@ func Command(cmd *cobra.Command, log func() *slog.Logger) error {
 	}
 	cmd.SetContext(context.WithValue(cmd.Context(), settledKey{}, s))
 	warnUnknown(log(), cmd.Root(), os.Environ())
+	for _, w := range s.renamed {
+		log().Warn(w.text)
+	}
 	if s.Dated {
 		log().Info("inputs are those of a day", "date", s.Day.Whole(), "from", s.originOf("date"))
 	}
@@ -87,7 +93,7 @@ func Bare(cmd *cobra.Command) bool {
 
 // Settle is Command without the process around it.
 func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, error) {
-	s := &Settled{Origins: map[string]string{}}
+	s := &Settled{Origins: map[string]string{}, variables: map[string]string{}}
 	env := environment(environ)
 	known := Known(cmd.Root())
 	config, err := s.readConfig(cmd, env, known)
@@ -95,6 +101,9 @@ func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, erro
 		return nil, err
 	}
 	if err := s.readJob(cmd, env, known); err != nil {
+		return nil, err
+	}
+	if err := s.renameGiven(cmd, env); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -112,8 +121,11 @@ func Settle(cmd *cobra.Command, environ []string, now time.Time) (*Settled, erro
 // settleFlag gives one flag its value: flag over environment over job file
 // over configuration file.
 func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]string, config spec.Options) error {
+	if _, old := asOldName(f); old {
+		return nil
+	}
 	if f.Changed {
-		s.Origins[f.Name] = "flag --" + f.Name
+		s.Origins[f.Name] = cmp.Or(s.Origins[f.Name], "flag --"+f.Name)
 		return nil
 	}
 	name := Name(cmd, f)
@@ -121,9 +133,9 @@ func (s *Settled) settleFlag(cmd *cobra.Command, f *pflag.Flag, env map[string]s
 		return nil
 	}
 	if v := env[Variable(name)]; v != "" {
-		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+Variable(name))
+		return s.set(cmd, f, fromEnvironment(f, v), "environment variable "+cmp.Or(s.variables[Variable(name)], Variable(name)))
 	}
-	field := fieldName(name)
+	field := FieldName(name)
 	if line, ok := s.lines[field]; ok && s.spec != nil && IsField(field) {
 		s.Origins[f.Name] = fmt.Sprintf("job file %s:%d", s.jobFile, line)
 		return nil // what specFlags.merge takes from there
@@ -224,7 +236,7 @@ type originError struct {
 func (e originError) Error() string { return fmt.Sprintf("%v (%s)", e.err, strings.Join(e.from, "; ")) }
 func (e originError) Unwrap() error { return e.err }
 
-// WithOrigins tells of settings in an error's text which file or variable they
+// WithOrigins says of settings in an error's text which file or variable they
 // come from: the flag that is named was perhaps never given.
 func WithOrigins(cmd *cobra.Command, err error) error {
 	if err == nil || cmd == nil {
@@ -237,7 +249,7 @@ func WithOrigins(cmd *cobra.Command, err error) error {
 		if origin == "" || strings.HasPrefix(origin, "flag ") || strings.Contains(text, origin) {
 			return
 		}
-		switch field := fieldName(Name(cmd, f)); {
+		switch field := FieldName(Name(cmd, f)); {
 		case mentions(text, "--"+f.Name):
 			e.from = append(e.from, fmt.Sprintf("--%s is from %s", f.Name, origin))
 		case strings.HasPrefix(text, field+": ") || strings.Contains(text, "\n"+field+": "):

@@ -23,7 +23,7 @@ type Cluster struct {
 	log     *slog.Logger
 	timeout time.Duration
 	spawner *spawner
-	// temporary is the directory to remove at the end, with the lock that tells others that it is in
+	// temporary is the directory to remove at the end, with the lock that shows others that it is in
 	// use; empty and nil when the caller gave the directory.
 	temporary string
 	unlock    func()

@@ -88,7 +88,7 @@ func hdfsSite(l layout, p Ports, o Options) map[string]string {
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
 		"dfs.namenode.safemode.extension":                      "0",
 		"dfs.namenode.resource.du.reserved":                    "1048576",
-		// The data is thrown away with the cluster, so the edit log need not survive a power cut.
+		// The data is discarded with the cluster, so the edit log need not survive a power cut.
 		"dfs.namenode.edits.noeditlogchannelflush": "true",
 		// A dead DataNode is taken off after 2*recheck + 10*heartbeat = 14 s instead of 10.5 min.
 		"dfs.heartbeat.interval":                  "1",

@@ -74,7 +74,7 @@ func (d *Daemon) Pause() error {
 	return nil
 }
 
-// Resume lets a paused process go on.
+// Resume lets a paused process continue.
 func (d *Daemon) Resume() error {
 	if err := d.current().signal(syscall.SIGCONT); err != nil {
 		return fmt.Errorf("resume %s: %w", d.role, err)

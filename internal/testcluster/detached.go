@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Up starts a detached cluster in o.Dir, or attaches to the one that runs there already; started tells
+// Up starts a detached cluster in o.Dir, or attaches to the one that runs there already; started says
 // which. Two processes that call it for one directory at the same time get the same cluster.
 func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 	o.Detached = true

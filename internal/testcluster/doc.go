@@ -3,7 +3,7 @@
 // a test can kill, pause or restart exactly one of them.
 //
 // The jars come from testdata/cluster/pom.xml by Maven and are kept in the user's cache directory. What
-// a cluster writes (configuration, logs, data) is in one directory and is thrown away with it: a stopped
+// a cluster writes (configuration, logs, data) is in one directory and is discarded with it: a stopped
 // cluster cannot be started again with its data.
 //
 // Tests take the process-wide cluster:

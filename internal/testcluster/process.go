@@ -19,7 +19,7 @@ import (
 // pollEvery is the pause between two looks at a thing that gives no signal.
 const pollEvery = 100 * time.Millisecond
 
-// identity tells one process from a later one that got the same pid.
+// identity distinguishes one process from a later one that got the same pid.
 type identity struct {
 	Pid int `json:"pid"`
 	// StartTicks is the start time since boot, field 22 of /proc/PID/stat.
@@ -71,7 +71,7 @@ func (id identity) signal(sig syscall.Signal) error {
 const pauseLimit = 30 * time.Second
 
 // pause sends SIGSTOP and returns when every thread has stopped: the call itself returns while threads
-// that run on other processors go on for a while, long enough to answer a request.
+// that run on other processors continue for a while, long enough to answer a request.
 func (id identity) pause() error {
 	if err := id.signal(syscall.SIGSTOP); err != nil {
 		return err

@@ -44,7 +44,7 @@ func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {
 	return nil
 }
 
-// probeDataNode asks the DataNode itself, since the NameNode goes on calling one alive that died less
+// probeDataNode asks the DataNode itself, since the NameNode keeps calling one alive that died less
 // than 14 s ago, and then the NameNode, for the number alive.
 func (c *Cluster) probeDataNode(ctx context.Context, role Role) error {
 	var own struct{ BPServiceActorInfo string }

@@ -17,7 +17,7 @@ const sessionTimeout = 10 * time.Second
 
 // mostSilence is how long ZooKeeper may not have heard of a daemon that serves. A client that is well
 // sends something every third of its session's time (ClientCnxn.SendThread of ZooKeeper 3.8). One that
-// was paused still answers calls when it goes on, and ends after that if its session runs out before
+// was paused still answers calls when it continues, and ends after that if its session runs out before
 // it is connected again; the other half of the session's time is enough for that.
 const mostSilence = sessionTimeout / 2
 

@@ -13,7 +13,7 @@ import (
 const temporaryPrefix = "bulkload-testcluster-"
 
 // temporaryDir makes a directory for a cluster of this process. A lock file in it, held until unlock or
-// the end of this process, tells that it is in use. Directories of dead owners are removed first.
+// the end of this process, shows that it is in use. Directories of dead owners are removed first.
 func temporaryDir(ctx context.Context, log *slog.Logger) (dir string, unlock func(), err error) {
 	prefix := temporaryPrefix + strconv.Itoa(os.Getuid()) + "-"
 	// One process at a time makes or sweeps, so that no directory is seen before its lock is held.

@@ -27,7 +27,7 @@ func (c *Cluster) Close() {
 	c.spawner.close()
 }
 
-// stopGrace is the time that the daemons have after SIGTERM. Their data is thrown away, so it is only
+// stopGrace is the time that the daemons have after SIGTERM. Their data is discarded, so it is only
 // long enough for those that end at once.
 const stopGrace = time.Second
 

@@ -8,7 +8,7 @@ import (
 	"bulkload/pkg/progress"
 )
 
-// Lines tells of a job's progress in the log, once in a while.
+// Lines reports a job's progress in the log, once in a while.
 type Lines struct {
 	tracker *progress.Tracker
 	log     *slog.Logger

@@ -23,7 +23,7 @@ func (c *regionCounts) add(o regionCounts) {
 	c.noCells += o.noCells
 }
 
-// manifest tells of the files that were written. It is the one place where a manifest of a build is made, so that nothing
+// manifest reports the files that were written. It is the one place where a manifest of a build is made, so that nothing
 // is loaded whose records do not add up.
 func (w *writers) manifest(t sortTotals) (*manifest.Manifest, error) {
 	m := &manifest.Manifest{

@@ -188,7 +188,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 }
 
 // tellExtent says how much there is to read: by rows where the input is Parquet.
-// It is for a person to look at, so an error is not this one's to tell.
+// It is for a person to look at, so an error is not this one's to report.
 func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	if e.OnTotal == nil {
 		return
@@ -200,7 +200,7 @@ func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	}
 }
 
-// undo removes the files of a build that failed; one that can go on keeps them.
+// undo removes the files of a build that failed; one that can continue keeps them.
 func (w *writers) undo(ctx context.Context) error {
 	if w.resume != nil {
 		return nil

@@ -271,7 +271,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
-	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--regions") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--salt-buckets") {
 		t.Fatalf("error is %v", err)
 	}
 	s.Regions = 7

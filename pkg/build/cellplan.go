@@ -179,7 +179,7 @@ func (p *Plan) familyNames() []string {
 func (p *Plan) values() int { return len(p.slots) + len(p.wide) + p.timing.values() }
 
 // cellNames are those of the slots, for a manifest; nil where columns and
-// family tell.
+// family give.
 func (p *Plan) cellNames() []spec.CellName {
 	if !p.Mapping.Given() {
 		return nil

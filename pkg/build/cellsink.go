@@ -92,8 +92,8 @@ type regionPart struct {
 	joined  int64 // records of wide rows that are not the first of their row
 	noCells int64 // rows that have none
 
-	merged func(rows int64) // told of rows now and then
-	taken  int64            // of which it was told
+	merged func(rows int64) // notified of rows now and then
+	taken  int64            // that were reported
 }
 
 // ReportEvery is how many rows pass between two looks at what else there is: a power of two.
@@ -165,7 +165,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 	return m.Err()
 }
 
-// sinkError tells a failed write from rows that no HFile can hold.
+// sinkError distinguishes a failed write from rows that no HFile can hold.
 func sinkError(err error) error {
 	if errors.Is(err, hfile.ErrOrder) || errors.Is(err, hfile.ErrTooLarge) {
 		return err

@@ -6,7 +6,7 @@
 // an estimate is made.
 //
 // A build reaches file systems, never HBase. It reports by progress.Events, and
-// keeps what it has finished by a [Checkpoint], so that another attempt goes on.
+// keeps what it has finished by a [Checkpoint], so that another attempt continues.
 // Nothing stands under a final name unless all of the input was read without an
 // error. Workers run at the same time; the outcome does not depend on how many.
 package build

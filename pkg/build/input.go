@@ -79,7 +79,7 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 }
 
 // Build is Build with the file of bad records around it. The file is written
-// for a job that failed too: it tells why.
+// for a job that failed too: it says why.
 func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
 		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})

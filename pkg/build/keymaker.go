@@ -12,7 +12,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// WarnKey tells what is wrong with a plan's keys before a row is read: how
+// WarnKey says what is wrong with a plan's keys before a row is read: how
 // they would lie in the regions, and how long they are.
 func (p *Plan) WarnKey(e progress.Events) {
 	r, err := keygen.Check(p.Key, keygen.CheckOptions{Regions: p.Modulus, Splits: p.Ranges.Splits()})
@@ -30,7 +30,7 @@ type KeyOptions struct {
 	Unique string   // column whose values all differ, for what is said of collisions; empty: nothing is said
 }
 
-// A KeyMaker makes the keys of single records, and tells how. It belongs to
+// A KeyMaker makes the keys of single records, and says how. It belongs to
 // one goroutine.
 type KeyMaker struct {
 	Spec   string
@@ -50,7 +50,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	var err error
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
-			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --regions, or the table's split points with --splits", s.Key)
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --salt-buckets, or the table's split points with --splits", s.Key)
 		}
 		if n, err = s.SaltModulus(o.Splits); err != nil {
 			return nil, err
@@ -120,7 +120,7 @@ type RegionOfKeys struct {
 	Of     int     `json:"of"`
 	Start  string  `json:"start"`
 	End    string  `json:"end"`
-	Share  float64 `json:"share,omitempty"` // of all rows as expected, if that can be told
+	Share  float64 `json:"share,omitempty"` // of all rows as expected, if that can be determined
 }
 
 // Explain is Key with how it came about.

@@ -37,7 +37,7 @@ type Checkpoint interface {
 	Wrote(WrittenRecord) error
 }
 
-// Resume makes a build keep what it has finished and go on from what an earlier
+// Resume makes a build keep what it has finished and resume from what an earlier
 // attempt has. A nil one does neither.
 type Resume struct {
 	*Done

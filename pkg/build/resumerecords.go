@@ -13,10 +13,10 @@ type SortedRecord struct {
 	sortTotals
 	Regions []int              `json:"regions"`        // that have rows, by ordinal
 	Sums    SplitSums          `json:"sums,omitempty"` // of what was read, by split
-	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can go on
+	Runs    []extsort.SavedRun `json:"runs,omitempty"` // from which another attempt can continue
 }
 
-// sortTotals are what a manifest tells of pass 1.
+// sortTotals are what a manifest reports of pass 1.
 type sortTotals struct {
 	Records    int64         `json:"records"`
 	Rejected   int64         `json:"rejected"`

@@ -72,7 +72,7 @@ type sampleCounts struct {
 var errEnough = errors.New("enough of the split was read")
 
 func (s *Sample) Run(ctx context.Context) error {
-	// A first look, which also touches what the workers need, tells how much
+	// A first look, which also touches what the workers need, says how much
 	// there is to sort.
 	if err := s.pass(ctx, min(probeText, s.Limit), false); err != nil || s.Rows == 0 {
 		return err

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// openSort prepares the sort of a build. One that can go on keeps its runs in
+// openSort prepares the sort of a build. One that can continue keeps its runs in
 // a directory of its own, and takes up those of an earlier attempt that has
 // sorted all of the input; reopened says that it did.
 func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.Events) (s *extsort.Sorter, reopened bool, err error) {
@@ -58,7 +58,7 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 }
 
 // reopenSort takes up the runs of an earlier attempt. Regions whose files were
-// there then are not in them: if one is gone since, the runs are of no use.
+// there then are not in them: if one is gone since, the runs are useless.
 func (r *Resume) reopenSort(o extsort.Options) (*extsort.Sorter, error) {
 	info, err := os.Lstat(r.Spill)
 	if err != nil {
@@ -129,7 +129,7 @@ func RemoveSpill(state, dir string) error {
 }
 
 // DropSpill removes the sorted runs, when the files are built or the runs are
-// of no use.
+// useless.
 func (r *Resume) DropSpill() error {
 	if r.Spill == "" {
 		return nil

@@ -36,14 +36,14 @@ func (c *readCount) share(in *source.Input) float64 {
 }
 
 // explainSpill adds to the error of a sort that takes more disk than it may
-// how much it would need, as far as that can be told from what was read.
+// how much it would need, as far as what was read shows it.
 func (r *readers) explainSpill(err error) error {
 	e, ok := errors.AsType[*extsort.LimitError](err)
 	if !ok {
 		return err
 	}
 	const advice = "allow more with --spill-limit, give more --memory, or load the input in parts"
-	found := "how much is needed cannot be told yet"
+	found := "the size that is needed is not known yet"
 	if e.Need > 0 {
 		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
 	} else if share := r.got.share(r.in); share > 0 && e.Rows > 0 {

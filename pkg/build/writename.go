@@ -37,7 +37,7 @@ func (w *writers) claim(name string, id uint64) {
 }
 
 // name gives a complete file its name. A file that has the name already is
-// ours when its rename was answered by an error, or when a job goes on that
+// ours when its rename was answered by an error, or when a job continues that
 // was stopped between the rename and its record; it is written again.
 func (w *writers) name(ctx context.Context, p *pendingFile) error {
 	info, err := w.out.FS.Stat(ctx, p.writing)
@@ -62,7 +62,7 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 }
 
 // claimed says whether the file of that name is one that this job renamed,
-// though it was told otherwise.
+// though the answer was another.
 func (w *writers) claimed(ctx context.Context, name string) bool {
 	w.mu.Lock()
 	ids := w.claims[name]

@@ -19,7 +19,7 @@ type Converter func(dst, text []byte) ([]byte, error)
 // ErrValue is wrapped by what says why a text has no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
-// ValueError tells of a text that is no value of its type.
+// ValueError reports a text that is no value of its type.
 func ValueError(text []byte, why string) error {
 	return fmt.Errorf("%w: %w", ErrValue, keygen.NewValueError(text, errors.New(why)))
 }

@@ -16,7 +16,7 @@ import (
 // to count as running. It is written every two seconds; clocks may differ.
 const freshLive = time.Minute
 
-// IsOurs says whether this process was the last to take the lock of a job's directory, so that what the directory tells
+// IsOurs says whether this process was the last to take the lock of a job's directory, so that what the directory says
 // of the newest run is for this process to write.
 func IsOurs(dir string) bool {
 	o, err := journal.LastOwner(dir)
@@ -26,7 +26,7 @@ func IsOurs(dir string) bool {
 
 // holds says whether the one who signed a job's lock last still works on it.
 // The lock is not touched. On this machine the process is looked for; on
-// others only what the job says of itself tells.
+// others only the job's own reports show it.
 func holds(o journal.Owner, live *Live, now time.Time) bool {
 	if host, err := os.Hostname(); err == nil && host == o.Host {
 		return sameProcess(o.PID, o.Since)
@@ -44,7 +44,7 @@ func sameProcess(pid int, before time.Time) bool {
 	return !ok || began.Before(before.Add(2*time.Second))
 }
 
-// processBegan is when a process began, where /proc tells: in field 22 of its
+// processBegan is when a process began, where /proc says: in field 22 of its
 // stat, in ticks of 10 ms since the machine began.
 func processBegan(pid int) (time.Time, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

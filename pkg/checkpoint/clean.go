@@ -53,7 +53,7 @@ const (
 	JobAbandoned  Status = "abandoned"  // stopped or failed; the same command would resume it
 	JobRunning    Status = "running"    // its lock is held
 	JobUnresolved Status = "unresolved" // HBase may or may not have taken some of its files
-	JobUnknown    Status = "unknown"    // there is no journal to tell, or none that can be read
+	JobUnknown    Status = "unknown"    // there is no journal, or none that can be read
 )
 
 // Cleaning is what was found, and removed.
@@ -144,7 +144,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		return err
 	default:
 		defer lock.Release()
-		if trace, err = ReadTrace(dir); err != nil { // it may have gone on until now
+		if trace, err = ReadTrace(dir); err != nil { // it may have continued until now
 			return err
 		}
 		left.Status, left.Last = trace.Status(), trace.Last
@@ -180,9 +180,9 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	switch {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
-		left.Because = fmt.Sprintf("nothing tells what became of it: %s (--force removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "))
+		left.Because = fmt.Sprintf("its outcome is unknown: %s (--force removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "))
 	case left.Status == JobUnresolved && !c.o.Force:
-		left.Because = fmt.Sprintf("%d files were sent and it is not known whether HBase has them: run the job again, which finds out (--force removes them, and may lose rows)", len(trace.unresolved()))
+		left.Because = fmt.Sprintf("%d files were sent and the outcome is unknown: run the job again, which resolves it (--force removes them, and may lose rows)", len(trace.unresolved()))
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
 		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
 		left.Because = "something happened to it " + roundAge(age) + " ago (--older-than)"

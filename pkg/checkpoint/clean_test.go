@@ -218,7 +218,7 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 			}
 			for _, o := range []CleanOptions{{State: state, Remove: true}, {State: state, Remove: true, Job: "t-000000000001"}} {
 				got, _ := Clean(t.Context(), env, o) // there is no HDFS here
-				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because, "nothing tells what became of it") {
+				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because, "its outcome is unknown") {
 					t.Fatalf("%+v", got.Dirs)
 				}
 				if last := got.Dirs[0].Last; name != "damaged" && !last.Equal(old.Truncate(0)) && time.Since(last) > 40*24*time.Hour {

@@ -92,7 +92,7 @@ func (c *cleaner) stagings(ctx context.Context) error {
 }
 
 // strange is a directory on HDFS without a state directory here. Its copy of
-// the journal, if it has one, tells of the job.
+// the journal, if it has one, reports the job.
 func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location) error {
 	seen, err := lookAround(ctx, fsys, l.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"bulkload/pkg/result"
 )
 
-// Event is what a record of a job's journal tells of.
+// Event is what a record of a job's journal reports.
 type Event string
 
 // The events, in the order in which a job has them.
@@ -39,7 +39,7 @@ const (
 )
 
 // EventInfo says of an event what its record has, when it is written, and
-// whether it is on disk before the job goes on.
+// whether it is on disk before the job continues.
 type EventInfo struct {
 	Event  Event
 	Record any // a zero value

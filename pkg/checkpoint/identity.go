@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// Identity tells a job from every other. Two jobs are one if they have the same
+// Identity distinguishes a job from every other. Two jobs are one if they have the same
 //
 //   - HBase cluster, by its id, whatever addresses lead to it;
 //   - table, with or without the default namespace;
@@ -27,7 +27,7 @@ import (
 //     port, both without dots and double slashes;
 //   - word of the caller, see [Options].
 //
-// Two names of one place that only the file system or the name service can tell
+// Two names of one place that only the file system or the name service can distinguish
 // to be one, such as a symbolic link and its target, or a host and its address,
 // are two jobs. How the inputs are read is part of the plan, see [readingRecord].
 type Identity struct {
@@ -94,7 +94,7 @@ func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] 
 func (i Identity) OldName() string { return i.given + "-" + i.Old[:StateDigits] }
 
 // StateDir is the directory of a job's state; empty: nothing is kept. A journal
-// that an earlier version has begun is gone on with where it is.
+// that an earlier version has begun is resumed where it is.
 func (o Options) StateDir(i Identity) string {
 	if o.Dir == "" {
 		return ""

@@ -21,17 +21,17 @@ import (
 	"bulkload/pkg/staging"
 )
 
-// Options say where a job keeps what it needs to go on after a crash.
+// Options say where a job keeps what it needs to continue after a crash.
 type Options struct {
 	Dir     string // of all jobs; empty: nothing is kept
-	JobID   string // tells jobs apart that are equal otherwise: a date, a run's id
-	Restart bool   // throw away what there is of the job
+	JobID   string // distinguishes jobs that are equal otherwise: a date, a run's id
+	Restart bool   // discard what there is of the job
 	Version string // of the program, for the journal
 
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// Job is the journal of a job with what it told when it was opened. All
+// Job is the journal of a job with what it reported when it was opened. All
 // methods do nothing without a directory.
 type Job struct {
 	Identity
@@ -78,11 +78,11 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 func (st *Job) reopen() error {
 	log, records, err := journal.Open(st.Dir)
 	if err != nil {
-		return fail.Errorf(fail.Config, "%w (--restart begins anew)", err)
+		return fail.Errorf(fail.Config, "%w (--restart discards the checkpoint and starts over)", err)
 	}
 	st.Log = log
 	if st.History, err = HistoryOf(records); err != nil {
-		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart begins anew)", st.Dir, err)
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart discards the checkpoint and starts over)", st.Dir, err)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func Decode[T any](r journal.Record) (v T, err error) {
 	return v, err
 }
 
-// Resume makes a build go on from what the journal says, and keep on.
+// Resume makes a build resume from what the journal says, and keep on.
 func (st *Job) Resume() *build.Resume {
 	return &build.Resume{Done: &st.Done, Checkpoint: buildRecords{st}, Name: filepath.Base(st.Dir)}
 }

@@ -61,7 +61,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	if now.Modulus != 0 {
 		differs("the modulus", p.Modulus, now.Modulus)
 	}
-	const hint = "--restart throws away what the job has done, --job-id makes another job of it"
+	const hint = "--restart discards the checkpoint and starts over, --job-id makes another job of it"
 	switch {
 	case len(input) > 0:
 		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)
@@ -83,7 +83,7 @@ func Asked(s spec.Job, formats []string) PlanRecord {
 }
 
 // Asked is what a spec says now, where the rest is as it was: what only the
-// table and the inputs tell, and the inputs themselves, which are left out.
+// table and the inputs say, and the inputs themselves, which are left out.
 func (p PlanRecord) Asked(s spec.Job) PlanRecord {
 	var formats []string
 	for _, f := range p.Inputs {
@@ -138,7 +138,7 @@ func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
 	return w, w.MapCells(spec.Mapping{}, family.Name, nil)
 }
 
-// mappingText tells one mapping from another.
+// mappingText distinguishes one mapping from another.
 func (p PlanRecord) mappingText() string {
 	if p.Mapping == nil {
 		return "that of all columns as text"

@@ -74,7 +74,7 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	for i := range was.NumField() {
 		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
 		if old, now := fmt.Sprint(was.Field(i)), fmt.Sprint(is.Field(i)); old != now {
-			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "of no use"), cmp.Or(now, "of no use")))
+			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "invalid"), cmp.Or(now, "invalid")))
 		}
 	}
 	return all

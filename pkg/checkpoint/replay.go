@@ -21,7 +21,7 @@ const (
 	FileLoaded
 )
 
-// History is what a journal tells: what is finished, and what is not known.
+// History is what a journal says: what is finished, and what is not known.
 // Resuming, status and clean all read it.
 type History struct {
 	build.Done
@@ -41,7 +41,7 @@ type History struct {
 	verified     bool
 	Finished     bool
 	FinishedAt   time.Time
-	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not told
+	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
 	Result       *result.Result
 
 	takenAt map[string]int // where a region is in taken

@@ -26,7 +26,7 @@ const (
 	JobInterrupted Status = "interrupted" // the last attempt was killed, or its machine was
 )
 
-// State is what the state directory of a job tells.
+// State is what the state directory of a job says.
 type State struct {
 	Schema    int                  `json:"schema"` // version of this form: 1
 	Job       string               `json:"job"`    // name of its directory
@@ -34,7 +34,7 @@ type State struct {
 	JobID     string               `json:"job_id,omitempty"` // the caller's own word
 	Table     string               `json:"table,omitempty"`
 	State     Status               `json:"state"`
-	Resumable bool                 `json:"resumable,omitempty"`  // the same command goes on with it
+	Resumable bool                 `json:"resumable,omitempty"`  // the same command resumes it
 	ExitCode  *int                 `json:"exit_code,omitempty"`  // of the last attempt, if it is known
 	Error     string               `json:"error,omitempty"`      // likewise
 	ErrorKind string               `json:"error_kind,omitempty"` // likewise
@@ -96,8 +96,8 @@ type Taken struct {
 // ErrNoJob says that a state directory has no such job.
 var ErrNoJob = errors.New("no such job")
 
-// Read tells of one job by its directory. The job's lock is not touched, so
-// it may run meanwhile, or begin to. A damaged journal is told in the state's
+// Read reports one job by its directory. The job's lock is not touched, so
+// it may run meanwhile, or begin to. A damaged journal is reported in the state's
 // Error, with the status unknown.
 func Read(dir string) (*State, error) {
 	name := filepath.Join(dir, journal.FileName)
@@ -126,7 +126,7 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// ReadAll tells of all jobs below a directory, default [DefaultState], the
+// ReadAll reports all jobs below a directory, default [DefaultState], the
 // newest first. One that is missing has no jobs.
 func ReadAll(dir string) ([]*State, error) {
 	if dir == "" {
@@ -160,7 +160,7 @@ func ReadAll(dir string) ([]*State, error) {
 	return jobs, nil
 }
 
-// Find tells of the one job that a word names: its directory, the name of
+// Find reports the one job that a word names: its directory, the name of
 // that below state (default [DefaultState]), the twelve digits at its end, or
 // the caller's own word for it. None is [ErrNoJob].
 func Find(state, word string) (*State, error) {
@@ -231,7 +231,7 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 	return a.PID == o.PID && a.Host == o.Host && a.State == JobFailed
 }
 
-// run tells of a job that is under way.
+// run reports a job that is under way.
 func (s *State) run(o journal.Owner, live *Live) {
 	s.State, s.PID, s.Host = JobRunning, o.PID, o.Host
 	if live == nil || live.PID != o.PID || live.Host != o.Host || live.Updated.Before(o.Since) {
@@ -252,7 +252,7 @@ func (s *State) run(o journal.Owner, live *Live) {
 	}
 }
 
-// ended tells of an attempt that has said itself how it ended.
+// ended reports an attempt that has said itself how it ended.
 func (s *State) ended(e *Ending) {
 	s.State, s.ExitCode, s.Error, s.ErrorKind, s.Ended, s.Last = JobFailed, &e.ExitCode, e.Error, e.Kind, e.Ended, e.Ended
 	s.Attempt = max(s.Attempt, e.Attempt)

@@ -2,7 +2,7 @@ package checkpoint
 
 import "bulkload/pkg/progress"
 
-// take puts what a journal tells into a job's state.
+// take puts what a journal says into a job's state.
 func (s *State) take(h *History) {
 	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phase
 	if p := h.Plan; p != nil {

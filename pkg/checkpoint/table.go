@@ -24,17 +24,17 @@ type Sameness int
 const (
 	sameTable Sameness = iota
 	OtherTable
-	DoubtfulTable // it was out of service meanwhile, and nothing that is left tells more
+	DoubtfulTable // it was out of service meanwhile, and no trace is left that says more
 )
 
 // Compare says whether a table is the one that it was.
 //
 // To make, to empty and to restore a table writes its state, a split and a merge do
 // not: one that has the state of then, to the millisecond, is the same. If it has
-// another, it may have been disabled and enabled. Its directory tells then, which
-// is made anew with the table, or a region of then that hbase:meta still tells of,
+// another, it may have been disabled and enabled. Its directory says then, which
+// is made again with the table, or a region of then that hbase:meta still reports,
 // since the name of a region has the time in it at which it was made. A region
-// that was split or merged is told of for some minutes only.
+// that was split or merged is reported for some minutes only.
 func (t TableRecord) Compare(now TableRecord, traces func() (map[string]bool, error)) (Sameness, error) {
 	switch {
 	case t.State == now.State:

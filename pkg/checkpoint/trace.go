@@ -19,11 +19,11 @@ import (
 // StateDigits is how many digits of what a job is its directory's name has.
 const StateDigits = 12
 
-// Trace is what a journal tells of a job that is not run: whether it may be
+// Trace is what a journal reports of a job that is not run: whether it may be
 // removed. Where the journal is not understood it is broken, and the job stays.
 type Trace struct {
 	History
-	broken error // why the journal does not tell what became of the job
+	broken error // why the journal does not say what became of the job
 }
 
 // Status is what the journal says became of the job.
@@ -39,7 +39,7 @@ func (t *Trace) Status() Status {
 	return JobAbandoned
 }
 
-// ID is the digits in the name of the job's directory, empty if no plan tells.
+// ID is the digits in the name of the job's directory, empty if no plan says.
 func (t *Trace) ID() string {
 	if t.Plan == nil {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// Estimate is what a build is expected to come to, told from a sample that
+// Estimate is what a build is expected to come to, estimated from a sample that
 // was read, sorted and encoded as the build would.
 type Estimate struct {
 	Schema     int    `json:"schema"` // version of this form: 1
@@ -65,7 +65,7 @@ type Estimate struct {
 // Time is that of the whole build.
 func (e *Estimate) Time() time.Duration { return e.OpenTime + e.ReadTime + e.WriteTime }
 
-// Lengths tell of the lengths of row keys, in bytes.
+// Lengths report the lengths of row keys, in bytes.
 type Lengths struct {
 	Min  int     `json:"min"`
 	Max  int     `json:"max"`
@@ -141,7 +141,7 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	return o
 }
 
-// Build reads samples of the input and foretells what Build would
+// Build reads samples of the input and predicts what Build would
 // make of all of it. Nothing is written but, if the build would spill, a part
 // of that, to files without names. Inputs that were opened with short splits
 // are sampled better.
@@ -228,7 +228,7 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 // readSeconds is what reading the sample took, of all workers together.
 func (s *scaled) readSeconds() float64 {
 	if s.TimedRows == 0 {
-		return s.ReadTime.Seconds() // of rows so few that there is nothing to tell
+		return s.ReadTime.Seconds() // of rows so few that there is nothing to report
 	}
 	return s.ReadTime.Seconds() * float64(s.Rows) / float64(s.TimedRows)
 }

@@ -10,13 +10,13 @@ const (
 	// sampleKeys is how many keys split points are found from: with 2000 regions
 	// a region has some 60 of them, with 100 a thousand.
 	sampleKeys = 1 << 17
-	// sampleKeyLen is how much of a key is remembered: more than tells keys apart.
+	// sampleKeyLen is how much of a key is remembered: more than it takes to distinguish keys.
 	sampleKeyLen = 256
 	// splitSlack is how far a split point may lie from its quantile, in shares
 	// of a region, for being shorter: 1 instead of 0fff3a.
 	splitSlack = 0.05
 	// saltSlack is that for keys with a salt: a table that is split elsewhere
-	// does not tell its readers how many salts there are.
+	// does not show its readers the number of salts.
 	saltSlack = 0.25
 )
 
@@ -93,7 +93,7 @@ func (s *keySample) merge(o *keySample, factor float64) {
 }
 
 // quantileSplits are the points that cut the sampled rows into n regions of
-// about the same bytes; fewer where the keys do not tell so many apart. A
+// about the same bytes; fewer where the keys are too few for so many. A
 // split point is the shortest text that lies between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
 // a salt ends. But none is shorter than least bytes, the salt's width, by which

@@ -200,8 +200,8 @@ func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
 		return preflight.Doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
 			"%d salts and %d regions: several salts share a region, so that more salts spread nothing further", salts, regions)
 	case e.Suggested && keygen.NeedsRegions(plan.Key) && partition.SaltModulus(plan.Ranges.Splits()) != plan.Modulus:
-		return preflight.Doubtful("salts", fmt.Sprintf("put regions: %d into the job file, for readers and loads to agree", plan.Modulus),
-			"a table with the suggested split points does not tell how many salts there are")
+		return preflight.Doubtful("salts", fmt.Sprintf("put salt_buckets: %d into the job file, for readers and loads to agree", plan.Modulus),
+			"a table with the suggested split points does not show the number of salts")
 	}
 	return preflight.Check{}
 }

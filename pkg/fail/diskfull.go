@@ -37,7 +37,7 @@ func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
 	}
-	e := &DiskFullError{Err: err, Advice: "make room there, or name another directory; the same command goes on where it was"}
+	e := &DiskFullError{Err: err, Advice: "make room there, or name another directory; the same command resumes the job"}
 	name := WrittenName(err)
 	if name == "" {
 		return e

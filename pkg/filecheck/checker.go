@@ -37,7 +37,7 @@ type Target struct {
 	manifest.File
 	Path      string // on the file system
 	MayBeGone bool   // it may be gone, which is no damage
-	ID        uint64 // of the file that was read, where the file system tells one
+	ID        uint64 // of the file that was read, where the file system says one
 }
 
 // Checker reads whole HFiles before HBase gets them: one of which the checksum

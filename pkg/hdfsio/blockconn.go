@@ -5,7 +5,7 @@ import (
 )
 
 // blockConn is a connection to a DataNode. When a block is read over it, what comes is checked before it is handed out;
-// an error closes it, and the library goes on with the next DataNode that has the block. Everything else goes through as
+// an error closes it, and the library continues with the next DataNode that has the block. Everything else goes through as
 // it is: writing, the checksums of a block, and what is encrypted.
 type blockConn struct {
 	*conn

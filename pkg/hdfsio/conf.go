@@ -206,7 +206,7 @@ func (c *Conf) parse(file string, text []byte) error {
 	}
 }
 
-// User is who the program acts as where nothing authenticates: HADOOP_USER_NAME, else the unix user.
+// User is the user name for simple authentication: HADOOP_USER_NAME, else the unix user.
 func (c *Conf) User() (string, error) {
 	if name, ok := c.env("HADOOP_USER_NAME"); ok && name != "" {
 		return name, nil

@@ -100,7 +100,7 @@ func FileID(info fs.FileInfo) (uint64, bool) {
 	return sysFileID(info.Sys())
 }
 
-// Owner is the owning user and group of a file, empty when the file system does not tell.
+// Owner is the owning user and group of a file, empty when the file system does not say.
 func Owner(info fs.FileInfo) (user, group string) {
 	if f, ok := info.(interface {
 		Owner() string

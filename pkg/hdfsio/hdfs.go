@@ -139,7 +139,7 @@ func (h *HDFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 	return infos, nil
 }
 
-// Rename implements [FS]. When the answer is lost, the inode number tells whether the file has moved.
+// Rename implements [FS]. When the answer is lost, the inode number says whether the file has moved.
 func (h *HDFS) Rename(ctx context.Context, from, to string) error {
 	src, err := h.stat(ctx, "rename", from)
 	if err != nil {

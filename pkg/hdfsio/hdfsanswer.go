@@ -5,7 +5,7 @@ import "bulkload/pkg/frames"
 // mostNameNode is the longest answer of a NameNode that is read; ipc.maximum.response.length is 128 MiB as a rule.
 const mostNameNode = 256 << 20
 
-// newNameNodeFilter looks at the answers of a NameNode: a header, and a message unless that tells of an error.
+// newNameNodeFilter looks at the answers of a NameNode: a header, and a message unless that reports an error.
 func newNameNodeFilter() *frames.Filter {
 	return &frames.Filter{Most: mostNameNode, Check: func(head []byte, size uint32) (int, string) {
 		if size == 0 {

@@ -13,7 +13,7 @@ import (
 // last, and asks for the next one with the DataNodes left out that did not answer.
 //
 // The client library does neither: its addBlock never has excludeNodes (ClientNamenodeProtocol.proto of Hadoop 3), so
-// that the NameNode goes on to hand out a DataNode for 10 minutes after its death, and for ever one that it can reach
+// that the NameNode continues to hand out a DataNode for 10 minutes after its death, and for ever one that it can reach
 // and we cannot. Java's DataStreamer excludes such a node at once. A call whose form is not the expected one is let
 // through as it is.
 type blockWatch struct {

@@ -43,7 +43,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.s.opens.answer(p[:n])
 	}
 	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is going on
+		err = io.ErrUnexpectedEOF // the peer never ends a conversation that is under way
 	}
 	if err != nil {
 		err = c.fail(err)

@@ -47,7 +47,7 @@ func (h *HDFS) avoided() [][]byte {
 }
 
 // takeBack asks DataNodes that are left out, and have not been asked for a while, whether they answer again. A new file
-// begins with that, so a job does not go on for long with fewer copies than the cluster can make.
+// begins with that, so a job does not continue for long with fewer copies than the cluster can make.
 func (h *HDFS) takeBack(ctx context.Context) {
 	h.mu.Lock()
 	var due []dataNode
@@ -79,7 +79,7 @@ func (h *HDFS) avoidNone() bool {
 	return n > 0
 }
 
-// diagnose finds out what a failed write means for those to come: DataNodes of its block that do not answer are left out
+// diagnose determines what a failed write means for those to come: DataNodes of its block that do not answer are left out
 // of the next blocks, and a NameNode that found no DataNode at all is asked for the room that there is.
 func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error) error {
 	if s == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // BeingWritten says whether a file is open for writing: created or opened for append by a client that has not closed it,
-// and whose lease no one has recovered. Of such a file Stat and ReadDir tell the length without the block that is being
+// and whose lease no one has recovered. Of such a file Stat and ReadDir say the length without the block that is being
 // written (0 while that is the first) or, of a file that is appended to, the length of before; and a time of modification
 // from before its writer closes it.
 //

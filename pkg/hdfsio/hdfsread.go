@@ -21,7 +21,7 @@ const readAttempts = 6
 // were damaged on their way are not so again.
 const damagedAttempts = 3
 
-// mostSkip is how far ahead a stream reads on rather than connect anew.
+// mostSkip is how far ahead a stream reads on rather than connect again.
 const mostSkip = 64 << 10
 
 // Open implements [FS]. A read that fails is begun again where it stopped.

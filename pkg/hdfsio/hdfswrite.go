@@ -42,7 +42,7 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 		if err := h.pause(ctx, started, attempt, "create", name, err); err != nil {
 			return nil, err
 		}
-		// The answer may have been lost after the act. Whether a file that is there now is ours cannot be told, and its
+		// The answer may have been lost after the act. Whether a file that is there now is ours cannot be determined, and its
 		// lease belongs to a client that is gone.
 		if !sent || answered(err) {
 			continue
@@ -179,7 +179,7 @@ func (w *hdfsWriter) Finish() error {
 	return nil
 }
 
-// ofBlock says whether an error tells of the block's DataNodes: it will not get all its bytes any more. The client library's
+// ofBlock says whether an error is of the block's DataNodes: it will not get all its bytes any more. The client library's
 // types of these are internal; a second Close of it would wait for a report of the block that never comes.
 func ofBlock(err error) bool {
 	return slices.ContainsFunc([]string{"Ack error from datanode", "invalid ack sequence number", "write failed:", "invalid response from datanode"},

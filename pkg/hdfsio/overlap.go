@@ -4,7 +4,7 @@ import (
 	"hash/crc32"
 )
 
-// Overlapped lets encoding go on while a write to the sink is under way. It
+// Overlapped lets encoding continue while a write to the sink is under way. It
 // belongs to one goroutine.
 type Overlapped struct {
 	sink Writer

@@ -93,7 +93,7 @@ func (r *packetReader) advance() error {
 	return r.response()
 }
 
-// need reads until n bytes of the frame are there. It goes on to the length of the last packet if that costs no more.
+// need reads until n bytes of the frame are there. It continues to the length of the last packet if that costs no more.
 func (r *packetReader) need(n int) error {
 	if n > len(r.buf) {
 		r.buf = append(make([]byte, 0, max(n, leastBuffer)), r.buf[:r.have]...)
@@ -162,7 +162,7 @@ func (r *packetReader) response() error {
 		return r.malformed("its checksums are of %d bytes each", a.chunk)
 	}
 	r.chunk = int64(a.chunk)
-	// The library throws away what lies before the offset that it wants; it does not notice when that is missing.
+	// The library discards what lies before the offset that it wants; it does not notice when that is missing.
 	if a.offset > uint64(r.req.start) || uint64(r.req.start)-a.offset >= a.chunk {
 		return r.malformed("it begins at byte %d, byte %d was asked for", a.offset, r.req.start)
 	}
@@ -196,7 +196,7 @@ func (r *packetReader) packet() error {
 	case h.last && r.next < r.req.end:
 		return r.malformed("the block ends, %d bytes too early", r.req.end-r.next)
 	case !h.last && (r.next >= r.req.end || r.next+h.length-r.req.end >= r.chunk):
-		return r.malformed("it goes on to byte %d, behind the end of the block at %d", r.next+h.length, r.req.end)
+		return r.malformed("it ends at byte %d, after the end of the block at %d", r.next+h.length, r.req.end)
 	}
 	sums := (h.length + r.chunk - 1) / r.chunk * int64(r.size)
 	if length-4 != sums+h.length {

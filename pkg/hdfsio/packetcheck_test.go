@@ -264,7 +264,7 @@ func TestMalformedPackets(t *testing.T) {
 		{"an empty packet", packet(nil, 0, 0, false), "a packet has 0 bytes of data, the last one has none"},
 		{"a last packet with data", packet(data, 0, 0, true), "a packet has 1000 bytes of data, the last one has none"},
 		{"a last packet too early", packet(nil, 0, 0, true), "the block ends, 1000 bytes too early"},
-		{"more than the block", packet(noise(2000), 0, 0, false), "it goes on to byte 2000, behind the end of the block at 1000"},
+		{"more than the block", packet(noise(2000), 0, 0, false), "it ends at byte 2000, after the end of the block at 1000"},
 		{"more checksums than data", set(0, 0, 0, 4), "a packet of 1264 bytes has 8 of checksums and 1000 of data"},
 		{"a wrong checksum", set(6+27, whole[len(begin)+6+27]^1), "wrong checksum: it is 3ba4ed90 for 512 bytes, their sender has 3ba4ec90"},
 	} {

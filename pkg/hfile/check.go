@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckResult is what [Check] found. Where the file is too damaged to go on,
+// CheckResult is what [Check] found. Where the file is too damaged to continue,
 // what comes later in it is zero.
 type CheckResult struct {
 	OK                   bool     `json:"ok"`                      // there are no Errors
@@ -49,7 +49,7 @@ const maxCheckErrors = 10
 
 // Check proves a file: that HBase reads just the cells that are in it, by
 // scans and by seeks, and that no Bloom filter hides one. Everything that the
-// file says of its cells is made anew from them and compared: block headers
+// file says of its cells is made again from them and compared: block headers
 // and checksums, every key of every index level, every bit of both filters,
 // the file info and the trailer. What it cannot know is whether the cells are
 // those that were meant: a value that was changed before its block's checksum
@@ -61,7 +61,7 @@ const maxCheckErrors = 10
 // a data block, whatever the file claims. The size is that of the whole file.
 //
 // A reader that fails, as by the end of a context, is a finding like any other:
-// who must tell it from damage keeps the reader's error.
+// who must distinguish it from damage keeps the reader's error.
 func Check(r io.ReaderAt, size int64, o CheckOptions) CheckResult {
 	res := CheckResult{File: o.Name, Errors: []string{}}
 	c := &checker{res: &res, probes: o.Probes, rnd: rand.New(rand.NewPCG(42, 0))}

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// bloomProof makes a filter anew from the keys that pass, chunk by chunk, and
+// bloomProof makes a filter again from the keys that pass, chunk by chunk, and
 // compares it with the file's.
 type bloomProof struct {
 	meta   *bloomReader

@@ -182,7 +182,7 @@ func magnitude(v int64) uint64 {
 // byteLen is the fewest bytes that hold v; zero takes one.
 func byteLen(v uint64) int { return max(1, (bits.Len64(v)+7)/8) }
 
-// appendPrefix is the one encoder whose shared prefix goes on into timestamp
+// appendPrefix is the one encoder whose shared prefix continues into timestamp
 // and type when the qualifiers are equal (PrefixKeyDeltaEncoder, 2.6.4).
 func appendPrefix(dst []byte, prev, cur *flat) []byte {
 	shared := 0

@@ -17,14 +17,14 @@ func (j *run) dropSpill() {
 	}
 }
 
-// abandon removes what a build has left that cannot go on: one without a
+// abandon removes what a build has left that cannot continue: one without a
 // journal, and one whose input or settings have to be changed first.
 func (j *run) abandon(ctx context.Context, cause error) error {
 	kind := fail.KindOf(cause)
 	if j.st.Log == nil {
 		return j.stage.Remove(ctx)
 	}
-	// Runs that are not complete, or not what they were, are of no use.
+	// Runs that are not complete, or not what they were, are useless.
 	if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 || errors.Is(cause, extsort.ErrCorrupt) {
 		j.dropSpill()
 	}

@@ -51,7 +51,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 }
 
 // sweep removes the staging directory that a job left which was killed
-// between its end and that. What a run was told to keep stays; so does what
+// between its end and that. What a run was asked to keep stays; so does what
 // another version has left, which does not say which it is.
 func (j *run) sweep(ctx context.Context) {
 	if j.st.History.StagingEnd != checkpoint.StagingRemoved {

@@ -17,8 +17,8 @@ import (
 // elsewhere refuses to begin a job that was begun already: where its files
 // will be there is the copy of a journal of the same job, but the journal
 // itself is not in the state directory. It is on another machine, or lost.
-// The copy is older than the journal, so nobody can go on from it, and to
-// begin anew would load again what may be loaded.
+// The copy is older than the journal, so nobody can resume from it, and to
+// start over would load again what may be loaded.
 func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 	if j.st.Log == nil || j.o.State.Restart {
 		return nil
@@ -42,7 +42,7 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		}
 		trace, err := checkpoint.ReadStaged(ctx, fsys, path.Join(parent, info.Name()))
 		if err != nil || trace.ID() != j.st.ID[:checkpoint.StateDigits] && trace.ID() != j.st.Old[:checkpoint.StateDigits] || trace.Status() == checkpoint.JobDone {
-			continue // another's, which cannot be read, or one that is not to be gone on with
+			continue // another's, which cannot be read, or one that is not to be resumed
 		}
 		l := mine
 		l.Path = path.Join(parent, info.Name())

@@ -213,7 +213,7 @@ func copyFile(ctx context.Context, o, from build.Output, f *manifest.File, load 
 	return o.FS.Rename(ctx, writing, path.Join(o.Dir, f.Name))
 }
 
-// toldWriter tells of what was written.
+// toldWriter reports what was written.
 type toldWriter struct {
 	to   io.Writer
 	told func(bytes int64)

@@ -39,7 +39,7 @@ func maxFiles(env *cluster.Env, given int) int {
 }
 
 // loadFiles hands the files to HBase, each region's once. What the journal
-// knows to be loaded is not sent again; what it does not know is found out.
+// knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
 	m, rows := b.manifest, &loaded{b.manifest, facts}
 	if len(m.Files) == 0 {
@@ -110,7 +110,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	return rows, nil
 }
 
-// ownTimestamp is the timestamp of every cell of a job, 0 where columns tell
+// ownTimestamp is the timestamp of every cell of a job, 0 where columns give it
 // the cells' own.
 func ownTimestamp(m *manifest.Manifest) int64 {
 	if m.Stamped {
@@ -130,7 +130,7 @@ func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) string 
 	if m.Stamped {
 		again = "--restart"
 	}
-	return fmt.Sprintf("\nif it stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
+	return fmt.Sprintf("\nif the outcome stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
 		"so that cells that were loaded stay what they are (rows that were deleted since come back)", again)
 }
 
@@ -169,7 +169,7 @@ func (l *journaledLoad) hooks() loader.Events {
 			return l.log.Record(checkpoint.EventFenced, checkpoint.FencingRecord{File: checkpoint.ToRecord(f), From: was})
 		},
 		OnResolved: func(f loader.HFile, place loader.Place) error {
-			l.events.Note("the fate of a file was found out", "file", f.Path, "place", place.String())
+			l.events.Note("outcome of a file resolved", "file", f.Path, "place", place.String())
 			if place == loader.PlaceStore {
 				return l.log.Record(checkpoint.EventLoaded, checkpoint.FilesRecord{Files: checkpoint.ToRecords([]loader.HFile{f})})
 			}
@@ -198,7 +198,7 @@ func (l *journaledLoad) hooks() loader.Events {
 			return l.log.Record(checkpoint.EventReturned, checkpoint.FilesRecord{Region: e.Region.Encoded, Reason: e.Error(), Files: checkpoint.ToRecords(files)})
 		},
 		OnUnknown: func(e *loader.UnknownOutcomeError) error {
-			l.events.Warn("an answer was lost, finding out what became of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
+			l.events.Warn("an answer was lost, resolving the outcome of the files", "region", e.Region.Encoded, "server", e.Region.Server, "error", e.Err)
 			return l.log.Record(checkpoint.EventUnknown, checkpoint.FilesRecord{Region: e.Region.Encoded, Server: e.Region.Server, Reason: e.Err.Error(), Files: checkpoint.ToRecords(e.Files)})
 		},
 		OnCleaned: func(token string) error {

@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/result"
 )
 
-// pace is that of a job that was done in one go; nil if a part of it was done before, or if it had nothing to do.
+// pace is that of a job that was done in one attempt; nil if some of it was done before, or if it had nothing to do.
 func paceOf(r *result.Result) *progress.Pace {
 	m := r.Manifest
 	if m == nil || m.Records == 0 || m.ReadTime <= 0 || m.WriteTime <= 0 || r.Attempt != 1 {

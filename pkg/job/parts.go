@@ -23,10 +23,10 @@ import (
 // RunParts does one job for each directory that holds files of the inputs, in
 // the order of their names, as [Run] would with that directory as its input.
 // It ends with the first that fails, so that a later directory never has older
-// cells than an earlier one. The same call goes on where it was. One lock is
+// cells than an earlier one. The same call resumes. One lock is
 // held for the whole, so that two calls do not work on it at a time.
 //
-// The result has the totals of the parts; with an error it tells what became
+// The result has the totals of the parts; with an error it says what became
 // of each.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
@@ -227,11 +227,11 @@ func readHistory(dir string) (checkpoint.History, error) {
 	defer f.Close()
 	records, err := journal.Read(f)
 	if err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart begins anew)", dir, err)
+		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart discards the checkpoint and starts over)", dir, err)
 	}
 	for _, r := range records {
 		if err := h.Replay(r); err != nil {
-			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart begins anew)", dir, r.Seq, r.Event, err)
+			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart discards the checkpoint and starts over)", dir, r.Seq, r.Event, err)
 		}
 	}
 	return h, nil

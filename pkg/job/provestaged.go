@@ -46,5 +46,5 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
 	}
 	return fail.With(fail.Load, fmt.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
-		"--restart loads all of the input anew", errors.Join(errs...)))
+		"--restart discards the checkpoint and loads all of the input again", errors.Join(errs...)))
 }

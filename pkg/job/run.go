@@ -23,7 +23,7 @@ type RunOptions struct {
 	Staging  string       // directory on HDFS, default /tmp/bulkload-USER
 	Keep     bool         // leave the staging directory of a successful run
 	MaxFiles int          // for one family of a region, default that of the configuration, else 32; more are merged
-	Stage    loader.Stage // the way into HBase, default as the table needs it
+	Stage    loader.Stage // the load mode, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
 	State    checkpoint.Options
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
@@ -39,7 +39,7 @@ const samplesPerRegion = 20
 // Run does the whole job: table facts, build into staging, load, verify.
 // Nothing is loaded unless the whole input was read and every file verified.
 // With an error comes the result as far as it is known, or nil.
-// With a state directory the same call after a crash goes on where it was,
+// With a state directory the same call after a crash resumes,
 // and after a success does nothing.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()

@@ -45,7 +45,7 @@ func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 
 }
 
 // recreated is nil if the table is the one that the plan was made for, as far as
-// the journal tells.
+// the journal says.
 func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kind) error {
 	was := j.st.History.Plan.Made
 	if was == nil {

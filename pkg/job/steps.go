@@ -101,7 +101,7 @@ func (j *run) plan(ctx context.Context) error {
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
-// planRecord is the plan as far as it can be told before it is made.
+// planRecord is the plan as far as it can be determined before it is made.
 func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) {
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
@@ -208,7 +208,7 @@ func (j *run) start() progress.Start {
 	return s
 }
 
-// phasesLeft are those that the attempt is to go through, as far as the journal tells.
+// phasesLeft are those that the attempt is to go through, as far as the journal says.
 func (j *run) phasesLeft() (phases []string) {
 	if j.st.Finished {
 		if j.spec.Verify == "full" {
@@ -271,13 +271,13 @@ func (j *run) prove(ctx context.Context) error {
 }
 
 // check looks before it begins at what the job depends on. An attempt that
-// goes on with a load is not kept from it: files may be in HBase's hands.
+// continues with a load is not kept from it: files may be in HBase's hands.
 func (j *run) check(ctx context.Context) error {
 	if j.st.Loading {
 		return nil
 	}
 	spec := j.spec
-	spec.Regions = j.work.Modulus // which split points need not tell any more
+	spec.Regions = j.work.Modulus // which split points need not say any more
 	r, err := preflight.Run(ctx, j.env, spec, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
 	if err != nil {
 		return err

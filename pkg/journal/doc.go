@@ -1,5 +1,5 @@
 // Package journal keeps what a job is about to do and what came of it, so
-// that the same command can go on after a crash.
+// that the same command can continue after a crash.
 //
 // A journal is a file of JSON lines that only grows:
 //

@@ -182,7 +182,7 @@ func (j *Journal) append(event string, data any, sync bool) error {
 }
 
 // WriteTo copies the journal as it is now, whole lines only, while others may
-// go on appending after it.
+// continue appending after it.
 func (j *Journal) WriteTo(w io.Writer) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

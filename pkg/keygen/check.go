@@ -149,7 +149,7 @@ func uniqueness(e Expr, id string, o Options) (Uniqueness, string) {
 		}
 		if u < best {
 			best = u
-			why = fmt.Sprintf("%s is in the key at a place that can be told", p)
+			why = fmt.Sprintf("%s is in the key at a place that can be determined", p)
 		}
 	}
 	if why == "" {
@@ -198,7 +198,7 @@ func placed(parts []Expr, i int, o Options) bool {
 }
 
 // determined says whether the parts, read in this direction, end at a place
-// that can be told: each has a fixed length, or ends at a literal that it
+// that can be determined: each has a fixed length, or ends at a literal that it
 // cannot hold.
 func determined(parts []Expr, o Options) bool {
 	for i, p := range parts {

@@ -58,7 +58,7 @@ func (p *Program) Parts() []Expr { return p.parts }
 // [Program.Columns], which are read and not kept. The result is dst grown, as
 // append gives it; with room in dst nothing is allocated. An error is a
 // [*FieldError], dst is then returned as it was, with undefined bytes behind
-// its length, and the program may go on with the next record.
+// its length, and the program may continue with the next record.
 func (p *Program) Append(dst []byte, fields [][]byte) ([]byte, error) {
 	key := dst
 	var err error

@@ -52,7 +52,7 @@ func (e *FieldError) Unwrap() error { return e.Err }
 type ValueError struct {
 	Value []byte // its beginning
 	Bytes int    // how long it is
-	Err   error  // what goes on from "value …"
+	Err   error  // what follows "value …"
 }
 
 // about is an error about a value, of which it keeps a copy.
@@ -60,7 +60,7 @@ func about(value []byte, format string, args ...any) error {
 	return NewValueError(value, fmt.Errorf(format, args...))
 }
 
-// NewValueError keeps the value's beginning. The message of err goes on from "value of 3 bytes".
+// NewValueError keeps the value's beginning. The message of err continues after "value of 3 bytes".
 func NewValueError(value []byte, err error) *ValueError {
 	const most = 256 // a little more than is shown
 	return &ValueError{bytes.Clone(value[:min(len(value), most)]), len(value), err}

@@ -29,7 +29,7 @@ type function struct {
 	numbers func(c Call, o Options) numbers // of a number
 }
 
-// A Function is what people are told of a function of the language.
+// A Function is what people read of a function of the language.
 type Function struct {
 	Form  string `json:"form"`  // how a call is written, such as substr(e, from [, count])
 	About string `json:"about"` // what it gives, in a sentence

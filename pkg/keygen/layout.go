@@ -125,7 +125,7 @@ func (l *layout) checkOutput() error {
 	return nil
 }
 
-// offset says whether dates of the layout tell their own distance from UTC.
+// offset says whether dates of the layout say their own distance from UTC.
 func (l *layout) offset() bool {
 	for _, f := range l.fields {
 		if f.kind == 'X' {

@@ -11,7 +11,7 @@ import (
 
 // sharesOf is the expected share of rows of each region between the split
 // points, for keys whose leading bytes are those of hashes. It is nil when
-// the hashes alone do not tell.
+// the hashes alone do not say.
 func sharesOf(s shape, splits [][]byte) []float64 {
 	const enough = 0.005 // of all rows may be in doubt
 	shares := make([]float64, len(splits)+1)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// suggest is what somebody who wrote name may have meant: what goes on like
+// suggest is what somebody who wrote name may have meant: what continues like
 // it, or is its beginning, else what differs in a few letters.
 func suggest(name string, known []string) string {
 	const most = 3 // more would be no hint

@@ -57,7 +57,7 @@ func checkAnswer(head []byte, size uint32) (need int, why string) {
 	case !whole:
 		return 0, "has a header that is damaged"
 	case exception && !(class && trace):
-		return 0, "tells of an exception without its class or its trace"
+		return 0, "reports an exception without its class or its trace"
 	case cells > size-uint32(to):
 		return 0, "says that its cells are longer than it is"
 	}

@@ -126,7 +126,7 @@ func (l *load) identify(ctx context.Context, files []HFile) error {
 	return nil
 }
 
-// again groups files anew that came back from their regions, by the regions as they are now. A group inherits the attempts of
+// anew groups files again that came back from their regions, by the regions as they are now. A group inherits the attempts of
 // those it takes files from, and their failures if its region is still the same.
 func (l *load) again(ctx context.Context, regions []Region, back []group) ([]group, error) {
 	var files []HFile

@@ -11,7 +11,7 @@ import (
 // The table itself is the last witness of a file. A compaction writes the cells of a loaded file into another one and puts
 // the file into the archive, from which HBase deletes it after minutes. The cells stay in the table with their timestamp.
 
-// Why the table cannot tell.
+// Why the table cannot say.
 var (
 	errNoTimestamp  = errors.New("the table cannot be asked for its cells: they have no timestamp that only this load uses")
 	errNotVacant    = errors.New("the table cannot be asked for its cells: before the load it had cells of this timestamp in these rows, or that is not known")
@@ -21,7 +21,7 @@ var (
 
 // inTable says that a file was loaded, by cells of its family with the load's timestamp in its first and in its last row.
 // They are looked for among all that the stores hold, so that neither newer versions nor delete markers hide them. That
-// they are missing proves nothing: the error says what was seen then, or why the table could not tell.
+// they are missing is no evidence: the error says what was seen then, or why the table could not say.
 func (l *load) inTable(ctx context.Context, f HFile) (bool, error) {
 	switch {
 	case l.req.Timestamp == 0:
@@ -68,7 +68,7 @@ func (l *load) hasCells(ctx context.Context, family string, row []byte) (found b
 }
 
 // lookBefore sees before files are sent, where other loads may have used the timestamp, that the table has none of its cells
-// in their first and last rows: only then do such cells tell later that a file was loaded. That it could not be seen keeps
+// in their first and last rows: only then do such cells say later that a file was loaded. That it could not be seen keeps
 // nothing from being loaded.
 func (l *load) lookBefore(ctx context.Context, groups []group) {
 	if !l.req.Shared || l.req.Timestamp == 0 {

@@ -83,7 +83,7 @@ func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	return mode&need != need && mode>>3&need != need
 }
 
-// fileCauses looks at the rights that a user has on a file and the way to it, as far as modes tell.
+// fileCauses looks at the rights that a user has on a file and the way to it, as far as modes say.
 func (l *load) fileCauses(ctx context.Context, user, name string, seen map[string]bool) (found []string) {
 	info, err := l.req.FS.Stat(ctx, name)
 	switch {
@@ -106,7 +106,7 @@ func (l *load) fileCauses(ctx context.Context, user, name string, seen map[strin
 	return found
 }
 
-// complain says what a user may not do with a file, and how to mend it.
+// complain says what a user may not do with a file, and how to fix it.
 func complain(info fs.FileInfo, name, user, verb, mode string) string {
 	if user == "" {
 		user = "HBase's user"

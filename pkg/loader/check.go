@@ -85,7 +85,7 @@ func (l *load) checkFamilies(table *Table) error {
 		// The FILE tracker has the server rename into the store as the requesting user, who may not.
 		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
 			if l.req.Stage == StageToken {
-				return &StateError{Table: table.Name, Reason: fmt.Sprintf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (--stage direct)", tracker, family.Name)}
+				return &StateError{Table: table.Name, Reason: fmt.Sprintf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (--load-mode direct)", tracker, family.Name)}
 			}
 			l.direct, l.tracked[f.Family] = true, true
 		}

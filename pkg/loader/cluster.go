@@ -51,7 +51,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 	return c, nil
 }
 
-// ID is what tells the cluster from every other, also from one that has its addresses later: the UUID in its directory
+// ID is what distinguishes the cluster from every other, also from one that has its addresses later: the UUID in its directory
 // (hbase.id), as ZooKeeper has it, else as the master says.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
@@ -64,7 +64,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	}
 	id := resp.GetClusterStatus().GetClusterId().GetClusterId()
 	if id == "" {
-		return "", fmt.Errorf("neither %s/hbaseid nor the master tells the cluster's id", c.cfg.Root)
+		return "", fmt.Errorf("neither %s/hbaseid nor the master reports the cluster's id", c.cfg.Root)
 	}
 	return id, nil
 }
@@ -89,7 +89,7 @@ func (c *Cluster) isClosed() bool {
 }
 
 // retry repeats an act that may be repeated, while its error says that it may succeed later, for RetryTimeout. After a
-// failure the act must look up anew what it depends on.
+// failure the act must look up again what it depends on.
 func (c *Cluster) retry(ctx context.Context, what string, act func(attempt int) error) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -115,7 +115,7 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if time.Since(started)+wait > c.cfg.RetryTimeout {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
-	c.log.Warn("hbase call is repeated", "call", what, "try", attempt+1, "wait", wait, "error", err)
+	c.log.Warn("retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
 	if err := sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

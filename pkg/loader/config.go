@@ -38,8 +38,8 @@ type Config struct {
 	// the region's lock can take another 60 s, and files on another file system are copied during the call. Default and
 	// least value 10 min.
 	LoadTimeout time.Duration
-	// LoadGrace is how long a load goes on once its context has ended: the first half for the answers to calls in flight,
-	// the rest for finding out what became of files without an answer, and for cleaning up. What is not known then is left
+	// LoadGrace is how long a load continues once its context has ended: the first half for the answers to calls in flight,
+	// the rest for resolving the outcome of files without an answer, and for cleaning up. What is not known then is left
 	// for the next attempt. Default 8 s.
 	LoadGrace time.Duration
 	// StageQuiet is how long a file must lie still in the staging directory, after a lost answer, before it is taken back
@@ -49,7 +49,7 @@ type Config struct {
 	// SettleTimeout bounds the search for what became of files after a lost answer. Default 5 min.
 	SettleTimeout time.Duration
 	// RootDir is HBase's directory (hbase.rootdir), by which a loaded file is seen in its store. Default: not known; of a
-	// file that is neither at its source nor in the staging directory only the table can tell then, by [LoadRequest.Timestamp].
+	// file that is neither at its source nor in the staging directory only the table can say then, by [LoadRequest.Timestamp].
 	RootDir string
 }
 

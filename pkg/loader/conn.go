@@ -143,7 +143,7 @@ func (l *link) wait(call hrpc.Call) error {
 	}
 }
 
-// explain turns gohbase's errors into ours. A broken connection is told to the caller without the reason, which the tap
+// explain turns gohbase's errors into ours. A broken connection is reported to the caller without the reason, which the tap
 // has.
 func (l *link) explain(err error) error {
 	if err == nil {
@@ -179,7 +179,7 @@ func newTap(nc net.Conn, writeTimeout time.Duration) *tap {
 	return &tap{Conn: nc, writeTimeout: writeTimeout, frames: newAnswerFilter(), broken: make(chan struct{})}
 }
 
-// SetReadDeadline hides an error from gohbase, which sets the deadline anew between having an answer and giving it on,
+// SetReadDeadline hides an error from gohbase, which sets the deadline again between having an answer and giving it on,
 // and would forget the call. The next read meets the same error.
 func (t *tap) SetReadDeadline(at time.Time) error {
 	if err := t.Conn.SetReadDeadline(at); err != nil {

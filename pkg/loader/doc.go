@@ -12,7 +12,7 @@
 //     that nothing was done.
 //   - When the answer is lost, the files are fenced off: a rename is atomic, so a file that this side can rename was not
 //     taken and will not be, and is sent again under its new name; one that has gone is looked for in the stores. Only what
-//     cannot be found out is an error, [*UnknownOutcomeError], and the next attempt looks again ([LoadRequest.Unknown]).
+//     cannot be resolved is an error, [*UnknownOutcomeError], and the next attempt looks again ([LoadRequest.Unknown]).
 //   - Cleanup is not called while a file may lie in the token's directory: it would die with it.
 //   - When the server answers that it did not load, every file is looked for at its source and in the token's directory,
 //     and what was moved there is moved back. The second such answer ends the load with what may be the cause:

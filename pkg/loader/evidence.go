@@ -23,7 +23,7 @@ type settling struct {
 	stagedSince time.Time // when it was first seen in the staging directory
 	goneSince   time.Time // when it was first seen nowhere
 	stores      error     // why the stores cannot be looked into, at the last look
-	table       error     // why the table did not tell, at the last look
+	table       error     // why the table did not say, at the last look
 	orphan      *orphan   // if it was seen where no reader sees it
 }
 
@@ -157,7 +157,7 @@ func (s *settling) lain(ctx context.Context) bool {
 	return s.servedElsewhere(ctx, s.region)
 }
 
-// evidence is what the stores tell of a file.
+// evidence is what the stores show of a file.
 type evidence struct {
 	found   bool    // the table has it, or had it until a compaction
 	unknown error   // why not all stores could be looked into

@@ -12,7 +12,7 @@ import (
 )
 
 // takeLogrus has the lines of logrus' standard logger go to another log, in place of where they went before. All have
-// the level debug: gohbase's name row keys, and what becomes of a call is told by an error, or by a warning of ours.
+// the level debug: gohbase's name row keys, and what becomes of a call is reported by an error, or by a warning of ours.
 func takeLogrus(log *slog.Logger) {
 	logrus.SetOutput(io.Discard)
 	hooks := logrus.LevelHooks{}

@@ -27,7 +27,7 @@ func (c *Cluster) Load(ctx context.Context, req LoadRequest) (*LoadReport, error
 		sent: map[string]bool{}, tracked: map[string]bool{}, moved: map[string]string{}, place: map[string]Place{}, regions: map[string]*RegionLoad{}}
 	for _, f := range req.Unknown {
 		l.sent[f.Path] = true
-		l.place[f.Path] = PlaceUnknown // until it was found out, the staging directory must stay
+		l.place[f.Path] = PlaceUnknown // until the outcome is resolved, the staging directory must stay
 	}
 	if err := l.check(ctx); err != nil {
 		return report, err
@@ -52,7 +52,7 @@ func (l *load) cleanEarlier(ctx context.Context) error {
 		return nil
 	}
 	if _, err := l.req.FS.Stat(ctx, fsPath(l.req.Token)); err != nil {
-		return nil // it is gone, or nobody can tell
+		return nil // it is gone, or nobody can say
 	}
 	l.staged, l.report.Token = l.req.Token, l.req.Token
 	return l.clean(false)
@@ -155,7 +155,7 @@ func (l *load) progressed() {
 	l.progress = time.Now()
 }
 
-// stalled says whether nothing has been loaded for so long that there is no use in going on.
+// stalled says whether nothing has been loaded for so long that there is no use in continuing.
 func (l *load) stalled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,7 +41,7 @@ func (e *FamilyError) Error() string {
 type StateError struct {
 	Table  TableName
 	State  TableState
-	Reason string // what the table is or does, in words that go on from its name
+	Reason string // what the table is or does, in words that continue from its name
 }
 
 func (e *StateError) Error() string { return fmt.Sprintf("table %s %s", e.Table, e.Reason) }
@@ -107,7 +107,7 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	// One file tells: those of a call share their fate and directory as a rule.
+	// One file is enough: those of a call share their outcome and directory as a rule.
 	shown := e.Files[0]
 	for _, f := range e.Files {
 		if f.Place != PlaceSource {
@@ -128,7 +128,7 @@ func (e *RefusedError) Error() string {
 }
 
 // UnknownOutcomeError is a load whose answer was lost: the files may be loaded, or may yet be. It must not be repeated
-// before that has been found out, and the token's directory must stay.
+// before its outcome is resolved, and the token's directory must stay.
 type UnknownOutcomeError struct {
 	Table  TableName
 	Region Region // empty: that of an earlier attempt is not known
@@ -146,7 +146,7 @@ func (e *UnknownOutcomeError) Error() string {
 		kept = fmt.Sprintf(" (staging directory %s is kept)", e.Token)
 	}
 	return fmt.Sprintf("whether %d files, %s among them, were loaded into %s is unknown, the answer was lost: %v%s: "+
-		"load again with the same state once HDFS and HBase answer; it is found out then before anything is sent",
+		"load again with the same state once HDFS and HBase answer: the outcome is resolved before anything is sent",
 		len(e.Files), e.Files[0].Path, where, e.Err, kept)
 }
 

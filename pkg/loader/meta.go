@@ -18,7 +18,7 @@ func metaRegion(server string) Region {
 	return Region{Name: []byte("hbase:meta,,1"), Encoded: "1588230740", Server: server}
 }
 
-// scanMeta scans [start, stop) of hbase:meta. Server and place are found anew when a call fails; rows are then given once
+// scanMeta scans [start, stop) of hbase:meta. Server and place are found again when a call fails; rows are then given once
 // only, as in any scan.
 func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family string, fn func(Row) error) error {
 	s := &scan{
@@ -67,7 +67,7 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 	}
 }
 
-// scanRegions scans the rows of hbase:meta that tell of a table's regions. The stop row is Java's
+// scanRegions scans the rows of hbase:meta that report a table's regions. The stop row is Java's
 // (MetaTableAccessor.getTableStopRowForMeta): hbase:meta compares the table's part of a key by itself, and "t " follows "t".
 func (c *Cluster) scanRegions(ctx context.Context, table TableName, fn func(Row) error) error {
 	return c.scanMeta(ctx, []byte(table.String()+",,"), []byte(table.String()+" ,,"), "info", fn)

@@ -12,7 +12,7 @@ import (
 
 // orphan is a file in the directory of a region of which it is not known that the region has it in service. A directory is
 // read when a region is opened, no later. A server that was frozen for so long that its regions were opened elsewhere
-// goes on with its renames when it wakes, and so puts files where no reader looks; so does one whose store could not open
+// continues with its renames when it wakes, and so puts files where no reader looks; so does one whose store could not open
 // the file that it had just moved (HStore.bulkLoadHFile, 2.6). The tracker FILE keeps a list of its own, and a server that
 // dies between its rename and its entry in the list leaves such a file too (StoreFileListFile, 2.6).
 type orphan struct {
@@ -28,7 +28,7 @@ func (o *orphan) explain(s *settling) error {
 	}
 	mend := fmt.Sprintf("move it back to %s as HBase's user, or wait until a compaction has archived it", fsPath(s.to.Path))
 	if o.region.Encoded != "" && !s.tracked[s.file.Family] {
-		mend = fmt.Sprintf("have the region opened again, which makes it read its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
+		mend = fmt.Sprintf("reopen the region, so that it reads its directory: move '%s' in HBase's shell, with the right ADMIN", o.region.Encoded)
 	}
 	err := fmt.Errorf("it lies in the store as %s, but the region that is in service does not have it: %s", o.path, mend)
 	if o.err != nil {
@@ -37,8 +37,8 @@ func (o *orphan) explain(s *settling) error {
 	return err
 }
 
-// inService finds out whether a region has a file of its directory in service, or one that came of it by a split or a merge
-// a reference to it. If not, or if nobody can tell, it is an orphan.
+// inService determines whether a region has a file of its directory in service, or one that came of it by a split or a merge
+// a reference to it. If not, or if nobody can say, it is an orphan.
 func (l *load) inService(ctx context.Context, encoded string, f HFile, name string) *orphan {
 	o := &orphan{}
 	regions, err := l.c.readRegions(ctx, l.req.Table)
@@ -53,7 +53,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 		}
 		files, err := l.c.StoreFiles(ctx, r, f.Family)
 		if err != nil {
-			l.c.log.Info("a region cannot tell its store files", "region", r.Encoded, "error", err)
+			l.c.log.Info("a region does not report its store files", "region", r.Encoded, "error", err)
 			o.err = err
 			continue
 		}
@@ -92,7 +92,7 @@ func (l *load) adopt(ctx context.Context, o *orphan, f HFile) error {
 		"file", o.path, "region", o.region.Encoded, "server", o.region.Server)
 	if o.err = l.c.moveRegion(ctx, o.region); o.err != nil {
 		l.c.log.Warn("the region could not be moved", "region", o.region.Encoded, "error", o.err)
-		return nil // explain tells
+		return nil // explain reports
 	}
 	l.moved[o.region.Encoded] = o.region.Server
 	return nil

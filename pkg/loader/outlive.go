@@ -10,7 +10,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 )
 
-// outlive gives a context that goes on for a while after ctx has ended: what is under way is to be finished, not broken off.
+// outlive gives a context that continues for a while after ctx has ended: what is under way is to be finished, not broken off.
 func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	long, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -25,7 +25,7 @@ func outlive(ctx context.Context, grace time.Duration) (context.Context, context
 }
 
 // call makes the call. When the context ends the answer is still waited for, for half of LoadGrace: a load takes a second or
-// two, and one whose answer nobody heard costs far more. The other half is for finding out what became of it then.
+// two, and one whose answer nobody heard costs far more. The other half is for resolving the outcome then.
 func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err error) {
 	callCtx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), l.c.cfg.LoadTimeout,
 		fmt.Errorf("no answer within %s", l.c.cfg.LoadTimeout))

@@ -111,8 +111,8 @@ func repeatable(err error) bool {
 	return ok
 }
 
-// Unavailable says whether an error tells of a cluster that is out of reach or not in service, as while it is started
-// again: the same call may succeed later, with nothing mended by its caller.
+// Unavailable says whether an error reports a cluster that is out of reach or not in service, as while it is started
+// again: the same call may succeed later, with nothing repaired by its caller.
 func Unavailable(err error) bool {
 	_, ok := errors.AsType[*lookupError](err)
 	return ok || repeatable(err)

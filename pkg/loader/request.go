@@ -42,10 +42,10 @@ type FS interface {
 	ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 }
 
-// Stage is the way in which files come into the store.
+// Stage is the load mode: how files come into the store.
 type Stage int
 
-// The ways. With a token HBase has the caller's rights when it takes a file, and hides why it did not; directly it has its
+// The modes. In the secure mode, by a token, HBase has the caller's rights when it takes a file, and hides why it did not; directly it has its
 // own, and says why. Tables that keep their store files by the tracker FILE can only be loaded directly.
 const (
 	StageAuto   Stage = iota // StageDirect where a family's tracker is not DEFAULT, else StageToken
@@ -53,20 +53,20 @@ const (
 	StageDirect              // from where the files lie; HBase's user must be able to write them and their directory
 )
 
-// ParseStage reads auto, token or direct; an empty name is auto.
+// ParseStage reads auto, secure or direct; an empty name is auto.
 func ParseStage(s string) (Stage, error) {
 	switch s {
 	case "", "auto":
 		return StageAuto, nil
-	case "token":
+	case "secure":
 		return StageToken, nil
 	case "direct":
 		return StageDirect, nil
 	}
-	return 0, fmt.Errorf("stage %q is none of auto, token, direct", s)
+	return 0, fmt.Errorf("%q is none of secure, direct, auto", s)
 }
 
-func (s Stage) String() string { return [...]string{"auto", "token", "direct"}[s] }
+func (s Stage) String() string { return [...]string{"auto", "secure", "direct"}[s] }
 
 // Rewriter makes new files of files that the table's regions do not fit. The new ones are finished, lie on the same file
 // system, and have together the cells of the old ones.
@@ -108,12 +108,12 @@ type LoadRequest struct {
 	Timestamp int64
 	// Shared says that others may write cells of the Timestamp. The table is asked then before files are sent, too.
 	Shared bool
-	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. That is found out first.
+	// Unknown are those of Files that an earlier attempt sent without hearing what came of it. Their outcome is resolved first.
 	Unknown []HFile
 	// Rewriter cuts files that lie in several regions, and merges those of a region that are more than MaxFiles. Default:
 	// such files are errors.
 	Rewriter Rewriter
-	// Deadline is how long the load goes on without any region's becoming loaded, as long as the answers prove that nothing
+	// Deadline is how long the load continues without any region's becoming loaded, as long as the answers prove that nothing
 	// was done. Default 30 min.
 	Deadline time.Duration
 	Events   Events
@@ -133,7 +133,7 @@ type Sending struct {
 	Attempt int // from 1
 }
 
-// Events are told what a load does. They are called one at a time, before the act for OnPrepared, OnSending and OnFencing
+// Events are called with what a load does. They are called one at a time, before the act for OnPrepared, OnSending and OnFencing
 // and after it for the others, and must not block for long. An error stops the load: what it announces is not done, and
 // nothing more is sent. A nil function is not called.
 type Events struct {
@@ -156,7 +156,7 @@ type Events struct {
 	OnResolved func(f HFile, place Place) error
 	// OnRefused says that the files of a region were not loaded.
 	OnRefused func(err *RefusedError) error
-	// OnUnknown says that the answer was lost. What became of the files is found out next.
+	// OnUnknown says that the answer was lost. The outcome of the files is resolved next.
 	OnUnknown func(err *UnknownOutcomeError) error
 	// OnCleaned says that the staging directory was deleted.
 	OnCleaned func(token string) error
@@ -212,7 +212,7 @@ func (r LoadRequest) Validate() error {
 	}
 	for _, f := range r.Unknown {
 		if names[f.Family+"/"+path.Base(f.Path)] != f.Path {
-			return fmt.Errorf("load %s: its outcome is to be found out, but it is not among the files", f.Path)
+			return fmt.Errorf("load %s: its outcome is unknown, but it is not among the files", f.Path)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read anew:
+// rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read again:
 // their boundaries and servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
 	for round := 0; ; round++ {
@@ -43,7 +43,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 	}
 }
 
-// announce tells what a round will send.
+// announce says what a round will send.
 func (l *load) announce(groups []group) error {
 	sending := make([]Sending, len(groups))
 	for i, g := range groups {
@@ -52,7 +52,7 @@ func (l *load) announce(groups []group) error {
 	return tell(l, l.req.Events.OnSending, sending)
 }
 
-// regionsAgain reads the regions before a further round, for as long as the load may go on without progress. Where a region
+// regionsAgain reads the regions before a further round, for as long as the load may continue without progress. Where a region
 // could not be reached twice, the table may have been taken out of service.
 func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error) {
 	for {

@@ -39,8 +39,8 @@ type ScanRequest struct {
 	// CacheBlocks lets the server keep what it read in its block cache, which a scan of a whole table would empty of
 	// everything else. Default: it does not.
 	CacheBlocks bool
-	// OnRegion is told what was read of a region when the scan leaves it, also by an error or before its end; one that splits
-	// or is left and entered again is told of several times. Asking for it makes the server count. It is called by the
+	// OnRegion is called with what was read of a region when the scan leaves it, also by an error or before its end; one that splits
+	// or is left and entered again is reported several times. Asking for it makes the server count. It is called by the
 	// goroutines of the scan, for ScanParallel by several at once. Default: none.
 	OnRegion func(RegionScan)
 }
@@ -147,7 +147,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 		if !repeatable(err) && !expired(err) {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
-		if failures == 0 || s.rows > rows { // progress: the time begins anew
+		if failures == 0 || s.rows > rows { // progress: the time starts over
 			started, failures, rows = time.Now(), 0, s.rows
 		}
 		if err := s.c.pause(ctx, started, failures, s.what, err); err != nil {
@@ -158,7 +158,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 	}
 }
 
-// expired says that the server no longer has our scanner: it was restarted, or we were too slow. The scan goes on with a
+// expired says that the server no longer has our scanner: it was restarted, or we were too slow. The scan continues with a
 // new one.
 func expired(err error) bool {
 	for _, short := range []string{"UnknownScannerException", "ScannerResetException", "OutOfOrderScannerNextException", "LeaseException"} {
@@ -177,7 +177,7 @@ type assembler struct {
 	row  Row
 }
 
-// resume is where a broken scan goes on: at the row in progress, which is read again from its beginning, or after the last
+// resume is where a broken scan continues: at the row in progress, which is read again from its beginning, or after the last
 // one given; nil when nothing was read. It forgets the row in progress.
 func (a *assembler) resume() []byte {
 	key := bytes.Clone(a.key)

@@ -146,7 +146,7 @@ func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 	return nil
 }
 
-// close tells the server that the scanner can go, after the answer that is due. When it fails, the server forgets the
+// close lets the server drop the scanner, after the answer that is due. When it fails, the server forgets the
 // scanner after a minute by itself.
 func (s *scan) close(ctx context.Context, l *link, due *blockCall, id uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)

@@ -12,7 +12,7 @@ import (
 	"github.com/tsuna/gohbase/region"
 )
 
-// send sends one region's files once, and finds out what became of them. With a returnedError the group is what is still
+// send sends one region's files once, and resolves their outcome. With a returnedError the group is what is still
 // to be sent.
 func (l *load) send(ctx context.Context, g group) (group, error) {
 	if g.region.Server == "" {
@@ -55,7 +55,7 @@ func (l *load) send(ctx context.Context, g group) (group, error) {
 	return l.settleGroup(g, err, took, false)
 }
 
-// loaded notes that files of a group are in the region, and tells it.
+// loaded notes that files of a group are in the region, and reports it.
 func (l *load) loaded(g group, files []HFile, took time.Duration) error {
 	if len(files) == len(g.files) {
 		l.locate(g, PlaceStore, took)
@@ -89,7 +89,7 @@ func (l *load) returned(g group, reason error, took time.Duration) (group, error
 	return g, err
 }
 
-// failureKind tells failures apart. What an exception says besides its class may differ from one time to the next.
+// failureKind distinguishes failures. What an exception says besides its class may differ from one time to the next.
 func failureKind(err error) string {
 	if re, ok := errors.AsType[*RemoteError](err); ok {
 		return re.Class
@@ -103,7 +103,7 @@ var errRefused = errors.New("refused without a reason")
 // refused finds the files of a load that the server says it did not do, and moves those in the staging directory back.
 // Only after such an answer may they be moved at once: after a lost one the server may still be at it. They are sent again
 // if the region has changed meanwhile, which then was the reason, or if this is the first time: a region that was busy with
-// a flush answers the same. The second time nothing can be mended by sending.
+// a flush answers the same. The second time nothing can be repaired by sending.
 func (l *load) refused(ctx context.Context, g group, took time.Duration) (group, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeoutCause(l.linger, l.c.cfg.RetryTimeout,
@@ -142,7 +142,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		return g, errors.Join(e, tell(l, l.req.Events.OnRefused, e))
 	}
 	if len(done) > 0 {
-		l.c.log.Warn("a load was refused after a part of it was done: its rows became visible file by file", "region", g.region.Encoded, "loaded", len(done), "left", len(rest))
+		l.c.log.Warn("bulk load partially applied, then refused: some files are visible", "region", g.region.Encoded, "loaded", len(done), "pending", len(rest))
 		if err := l.loaded(g, done, took); err != nil || len(rest) == 0 {
 			return g, err
 		}

@@ -17,7 +17,7 @@ import (
 // whoever moves a file first owns it: a file that this side can give another name was not taken by the server, and a
 // request that still waits there will not find it. So nobody has to wait until the server cannot be working any more.
 
-// resolve finds out about the files of which an earlier attempt had no answer, and gives all that are not loaded.
+// resolve resolves the outcome of the files of which an earlier attempt had no answer, and gives all that are not loaded.
 func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	var files, open []HFile
 	for _, f := range l.files {
@@ -42,17 +42,17 @@ func (l *load) resolve(ctx context.Context) ([]HFile, error) {
 	return append(files, out.source...), nil
 }
 
-// settleGroup finds out what became of a region's files. After an exception the server is done with them; after a lost
+// settleGroup resolves the outcome of a region's files. After an exception the server is done with them; after a lost
 // answer it may not be.
 func (l *load) settleGroup(g group, cause error, took time.Duration, answered bool) (group, error) {
-	l.c.log.Debug("answer lost, finding out what became of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
+	l.c.log.Debug("answer lost, resolving the outcome of the files", "region", g.region.Encoded, "server", g.region.Server, "error", cause)
 	lost := &UnknownOutcomeError{Table: l.req.Table, Region: g.region, Token: l.staged, Files: g.files, Err: cause}
 	if err := tell(l, l.req.Events.OnUnknown, lost); err != nil {
 		return g, errors.Join(lost, err)
 	}
 	out := l.settleAll(g.files, g.region, answered)
 	if n := len(out.source) + len(out.unknown); n > 0 && len(out.loaded) > 0 {
-		l.c.log.Warn("a part of a load was done: its rows became visible file by file", "region", g.region.Encoded, "loaded", len(out.loaded), "left", n)
+		l.c.log.Warn("bulk load partially applied: some files are visible", "region", g.region.Encoded, "loaded", len(out.loaded), "pending", n)
 	}
 	if len(out.loaded) > 0 {
 		if err := l.loaded(g, out.loaded, took); err != nil {
@@ -82,7 +82,7 @@ func eventError(err error) error {
 	return err
 }
 
-// sameExceptions is how often in a row a load is sent that is answered by the same exception. Those that tell of a file or
+// sameExceptions is how often in a row a load is sent that is answered by the same exception. Those that report a file or
 // of rights come again until somebody acts; behind another there may be a NameNode that is just being restarted.
 func sameExceptions(err error) int {
 	re, ok := errors.AsType[*RemoteError](err)
@@ -107,10 +107,10 @@ type outcome struct {
 	err                     error // why the unknown ones are
 }
 
-// settleAll finds out about files, for SettleTimeout at most. The region, if it is known, is the one they were sent to.
+// settleAll resolves the outcome of files, for SettleTimeout at most. The region, if it is known, is the one they were sent to.
 func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	limit := l.c.cfg.SettleTimeout
-	ctx, cancel := context.WithTimeoutCause(l.linger, limit, fmt.Errorf("not found out within %s", limit))
+	ctx, cancel := context.WithTimeoutCause(l.linger, limit, fmt.Errorf("outcome not resolved within %s", limit))
 	defer cancel()
 	settled := make([]HFile, len(files))
 	places := make([]Place, len(files))
@@ -129,7 +129,7 @@ func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 		switch {
 		case errs[i] != nil || places[i] == PlaceUnknown:
 			out.unknown = append(out.unknown, files[i])
-			out.err = cmp.Or(out.err, errs[i]) // one tells; the others have the same reason as a rule
+			out.err = cmp.Or(out.err, errs[i]) // one is enough; the others have the same reason as a rule
 		case places[i] == PlaceStore:
 			out.loaded = append(out.loaded, f)
 		default:
@@ -145,7 +145,7 @@ const (
 	settlePauseMax = 2 * time.Second
 )
 
-// settle finds out whether a file was loaded. If it was not, it may have a new path.
+// settle determines whether a file was loaded. If it was not, it may have a new path.
 func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HFile, Place, error) {
 	fenced := f
 	fenced.Path = fencedPath(f.Path)
@@ -177,7 +177,7 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 // errNowhere is a file that somebody else took away.
 var errNowhere = errors.New("the region server has answered, and did not load it")
 
-// settled tells what was found out.
+// settled reports the outcome.
 func (l *load) settled(was, f HFile, place Place) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +190,7 @@ func (l *load) settled(was, f HFile, place Place) error {
 		}
 	}
 	l.place[f.Path] = place
-	l.c.log.Debug("found out", "file", f.Path, "place", place.String())
+	l.c.log.Debug("outcome resolved", "file", f.Path, "place", place.String())
 	if on := l.req.Events.OnResolved; on != nil {
 		return on(f, place)
 	}

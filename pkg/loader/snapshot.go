@@ -24,10 +24,10 @@ const (
 )
 
 // Snapshot takes a snapshot of a table, flushed first, and waits until it is complete, at most [Config.ProcedureTimeout].
-// created is the time of its making, in milliseconds, by which [Cluster.SnapshotTime] tells it from another of that name;
+// created is the time of its making, in milliseconds, by which [Cluster.SnapshotTime] distinguishes it from another of that name;
 // 0: the master's clock.
 //
-// The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which goes on when a region
+// The request carries a nonce. A master from 2.6 on then takes the snapshot by a procedure, which continues when a region
 // moves or a server dies; without one, as older masters always, it asks the servers through ZooKeeper, and an answer that
 // it misses is waited for until the snapshot is given up (MasterRpcServices.snapshot of HBase 2.6.4).
 func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, created int64) error {
@@ -59,7 +59,7 @@ func (c *Cluster) snapshotDone(ctx context.Context, s *pb.SnapshotDescription, a
 }
 
 // SnapshotUnderWay waits until no snapshot of the name is being taken any more, whoever asked for it. Whether there is
-// one then, the next call of [Cluster.Snapshot] tells.
+// one then, the next call of [Cluster.Snapshot] shows.
 func (c *Cluster) SnapshotUnderWay(ctx context.Context, table TableName, name string) error {
 	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
 	err := c.snapshotEnd(ctx, s)

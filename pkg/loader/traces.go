@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// RegionTraces are the encoded names of all regions of a table of which hbase:meta tells: those in service, parents of
+// RegionTraces are the encoded names of all regions of a table that hbase:meta has: those in service, parents of
 // splits and sources of merges. The latter two are there for some minutes only, until no file refers to theirs any more.
 func (c *Cluster) RegionTraces(ctx context.Context, table TableName) (map[string]bool, error) {
 	traces := map[string]bool{}

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// places is what ZooKeeper tells. An empty address has to be looked up.
+// places is what ZooKeeper says. An empty address has to be looked up.
 type places struct {
 	meta, master string // host:port
-	id           string // of the cluster; empty: not told
+	id           string // of the cluster; empty: not reported
 }
 
 // metaServer is the server that holds hbase:meta.

@@ -32,9 +32,9 @@ type Manifest struct {
 	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
 	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
 	Digest     Digest          `json:"digest"`                   // of the rows in the files
-	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records tell
-	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column tells the cells' timestamp, and the digest includes it
-	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns tell them
+	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records give
+	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
+	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them
 	Bytes      int64           `json:"bytes"`                    // of the files
 	SpillBytes int64           `json:"spill_bytes"`
 	Runs       int64           `json:"runs"` // spilled

@@ -87,7 +87,7 @@ func (r *Ranges) End(region int) []byte {
 }
 
 // Shared counts the leading bytes that every key of a region has in common,
-// as far as the region's bounds tell.
+// as far as the region's bounds say.
 func (r *Ranges) Shared(region int) int {
 	start, end := r.Start(region), r.End(region)
 	if start == nil || end == nil {

@@ -154,7 +154,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--stage direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
+		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--load-mode direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil
@@ -168,7 +168,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--regions", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--salt-buckets", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			s.Key, s.Regions = "salt(check_id) + id", 0
 			return nil

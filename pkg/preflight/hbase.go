@@ -152,7 +152,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	plain := strings.EqualFold(tracker, "DEFAULT")
 	switch {
 	case !plain && stage == loader.StageToken:
-		return bad(name, "leave --stage out, or give --stage direct", "%s: a load through HBase's staging directory does not work with it", tracker)
+		return bad(name, "leave --load-mode out, or give --load-mode direct", "%s: a load through HBase's staging directory does not work with it", tracker)
 	case plain && stage != loader.StageDirect:
 		return good(name, "%s: files go through HBase's staging directory (token)", tracker)
 	}
@@ -215,7 +215,7 @@ func checkCoprocessors(t *loader.Table) Check {
 	case len(classes) == 0:
 		return Check{}
 	case indexed:
-		return Doubtful(name, "build the indexes anew after the load; a table of Phoenix also needs its key and column encoding",
+		return Doubtful(name, "rebuild the indexes after the load; a table of Phoenix also needs its key and column encoding",
 			"a bulk load goes past what keeps indexes or Phoenix's tables: %s", strings.Join(classes, ", "))
 	}
 	return good(name, "%s: hooks of puts do not run", strings.Join(classes, ", "))

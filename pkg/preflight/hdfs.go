@@ -38,7 +38,7 @@ type ancestor struct {
 	mode         fs.FileMode
 }
 
-// ownerOf is the owner of a file, empty when it is not told.
+// ownerOf is the owner of a file, empty when it is not reported.
 func ownerOf(info fs.FileInfo) string {
 	owner, _ := hdfsio.Owner(info)
 	return owner

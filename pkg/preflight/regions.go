@@ -82,7 +82,7 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 	}
 	n, err := s.SaltModulus(splits)
 	if err != nil {
-		return bad(name, "give --regions", "%s", oneLine(err))
+		return bad(name, "give --salt-buckets", "%s", oneLine(err))
 	}
 	if keygen.NeedsRegions(s.RowKey) {
 		return good(name, "%s, %d salts", s.RowKey, n)

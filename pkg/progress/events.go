@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Events tell of a job's progress. They are called synchronously, some by
+// Events report a job's progress. They are called synchronously, some by
 // many goroutines at a time, and must not block; a nil one is not called.
 type Events struct {
 	OnStart   func(s Start)                    // an attempt begins, or the job was done before
@@ -19,7 +19,7 @@ type Events struct {
 	OnChecked func(bytes int64)                // of HFiles that were read before they are loaded
 	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
-	OnPause   func(p Pause)                    // work waits, for a reason, or goes on
+	OnPause   func(p Pause)                    // work waits, for a reason, or continues
 	OnNote    func(msg string, kv ...any)      // something that a person may want to know
 	OnWarn    func(msg string, kv ...any)      // something that a person should look at
 }
@@ -65,7 +65,7 @@ type HFile struct {
 	Bytes  int64
 }
 
-// Pause is why work waits at a [Gate]. A zero one says that it goes on.
+// Pause is why work waits at a [Gate]. A zero one says that it continues.
 type Pause struct {
 	Reason string    `json:"reason"`
 	Until  time.Time `json:"until,omitzero"` // zero: until a person says so

@@ -7,7 +7,7 @@ import (
 )
 
 // Gate holds work up between two pieces of it. Wait returns when the work may
-// go on, or with the cause of the context's end. It is called between batches,
+// continue, or with the cause of the context's end. It is called between batches,
 // files and calls, never within one, by many goroutines at a time.
 type Gate interface {
 	Wait(ctx context.Context) error
@@ -24,9 +24,9 @@ func Pass(ctx context.Context, g Gate) error {
 // Hold is a [Gate] that a person closes and opens, and that is closed outside
 // of a window. The zero value is open. Safe for concurrent use.
 type Hold struct {
-	// Window is when work may go on. Default: always.
+	// Window is when work may continue. Default: always.
 	Window *Window
-	// Events are told once when work begins to wait, and once when it goes on.
+	// Events are called once when work begins to wait, and once when it continues.
 	Events Events
 	// Rest is called now and then while work waits, by all that wait: to give back what nobody needs meanwhile, such as
 	// idle connections.
@@ -36,7 +36,7 @@ type Hold struct {
 	paused  bool
 	changed chan struct{} // closed when paused changes; nil: nobody waits for that
 	waiting int
-	reason  string // that was told
+	reason  string // that was reported
 	since   time.Time
 }
 
@@ -48,10 +48,10 @@ const (
 )
 
 // Pause closes the gate: what is in hand is finished, and then work waits.
-func (h *Hold) Pause() { h.set(true, "pause asked for: what is in hand is finished first") }
+func (h *Hold) Pause() { h.set(true, "pause requested: work in progress finishes first") }
 
 // Resume opens the gate again, if the window is open.
-func (h *Hold) Resume() { h.set(false, "going on asked for") }
+func (h *Hold) Resume() { h.set(false, "resume requested") }
 
 func (h *Hold) set(paused bool, msg string) {
 	h.mu.Lock()
@@ -92,13 +92,13 @@ func (h *Hold) Wait(ctx context.Context) error {
 }
 
 // look says for how long to wait at most, 0 when the gate is open, and what is
-// closed when that changes. It counts who waits, and tells what is to be told.
+// closed when that changes. It counts who waits, and says what is to be reported.
 func (h *Hold) look(entered *bool) (time.Duration, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	wait, why, until := time.Duration(0), Pause{}, "SIGUSR2"
 	if h.paused {
-		wait, why.Reason = holdPoll, "a person asked for it"
+		wait, why.Reason = holdPoll, "an operator requested it"
 	} else if h.Window != nil {
 		now := time.Now()
 		if next := h.Window.Next(now); next.After(now) {
@@ -142,7 +142,7 @@ func (h *Hold) left(open bool) {
 	}
 	h.reason = ""
 	if open {
-		h.Events.Note("going on", "paused", time.Since(h.since).Round(time.Second))
+		h.Events.Note("resumed", "paused", time.Since(h.since).Round(time.Second))
 		h.Events.pause(Pause{})
 	}
 }

@@ -48,7 +48,7 @@ func TestHoldPause(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(log.lines) != 2 || !strings.HasPrefix(log.lines[1], "paused reason a person asked for it") {
+		if len(log.lines) != 2 || !strings.HasPrefix(log.lines[1], "paused reason an operator requested it") {
 			t.Errorf("told was %q", log.lines)
 		}
 		if rests.Load() == 0 {
@@ -56,7 +56,7 @@ func TestHoldPause(t *testing.T) {
 		}
 		h.Resume()
 		passed.Wait()
-		if want := "going on paused 1h0m0s"; len(log.lines) != 4 || log.lines[3] != want {
+		if want := "resumed paused 1h0m0s"; len(log.lines) != 4 || log.lines[3] != want {
 			t.Errorf("told was %q, want %q last", log.lines, want)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Left is how long a job is still going to take, as far as that can be told.
+// Left is how long a job is still going to take, as far as that can be determined.
 type Left struct {
 	Phase      time.Duration `json:"phase_ns"` // the one that is under way
 	Job        time.Duration `json:"job_ns"`   // all that is to come, that phase and later parts included
@@ -16,7 +16,7 @@ type Left struct {
 
 // What phases take that have not begun: in times of what reading the input takes, and the rest in seconds, since it
 // depends on the number of regions and not on rows. Measured with all daemons on the same cores as the job; a phase that
-// is under way tells better by itself.
+// is under way predicts better by itself.
 const (
 	sortShare   = 0.2
 	writeShare  = 1.9
@@ -34,9 +34,9 @@ const (
 )
 
 const (
-	foretoldWeight = 0.2  // of a phase: what was foretold counts for so much of it at its beginning, beside what was seen,
+	foretoldWeight = 0.2  // of a phase: what was predicted counts for so much of it at its beginning, beside what was seen,
 	foretoldUntil  = 0.4  // and from here on for nothing
-	leastSeen      = 0.02 // of a phase, before it tells anything
+	leastSeen      = 0.02 // of a phase, before it says anything
 	recentWeight   = 0.5  // of the last third of a phase, beside all of it
 	recentFrom     = 0.1  // of a phase, when it has half that weight
 	mostChange     = 4.0  // that is believed: nothing at all may be a pause
@@ -67,7 +67,7 @@ func (p Progress) Ahead() []string {
 	return p.Start.Phases[at:]
 }
 
-// left tells how long the job is still going to take, by how far the phase under way has come and by what those before
+// left says how long the job is still going to take, by how far the phase under way has come and by what those before
 // it took.
 func (p Progress) left() (l Left) {
 	p.Phases = p.Now()
@@ -116,7 +116,7 @@ func (p Progress) phaseLeft(current *PhaseProgress, unit float64) (time.Duration
 }
 
 // fraction is how much of a phase is done. Of writing, rows say it of what was encoded, and bytes of what the file system
-// has taken; files that are complete tell how many bytes there will be.
+// has taken; files that are complete say how many bytes there will be.
 func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	q := *phase
 	q.Done = done
@@ -127,7 +127,7 @@ func (p Progress) fraction(phase *PhaseProgress, done Amount) (float64, bool) {
 	return f, ok
 }
 
-// readUnit is what reading all of the input takes, or takes as it looks; 0 when nothing tells. Writing says how fast the
+// readUnit is what reading all of the input takes, or takes as it looks; 0 when nothing is known. Writing says how fast the
 // machine is too, within bounds: it may have waited for a slow link.
 func (p Progress) readUnit() (unit float64) {
 	whole := func(phase *PhaseProgress) float64 {
@@ -184,7 +184,7 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	return 0, false
 }
 
-// toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, tell how many a
+// toCheck is about how many bytes the job's HFiles have: those that are written, of its earlier parts too, say how many a
 // row takes. Before that it is what the command was given.
 func (p Progress) toCheck() float64 {
 	if p.HFiles.Rows == 0 {
@@ -193,7 +193,7 @@ func (p Progress) toCheck() float64 {
 	return float64(p.HFiles.Bytes) / float64(p.HFiles.Rows) * float64(p.rows())
 }
 
-// asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not tell. What this
+// asEarlier is what a phase takes by what it took an earlier job of the table; false if that does not say. What this
 // one's reading takes compared with that one's counts by its root: it says something of the machine, and nothing of
 // HDFS and HBase.
 func (p Progress) asEarlier(name string, unit float64) (float64, bool) {

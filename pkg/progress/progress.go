@@ -36,7 +36,7 @@ type Span struct {
 	Done Amount        `json:"done"`
 }
 
-// Fraction is how much of a phase is done, 0 to 1; false when nothing tells.
+// Fraction is how much of a phase is done, 0 to 1; false when nothing is known.
 func (p PhaseProgress) Fraction() (float64, bool) {
 	for _, f := range [][2]int64{{p.Done.Bytes, p.Total.Bytes}, {p.Done.Rows, p.Total.Rows}, {p.Done.Files, p.Total.Files}} {
 		if f[1] > 0 {

@@ -75,8 +75,8 @@ const partSeconds = 0.4
 
 // partsLeft adds to what is left of the part under way what parts after it are
 // going to take: in proportion to their input, by what those took that this run
-// did, and by what this one takes as it looks. One that goes on where an
-// earlier run was tells nothing of others.
+// did, and by what this one takes as it looks. One that resumes where an
+// earlier run was predicts nothing of others.
 func (p Progress) partsLeft(l Left) Left {
 	if p.Start.Parts <= 1 {
 		return l

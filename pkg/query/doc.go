@@ -1,4 +1,4 @@
 // Package query reads rows of a table as a job wrote them: by a query key ([Get]),
 // or by a range whose rows are merged over all salts and paged ([Read]). The key
-// spec tells where rows are; a page token names a row, so no scanner stays open.
+// spec says where rows are; a page token names a row, so no scanner stays open.
 package query

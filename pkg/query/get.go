@@ -78,7 +78,7 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 }
 
 // fullFilter keeps the rows whose columns of the original key lie in a range,
-// compared one after the other, for keys whose order tells nothing of it.
+// compared one after the other, for keys whose order says nothing of it.
 func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
 	what, values := "--prefix", q.Prefix
 	if values == nil {

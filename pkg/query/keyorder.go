@@ -41,7 +41,7 @@ scan:
 	return saltedKey{spec: key, head: parts[:n], rest: parts[n:]}
 }
 
-// isSalt says whether a part has few values that can be told without a row.
+// isSalt says whether a part has few values that can be determined without a row.
 func isSalt(c keygen.Call) bool {
 	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "spread"
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // keyRange is where rows are to be read: for each head the keys that begin
-// with it and go on within [lo, hi). Nil means no bound.
+// with it and continue within [lo, hi). Nil means no bound.
 type keyRange struct {
 	heads  [][]byte // distinct, in order, none a prefix of another
 	lo, hi []byte

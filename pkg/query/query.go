@@ -81,7 +81,7 @@ func (q Query) Validate() error {
 	return nil
 }
 
-// ReadStats tell how an answer came about.
+// ReadStats say how an answer came about.
 type ReadStats struct {
 	Rows  int `json:"rows"`
 	Heads int `json:"salts"` // values of the salt whose rows were merged; 1 without a salt

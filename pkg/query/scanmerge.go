@@ -116,7 +116,7 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 	return nil
 }
 
-// seeMore finds out whether the limit left any rows.
+// seeMore determines whether the limit left any rows.
 func (m *merge) seeMore(ctx context.Context, s *headScan, others bool) error {
 	if !others {
 		if err := s.fill(ctx); err != nil {

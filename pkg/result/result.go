@@ -77,7 +77,7 @@ type Verification struct {
 	Want    manifest.Digest `json:"want"`
 	Got     manifest.Digest `json:"got"`               // of the rows with the job's timestamp; in mode sample of the sampled rows only
 	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
-	Expired bool            `json:"expired,omitempty"` // cells' time to live is over, so that what is missing proves nothing
+	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
 	Masked  Masked          `json:"masked,omitzero"`
 }
 

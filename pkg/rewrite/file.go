@@ -39,7 +39,7 @@ type rewritten struct {
 }
 
 // options are those of a file that takes the place of another: the family's
-// settings as the table has them, and of the file info what tells where the
+// settings as the table has them, and of the file info what shows where the
 // data came from and how it is to be compacted. HBase's splitter copies that
 // too (BulkLoadHFilesTool.copyHFileHalf, 2.6.4); all else follows from the cells.
 func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {

@@ -143,7 +143,7 @@ func SplitURI(uri string) (prefix, name string) {
 }
 
 // rewriteAttempts is how often a rewriting is begun again after a write that
-// HDFS could not go on with: a lost DataNode may be offered for some minutes.
+// HDFS could not continue with: a lost DataNode may be offered for some minutes.
 const rewriteAttempts = 6
 
 // attempts runs one rewriting, from the start again where the file system

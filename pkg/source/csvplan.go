@@ -17,7 +17,7 @@ import (
 // The file is cut into blocks of the length of a split, and each is looked at on its own, several at a time. Whether a
 // block begins within a quoted field is not known then, so both cases are followed: for each, where the first record
 // begins, and whether every quote of the block stands where a quote may stand. Afterwards the number of quotes in all
-// the blocks before tells which case it is.
+// the blocks before says which case it is.
 //
 // Why this gives what a parser finds that reads the file from its beginning: let every quote that has an even number of
 // quotes before it stand where a field begins (after a comma, a line feed, the beginning of the data) or directly after

@@ -50,7 +50,7 @@ func crOnly(data []byte, comma byte, last bool) (only, more bool) {
 		switch {
 		case b == '"' && (quoted || begins):
 			quoted = !quoted
-			begins = !quoted // a doubled quote goes on
+			begins = !quoted // a doubled quote continues
 			continue
 		case quoted:
 			continue

@@ -34,7 +34,7 @@
 // must have the columns of the schema, all and no others, in any order.
 //
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
-// tells, as if they were packed.
+// says, as if they were packed.
 //
 // Parquet files must be flat: a nested or repeated column is refused by its name. Pages may be packed with snappy, zstd,
 // gzip, brotli or lz4_raw. Values become text by these rules; a null is an empty field:
@@ -68,7 +68,7 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
-// [Options.Reject], usually that of a [Budget], decides whether to go on without it; one that spans lines of a CSV file
+// [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
 // not closed before the end) is an error in any case. Numbers count a file's records from
 // 1; to know them, the splits before the one at hand are counted where they have not been read yet.

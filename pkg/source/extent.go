@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Extent is how much an input holds, found out without reading it.
+// Extent is how much an input holds, determined without reading it.
 type Extent struct {
 	// Rows are those of Parquet files, from their footers.
 	Rows int64
@@ -20,7 +20,7 @@ type Extent struct {
 // extentText is how much of a packed file is unpacked to find its ratio: a quarter of a second's work.
 const extentText = 32 << 20
 
-// Extent tells how much the input holds. It unpacks up to 32 MiB of each packed file.
+// Extent says how much the input holds. It unpacks up to 32 MiB of each packed file.
 func (in *Input) Extent(ctx context.Context) (Extent, error) {
 	e, packed := in.plainExtent()
 	for _, f := range packed {
@@ -85,7 +85,7 @@ func (in *Input) RoughExtent(ctx context.Context) (Extent, error) {
 	return e, nil
 }
 
-// unpackedSize is the length of a packed file's text; not exact if the file goes on behind its first most bytes.
+// unpackedSize is the length of a packed file's text; not exact if the file continues behind its first most bytes.
 func (f *inputFile) unpackedSize(ctx context.Context, chunk int, most int64) (n int64, exact bool, err error) {
 	s, err := f.openText(ctx, 0, chunk)
 	if err != nil {

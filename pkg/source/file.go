@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// inputFile is one file and what was found out about it when the input was opened.
+// inputFile is one file and what was determined about it when the input was opened.
 type inputFile struct {
 	fs    FS
 	name  string // in fs
@@ -36,7 +36,7 @@ type inputFile struct {
 	form        *rejectForm // of this file's own bad records
 }
 
-// detectSize is how much of a file is looked at to tell its format.
+// detectSize is how much of a file is looked at to detect its format.
 const detectSize = 64 << 10
 
 var (
@@ -49,7 +49,7 @@ var (
 // strange are name endings of compressed text that cannot be read here.
 var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc", ".avro"}
 
-// probe finds out the file's format and compression, its columns, and where its records begin.
+// probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	if f.info.IsDir() {
 		return fmt.Errorf("%s: it is a directory", f.path)
@@ -121,7 +121,7 @@ func (f *inputFile) stripCompression(name string) string {
 	return name
 }
 
-// packed is the compression that the first bytes of a file tell of: no text in UTF-8 begins like that.
+// packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
 func packed(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, magicGzip):
@@ -132,7 +132,7 @@ func packed(head []byte) string {
 	return ""
 }
 
-// detect tells a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
+// detect detects a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
 // the other.
 func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format, error) {
 	field, record := o.dumpSeps()

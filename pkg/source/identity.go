@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// identity tells a file from another one of its name, and from itself with other content.
+// identity distinguishes a file from another one of its name, and from itself with other content.
 type identity struct {
 	device, file uint64 // of a local file its device and inode, on HDFS the file id; 0: not known
 	size         int64

@@ -2,14 +2,14 @@ package source
 
 import "context"
 
-// openFiles is a file system that lists files while they are written without telling so, as HDFS does.
+// openFiles is a file system that lists files while they are written without saying so, as HDFS does.
 type openFiles interface {
 	// BeingWritten says whether a writer has the file open, or has died and left it so.
 	BeingWritten(ctx context.Context, name string) (bool, error)
 }
 
 // CheckClosed refuses files that are open for writing on HDFS. It asks about several at a time, and nothing of a file
-// system that cannot tell.
+// system that cannot say.
 func CheckClosed(ctx context.Context, fsys FS, names []string) error {
 	open, ok := fsys.(openFiles)
 	if !ok {
@@ -22,7 +22,7 @@ func CheckClosed(ctx context.Context, fsys FS, names []string) error {
 	return each(ctx, files, func(ctx context.Context, f *inputFile) error { return f.notOpen(ctx, open) })
 }
 
-// notOpen refuses a file that is open for writing. HDFS tells of it only the blocks that are whole: of most files none,
+// notOpen refuses a file that is open for writing. HDFS shows only its complete blocks: of most files none,
 // so that they look empty.
 func (f *inputFile) notOpen(ctx context.Context, fsys openFiles) error {
 	switch open, err := fsys.BeingWritten(ctx, f.name); {

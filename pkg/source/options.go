@@ -10,13 +10,13 @@ import (
 // Format is the form of an input file, without its compression.
 type Format string
 
-// The formats. FormatAuto looks at the file's name and, where that does not tell, at its first bytes.
+// The formats. FormatAuto looks at the file's name and, where that does not say, at its first bytes.
 const (
 	FormatAuto    Format = ""
 	FormatCSV     Format = "csv"
 	FormatDump    Format = "dump"
 	FormatParquet Format = "parquet"
-	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line tells.
+	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
 	FormatRejects Format = "rejects"
 )
 

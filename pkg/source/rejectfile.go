@@ -65,7 +65,7 @@ func (f *RejectFile) Write(e RowError) error {
 }
 
 // Finish writes the records in order, gives the file its name, and says how many there are. It is for jobs that failed
-// too: the file tells why. After it, Abort does nothing.
+// too: the file says why. After it, Abort does nothing.
 func (f *RejectFile) Finish() (records int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

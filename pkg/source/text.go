@@ -13,7 +13,7 @@ const overlap = 16 << 10
 //
 // A record belongs to the split in which it begins. In a dump, a record begins at byte 0 and behind each separator, so
 // a split's first record begins behind the first separator at or after the byte before the split: the reader of one
-// split goes on to exactly the place where the reader of the next begins, whatever lies there. For CSV the same is true
+// split continues to exactly the place where the reader of the next begins, whatever lies there. For CSV the same is true
 // of the ends of records that planCSV has found.
 func (r *Reader) readText(s Split) (err error) {
 	src, err := r.file.openText(r.ctx, s.Start, r.in.opts.ChunkSize)

@@ -18,7 +18,7 @@ type Family struct {
 	BlockSize   int // bytes, 0 for HBase's default
 }
 
-// DefaultFamily is what a family is taken for where no table tells.
+// DefaultFamily is what a family is taken for where no table says.
 func DefaultFamily(name string) Family {
 	return Family{Name: name, Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 }

@@ -110,7 +110,7 @@ func yamlText(err error) string {
 	return text
 }
 
-// FieldLines tells on which line of a job file each of its fields is. It is
+// FieldLines says on which line of a job file each of its fields is. It is
 // empty when the file is none.
 func FieldLines(data []byte) map[string]int {
 	lines := map[string]int{}

@@ -77,7 +77,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	_, err = source.NewBudget(s.BadRecords)
 	bad("bad_records", err)
 	if s.Regions < 0 {
-		bad("regions", fmt.Errorf("%d is below 0", s.Regions))
+		bad("salt_buckets", fmt.Errorf("%d is below 0", s.Regions))
 	}
 	if s.Timestamp < 0 {
 		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))

@@ -22,9 +22,9 @@ type Spec struct {
 	FieldSep  string   `yaml:"field_sep"`  // dump: one byte, default \x01
 	RecordSep string   `yaml:"record_sep"` // dump: one byte, default \x10
 
-	Key     string   `yaml:"key"`     // key spec, see package keygen
-	Query   []string `yaml:"query"`   // columns that a reader gives to get rows, default: the first column of the key
-	Regions int      `yaml:"regions"` // modulus of a salt; default: the number of salts that the table was split for
+	Key     string   `yaml:"key"`          // key spec, see package keygen
+	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
+	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
 	Empty      string `yaml:"empty"`       // what an empty value becomes: skip (no cell, default) or store
 	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
@@ -47,11 +47,21 @@ type Spec struct {
 // ParseSpec reads a job file strictly: a field that is not known is an error
 // that names its line. The name is for messages.
 func ParseSpec(name string, data []byte) (*Spec, error) {
-	s := new(Spec)
-	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
+	var s struct {
+		Spec    `yaml:",inline"`
+		Regions *int `yaml:"regions"` // old name of salt_buckets, for one more release
+	}
+	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
 		return nil, fail.Errorf(fail.Config, "job file %s: %s", name, yamlText(err))
 	}
-	return s, nil
+	if s.Regions != nil {
+		lines := FieldLines(data)
+		if now, both := lines["salt_buckets"]; both {
+			return nil, fail.Errorf(fail.Config, "job file %s: line %d: regions is the old name of salt_buckets, which line %d gives: give salt_buckets only", name, lines["regions"], now)
+		}
+		s.Spec.Regions = *s.Regions
+	}
+	return &s.Spec, nil
 }
 
 // defaultFamily is the family of a job that names none.

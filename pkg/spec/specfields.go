@@ -56,7 +56,7 @@ func SpecFields() []SpecField {
 
 		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
-		{Name: "regions", Type: FieldNumber, Flag: "regions", Default: "what the table's split points tell", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
+		{Name: "salt_buckets", Type: FieldNumber, Flag: "salt-buckets", Default: "the number of salts that the table is split for", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
 		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},

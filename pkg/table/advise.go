@@ -24,7 +24,7 @@ const (
 type AdviceOptions struct {
 	Bytes       int64       // of the table's HFiles now
 	Growth      int64       // bytes a day
-	Days        int         // for which the regions are to do, default 365
+	Days        int         // planning horizon, default 365
 	Servers     int         // region servers, default 3
 	Access      Access      // default point
 	MaxFileSize int64       // at which a region splits, default 10 GiB (hbase.hregion.max.filesize)
@@ -36,7 +36,7 @@ type Advice struct {
 	Regions     int      `json:"regions"`
 	Bytes       int64    `json:"bytes"`        // of the table at the end of the time
 	RegionBytes int64    `json:"region_bytes"` // on average, then
-	Splits      string   `json:"splits"`       // for table create --splits; empty when the keys have to tell
+	Splits      string   `json:"splits"`       // for table create --splits; empty when the keys have to say
 	Reasons     []string `json:"reasons"`
 	Warnings    []string `json:"warnings"`
 }
@@ -47,7 +47,7 @@ const (
 	mostAdvised = 120
 )
 
-// Advise tells how many regions a table should be split into before its
+// Advise says how many regions a table should be split into before its
 // first load. Sizes up to 50 GiB get five to ten; larger tables regions of 7
 // GiB, from 500 GiB on of 10 GiB; where regions split early, half of what a
 // region may have.
@@ -147,7 +147,7 @@ func (a *Advice) bySplitSize(o AdviceOptions) {
 	}
 }
 
-// byKey tells how to split for keys that begin in a known way.
+// byKey says how to split for keys that begin in a known way.
 func (a *Advice) byKey(o AdviceOptions) {
 	if o.Key == nil {
 		return

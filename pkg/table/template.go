@@ -43,7 +43,7 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 }
 
 // ErrDiffers is a table that exists and is not what was asked for.
-var ErrDiffers = errors.New("the table exists, but is not what was asked for")
+var ErrDiffers = errors.New("the table exists, but differs from the request")
 
 // Same says how an existing table differs from what was asked for, with
 // [ErrDiffers]. Regions may have split since: of the split points only

@@ -9,7 +9,7 @@ import (
 // storedRows is the digest of rows as the stores hold them, and of what is
 // left of them without deleted cells. Those may be the job's, deleted since,
 // or an earlier job's of the same timestamp, deleted before: whichever digest
-// is the one that was written tells.
+// is the one that was written shows.
 type storedRows struct {
 	all, undeleted       manifest.Digest
 	wrong, wrongLeft     error // the first row that cannot have been loaded

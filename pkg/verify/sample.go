@@ -73,7 +73,7 @@ func newRowRoom() *rowRoom {
 	return r
 }
 
-// enter waits for the room of a row. leave is told how large it was.
+// enter waits for the room of a row. leave gets its size.
 func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), err error) {
 	n := min(max(r.largest.Load(), sampleChunk), sampleRoom)
 	if err := r.room.Acquire(ctx, n); err != nil {

@@ -35,7 +35,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
-	// Of several timestamps nobody can tell which deleted cells were this job's.
+	// Of several timestamps nobody can say which deleted cells were this job's.
 	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to}
 	err := c.ScanStoredParallel(ctx, req, scanWorkers, func(part int, row loader.Row, h loader.Hidden) error {
 		mu.Lock()
@@ -171,7 +171,7 @@ func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode st
 		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
 	}
 	if err == nil && r.Verify.Expired {
-		e.Warn("cells' time to live was over when the table was read: what is missing proves nothing", "mode", mode, "sampled", r.Verify.Sampled)
+		e.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", mode, "sampled", r.Verify.Sampled)
 	}
 	if err == nil {
 		r.Verify.Masked.Warn(e, mode)

@@ -35,5 +35,5 @@
 //	+--------+-----+---------------------------------------------------+--------------+------------+-----------+
 //
 // It is not forced to the disk: what a machine that stopped has left of it is
-// found out by the checksums.
+// determined by the checksums.
 package extsort

@@ -90,7 +90,7 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	return s.merge(region, s.runs, s.o.Duplicates, s.o.Duplicates == KeepAll)
 }
 
-// Size tells how many rows a region holds, duplicates included, and how many
+// Size says how many rows a region holds, duplicates included, and how many
 // bytes they take unpacked, with 14 bytes for each beside its key and payload.
 // A region that does not exist is a panic.
 func (s *Sorter) Size(region int) (rows, bytes int64) {

@@ -11,7 +11,7 @@ import (
 type LimitError struct {
 	Limit int64
 	Bytes int64 // on disk when no more was allowed
-	Rows  int64 // that those bytes hold, so that a caller can tell what all rows would take
+	Rows  int64 // that those bytes hold, so that a caller can say what all rows would take
 	Raw   int64 // bytes of those rows before they were packed
 	Need  int64 // what a merge of runs to longer ones would have taken; 0: this was none
 }
@@ -60,7 +60,7 @@ func (q *quota) with(runs []*run) int64 {
 	return n
 }
 
-// needs tells what a merge would have taken.
+// needs says what a merge would have taken.
 func needs(err error, n int64) error {
 	if e, ok := errors.AsType[*LimitError](err); ok {
 		e.Need = n

@@ -94,8 +94,8 @@ func (a *arena) sortEqual(e []entry, depth int) {
 		shortest = min(shortest, len(k))
 		shared = min(shared, commonPrefix(first[:shared], k))
 	}
-	// A key that ends within the next eight bytes cannot be told from one that
-	// goes on with zeros.
+	// A key that ends within the next eight bytes cannot be distinguished from one that
+	// continues with zeros.
 	if shared < depth || shortest < shared+8 {
 		slices.SortFunc(e, a.compare)
 		return

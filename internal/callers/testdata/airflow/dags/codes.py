@@ -20,7 +20,7 @@ with DAG("codes", schedule=None, start_date=pendulum.datetime(2026, 11, 1),
     BulkloadOperator(task_id="ends_75_then_99", job="none.yaml", program=os.environ["ENDS_PROGRAM"],
                      env={"ENDS": "{{ 75 if ti.try_number == 1 else 99 }}"})
     BulkloadOperator(task_id="no_program", job="none.yaml", program="/nowhere/bulkload", retries=0)
-    # The real program, of which another try cannot mend what is wrong.
+    # The real program, of failures that a retry cannot fix.
     BulkloadOperator(task_id="no_job_file", job="/nowhere/check.yaml")
     BulkloadOperator(task_id="no_input", job=os.environ["NIGHTLY_JOBS"] + "/check.yaml", inputs="/nowhere/check",
                      table=os.environ["NIGHTLY_TABLES"] + "check", state=os.environ["NIGHTLY_STATE"])
