@@ -77,7 +77,7 @@ func partText(s result.PartStatus) string {
 	case result.PartAlready:
 		return "done before"
 	case result.PartLeft:
-		return "not begun"
+		return "pending"
 	}
 	return string(s)
 }

@@ -98,7 +98,7 @@ func TestReportOfParts(t *testing.T) {
 		{Input: "hdfs:///exports/c", Status: result.PartFailed, Began: began, Elapsed: time.Second, Files: 1, Bytes: 8}, {Input: "hdfs:///exports/d", Status: result.PartLeft, Files: 1}}
 	var r report.Report
 	w.addParts(&r, parts)
-	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 not begun"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {
+	if want := "4 directories: 1 done, 1 done before, 1 failed, 1 pending"; r.PartsText != want || r.InputFiles != 5 || r.InputBytes != 20 {
 		t.Errorf("%+v", r)
 	}
 	want := []report.Part{{Input: "c", Status: "failed", Began: began}, {Input: "b", Status: "done", Began: began, Ended: began.Add(time.Second), Rows: 3, Bytes: 9, Rejected: 2}}

@@ -65,7 +65,7 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 	f.Var(&o.maxFileSize, "max-file-size", "size at which a region splits (default: the server's)")
 	f.IntVar(&o.versions, "versions", 1, "versions of a cell to keep")
 	f.Int64Var(&o.ttl, "ttl", 0, "seconds after which cells expire (default: never)")
-	f.BoolVar(&o.ifMissing, "if-missing", false, "a table that exists already is no failure, unless it differs from what was asked for")
+	f.BoolVar(&o.ifMissing, "if-missing", false, "an existing table is no failure, unless it differs from the request")
 	f.BoolVar(&o.show, "print", false, "print the statement for HBase's shell, and create nothing")
 	return cmd
 }

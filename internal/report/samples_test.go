@@ -92,7 +92,7 @@ func splitReport(parts int) *Report {
 	r.Attempt, r.Attempts, r.Phases, r.Timestamp = 0, nil, nil, 0
 	r.Error = "directory hdfs://nn:8020/exports/check/2017/10/03 (3 of 12): " + r.Error
 	r.Inputs, r.InputFiles = []Input{{Path: "hdfs://nn:8020/exports/check/2017"}}, 3*parts
-	r.PartsText = "12 directories: 1 done, 1 done before, 1 failed, 9 not begun"
+	r.PartsText = "12 directories: 1 done, 1 done before, 1 failed, 9 pending"
 	r.Parts = []Part{{Input: "10/03", Status: "failed", Began: after(4)}}
 	for i := range parts - 1 {
 		r.Parts = append(r.Parts, Part{"10/02", "done", after(0.4 + float64(i)), after(3.9 + float64(i)), 100_000, 16_915_638, 3})

@@ -164,7 +164,7 @@ func (r *packetReader) response() error {
 	r.chunk = int64(a.chunk)
 	// The library discards what lies before the offset that it wants; it does not notice when that is missing.
 	if a.offset > uint64(r.req.start) || uint64(r.req.start)-a.offset >= a.chunk {
-		return r.malformed("it begins at byte %d, byte %d was asked for", a.offset, r.req.start)
+		return r.malformed("it begins at byte %d, byte %d was requested", a.offset, r.req.start)
 	}
 	r.next = int64(a.offset)
 	r.checked = whole

@@ -13,8 +13,8 @@ import (
 
 // Why the table cannot say.
 var (
-	errNoTimestamp  = errors.New("the table cannot be asked for its cells: they have no timestamp that only this load uses")
-	errNotVacant    = errors.New("the table cannot be asked for its cells: before the load it had cells of this timestamp in these rows, or that is not known")
+	errNoTimestamp  = errors.New("the table cannot be searched for its cells: they have no timestamp that only this load uses")
+	errNotVacant    = errors.New("the table cannot be searched for its cells: before the load it had cells of this timestamp in these rows, or that is not known")
 	errNoCells      = errors.New("the table has no cell of the load's timestamp in its first and its last row: it was not loaded, or they were deleted or have expired since")
 	errNoCellsInOne = errors.New("the table has cells of the load's timestamp in only one of its first and its last row: others deleted them, or wrote them")
 )
@@ -32,7 +32,7 @@ func (l *load) inTable(ctx context.Context, f HFile) (bool, error) {
 	first, last, err := l.ends(ctx, f)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("the table could not be asked for its cells: %w", err)
+		return false, fmt.Errorf("the table could not be searched for its cells: %w", err)
 	case first && last:
 		return true, nil
 	case first || last:
@@ -85,7 +85,7 @@ func (l *load) lookBefore(ctx context.Context, groups []group) {
 			g.Go(func() error {
 				first, last, err := l.ends(ctx, *f)
 				if f.Vacant = err == nil && !first && !last; err != nil {
-					l.c.log.Debug("the table could not be asked for cells before the load", "file", f.Path, "error", err)
+					l.c.log.Debug("the table could not be searched for cells before the load", "file", f.Path, "error", err)
 				}
 				return nil
 			})

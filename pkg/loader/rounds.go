@@ -72,7 +72,7 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 		if err == nil || !repeatable(err) || l.stalled() {
 			return regions, err
 		}
-		l.c.log.Warn("HBase cannot be asked for the regions, waiting", "table", l.req.Table.String(), "error", err)
+		l.c.log.Warn("HBase does not answer with the regions, waiting", "table", l.req.Table.String(), "error", err)
 		if err := sleep(ctx, time.Second); err != nil {
 			return nil, fmt.Errorf("load table %s: %w", l.req.Table, err)
 		}

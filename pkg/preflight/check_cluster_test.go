@@ -154,7 +154,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"token by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--load-mode direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
+		{"secure by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--load-mode direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil

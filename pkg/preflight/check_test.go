@@ -53,7 +53,7 @@ func TestCheckFindings(t *testing.T) {
 		{"old HBase", checkVersion(loader.Status{Version: "1.4.14", Servers: one.Servers}, nil), SeverityError, "HBase 1.4.14", "HBase 2"},
 		{"new HBase", checkVersion(loader.Status{Version: "3.0.0-beta-1", Servers: one.Servers}, nil), SeverityWarning, "not tried", "try"},
 		{"no master", checkVersion(loader.Status{}, errors.New("no HMaster is active")), SeverityError, "no HMaster", "master"},
-		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (token)", ""},
+		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (secure)", ""},
 		{"tracker, direct", checkTracker(&loader.Table{}, loader.Family{}, loader.StageDirect), SeverityOK, "(direct)", ""},
 		{"tracker FILE", checkTracker(&loader.Table{}, loader.Family{Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}, loader.StageAuto), SeverityOK, "FILE: files go straight into the regions (direct)", ""},
 		{"phoenix", checkCoprocessors(coprocessor("org.apache.phoenix.coprocessor.ScanRegionObserver")), SeverityWarning, "Phoenix", "indexes"},

@@ -143,7 +143,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	return good(name, "%s: %s, %s, bloom %s", wanted, family.Compression, family.Encoding, family.Bloom)
 }
 
-// checkTracker says which way the files will go into the store. Through the
+// checkTracker says which load mode the table takes. Through the
 // directory of a token the server moves them there with the caller's rights,
 // which only the tracker DEFAULT stands (SecureBulkLoadManager, 2.6.4).
 func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
@@ -154,7 +154,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	case !plain && stage == loader.StageToken:
 		return bad(name, "leave --load-mode out, or give --load-mode direct", "%s: a load through HBase's staging directory does not work with it", tracker)
 	case plain && stage != loader.StageDirect:
-		return good(name, "%s: files go through HBase's staging directory (token)", tracker)
+		return good(name, "%s: files go through HBase's staging directory (secure)", tracker)
 	}
 	return good(name, "%s: files go straight into the regions (direct)", tracker)
 }
