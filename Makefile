@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-mutants test-airflow test-cron test-examples test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
 
 test-report: ## open reports in Chromium, if there is one: wide and narrow, light and dark; PICTURES=DIR keeps what it saw
 	BULKLOAD_BROWSER=1 BULKLOAD_PICTURES=$(if $(PICTURES),$(abspath $(PICTURES))) go test -count=1 -timeout 5m -run TestBrowser ./internal/report
+
+HFILE_CASES ?= 500
+test-hfiles: ## random HFiles to and from HBase's classes: HFILE_CASES=500
+	BULKLOAD_CONFORMANCE_CASES=$(HFILE_CASES) go test -count=1 -v -timeout 60m -run '^TestRandomCases$$' ./internal/conformance
 
 MUTANTS ?= 3000
 test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reader as judge: MUTANTS=3000 MUTANTS_SEED=…

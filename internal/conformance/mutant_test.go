@@ -337,7 +337,7 @@ func TestMutants(t *testing.T) {
 	}
 	judge := newJudge(t)
 	seed := envInt(t, "BULKLOAD_MUTANTS_SEED", rand.Uint64()>>32)
-	most := int(envInt(t, "BULKLOAD_MUTANTS", 300))
+	most := int(envInt(t, "BULKLOAD_MUTANTS", 120))
 	t.Logf("BULKLOAD_MUTANTS_SEED=%d BULKLOAD_MUTANTS=%d", seed, most)
 	r := &random{rand.New(rand.NewPCG(seed, 0))}
 	dir, keep := t.TempDir(), os.Getenv("BULKLOAD_CONFORMANCE_DIR")
