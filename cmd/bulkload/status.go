@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"bulkload/internal/retry"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 
@@ -71,7 +71,7 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
 			return err
 		}
-		if err := pause(cmd.Context(), liveEvery); err != nil {
+		if err := retry.Sleep(cmd.Context(), liveEvery); err != nil {
 			return err
 		}
 		s, err = checkpoint.Find(o.state, s.Dir)
@@ -80,17 +80,6 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	return g.print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
 
 // printJobs prints a line for each job.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"bulkload/internal/retry"
 )
 
 const (
@@ -63,11 +65,7 @@ func Try(ctx context.Context, tries int, send func(context.Context) error) error
 		if _, ok := errors.AsType[final](err); ok || n >= tries || ctx.Err() != nil {
 			return fmt.Errorf("try %d: %w", n, err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if retry.Sleep(ctx, wait) != nil {
 			return fmt.Errorf("try %d: %w", n, err)
 		}
 		wait *= 2

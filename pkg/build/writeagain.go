@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/internal/retry"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/progress"
@@ -57,24 +58,13 @@ func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string,
 			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
 		}
 		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
-		if err := wait(ctx, pause+rand.N(pause/2+1)); err != nil {
+		if err := retry.Sleep(ctx, pause+rand.N(pause/2+1)); err != nil {
 			return err
 		}
 		pause = min(2*pause, longestPause*r.Pause)
 		err = write(failed)
 	}
 	return nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // writeAgain writes the file of a region from the sorted rows until it is

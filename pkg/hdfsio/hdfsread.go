@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/colinmarc/hdfs/v2"
 )
 
@@ -148,7 +150,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
 		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
-		if err := sleep(r.ctx, wait); err != nil {
+		if err := retry.Sleep(r.ctx, wait); err != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
 		}
 		wait *= 2

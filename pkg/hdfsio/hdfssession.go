@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/colinmarc/hdfs/v2"
 )
 
@@ -182,15 +184,11 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
 	}
-	h.o.Log.Warn("hdfs call is repeated", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
+	h.o.Log.Warn("retrying HDFS RPC", "op", op, "path", name, "try", attempt+1, "wait", wait, "error", err)
+	if err := retry.Sleep(ctx, wait); err != nil {
+		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
+	return nil
 }
 
 func (h *HDFS) isClosed() bool {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/colinmarc/hdfs/v2"
 )
 
@@ -128,7 +130,7 @@ func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 		if javaClass(err) != notReplicatedYet || wait > 7*time.Second {
 			return done, err
 		}
-		if err := sleep(w.ctx, wait); err != nil {
+		if err := retry.Sleep(w.ctx, wait); err != nil {
 			return done, err
 		}
 	}
@@ -162,7 +164,7 @@ func (w *hdfsWriter) Finish() error {
 		if !again || time.Now().Add(wait).After(deadline) {
 			return w.fail(err)
 		}
-		if err := sleep(w.ctx, wait); err != nil {
+		if err := retry.Sleep(w.ctx, wait); err != nil {
 			return w.fail(err)
 		}
 	}
@@ -248,16 +250,4 @@ func (w *hdfsWriter) giveUp(err error) {
 	_ = w.f.Close()
 	w.h.release(w.s, w.stop, false)
 	w.s = nil
-}
-
-// sleep waits, or returns the cause of the context's end.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/retry"
 	"bulkload/pkg/rowkey"
 )
 
@@ -211,7 +212,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		case pb.GetProcedureResultResponse_NOT_FOUND:
 			return fmt.Errorf("the master no longer knows procedure %d: look whether it was done", id)
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}

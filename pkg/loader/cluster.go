@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/tsuna/gohbase/pb"
 )
 
@@ -116,20 +118,8 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
 	c.log.Warn("retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
-	if err := sleep(ctx, wait); err != nil {
+	if err := retry.Sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
-}
-
-// sleep waits, or returns the cause of the context's end.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"bulkload/internal/retry"
 	"bulkload/pkg/frames"
 )
 
@@ -61,7 +62,7 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}
 		c.log.Info("region map has a gap, reading it again", "table", table.String(), "error", err)
-		if err := sleep(ctx, healPauses[attempt]); err != nil {
+		if err := retry.Sleep(ctx, healPauses[attempt]); err != nil {
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}
 	}

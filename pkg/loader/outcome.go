@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -168,7 +170,7 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 		if place == PlaceGone {
 			return f, PlaceUnknown, s.undecided(errNowhere, err)
 		}
-		if sleep(ctx, pause) != nil {
+		if retry.Sleep(ctx, pause) != nil {
 			return f, PlaceUnknown, s.undecided(context.Cause(ctx), err)
 		}
 	}

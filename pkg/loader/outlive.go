@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/tsuna/gohbase/pb"
 )
 
@@ -14,7 +16,7 @@ import (
 func outlive(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
 	long, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(long, grace) == nil {
+		if retry.Sleep(long, grace) == nil {
 			end(fmt.Errorf("not done within %s of the stop: %w", grace, context.Cause(ctx)))
 		}
 	})
@@ -34,7 +36,7 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 	defer giveUp(nil)
 	grace := l.c.cfg.LoadGrace / 2
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(callCtx, grace) == nil {
+		if retry.Sleep(callCtx, grace) == nil {
 			giveUp(fmt.Errorf("no answer within %s of the stop: %w", grace, context.Cause(ctx)))
 		}
 	})
@@ -55,7 +57,7 @@ var errMovedAway = errors.New("the region is served elsewhere now, the server th
 // movedAway waits until another server has the region, or the region is no more. The server that was asked may be frozen
 // then, or its machine may be gone without a word: it keeps the connection and does not answer.
 func (l *load) movedAway(ctx context.Context, r Region) bool {
-	for sleep(ctx, l.c.cfg.StageQuiet/3) == nil {
+	for retry.Sleep(ctx, l.c.cfg.StageQuiet/3) == nil {
 		if l.servedElsewhere(ctx, r) {
 			return true
 		}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"golang.org/x/sync/semaphore"
 )
 
@@ -24,7 +26,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 		if err != nil || len(again) == 0 {
 			return err
 		}
-		if err := sleep(ctx, min(200*time.Millisecond<<min(round, 6), 10*time.Second)); err != nil {
+		if err := retry.Sleep(ctx, min(200*time.Millisecond<<min(round, 6), 10*time.Second)); err != nil {
 			return fmt.Errorf("load table %s: %w", l.req.Table, err)
 		}
 		regions, err := l.regionsAgain(ctx, again)
@@ -73,7 +75,7 @@ func (l *load) regionsAgain(ctx context.Context, back []group) ([]Region, error)
 			return regions, err
 		}
 		l.c.log.Warn("HBase does not answer with the regions, waiting", "table", l.req.Table.String(), "error", err)
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := retry.Sleep(ctx, time.Second); err != nil {
 			return nil, fmt.Errorf("load table %s: %w", l.req.Table, err)
 		}
 	}

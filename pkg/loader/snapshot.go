@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 )
@@ -100,7 +102,7 @@ func (c *Cluster) snapshotEnd(ctx context.Context, s *pb.SnapshotDescription) er
 		if resp.GetDone() {
 			return nil
 		}
-		if err := sleep(ctx, snapshotPause); err != nil {
+		if err := retry.Sleep(ctx, snapshotPause); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/retry"
+
 	"github.com/go-zookeeper/zk"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
@@ -176,7 +178,7 @@ func readZnode(ctx context.Context, conn *zk.Conn, name string) ([]byte, error) 
 		if !errors.Is(a.err, zk.ErrNoServer) && !errors.Is(a.err, zk.ErrConnectionClosed) {
 			return nil, fmt.Errorf("read %s: %w", name, a.err)
 		}
-		if err := sleep(ctx, 250*time.Millisecond); err != nil {
+		if err := retry.Sleep(ctx, 250*time.Millisecond); err != nil {
 			return nil, fmt.Errorf("read %s: %w (%w)", name, a.err, err)
 		}
 	}
