@@ -27,6 +27,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
+// Env is a world without a cluster, closed with the test.
 func Env(t testing.TB) *cluster.Env {
 	t.Helper()
 	conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
@@ -42,6 +43,7 @@ func Env(t testing.TB) *cluster.Env {
 	return env
 }
 
+// Spec is the example job file of a table: check or opinion.
 func Spec(t testing.TB, name string) spec.Spec {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../../examples", name+".yaml"))
@@ -55,8 +57,10 @@ func Spec(t testing.TB, name string) spec.Spec {
 	return *s
 }
 
+// Family is the settings of f, as the test tables have them.
 var Family = spec.Family{Name: "f", Compression: hfile.CompressionSnappy, Encoding: hfile.EncodingFastDiff, Bloom: hfile.BloomRow}
 
+// Absolute is a path that a job takes from anywhere.
 func Absolute(t testing.TB, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -101,6 +105,7 @@ func DigestLine(t testing.TB, table, empty string) string {
 	return ""
 }
 
+// Exports is the directory of the exports in testdata, from a package two levels below the top.
 const Exports = "../../testdata/exports"
 
 // ManyRecords writes a dump large enough to spill at the least budget.
@@ -131,6 +136,7 @@ func ClusterEnv(t testing.TB, c *testcluster.Cluster) *cluster.Env {
 	return ClusterEnvAs(t, c, "tina")
 }
 
+// ClusterEnvAs is ClusterEnv as a user.
 func ClusterEnvAs(t testing.TB, c *testcluster.Cluster, user string) *cluster.Env {
 	t.Helper()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) {
@@ -211,6 +217,7 @@ func UserFS(t testing.TB, c *testcluster.Cluster, user string) hdfsio.FS {
 	return h
 }
 
+// CSVSpec is a job of CSV files with a column id as the key.
 func CSVSpec(inputs ...string) spec.Spec {
 	return spec.Spec{Table: "t", Key: "id", Inputs: inputs, Timestamp: 1700000000000}
 }

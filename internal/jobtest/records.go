@@ -52,6 +52,7 @@ func WideInput(t testing.TB, rows int) string {
 	return name
 }
 
+// MappedColumns are the columns of the records that WriteRecords writes.
 var MappedColumns = []string{"id", "n", "day", "flag", "text", "more", "at", "ttl"}
 
 // PlainCells are the cells of records in the order of a table.
@@ -213,6 +214,7 @@ func recordCells(t testing.TB, s spec.Spec, columns []string, records [][]string
 	return cells
 }
 
+// CellLine prints a cell, so that cells can be compared as text.
 func CellLine(c *hfile.Cell) string {
 	return fmt.Sprintf("%q %s:%q/%d %x %x", c.Row, c.Family, c.Qualifier, c.Timestamp, c.Value, c.Tags)
 }
