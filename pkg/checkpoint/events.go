@@ -48,7 +48,7 @@ type EventInfo struct {
 }
 
 // EventInfos are those of all events that are written. Each is written in one
-// place, and read in one: [History.Replay].
+// place, and read in one: [HistoryOf].
 func EventInfos() []EventInfo {
 	return []EventInfo{
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},

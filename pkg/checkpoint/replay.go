@@ -56,7 +56,7 @@ func NewHistory() History {
 func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
 	for _, r := range records {
-		if err := h.Replay(r); err != nil {
+		if err := h.replay(r); err != nil {
 			return h, &recordError{r, err}
 		}
 	}
@@ -79,9 +79,9 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// Replay takes a record into account. It is the one place where journals are
+// replay takes a record into account. It is the one place where journals are
 // read, those of version 0.1 too. Events that are not known are ignored.
-func (h *History) Replay(r journal.Record) (err error) {
+func (h *History) replay(r journal.Record) (err error) {
 	h.records++
 	if r.Time.After(h.Last) {
 		h.Last = r.Time

@@ -1,10 +1,6 @@
 package job
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,36 +56,9 @@ func earlierPace(dir string) *progress.Pace {
 	}
 	slices.SortFunc(jobs, func(a, b found) int { return b.time.Compare(a.time) })
 	for _, j := range jobs[:min(len(jobs), mostJournals)] {
-		if r := lastResult(j.path); r != nil && paceOf(r) != nil {
+		if r := checkpoint.LastResult(j.path); r != nil && paceOf(r) != nil {
 			return paceOf(r)
 		}
 	}
 	return nil
-}
-
-// lastResult is the result at the end of a journal, nil if that is none.
-func lastResult(name string) *result.Result {
-	const tail = 64 << 10 // the last record is a few hundred bytes
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil
-	}
-	b := make([]byte, min(info.Size(), tail))
-	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
-		return nil
-	}
-	b = bytes.TrimRight(b, "\n")
-	var done struct {
-		Event  string         `json:"event"`
-		Result *result.Result `json:"result"`
-	}
-	if json.Unmarshal(b[bytes.LastIndexByte(b, '\n')+1:], &done) != nil || done.Event != "done" {
-		return nil
-	}
-	return done.Result
 }

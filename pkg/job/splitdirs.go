@@ -229,10 +229,8 @@ func readHistory(dir string) (checkpoint.History, error) {
 	if err != nil {
 		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart discards the checkpoint and starts over)", dir, err)
 	}
-	for _, r := range records {
-		if err := h.Replay(r); err != nil {
-			return h, fail.Errorf(fail.Config, "journal of the job in %s, record %d (%s): %w (--restart discards the checkpoint and starts over)", dir, r.Seq, r.Event, err)
-		}
+	if h, err = checkpoint.HistoryOf(records); err != nil {
+		return h, fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart discards the checkpoint and starts over)", dir, err)
 	}
 	return h, nil
 }
