@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/frames"
+
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -164,27 +166,8 @@ func (c *Cluster) crashProcedures(ctx context.Context) (int, error) {
 
 // eachField calls visit for every field of an encoded message, with its number or its bytes.
 func eachField(message []byte, visit func(field protowire.Number, number uint64, data []byte)) error {
-	for len(message) > 0 {
-		field, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		message = message[n:]
-		var number uint64
-		var data []byte
-		switch kind {
-		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(message)
-		case protowire.BytesType:
-			data, n = protowire.ConsumeBytes(message)
-		default:
-			n = protowire.ConsumeFieldValue(field, kind, message)
-		}
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		visit(field, number, data)
-		message = message[n:]
+	if !frames.Fields(message, visit) {
+		return errors.New("a field is damaged")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bulkload/pkg/frames"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
@@ -152,9 +153,9 @@ func parseSpaceQuota(row loader.Row) (q spaceQuota) {
 // field is a message within a message, nil when it is not there.
 func field(message []byte, number protowire.Number) []byte {
 	var found []byte
-	fields(message, func(n protowire.Number, t protowire.Type, b []byte) {
-		if v, size := protowire.ConsumeBytes(b); n == number && t == protowire.BytesType && size > 0 {
-			found = v
+	frames.Fields(message, func(n protowire.Number, _ uint64, data []byte) {
+		if n == number && data != nil {
+			found = data
 		}
 	})
 	return found
@@ -163,29 +164,12 @@ func field(message []byte, number protowire.Number) []byte {
 // varint is a number in a message, 0 when it is not there.
 func varint(message []byte, number protowire.Number) int64 {
 	var found int64
-	fields(message, func(n protowire.Number, t protowire.Type, b []byte) {
-		if v, size := protowire.ConsumeVarint(b); n == number && t == protowire.VarintType && size > 0 {
+	frames.Fields(message, func(n protowire.Number, v uint64, data []byte) {
+		if n == number && data == nil {
 			found = int64(v)
 		}
 	})
 	return found
-}
-
-// fields visits each field's encoded value, as far as the message is sound.
-func fields(message []byte, visit func(protowire.Number, protowire.Type, []byte)) {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return
-		}
-		message = message[n:]
-		size := protowire.ConsumeFieldValue(number, kind, message)
-		if size < 0 {
-			return
-		}
-		visit(number, kind, message[:size])
-		message = message[size:]
-	}
 }
 
 // checkQuota compares the room that is left with the input. HFiles are some
