@@ -113,6 +113,7 @@ func fieldsOf(v any) (map[string]json.RawMessage, error) {
 func asksJSON(args []string) bool {
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.ParseErrorsAllowlist.UnknownFlags = true
+	f.Usage = func() {} // that of the command is printed already
 	output := f.String("output", "", "")
 	_ = f.Parse(args) // what is wrong with them is reported already
 	return *output == "json"
