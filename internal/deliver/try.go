@@ -56,7 +56,7 @@ func Check(answer *http.Response) error {
 // Try calls send until it succeeds, up to tries times, with pauses between. The error is the last, without the addresses
 // that package net/http puts into it.
 func Try(ctx context.Context, tries int, send func(context.Context) error) error {
-	wait := pause
+	pauses := retry.Policy{First: pause, Most: Timeout}
 	for n := 1; ; n++ {
 		err := bare(send(ctx))
 		if err == nil {
@@ -65,10 +65,9 @@ func Try(ctx context.Context, tries int, send func(context.Context) error) error
 		if _, ok := errors.AsType[final](err); ok || n >= tries || ctx.Err() != nil {
 			return fmt.Errorf("try %d: %w", n, err)
 		}
-		if retry.Sleep(ctx, wait) != nil {
+		if pauses.Sleep(ctx, n) != nil {
 			return fmt.Errorf("try %d: %w", n, err)
 		}
-		wait *= 2
 	}
 }
 

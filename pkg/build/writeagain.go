@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"path"
 	"strconv"
 	"syscall"
@@ -40,7 +39,7 @@ const longestPause = 30
 // given up. The write gets the number of those before it.
 func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
 	var before error // the cause of the last failure, if it was one that stays
-	pause := r.Pause
+	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
 	since := time.Now()
 	for failed := 1; err != nil; failed++ {
 		if fail.KindOf(err) != fail.HDFS || ctx.Err() != nil {
@@ -57,11 +56,11 @@ func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string,
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
 			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
 		}
+		pause, _ := pauses.Next(since, failed)
 		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
-		if err := retry.Sleep(ctx, pause+rand.N(pause/2+1)); err != nil {
+		if err := retry.Sleep(ctx, pause); err != nil {
 			return err
 		}
-		pause = min(2*pause, longestPause*r.Pause)
 		err = write(failed)
 	}
 	return nil

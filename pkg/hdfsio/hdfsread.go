@@ -124,7 +124,7 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 		return 0, nil
 	}
 	p = p[:min(int64(len(p)), r.info.Size()-r.off)] // a file that has grown may give more
-	wait := 250 * time.Millisecond
+	pauses := retry.Policy{First: 250 * time.Millisecond, Most: 4 * time.Second}
 	for attempt := 1; ; attempt++ {
 		n, err := r.readOnce(p)
 		if n > 0 {
@@ -150,10 +150,9 @@ func (r *hdfsStream) read(p []byte) (int, error) {
 			return 0, pathError("read", r.name, fmt.Errorf("at byte %d: %w", r.off, err))
 		}
 		r.h.o.Log.Warn("hdfs read is repeated", "path", r.name, "offset", r.off, "try", attempt, "error", err)
-		if err := retry.Sleep(r.ctx, wait); err != nil {
+		if err := pauses.Sleep(r.ctx, attempt); err != nil {
 			return 0, &fs.PathError{Op: "read", Path: r.name, Err: err}
 		}
-		wait *= 2
 	}
 }
 

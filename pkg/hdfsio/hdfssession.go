@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
@@ -178,9 +177,8 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 	if ctx.Err() != nil {
 		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
 	}
-	wait := min(250*time.Millisecond<<min(attempt, 6), 10*time.Second)
-	wait += rand.N(wait / 2)
-	if time.Since(started)+wait > h.o.RetryTimeout {
+	wait, again := retry.Policy{First: 250 * time.Millisecond, Most: 10 * time.Second, Jitter: true, For: h.o.RetryTimeout}.Next(started, attempt+1)
+	if !again {
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
 	}

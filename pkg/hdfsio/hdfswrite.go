@@ -121,13 +121,16 @@ func (w *hdfsWriter) Write(p []byte) (int, error) {
 // passes.
 func (w *hdfsWriter) writeOnce(p []byte) (int, error) {
 	done := 0
-	for wait := 400 * time.Millisecond; ; wait *= 2 {
+	pauses := retry.Policy{First: 400 * time.Millisecond, Most: 10 * time.Second, For: 20 * time.Second}
+	began := time.Now()
+	for tries := 1; ; tries++ {
 		n, err := w.f.Write(p[done:])
 		done += n
 		if e := w.s.dataNodeError(); e != nil {
 			return done, e
 		}
-		if javaClass(err) != notReplicatedYet || wait > 7*time.Second {
+		wait, again := pauses.Next(began, tries)
+		if javaClass(err) != notReplicatedYet || !again {
 			return done, err
 		}
 		if err := retry.Sleep(w.ctx, wait); err != nil {
@@ -142,8 +145,9 @@ func (w *hdfsWriter) Finish() error {
 		return err
 	}
 	ask := time.Now().Add(unreported)
-	deadline := time.Now().Add(w.h.o.CloseTimeout)
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+	pauses := retry.Policy{First: 50 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
+	began := time.Now()
+	for tries := 1; ; tries++ {
 		err := w.f.Close()
 		if e := w.s.dataNodeError(); e != nil {
 			return w.fail(e)
@@ -160,8 +164,9 @@ func (w *hdfsWriter) Finish() error {
 				return w.fail(e)
 			}
 		}
-		again := hdfs.IsErrReplicating(err) || transient(err) && !ofBlock(err)
-		if !again || time.Now().Add(wait).After(deadline) {
+		passes := hdfs.IsErrReplicating(err) || transient(err) && !ofBlock(err)
+		wait, again := pauses.Next(began, tries)
+		if !passes || !again {
 			return w.fail(err)
 		}
 		if err := retry.Sleep(w.ctx, wait); err != nil {

@@ -198,7 +198,8 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout,
 		fmt.Errorf("procedure %d was not done within %s: look at the master's procedures", id, c.cfg.ProcedureTimeout))
 	defer cancel()
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	pauses := retry.Policy{First: 20 * time.Millisecond, Most: time.Second}
+	for asked := 1; ; asked++ {
 		var resp pb.GetProcedureResultResponse
 		if err := c.master(ctx, "getProcedureResult", &pb.GetProcedureResultRequest{ProcId: &id}, &resp); err != nil {
 			return err
@@ -212,7 +213,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		case pb.GetProcedureResultResponse_NOT_FOUND:
 			return fmt.Errorf("the master no longer knows procedure %d: look whether it was done", id)
 		}
-		if err := retry.Sleep(ctx, wait); err != nil {
+		if err := pauses.Sleep(ctx, asked); err != nil {
 			return err
 		}
 	}

@@ -113,8 +113,8 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	wait := min(100*time.Millisecond<<min(attempt, 7), 5*time.Second)
-	if time.Since(started)+wait > c.cfg.RetryTimeout {
+	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: c.cfg.RetryTimeout}.Next(started, attempt+1)
+	if !again {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
 	c.log.Warn("retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)

@@ -35,13 +35,15 @@ func (c *Cluster) scanMeta(ctx context.Context, start, stop []byte, family strin
 	return s.run(ctx, start, stop, fn)
 }
 
-// healPauses are the times at which a region map with a hole is read again: splits and merges take hbase:meta through one.
-var healPauses = [...]time.Duration{time.Second, 3 * time.Second, 6 * time.Second}
+// healTime is for how long a region map with a hole is read again: splits and merges take hbase:meta through one.
+const healTime = 12 * time.Second
 
 // Regions reads the table's regions from hbase:meta, in order and without gaps. A table that does not exist gives
-// ErrTableNotFound, a gap that stays for 10 s a *HoleError. The slices are the caller's.
+// ErrTableNotFound, a gap that stays for 12 s a *HoleError. The slices are the caller's.
 func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error) {
-	for attempt := 0; ; attempt++ {
+	pauses := retry.Policy{First: time.Second, Most: 4 * time.Second, For: healTime}
+	began := time.Now()
+	for tries := 1; ; tries++ {
 		regions, err := c.readRegions(ctx, table)
 		if err == nil {
 			err = checkContiguous(table, regions)
@@ -58,11 +60,12 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 			c.mu.Unlock()
 			return slices.Clone(regions), nil
 		}
-		if _, hole := errors.AsType[*HoleError](err); !hole || attempt == len(healPauses) {
+		wait, again := pauses.Next(began, tries)
+		if _, hole := errors.AsType[*HoleError](err); !hole || !again {
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}
 		c.log.Info("region map has a gap, reading it again", "table", table.String(), "error", err)
-		if err := retry.Sleep(ctx, healPauses[attempt]); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return nil, fmt.Errorf("read the regions of %s: %w", table, err)
 		}
 	}

@@ -162,7 +162,8 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 			}
 		}
 	}
-	for pause := settlePause; ; pause = min(2*pause, settlePauseMax) {
+	pauses := retry.Policy{First: settlePause, Most: settlePauseMax}
+	for looks := 1; ; looks++ {
 		got, place, err := s.look(ctx)
 		if place == PlaceSource || place == PlaceStore {
 			return got, place, l.settled(f, got, place)
@@ -170,7 +171,7 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 		if place == PlaceGone {
 			return f, PlaceUnknown, s.undecided(errNowhere, err)
 		}
-		if retry.Sleep(ctx, pause) != nil {
+		if pauses.Sleep(ctx, looks) != nil {
 			return f, PlaceUnknown, s.undecided(context.Cause(ctx), err)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // rounds sends the groups, and again those of which it is certain that nothing was done, after the regions were read again:
 // their boundaries and servers may have changed.
 func (l *load) rounds(ctx context.Context, groups []group) error {
-	for round := 0; ; round++ {
+	pauses := retry.Policy{First: 200 * time.Millisecond, Most: 10 * time.Second}
+	for round := 1; ; round++ {
 		l.lookBefore(ctx, groups)
 		if err := l.announce(groups); err != nil {
 			return err
@@ -26,7 +27,7 @@ func (l *load) rounds(ctx context.Context, groups []group) error {
 		if err != nil || len(again) == 0 {
 			return err
 		}
-		if err := retry.Sleep(ctx, min(200*time.Millisecond<<min(round, 6), 10*time.Second)); err != nil {
+		if err := pauses.Sleep(ctx, round); err != nil {
 			return fmt.Errorf("load table %s: %w", l.req.Table, err)
 		}
 		regions, err := l.regionsAgain(ctx, again)
