@@ -1,0 +1,183 @@
+package dialect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Dialect is a way of writing records of text. Its bytes are those behind the decoding of a
+// character set. The zero value is not one: [Preset] makes them. Values are not changed once
+// they are checked, and may be used by several goroutines.
+type Dialect struct {
+	Name      string // of the preset it began as
+	FieldSep  string // between two columns, 1 to 8 bytes
+	RecordSep string // behind a record, 1 to 8 bytes; empty: LF or CR LF
+
+	Quote      byte // around a value; 0: there are no quotes
+	Doubled    bool // a quote within quotes is written twice
+	Lenient    bool // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
+	Escape     byte // before a byte that is not to be read as what it is; 0: there are no escapes
+	Map        Map  // what a byte behind Escape means
+	QuotedOnly bool // Escape is a plain byte outside of quotes
+
+	Null       []string // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
+	NullQuoted bool     // within quotes too
+
+	Header    Header
+	SkipLines int    // lines before the header or the first record that are no records
+	SkipEnd   int    // records at the end that are none
+	Comment   string // a record that begins with it is none; empty: there are no comments
+	Trim      Trim   // which ends of unquoted values lose their blanks and tabs
+	Charset   string // name of the character set; empty: bytes are taken as they are
+}
+
+// Header says whether a file's first record names its columns.
+type Header string
+
+// Headers.
+const (
+	HeaderYes   Header = "yes"   // in every file
+	HeaderNo    Header = "no"    // in none
+	HeaderFirst Header = "first" // in the first file of all
+	HeaderMatch Header = "match" // in those whose first record is the names of the columns
+)
+
+// Trim says which ends of a value that is not quoted lose blanks and tabs.
+type Trim string
+
+// Trims.
+const (
+	TrimNone  Trim = "no"
+	TrimLeft  Trim = "left"
+	TrimRight Trim = "right"
+	TrimBoth  Trim = "both"
+)
+
+// mostSep is the greatest length of a separator in bytes.
+const mostSep = 8
+
+// Check finds what cannot be read, or could be read in two ways.
+func (d Dialect) Check() error {
+	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
+	}
+	end := d.RecordSep
+	if end == "" {
+		end = "\n"
+	}
+	if len(d.FieldSep) == 0 || len(d.FieldSep) > mostSep {
+		bad("field_sep", "it has %d bytes: 1 to %d are possible", len(d.FieldSep), mostSep)
+	}
+	if len(d.RecordSep) > mostSep {
+		bad("record_sep", "it has %d bytes: 1 to %d are possible", len(d.RecordSep), mostSep)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	switch {
+	case d.FieldSep == end || d.RecordSep == "" && d.FieldSep == "\r":
+		bad("field_sep", "columns and records are separated by the same bytes, %s", Text(d.FieldSep))
+	case strings.HasPrefix(end, d.FieldSep) || strings.HasPrefix(d.FieldSep, end):
+		bad("field_sep", "%s and record_sep %s begin alike: one is taken for the other", Text(d.FieldSep), Text(end))
+	}
+	for _, c := range []struct {
+		field string
+		b     byte
+	}{{"quote", d.Quote}, {"escape", d.Escape}} {
+		if c.b != 0 && (strings.IndexByte(d.FieldSep, c.b) >= 0 || strings.IndexByte(end, c.b) >= 0 || d.RecordSep == "" && c.b == '\r') {
+			bad(c.field, "%s stands in a separator too", Text(string(c.b)))
+		}
+	}
+	switch {
+	case d.Quote == 0 && (d.Doubled || d.Lenient || d.NullQuoted || d.QuotedOnly):
+		bad("quote", "there is none, and other settings are about quotes")
+	case d.Escape != 0 && d.Escape == d.Quote:
+		bad("escape", "it is the quote: a quote that is doubled needs no escape, and what MySQL writes with ESCAPED BY '\"' cannot be read (write it with ESCAPED BY '\\\\')")
+	case d.Escape == 0 && d.QuotedOnly:
+		bad("escape", "there is none, and other settings are about it")
+	case d.Doubled && d.Lenient:
+		bad("quotes", "quotes are doubled or lenient, not both")
+	}
+	if !slices.Contains(Maps(), d.Map) {
+		bad("escape_map", "%q is none of %s", d.Map, join(Maps()))
+	}
+	if headers := []Header{HeaderYes, HeaderNo, HeaderFirst, HeaderMatch}; !slices.Contains(headers, d.Header) {
+		bad("header", "%q is none of %s", d.Header, join(headers))
+	}
+	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
+		bad("trim", "%q is none of %s", d.Trim, join(trims))
+	}
+	for i, null := range d.Null {
+		if slices.Contains(d.Null[:i], null) {
+			bad("null", "%s stands twice", Text(null))
+		}
+		if strings.Contains(null, d.FieldSep) || strings.Contains(null, end) || d.Quote != 0 && strings.IndexByte(null, d.Quote) >= 0 {
+			bad("null", "%s has a separator or a quote in it", Text(null))
+		}
+	}
+	if d.SkipLines < 0 || d.SkipEnd < 0 {
+		bad("skip_lines", "lines to skip are not below 0")
+	}
+	if d.Comment != "" && (strings.HasPrefix(d.Comment, d.FieldSep) || strings.Contains(d.Comment, end)) {
+		bad("comment", "%s has a separator in it", Text(d.Comment))
+	}
+	return errors.Join(errs...)
+}
+
+func join[T ~string](list []T) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// RFC4180 says that records end where quotes of RFC 4180 have them end: the quote is doubled and
+// there is no other escape.
+func (d Dialect) RFC4180() bool {
+	return d.RecordSep == "" && d.Quote == '"' && d.Doubled && d.Escape == 0 && len(d.FieldSep) == 1
+}
+
+// Cuttable says that the beginning of a record can be found from any place of a file, by the
+// bytes around it alone or by counting quotes.
+func (d Dialect) Cuttable() bool {
+	end := d.RecordSep
+	if end == "" {
+		end = "\n"
+	}
+	return !d.Lenient && !borders(end, end) && !overlaps(d.FieldSep, end)
+}
+
+// borders says that a proper beginning of a is an end of b: two matches can overlap.
+func borders(a, b string) bool {
+	for n := 1; n < min(len(a), len(b)); n++ {
+		if strings.HasSuffix(b, a[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlaps says that two different texts can share bytes, so that which is seen depends on where
+// reading began.
+func overlaps(a, b string) bool {
+	return strings.Contains(a, b) || strings.Contains(b, a) || borders(a, b) || borders(b, a) ||
+		len(a) > 1 && a[0] == b[len(b)-1] || len(b) > 1 && b[0] == a[len(a)-1]
+}
+
+// IsNull says whether a value, as it is written and without its quotes, is NULL.
+func (d *Dialect) IsNull(raw []byte, quoted bool) bool {
+	if quoted && !d.NullQuoted {
+		return false
+	}
+	for _, null := range d.Null {
+		if len(null) == len(raw) && bytes.Equal(raw, []byte(null)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package dialect
+
+import "bytes"
+
+// Map is what a byte behind the escape stands for.
+type Map string
+
+// Maps of exporters. What a map does not name stands for itself.
+const (
+	Literal    Map = "literal"     // every byte stands for itself: Hive's LazySimpleSerDe, Spark
+	MySQL      Map = "mysql"       // 0 b n r t Z: INTO OUTFILE and mysqldump --tab
+	MySQLBatch Map = "mysql-batch" // 0 n t: mysql --batch
+	Postgres   Map = "postgres"    // b f n r t v, three octal digits, x and two hex digits: COPY
+	HiveCRLF   Map = "hive-crlf"   // n r: serialization.escape.crlf
+	JQ         Map = "jq"          // n r t: @tsv
+)
+
+// Maps are all of them.
+func Maps() []Map { return []Map{Literal, MySQL, MySQLBatch, Postgres, HiveCRLF, JQ} }
+
+// letters are what the letters of a map stand for, as pairs.
+func (m Map) letters() string {
+	switch m {
+	case MySQL:
+		return "0\x00b\bn\nr\rt\tZ\x1a"
+	case MySQLBatch:
+		return "0\x00n\nt\t"
+	case Postgres:
+		return "b\bf\fn\nr\rt\tv\v"
+	case HiveCRLF:
+		return "n\nr\r"
+	case JQ:
+		return "n\nr\rt\t"
+	default:
+		return ""
+	}
+}
+
+// An Unescaper replaces escapes by what they stand for. It does not change once it is made.
+type Unescaper struct {
+	escape byte
+	digits bool // of Postgres
+	means  [256]byte
+}
+
+// Unescaper is that of the dialect's escape.
+func (d Dialect) Unescaper() *Unescaper {
+	u := &Unescaper{escape: d.Escape, digits: d.Map == Postgres}
+	for i := range u.means {
+		u.means[i] = byte(i)
+	}
+	for l := d.Map.letters(); l != ""; l = l[2:] {
+		u.means[l[0]] = l[1]
+	}
+	return u
+}
+
+// Append appends the value without its escapes. An escape at its end stands for itself.
+func (u *Unescaper) Append(dst, value []byte) []byte {
+	for {
+		i := bytes.IndexByte(value, u.escape)
+		if i < 0 || i+1 == len(value) {
+			return append(dst, value...)
+		}
+		dst = append(dst, value[:i]...)
+		c, n := u.one(value[i+1:])
+		dst = append(dst, c)
+		value = value[i+1+n:]
+	}
+}
+
+// one is the byte that the bytes behind an escape stand for, and how many these are.
+func (u *Unescaper) one(p []byte) (byte, int) {
+	if !u.digits {
+		return u.means[p[0]], 1
+	}
+	n, v := 0, 0
+	switch {
+	case p[0] >= '0' && p[0] <= '7':
+		for n < 3 && n < len(p) && p[n] >= '0' && p[n] <= '7' {
+			v = v<<3 | int(p[n]-'0')
+			n++
+		}
+		return byte(v), n
+	case p[0] == 'x':
+		for n = 1; n < 3 && n < len(p); n++ {
+			h := hex(p[n])
+			if h < 0 {
+				break
+			}
+			v = v<<4 | h
+		}
+		if n > 1 {
+			return byte(v), n
+		}
+	}
+	return u.means[p[0]], 1
+}
+
+// hex is the value of a hex digit, -1 for another byte.
+func hex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}

@@ -1,0 +1,82 @@
+package dialect
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The presets are what exporters write when nothing else is asked of them.
+const (
+	CSV         = "csv"          // RFC 4180 with a header; nothing is NULL
+	Dump        = "dump"         // 0x01 between columns, 0x10 behind a record; nothing is NULL
+	Hive        = "hive"         // TEXTFILE of LazySimpleSerDe
+	HiveEscaped = "hive-escaped" // the same with ESCAPED BY '\'
+	OpenCSV     = "opencsv"      // Hive's OpenCSVSerde: as written, not as Hive reads it back
+	MySQLText   = "mysql"        // INTO OUTFILE, mysqldump --tab
+	MySQLCSV    = "mysql-csv"    // INTO OUTFILE … FIELDS TERMINATED BY ',' [OPTIONALLY] ENCLOSED BY '"'
+	MySQLTSV    = "mysql-batch"  // mysql --batch
+	PostgresTxt = "postgres"     // COPY … TO, text format
+	PostgresCSV = "postgres-csv" // COPY … TO … CSV HEADER
+	Spark       = "spark"        // DataFrameWriter.csv with a header
+	Oracle      = "oracle"       // SQL*Plus SET MARKUP CSV ON; '' is NULL in Oracle
+	Excel       = "excel"        // CSV of Excel: nothing is NULL
+	JQText      = "jq-tsv"       // jq's @tsv
+)
+
+// Presets are the names of all.
+func Presets() []string {
+	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText}
+}
+
+// Preset is the dialect of an exporter.
+func Preset(name string) (Dialect, error) {
+	text := func(sep string, escape Map, null ...string) Dialect {
+		d := Dialect{Name: name, FieldSep: sep, RecordSep: "\n", Header: HeaderNo, Null: null, Map: Literal, Trim: TrimNone}
+		if escape != "" {
+			d.Escape, d.Map = '\\', escape
+		}
+		return d
+	}
+	csv := func(header Header, null ...string) Dialect {
+		return Dialect{Name: name, FieldSep: ",", Quote: '"', Doubled: true, Header: header, Null: null, Map: Literal, Trim: TrimNone}
+	}
+	switch name {
+	case CSV:
+		return csv(HeaderYes), nil
+	case Dump:
+		d := text("\x01", "")
+		d.RecordSep = "\x10"
+		return d, nil
+	case Hive:
+		return text("\x01", "", `\N`), nil
+	case HiveEscaped:
+		return text("\x01", Literal, `\N`), nil
+	case OpenCSV:
+		return csv(HeaderNo, ""), nil
+	case MySQLText:
+		return text("\t", MySQL, `\N`), nil
+	case MySQLCSV:
+		d := text(",", MySQL, `\N`)
+		d.Quote = '"'
+		return d, nil
+	case MySQLTSV:
+		d := text("\t", MySQLBatch, "NULL")
+		d.Header = HeaderYes
+		return d, nil
+	case PostgresTxt:
+		return text("\t", Postgres, `\N`), nil
+	case PostgresCSV:
+		return csv(HeaderYes, ""), nil
+	case Spark:
+		d := text(",", Literal, "")
+		d.Quote, d.QuotedOnly, d.Header = '"', true, HeaderYes
+		return d, nil
+	case Oracle:
+		return csv(HeaderYes, ""), nil
+	case Excel:
+		return csv(HeaderYes), nil
+	case JQText:
+		return text("\t", JQ, ""), nil
+	}
+	return Dialect{}, fmt.Errorf("%q is no dialect: there are %s", name, strings.Join(Presets(), ", "))
+}
