@@ -3,6 +3,8 @@ package source
 import (
 	"bytes"
 	"fmt"
+
+	"bulkload/pkg/swar"
 )
 
 // parseCSV cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
@@ -13,7 +15,7 @@ import (
 // parity of the quotes before them. As long as the grammar is kept, that parity is the state of a parser that goes byte
 // by byte. Where a field turns out not to keep it, [csvFault] decides, which is such a parser.
 func (r *Reader) parseCSV(n int, last bool) (int, error) {
-	if r.extra = n + blockSize; r.extra > len(r.buf) {
+	if r.extra = n + swar.Block; r.extra > len(r.buf) {
 		r.growBuf(r.extra)
 	}
 	start, err := r.scanCSV(0, n)
@@ -66,22 +68,22 @@ func (r *Reader) unclosed(start int, f *fault) error {
 // scanCSV takes records from buf[start:n] as long as they are whole and their quotes in order, and returns where it
 // stopped. r.kept is the number of fields stored.
 func (r *Reader) scanCSV(start, n int) (int, error) {
-	load := r.buf[:n+blockSize]
-	comma, cols := spread(r.comma), r.file.cols
+	load := r.buf[:n+swar.Block]
+	comma, cols := swar.Spread(r.comma), r.file.cols
 	k, row := r.kept, r.kept
 	from := start
 	var inside, held uint64 // all ones within quotes; not 0 when the field has quotes in earlier blocks
 	fields := r.fields
-	for base := start; base < n; base += blockSize {
-		if len(fields) < k+blockSize {
+	for base := start; base < n; base += swar.Block {
+		if len(fields) < k+swar.Block {
 			fields = r.growFields(k)
 		}
-		q, s := csvMasks((*[blockSize]byte)(load[base:]), comma)
-		if n-base < blockSize {
-			q, s = tail(q, n-base), tail(s, n-base)
+		q, s := swar.QuotesAndEnds((*[swar.Block]byte)(load[base:]), comma)
+		if n-base < swar.Block {
+			q, s = swar.Tail(q, n-base), swar.Tail(s, n-base)
 		}
 		if q != 0 {
-			in := prefixXor(q) ^ inside
+			in := swar.PrefixXor(q) ^ inside
 			inside = uint64(int64(in) >> 63)
 			s &^= in
 		} else {
@@ -89,7 +91,7 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 		}
 		for s != 0 {
 			below := s&-s - 1
-			pos := base + lowest(s)
+			pos := base + swar.Lowest(s)
 			s &= s - 1
 			end, lf := pos, load[pos] == '\n'
 			if lf && pos > from && load[pos-1] == '\r' {
@@ -110,7 +112,7 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 					if !ok {
 						return start, nil
 					}
-					load = r.buf[:n+blockSize]
+					load = r.buf[:n+swar.Block]
 					fields[k] = span
 				}
 				q &^= below
@@ -131,7 +133,7 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 				if k, err = r.badCount(row, k, start, pos); err != nil {
 					return start, err
 				}
-				load = r.buf[:n+blockSize]
+				load = r.buf[:n+swar.Block]
 				fields = r.growFields(k)
 			}
 			row, start = k, from

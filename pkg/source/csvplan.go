@@ -8,6 +8,8 @@ import (
 	"io"
 	"runtime"
 
+	"bulkload/pkg/swar"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -84,7 +86,7 @@ const planChunk = 256 << 10
 // planBlock looks at the bytes [from, to) of the file.
 func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int64, comma byte) (b csvBlock, err error) {
 	// Every chunk comes with one byte before it and two after it, as far as the file has them.
-	buf := make([]byte, min(planChunk, int(to-from))+3+blockSize)
+	buf := make([]byte, min(planChunk, int(to-from))+3+swar.Block)
 	if from == f.dataStart {
 		b.start[0] = from
 	}
@@ -146,11 +148,11 @@ func (b *csvBlock) judge(buf []byte, from, to int, comma byte) int {
 		return bytes.Count(buf[1+from:1+to], []byte{'"'})
 	}
 	count := b.quotes & 1
-	pattern := spread(comma)
-	for base := from; base < to; base += blockSize {
-		q, _ := csvMasks((*[blockSize]byte)(buf[1+base:]), pattern)
-		for q = tail(q, to-base); q != 0; q &= q - 1 {
-			p := 1 + base + lowest(q)
+	pattern := swar.Spread(comma)
+	for base := from; base < to; base += swar.Block {
+		q, _ := swar.QuotesAndEnds((*[swar.Block]byte)(buf[1+base:]), pattern)
+		for q = swar.Tail(q, to-base); q != 0; q &= q - 1 {
+			p := 1 + base + swar.Lowest(q)
 			opens := count & 1 // the case for which this quote is one that opens
 			if c := buf[p-1]; c != comma && c != '\n' && c != '"' {
 				b.faulty[opens] = true

@@ -3,6 +3,8 @@ package source
 import (
 	"bytes"
 	"fmt"
+
+	"bulkload/pkg/swar"
 )
 
 // parseDump cuts buf[:n] into records and gives them to the callback as one batch, or several where bad records lie
@@ -12,19 +14,19 @@ import (
 // A block's separators are found by arithmetic on words, not by a search for each: fields are a dozen bytes long, and
 // a call, or a branch that depends on their length, costs as much as they do.
 func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
-	load := r.buf[:n+blockSize]
-	sepA, sepB := spread(r.fieldSep), spread(r.recordSep)
+	load := r.buf[:n+swar.Block]
+	sepA, sepB := swar.Spread(r.fieldSep), swar.Spread(r.recordSep)
 	rec, cols := r.recordSep, r.file.cols
 	fields := r.fields
 	k, row := 0, 0 // fields stored, and how many of them precede the record at hand
 	start, from := 0, 0
-	for base := 0; base < n && start < limit; base += blockSize {
-		if len(fields) < k+blockSize {
+	for base := 0; base < n && start < limit; base += swar.Block {
+		if len(fields) < k+swar.Block {
 			fields = r.growFields(k)
 		}
-		m := tail(sepMask((*[blockSize]byte)(load[base:]), sepA, sepB), n-base)
+		m := swar.Tail(swar.Two((*[swar.Block]byte)(load[base:]), sepA, sepB), n-base)
 		for m != 0 {
-			pos := base + lowest(m)
+			pos := base + swar.Lowest(m)
 			m &= m - 1
 			fields[k] = Span{uint32(from), uint32(pos - from)}
 			k++

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+
+	"bulkload/pkg/swar"
 )
 
 // Reader reads splits, one after the other, into the same buffers. It belongs to one goroutine; every worker has its
@@ -24,7 +26,7 @@ type Reader struct {
 	sum     uint32
 
 	// The chunk at hand.
-	buf     []byte // the chunk, blockSize bytes of slack, unquoted values
+	buf     []byte // the chunk, swar.Block bytes of slack, unquoted values
 	off     int64  // the offset of buf[0] in the file
 	extra   int    // where unquoted values end in buf
 	kept    int    // fields stored
@@ -137,8 +139,8 @@ func (r *Reader) trimEnd(record []byte) []byte {
 
 // growFields makes room for the fields of a block behind the first k.
 func (r *Reader) growFields(k int) []Span {
-	if len(r.fields) < k+blockSize {
-		fields := make([]Span, max(2*len(r.fields), k+4*blockSize))
+	if len(r.fields) < k+swar.Block {
+		fields := make([]Span, max(2*len(r.fields), k+4*swar.Block))
 		copy(fields, r.fields[:k])
 		r.fields = fields
 	}
@@ -147,7 +149,7 @@ func (r *Reader) growFields(k int) []Span {
 
 // growBuf makes the buffer at least n bytes long, with slack.
 func (r *Reader) growBuf(n int) {
-	buf := make([]byte, max(n+2*blockSize, len(r.buf)+len(r.buf)/2))
+	buf := make([]byte, max(n+2*swar.Block, len(r.buf)+len(r.buf)/2))
 	copy(buf, r.buf)
 	r.buf = buf
 }

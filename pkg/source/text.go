@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"bulkload/pkg/swar"
 )
 
 // overlap is how much is read beyond a split at first, to have its last record whole.
@@ -87,7 +89,7 @@ func (r *Reader) parse(n, limit int, last bool) (int, error) {
 
 // fill reads until the buffer holds want bytes, of which it has n.
 func (r *Reader) fill(src *textStream, n, want int) (int, bool, error) {
-	if len(r.buf) < want+2*blockSize {
+	if len(r.buf) < want+2*swar.Block {
 		r.growBuf(want + want/8)
 	}
 	for n < want {

@@ -1,23 +1,26 @@
-package source
+// Package swar looks at 64 bytes of text at a time, eight in a word (SIMD within a
+// register): a mask has a bit for each byte that is asked for, the first byte Lowest.
+// Fields are a dozen bytes long, and a search for each would cost as much as they do.
+package swar
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// blockSize is how many bytes the scanners look at together: one bit of a word each. Buffers have as many bytes of slack
+// Block is how many bytes the scanners look at together: one bit of a word each. Buffers have as many bytes of slack
 // behind their data, so that the last block can be loaded whole.
-const blockSize = 64
+const Block = 64
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
-	// gather moves the highest bit of each byte into the top byte of the product, the first byte's bit lowest.
+	// gather moves the highest bit of each byte into the top byte of the product, the first byte's bit Lowest.
 	gather = 0x0002040810204081
 )
 
-// spread is a word of eight times the byte b.
-func spread(b byte) uint64 { return uint64(b) * lowBits }
+// Spread is a word of eight times the byte b.
+func Spread(b byte) uint64 { return uint64(b) * lowBits }
 
 // equal has the highest bit of each byte clear that equals the pattern's, and only there: the sum cannot carry from one
 // byte into the next, which makes it exact where the shorter (x-1)&^x is not.
@@ -26,8 +29,8 @@ func equal(w, pattern uint64) uint64 {
 	return (x&^highBits + ^uint64(highBits)) | x
 }
 
-// sepMask marks the bytes of a block that equal one of two patterns.
-func sepMask(p *[blockSize]byte, a, b uint64) (m uint64) {
+// Two marks the bytes of a block that equal one of two patterns.
+func Two(p *[Block]byte, a, b uint64) (m uint64) {
 	w := binary.LittleEndian.Uint64(p[0:])
 	m = ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56
 	w = binary.LittleEndian.Uint64(p[8:])
@@ -47,10 +50,10 @@ func sepMask(p *[blockSize]byte, a, b uint64) (m uint64) {
 	return m
 }
 
-// csvMasks marks the quotes of a block, and its commas and line feeds.
-func csvMasks(p *[blockSize]byte, comma uint64) (quotes, seps uint64) {
+// QuotesAndEnds marks the quotes of a block, and its commas and line feeds.
+func QuotesAndEnds(p *[Block]byte, comma uint64) (quotes, seps uint64) {
 	const quote, lf = '"' * lowBits, '\n' * lowBits
-	for i := 0; i < blockSize; i += 16 {
+	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
 		v := binary.LittleEndian.Uint64(p[i+8:])
 		q := ^equal(w, quote) & highBits * gather >> 56
@@ -63,9 +66,9 @@ func csvMasks(p *[blockSize]byte, comma uint64) (quotes, seps uint64) {
 	return quotes, seps
 }
 
-// prefixXor has each bit set that has an odd number of set bits at or below it: from an opening quote up to the byte
+// PrefixXor has each bit set that has an odd number of set bits at or below it: from an opening quote up to the byte
 // before the closing one.
-func prefixXor(x uint64) uint64 {
+func PrefixXor(x uint64) uint64 {
 	x ^= x << 1
 	x ^= x << 2
 	x ^= x << 4
@@ -75,13 +78,34 @@ func prefixXor(x uint64) uint64 {
 	return x
 }
 
-// tail keeps the bits of the first n bytes of a block.
-func tail(m uint64, n int) uint64 {
-	if n >= blockSize {
+// Tail keeps the bits of the first n bytes of a block.
+func Tail(m uint64, n int) uint64 {
+	if n >= Block {
 		return m
 	}
 	return m & (1<<uint(n) - 1)
 }
 
-// lowest is the place of the lowest set bit.
-func lowest(m uint64) int { return bits.TrailingZeros64(m) & (blockSize - 1) }
+// Lowest is the place of the Lowest set bit.
+func Lowest(m uint64) int { return bits.TrailingZeros64(m) & (Block - 1) }
+
+// Four marks the bytes of a block that equal one of four patterns.
+func Four(p *[Block]byte, a, b, c, d uint64) (m uint64) {
+	for i := 0; i < Block; i += 16 {
+		w := binary.LittleEndian.Uint64(p[i:])
+		v := binary.LittleEndian.Uint64(p[i+8:])
+		s := ^(equal(w, a) & equal(w, b) & equal(w, c) & equal(w, d)) & highBits * gather >> 56
+		s |= ^(equal(v, a) & equal(v, b) & equal(v, c) & equal(v, d)) & highBits * gather >> 56 << 8
+		m |= s << i
+	}
+	return m
+}
+
+// ASCII says that no byte of a block is above 0x7f.
+func ASCII(p *[Block]byte) bool {
+	var w uint64
+	for i := 0; i < Block; i += 8 {
+		w |= binary.LittleEndian.Uint64(p[i:])
+	}
+	return w&highBits == 0
+}
