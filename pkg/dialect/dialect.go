@@ -16,12 +16,12 @@ type Dialect struct {
 	FieldSep  string // between two columns, 1 to 8 bytes
 	RecordSep string // behind a record, 1 to 8 bytes; empty: LF or CR LF
 
-	Quote      byte // around a value; 0: there are no quotes
-	Doubled    bool // a quote within quotes is written twice
-	Lenient    bool // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
-	Escape     byte // before a byte that is not to be read as what it is; 0: there are no escapes
-	Map        Map  // what a byte behind Escape means
-	QuotedOnly bool // Escape is a plain byte outside of quotes
+	Quote      string // a byte around a value; empty: there are no quotes
+	Doubled    bool   // a quote within quotes is written twice
+	Lenient    bool   // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
+	Escape     string // a byte before one that is not to be read as what it is; empty: there are no escapes
+	Map        Map    // what a byte behind Escape means
+	QuotedOnly bool   // Escape is a plain byte outside of quotes
 
 	Null       []string // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
 	NullQuoted bool     // within quotes too
@@ -86,18 +86,21 @@ func (d Dialect) Check() error {
 	}
 	for _, c := range []struct {
 		field string
-		b     byte
+		text  string
 	}{{"quote", d.Quote}, {"escape", d.Escape}} {
-		if c.b != 0 && (strings.IndexByte(d.FieldSep, c.b) >= 0 || strings.IndexByte(end, c.b) >= 0 || d.RecordSep == "" && c.b == '\r') {
-			bad(c.field, "%s stands in a separator too", Text(string(c.b)))
+		switch {
+		case len(c.text) > 1 || c.text >= "\x80":
+			bad(c.field, "%s is not one byte below 0x80", Text(c.text))
+		case c.text != "" && (strings.Contains(d.FieldSep, c.text) || strings.Contains(end, c.text) || d.RecordSep == "" && c.text == "\r"):
+			bad(c.field, "%s stands in a separator too", Text(c.text))
 		}
 	}
 	switch {
-	case d.Quote == 0 && (d.Doubled || d.Lenient || d.NullQuoted || d.QuotedOnly):
+	case d.Quote == "" && (d.Doubled || d.Lenient || d.NullQuoted || d.QuotedOnly):
 		bad("quote", "there is none, and other settings are about quotes")
-	case d.Escape != 0 && d.Escape == d.Quote:
+	case d.Escape != "" && d.Escape == d.Quote:
 		bad("escape", "it is the quote: a quote that is doubled needs no escape, and what MySQL writes with ESCAPED BY '\"' cannot be read (write it with ESCAPED BY '\\\\')")
-	case d.Escape == 0 && d.QuotedOnly:
+	case d.Escape == "" && d.QuotedOnly:
 		bad("escape", "there is none, and other settings are about it")
 	case d.Doubled && d.Lenient:
 		bad("quotes", "quotes are doubled or lenient, not both")
@@ -115,7 +118,7 @@ func (d Dialect) Check() error {
 		if slices.Contains(d.Null[:i], null) {
 			bad("null", "%s stands twice", Text(null))
 		}
-		if strings.Contains(null, d.FieldSep) || strings.Contains(null, end) || d.Quote != 0 && strings.IndexByte(null, d.Quote) >= 0 {
+		if strings.Contains(null, d.FieldSep) || strings.Contains(null, end) || d.Quote != "" && strings.Contains(null, d.Quote) {
 			bad("null", "%s has a separator or a quote in it", Text(null))
 		}
 	}
@@ -136,10 +139,10 @@ func join[T ~string](list []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// RFC4180 says that records end where quotes of RFC 4180 have them end: the quote is doubled and
-// there is no other escape.
+// RFC4180 says that the text is CSV of RFC 4180, whatever is NULL in it: quotes are doubled, there is
+// no other escape, and every line that is not blank is a record.
 func (d Dialect) RFC4180() bool {
-	return d.RecordSep == "" && d.Quote == '"' && d.Doubled && d.Escape == 0 && len(d.FieldSep) == 1
+	return d.RecordSep == "" && d.Quote == `"` && d.Doubled && d.Escape == "" && len(d.FieldSep) == 1 && d.Comment == "" && d.Trim == TrimNone
 }
 
 // Cuttable says that the beginning of a record can be found from any place of a file, by the
@@ -149,7 +152,7 @@ func (d Dialect) Cuttable() bool {
 	if end == "" {
 		end = "\n"
 	}
-	return !d.Lenient && !borders(end, end) && !overlaps(d.FieldSep, end)
+	return !d.Lenient && (d.Comment == "" || d.Quote == "") && !borders(end, end) && !overlaps(d.FieldSep, end)
 }
 
 // borders says that a proper beginning of a is an end of b: two matches can overlap.

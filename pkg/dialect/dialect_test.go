@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 		{base(Hive, func(d *Dialect) { d.FieldSep, d.RecordSep = "#@#", "#" }), "begin alike"},
 		{base(CSV, func(d *Dialect) { d.FieldSep = `"` }), "quote: \" stands in a separator"},
 		{base(MySQLText, func(d *Dialect) { d.FieldSep = `|\` }), "escape: \\ stands in a separator"},
-		{base(MySQLCSV, func(d *Dialect) { d.Escape = '"' }), "escape: it is the quote"},
+		{base(MySQLCSV, func(d *Dialect) { d.Escape = `"` }), "escape: it is the quote"},
 		{base(Hive, func(d *Dialect) { d.NullQuoted = true }), "quote: there is none"},
 		{base(CSV, func(d *Dialect) { d.QuotedOnly = true }), "escape: there is none"},
 		{base(CSV, func(d *Dialect) { d.Lenient = true }), "quotes: quotes are doubled or lenient"},
@@ -98,7 +98,7 @@ func TestUnescape(t *testing.T) {
 		{MySQL, `ends with \`, `ends with \`},
 		{MySQL, ``, ``},
 	} {
-		u := Dialect{Escape: '\\', Map: c.m}.Unescaper()
+		u := Dialect{Escape: `\`, Map: c.m}.Unescaper()
 		if got := u.Append([]byte("x"), []byte(c.text)); string(got) != "x"+c.want {
 			t.Errorf("%s: %q is %q, want %q", c.m, c.text, got, c.want)
 		}

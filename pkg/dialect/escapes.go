@@ -43,9 +43,9 @@ type Unescaper struct {
 	means  [256]byte
 }
 
-// Unescaper is that of the dialect's escape.
+// Unescaper is that of the dialect's escape, which it has.
 func (d Dialect) Unescaper() *Unescaper {
-	u := &Unescaper{escape: d.Escape, digits: d.Map == Postgres}
+	u := &Unescaper{escape: d.Escape[0], digits: d.Map == Postgres}
 	for i := range u.means {
 		u.means[i] = byte(i)
 	}
@@ -63,14 +63,14 @@ func (u *Unescaper) Append(dst, value []byte) []byte {
 			return append(dst, value...)
 		}
 		dst = append(dst, value[:i]...)
-		c, n := u.one(value[i+1:])
+		c, n := u.One(value[i+1:])
 		dst = append(dst, c)
 		value = value[i+1+n:]
 	}
 }
 
-// one is the byte that the bytes behind an escape stand for, and how many these are.
-func (u *Unescaper) one(p []byte) (byte, int) {
+// One is the byte that the bytes behind an escape, one at least, stand for, and how many these are.
+func (u *Unescaper) One(p []byte) (byte, int) {
 	if !u.digits {
 		return u.means[p[0]], 1
 	}

@@ -33,12 +33,12 @@ func Preset(name string) (Dialect, error) {
 	text := func(sep string, escape Map, null ...string) Dialect {
 		d := Dialect{Name: name, FieldSep: sep, RecordSep: "\n", Header: HeaderNo, Null: null, Map: Literal, Trim: TrimNone}
 		if escape != "" {
-			d.Escape, d.Map = '\\', escape
+			d.Escape, d.Map = `\`, escape
 		}
 		return d
 	}
 	csv := func(header Header, null ...string) Dialect {
-		return Dialect{Name: name, FieldSep: ",", Quote: '"', Doubled: true, Header: header, Null: null, Map: Literal, Trim: TrimNone}
+		return Dialect{Name: name, FieldSep: ",", Quote: `"`, Doubled: true, Header: header, Null: null, Map: Literal, Trim: TrimNone}
 	}
 	switch name {
 	case CSV:
@@ -57,7 +57,7 @@ func Preset(name string) (Dialect, error) {
 		return text("\t", MySQL, `\N`), nil
 	case MySQLCSV:
 		d := text(",", MySQL, `\N`)
-		d.Quote = '"'
+		d.Quote = `"`
 		return d, nil
 	case MySQLTSV:
 		d := text("\t", MySQLBatch, "NULL")
@@ -69,7 +69,7 @@ func Preset(name string) (Dialect, error) {
 		return csv(HeaderYes, ""), nil
 	case Spark:
 		d := text(",", Literal, "")
-		d.Quote, d.QuotedOnly, d.Header = '"', true, HeaderYes
+		d.Quote, d.QuotedOnly, d.Header = `"`, true, HeaderYes
 		return d, nil
 	case Oracle:
 		return csv(HeaderYes, ""), nil

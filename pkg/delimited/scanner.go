@@ -1,0 +1,279 @@
+package delimited
+
+import (
+	"bytes"
+
+	"bulkload/pkg/dialect"
+	"bulkload/pkg/span"
+	"bulkload/pkg/swar"
+)
+
+// Charset decodes values. Those of package charset are such.
+type Charset interface {
+	// Append appends the decoded text to dst. bad is where the first byte lies that belongs to no character, -1 for none.
+	Append(dst, text []byte) (out []byte, bad int)
+	// Starts marks the bytes of text, 64 or fewer, that begin a character, after skip bytes that end one; behind has what
+	// follows. next is how many bytes of what follows end the last character.
+	Starts(text, behind []byte, skip int) (starts uint64, next int)
+}
+
+// A Scanner cuts text into records. It belongs to one goroutine.
+type Scanner struct {
+	d       *dialect.Dialect
+	cols    int
+	charset Charset // nil: bytes are values
+	escapes *dialect.Unescaper
+
+	sep, end   string // behind a field, behind a record
+	cr         bool   // a CR before end belongs to it
+	escape     byte
+	quote      byte
+	hasEscape  bool
+	hasQuote   bool
+	a, b, c, e uint64 // patterns of the bytes that are looked at
+	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
+
+	// The results of Scan. They are valid until its next call.
+	Fields []span.Span // cols for each record
+	Starts []uint32    // where each record begins
+	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
+
+	field // at hand
+}
+
+// field is what is known of the field at hand.
+type field struct {
+	from      int
+	quoted    bool // a quote opened it
+	inside    bool // and did not close it
+	closed    int  // the quote that closed it
+	rewritten bool // it has escapes or doubled quotes
+}
+
+// A Fault is a record that its dialect does not allow.
+type Fault struct {
+	Start, End int // the record, with its end mark; End is -1 when the end of the text is its end
+	At         int // the byte at fault
+	Column     int // from 0; -1: the record as a whole
+	Found      int // columns, where their number is wrong; else 0
+	Reason     string
+	Unclosed   bool // a quote is not closed before the text ends: where the next record begins is not known
+}
+
+// Reasons.
+const (
+	reasonBare     = "a quote within a field that is not quoted (quote the field, or say quotes: lenient)"
+	reasonAfter    = "text after a closing quote"
+	reasonUnclosed = "a quote is opened and not closed before the end of the file"
+	reasonCharset  = "bytes that are no character of the character set"
+	reasonEscape   = "the escape stands before the end of the file"
+)
+
+// New is a scanner of records of so many columns. charset is nil where bytes are taken as they are.
+func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
+	s := &Scanner{d: d, cols: cols, charset: charset, sep: d.FieldSep, end: d.RecordSep}
+	if s.end == "" {
+		s.end, s.cr = "\n", true
+	}
+	s.a, s.b = swar.Spread(s.sep[0]), swar.Spread(s.end[0])
+	s.c, s.e = s.a, s.a
+	if s.hasQuote = d.Quote != ""; s.hasQuote {
+		s.quote = d.Quote[0]
+		s.c = swar.Spread(s.quote)
+	}
+	if s.hasEscape = d.Escape != ""; s.hasEscape {
+		s.escape = d.Escape[0]
+		s.e = swar.Spread(s.escape)
+		s.escapes = d.Unescaper()
+	}
+	for _, null := range d.Null {
+		s.nullSizes |= 1 << min(len(null), 63)
+	}
+	return s
+}
+
+// Slack is how many bytes of memory Scan wants behind the text.
+const Slack = swar.Block
+
+// Scan cuts data[start:n] into records, where one begins at start; data has [Slack] bytes more. last says that the text
+// ends there, which ends the last record too. It stops behind the last record that is whole, or with the fault of a bad
+// one, behind which it may be called again with next.
+func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
+	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
+	s.field = field{from: start}
+	skip, tail := start, 0 // bytes before skip are dealt with; so many of the next belong to a character
+	row := 0
+	if start = s.pass(start, n, last); start < 0 {
+		return -start - 1, nil
+	}
+	s.from, skip = start, start
+	for base := start; base < n; base += swar.Block {
+		m := s.mask(base, n, &tail)
+		for m != 0 {
+			pos := base + swar.Lowest(m)
+			m &= m - 1
+			if pos < skip {
+				continue
+			}
+			c := s.Data[pos]
+			if s.inside {
+				var wait bool
+				if skip, wait = s.within(pos, n, c, last); wait {
+					return s.stop(start, row)
+				}
+				continue
+			}
+			switch {
+			case c == s.escape && s.hasEscape && !s.d.QuotedOnly:
+				if s.quoted {
+					return s.fault(start, row, pos, n, last, reasonAfter)
+				}
+				s.rewritten = true
+				skip = pos + 2
+			case c == s.quote && s.hasQuote:
+				if pos != s.from && !(s.d.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
+					if s.d.Lenient && !s.quoted {
+						continue
+					}
+					reason := reasonBare
+					if s.quoted {
+						reason = reasonAfter
+					}
+					return s.fault(start, row, pos, n, last, reason)
+				}
+				s.quoted, s.inside = true, true
+			case s.at(pos, n, s.sep):
+				if f := s.put(start, row, pos, n, last); f != nil {
+					return s.bad(start, row, f)
+				}
+				skip = pos + len(s.sep)
+				s.field = field{from: skip}
+			case s.at(pos, n, s.end):
+				end := pos
+				if s.cr && pos > s.from && s.Data[pos-1] == '\r' {
+					end--
+				}
+				skip = pos + len(s.end)
+				if f := s.record(start, row, end, skip, n, last); f != nil {
+					return s.bad(start, row, f)
+				}
+				row, start = len(s.Fields), s.pass(skip, n, last)
+				if start < 0 {
+					return s.stop(-start-1, row)
+				}
+				skip = start
+				s.field = field{from: start}
+			case !last && pos+max(len(s.sep), len(s.end)) > n:
+				return s.stop(start, row) // what follows decides
+			}
+		}
+	}
+	if !last || start >= n {
+		return s.stop(start, row)
+	}
+	switch {
+	case s.inside:
+		f := s.newFault(start, row, s.from, reasonUnclosed)
+		f.End, f.Unclosed = n, true
+		return s.bad(start, row, f)
+	case skip > n:
+		f := s.newFault(start, row, n-1, reasonEscape)
+		f.End = n
+		return s.bad(start, row, f)
+	}
+	end := n
+	if s.cr && s.Data[n-1] == '\r' {
+		end--
+	}
+	if f := s.record(start, row, end, n, n, true); f != nil {
+		return s.bad(start, row, f)
+	}
+	return n, nil
+}
+
+// mask marks the bytes of a block that are looked at.
+func (s *Scanner) mask(base, n int, tail *int) uint64 {
+	block := (*[swar.Block]byte)(s.Data[base:])
+	m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
+	if s.charset == nil || *tail == 0 && swar.ASCII(block) {
+		return m
+	}
+	starts, next := s.charset.Starts(s.Data[base:min(base+swar.Block, n)], s.Data[min(base+swar.Block, n):n], *tail)
+	*tail = next
+	return m & starts
+}
+
+// within deals with a byte in quotes. It says up to where bytes are dealt with, or that what follows the text decides.
+func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
+	switch {
+	case c == s.escape && s.hasEscape:
+		s.rewritten = true
+		return pos + 2, false
+	case c != s.quote:
+		return 0, false
+	case pos+1 >= n && !last:
+		return 0, true
+	case s.d.Doubled && pos+1 < n && s.Data[pos+1] == s.quote:
+		s.rewritten = true
+		return pos + 2, false
+	case s.d.Lenient && !s.ends(pos+1, n):
+		if !last && pos+1+len(s.end)+1 > n {
+			return 0, true
+		}
+		return 0, false
+	}
+	s.inside, s.closed = false, pos
+	return 0, false
+}
+
+// ends says that a field ends before a place.
+func (s *Scanner) ends(pos, n int) bool {
+	return pos >= n || s.at(pos, n, s.sep) || s.at(pos, n, s.end) || s.cr && s.Data[pos] == '\r' && s.at(pos+1, n, s.end)
+}
+
+// at says that text lies at a place.
+func (s *Scanner) at(pos, n int, text string) bool {
+	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
+}
+
+// stop ends a scan behind the last whole record.
+func (s *Scanner) stop(start, row int) (int, *Fault) {
+	s.Fields = s.Fields[:row]
+	return start, nil
+}
+
+// bad ends a scan with a bad record.
+func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
+	s.Fields = s.Fields[:row]
+	if f.End < 0 {
+		return start, nil // more text shows where it ends
+	}
+	return f.End, f
+}
+
+// pass is where the next record begins behind comments. It is -1 less where the next line begins when its end is not seen.
+func (s *Scanner) pass(at, n int, last bool) int {
+	if s.d.Comment == "" {
+		return at
+	}
+	for at < n {
+		if !last && n-at < len(s.d.Comment) {
+			return -at - 1
+		}
+		if !bytes.HasPrefix(s.Data[at:n], []byte(s.d.Comment)) {
+			return at
+		}
+		i := bytes.Index(s.Data[at:n], []byte(s.end))
+		switch {
+		case i >= 0:
+			at += i + len(s.end)
+		case last:
+			return n
+		default:
+			return -at - 1
+		}
+	}
+	return at
+}
+
+func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
