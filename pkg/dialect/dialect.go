@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -12,26 +13,26 @@ import (
 // character set. The zero value is not one: [Preset] makes them. Values are not changed once
 // they are checked, and may be used by several goroutines.
 type Dialect struct {
-	Name      string // of the preset it began as
-	FieldSep  string // between two columns, 1 to 8 bytes
-	RecordSep string // behind a record, 1 to 8 bytes; empty: LF or CR LF
+	Name      string `json:"name"`                 // of the preset it began as
+	FieldSep  string `json:"field_sep"`            // between two columns, 1 to 8 bytes
+	RecordSep string `json:"record_sep,omitempty"` // behind a record, 1 to 8 bytes; empty: LF or CR LF
 
-	Quote      string // a byte around a value; empty: there are no quotes
-	Doubled    bool   // a quote within quotes is written twice
-	Lenient    bool   // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
-	Escape     string // a byte before one that is not to be read as what it is; empty: there are no escapes
-	Map        Map    // what a byte behind Escape means
-	QuotedOnly bool   // Escape is a plain byte outside of quotes
+	Quote      string `json:"quote,omitempty"`       // a byte around a value; empty: there are no quotes
+	Doubled    bool   `json:"doubled,omitempty"`     // a quote within quotes is written twice
+	Lenient    bool   `json:"lenient,omitempty"`     // quotes that are not doubled: one closes only before a separator, one within an unquoted value is a character
+	Escape     string `json:"escape,omitempty"`      // a byte before one that is not to be read as what it is; empty: there are no escapes
+	Map        Map    `json:"escape_map,omitempty"`  // what a byte behind Escape means
+	QuotedOnly bool   `json:"quoted_only,omitempty"` // Escape is a plain byte outside of quotes
 
-	Null       []string // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
-	NullQuoted bool     // within quotes too
+	Null       []string `json:"null,omitempty"`        // what a value that is NULL is written as, compared before escapes are read; none: nothing is NULL
+	NullQuoted bool     `json:"null_quoted,omitempty"` // within quotes too
 
-	Header    Header
-	SkipLines int    // lines before the header or the first record that are no records
-	SkipEnd   int    // records at the end that are none
-	Comment   string // a record that begins with it is none; empty: there are no comments
-	Trim      Trim   // which ends of unquoted values lose their blanks and tabs
-	Charset   string // name of the character set; empty: bytes are taken as they are
+	Header    Header `json:"header"`
+	SkipLines int    `json:"skip_lines,omitempty"` // lines before the header or the first record that are no records
+	SkipEnd   int    `json:"skip_end,omitempty"`   // lines at the end that are none
+	Comment   string `json:"comment,omitempty"`    // a record that begins with it is none; empty: there are no comments
+	Trim      Trim   `json:"trim"`                 // which ends of unquoted values lose their blanks and tabs
+	Charset   string `json:"charset,omitempty"`    // name of the character set; empty: bytes are taken as they are
 }
 
 // Header says whether a file's first record names its columns.
@@ -183,4 +184,16 @@ func (d *Dialect) IsNull(raw []byte, quoted bool) bool {
 		}
 	}
 	return false
+}
+
+// Equal says that two dialects read every text alike.
+func (d Dialect) Equal(o Dialect) bool {
+	d.Name = o.Name
+	return reflect.DeepEqual(d, o)
+}
+
+// Records is the dialect of records alone, as they stand between the beginning and the end of a file.
+func (d Dialect) Records() Dialect {
+	d.Header, d.SkipLines, d.SkipEnd, d.Comment = HeaderNo, 0, 0, ""
+	return d
 }

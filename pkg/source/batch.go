@@ -3,10 +3,12 @@ package source
 import (
 	"bytes"
 	"slices"
+
+	"bulkload/pkg/span"
 )
 
-// Span is a value's place in [Batch.Data].
-type Span struct{ Off, Len uint32 }
+// Span is a value's place in [Batch.Data], or that there is none.
+type Span = span.Span
 
 // Batch is a run of consecutive records. It and all that it refers to is lent: valid until the callback that got it
 // returns, and not to be changed. No batch is empty.
@@ -35,11 +37,11 @@ type Batch struct {
 	end    int   // where the last record ends in Data; text formats only
 }
 
-// Field is the value of a column in a row.
-func (b *Batch) Field(row, col int) []byte {
-	s := b.Fields[row*b.Cols+col]
-	return b.Data[s.Off : s.Off+s.Len : s.Off+s.Len]
-}
+// Field is the value of a column in a row, nil for NULL.
+func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(b.Data) }
+
+// Null says whether a row has no value of a column.
+func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull() }
 
 // RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
 // Reason and Err.

@@ -98,7 +98,7 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 				end--
 			}
 			if held|q&below == 0 {
-				fields[k] = Span{uint32(from), uint32(end - from)}
+				fields[k] = Span{Off: uint32(from), Len: uint32(end - from)}
 			} else {
 				f := load[from:end]
 				if len(f) < 2 || f[0] != '"' || f[len(f)-1] != '"' {
@@ -106,7 +106,7 @@ func (r *Reader) scanCSV(start, n int) (int, error) {
 				}
 				inner := f[1 : len(f)-1]
 				if i := bytes.IndexByte(inner, '"'); i < 0 {
-					fields[k] = Span{uint32(from + 1), uint32(len(inner))}
+					fields[k] = Span{Off: uint32(from + 1), Len: uint32(len(inner))}
 				} else {
 					span, ok := r.unquote(inner, i)
 					if !ok {
@@ -160,7 +160,7 @@ func (r *Reader) unquote(inner []byte, quote int) (Span, bool) {
 		quote = bytes.IndexByte(inner, '"')
 	}
 	at += copy(r.buf[at:], inner)
-	span := Span{uint32(r.extra), uint32(at - r.extra)}
+	span := Span{Off: uint32(r.extra), Len: uint32(at - r.extra)}
 	r.extra = at
 	return span, true
 }

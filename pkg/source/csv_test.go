@@ -64,7 +64,7 @@ func TestCSV(t *testing.T) {
 		{name: "header that does not close", in: "a,\"b\n1,2\n", err: "header: column 2, byte 2: a quote is opened and not closed before the end of the file"},
 		{name: "unknown column", in: "a,b,c\n", o: Options{Columns: ab}, err: `unknown column "c" compared with the given names`},
 		{name: "missing column", in: "a\n", o: Options{Columns: ab}, err: `column "b" is missing compared with the given names`},
-		{name: "no names", in: "1,2\n", o: Options{Header: HeaderNone}, err: "a CSV file without header needs the names of its columns"},
+		{name: "no names", in: "1,2\n", o: Options{Header: HeaderNone}, err: "text without a header needs the names of its columns"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := writeFile(t, "x.csv", []byte(tt.in))

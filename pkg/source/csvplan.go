@@ -30,7 +30,7 @@ import (
 // even number of quotes before them, and meets no fault of quoting. From the first block on where this does not hold,
 // the file is not cut any more: the rest is one split and is read as one reader would, faults and all. Thus the records
 // never depend on the size of a split.
-func (f *inputFile) planCSV(ctx context.Context, o *Options) ([]int64, error) {
+func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int64, error) {
 	size, step := f.info.Size(), o.SplitSize
 	starts := []int64{f.dataStart}
 	if size-f.dataStart <= step {
@@ -50,7 +50,7 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options) ([]int64, error) {
 			defer func() { err = errors.Join(err, src.Close()) }()
 			for i := lo; i < hi; i++ {
 				from := f.dataStart + int64(i)*step
-				if blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), o.FieldSep.or(',')); err != nil {
+				if blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), comma); err != nil {
 					return err
 				}
 			}

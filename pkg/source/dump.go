@@ -28,7 +28,7 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 		for m != 0 {
 			pos := base + swar.Lowest(m)
 			m &= m - 1
-			fields[k] = Span{uint32(from), uint32(pos - from)}
+			fields[k] = Span{Off: uint32(from), Len: uint32(pos - from)}
 			k++
 			from = pos + 1
 			if load[pos] != rec {
@@ -52,7 +52,7 @@ func (r *Reader) parseDump(n, limit int, last bool) (int, error) {
 	if last && start < n && start < limit {
 		// The last record has no separator after it.
 		fields = r.growFields(k)
-		fields[k] = Span{uint32(from), uint32(n - from)}
+		fields[k] = Span{Off: uint32(from), Len: uint32(n - from)}
 		k++
 		if k-row == cols {
 			r.offsets = append(r.offsets, r.off+int64(start))
@@ -74,11 +74,16 @@ func (r *Reader) badCount(row, k, start, end int) (int, error) {
 	if err := r.flush(row, start); err != nil {
 		return 0, err
 	}
+	return 0, r.reject(start, end, "", countReason(found, r.file.cols))
+}
+
+// countReason is that of a record with the wrong number of columns.
+func countReason(found, expected int) string {
 	columns := "columns"
 	if found == 1 {
 		columns = "column"
 	}
-	return 0, r.reject(start, end, "", fmt.Sprintf("%d %s found, %d expected", found, columns, r.file.cols))
+	return fmt.Sprintf("%d %s found, %d expected", found, columns, expected)
 }
 
 // skipDump finds the first record that begins in the split, in buf[:n] that begins one byte before the split: after the

@@ -10,6 +10,8 @@ import (
 	"math"
 	"path"
 	"strings"
+
+	"bulkload/pkg/dialect"
 )
 
 // inputFile is one file and what was determined about it when the input was opened.
@@ -28,8 +30,10 @@ type inputFile struct {
 	dataStart   int64  // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32 // of the header, or of the schema
 	meta        parquetMeta
-	window      int64  // zstd: of the first frame
-	mostWindow  uint64 // zstd: of any frame
+	window      int64            // zstd: of the first frame
+	mostWindow  uint64           // zstd: of any frame
+	first       bool             // of all files
+	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
 	firstSplit  int
 	maxRecord   int         // of a reject file
 	rejects     *rejectForm // of a reject file that is an input
@@ -70,7 +74,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	if f.format == FormatAuto {
 		switch path.Ext(name) {
 		case ".csv":
-			f.format = FormatCSV
+			if o.Dialect == nil {
+				f.format = FormatCSV
+			}
 		case ".parquet", ".parq", ".pq":
 			f.format = FormatParquet
 		}
@@ -90,6 +96,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			}
 		}
 	}
+	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) {
+		f.format = FormatText
+	}
 	if f.format == FormatAuto {
 		if f.format, err = f.detect(ctx, head, o); err != nil {
 			return err
@@ -103,6 +112,8 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	switch f.format {
 	case FormatParquet:
 		return f.probeParquet(ctx, o)
+	case FormatText:
+		return f.probeDelimited(ctx, o)
 	case FormatDump:
 		return f.probeDump(ctx, head, o)
 	default:

@@ -93,6 +93,9 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 	if in.files, err = expand(ctx, resolve, inputs, opts.AllowEmpty); err != nil {
 		return nil, err
 	}
+	if len(in.files) > 0 {
+		in.files[0].first = true
+	}
 	if err := each(ctx, in.files, func(ctx context.Context, f *inputFile) error { return f.probe(ctx, &in.opts) }); err != nil {
 		return nil, err
 	}
@@ -267,8 +270,8 @@ func (in *Input) plan(ctx context.Context) error {
 			// No records.
 		case f.compression != "":
 			add(f.dataStart, math.MaxInt64, 0)
-		case f.format == FormatCSV:
-			starts, err := f.planCSV(ctx, &in.opts)
+		case f.format == FormatCSV || f.format == FormatText:
+			starts, err := f.planRecords(ctx, &in.opts)
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"bulkload/pkg/dialect"
 )
 
 // Format is the form of an input file, without its compression.
@@ -16,6 +18,8 @@ const (
 	FormatCSV     Format = "csv"
 	FormatDump    Format = "dump"
 	FormatParquet Format = "parquet"
+	// FormatText is text of [Options.Dialect].
+	FormatText Format = "text"
 	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
 	FormatRejects Format = "rejects"
 )
@@ -33,6 +37,9 @@ const (
 type Options struct {
 	// Format of all inputs. Default: found for each file.
 	Format Format
+	// Dialect is how text is written, whatever its name. Default: as CSV or as a dump, with the separators and the header
+	// below. It is checked and not changed.
+	Dialect *dialect.Dialect
 	// FieldSep is the byte between two columns. Default: 0x01 in dumps, a comma in CSV.
 	FieldSep Sep
 	// RecordSep is the byte after each record of a dump. Default: 0x10. CSV records end with LF or CR LF.
@@ -92,8 +99,11 @@ func (o Options) withDefaults() Options {
 
 // Validate finds options that contradict each other.
 func (o Options) Validate() error {
-	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatRejects}, o.Format) {
-		return fmt.Errorf("format %q is not known: it is csv, dump, parquet or rejects", o.Format)
+	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatText, FormatRejects}, o.Format) {
+		return fmt.Errorf("format %q is not known: it is csv, dump, parquet, text or rejects", o.Format)
+	}
+	if err := o.checkDialect(); err != nil {
+		return err
 	}
 	if o.SplitSize < 0 || o.ChunkSize < 0 || o.MaxRecord < 0 {
 		return errors.New("split size, chunk size and longest record must not be negative")
@@ -119,9 +129,29 @@ func (o Options) Validate() error {
 	return o.checkComma()
 }
 
+// checkDialect finds what contradicts a dialect.
+func (o Options) checkDialect() error {
+	d := o.Dialect
+	switch {
+	case d == nil && o.Format == FormatText:
+		return errors.New("text needs a dialect")
+	case d == nil:
+		return nil
+	case o.Format == FormatCSV || o.Format == FormatDump:
+		return fmt.Errorf("format %s is a dialect of its own: choose one of both", o.Format)
+	case o.FieldSep != Sep{} || o.RecordSep != Sep{} || o.Header != HeaderFirst:
+		return errors.New("separators and header are the dialect's")
+	case d.Header == dialect.HeaderNo && len(o.Columns) == 0 && o.Format == FormatText:
+		return errNoHeader
+	case d.Header == dialect.HeaderMatch && len(o.Columns) == 0:
+		return errors.New("a header is compared with the names of the columns: give them")
+	}
+	return d.Check()
+}
+
 var (
 	errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
-	errNoHeader  = errors.New("a CSV file without header needs the names of its columns")
+	errNoHeader  = errors.New("text without a header needs the names of its columns")
 )
 
 func (o Options) checkComma() error {

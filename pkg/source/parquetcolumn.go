@@ -209,7 +209,7 @@ func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte)
 		if err := p.pages.unpack(c.codec, data, packed); err != nil {
 			return err
 		}
-		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, Span{uint32(off), uint32(n)}) })
+		return c.entries(data, h.values, func(off, n int) { c.dict = append(c.dict, Span{Off: uint32(off), Len: uint32(n)}) })
 	}
 	if cap(p.scratch) < h.unpacked {
 		p.scratch = make([]byte, h.unpacked)
@@ -222,7 +222,7 @@ func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte)
 	if err := c.entries(data, h.values, func(off, n int) {
 		start := len(text)
 		text = c.typ.append(text, data[off:off+n])
-		c.dict = append(c.dict, Span{uint32(start), uint32(len(text) - start)})
+		c.dict = append(c.dict, Span{Off: uint32(start), Len: uint32(len(text) - start)})
 	}); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present 
 			if size > len(data)-next {
 				return errShortPage
 			}
-			s = Span{uint32(base + next), uint32(size)}
+			s = Span{Off: uint32(base + next), Len: uint32(size)}
 			next += size
 		}
 		dst[at] = s
@@ -118,11 +118,11 @@ func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, presen
 				return errShortPage
 			}
 			if c.typ.kind == kindText {
-				s = Span{uint32(region.off + c.next), uint32(size)}
+				s = Span{Off: uint32(region.off + c.next), Len: uint32(size)}
 			} else {
 				start := len(p.arena.buf)
 				p.arena.buf = c.typ.append(p.arena.buf, data[c.next:c.next+size])
-				s = Span{uint32(start), uint32(len(p.arena.buf) - start)}
+				s = Span{Off: uint32(start), Len: uint32(len(p.arena.buf) - start)}
 			}
 			c.next += size
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"bulkload/pkg/delimited"
 	"bulkload/pkg/swar"
 )
 
@@ -37,6 +38,8 @@ type Reader struct {
 
 	fieldSep, recordSep, comma byte
 
+	delimited *delimited.Scanner // of the file at hand, if it has a dialect
+
 	parquet parquetReader
 }
 
@@ -64,6 +67,9 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	if r.file.format == FormatParquet {
 		err = r.readParquet(s)
 	} else {
+		if d := r.file.dialect; d != nil && (r.delimited == nil || !r.delimited.Is(d, r.file.cols)) {
+			r.delimited = delimited.New(d, r.file.cols, nil)
+		}
 		err = r.readText(s)
 	}
 	if err == nil {
@@ -119,8 +125,11 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 
 // trimEnd takes the end mark off a record.
 func (r *Reader) trimEnd(record []byte) []byte {
-	if r.file.format == FormatDump {
+	switch {
+	case r.file.format == FormatDump:
 		return bytes.TrimSuffix(record, []byte{r.recordSep})
+	case r.file.dialect != nil && r.file.dialect.RecordSep != "":
+		return bytes.TrimSuffix(record, []byte(r.file.dialect.RecordSep))
 	}
 	if !bytes.HasSuffix(record, []byte{'\n'}) {
 		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"unicode/utf8"
+
+	"bulkload/pkg/dialect"
 )
 
 // rejectForm is how the records of a reject file were read, the first of its lines.
@@ -17,6 +19,8 @@ type rejectForm struct {
 	FieldSep  string   `json:"field_sep,omitempty"`
 	RecordSep string   `json:"record_sep,omitempty"`
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
+
+	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
 }
 
 // rejectMagic is how every reject file begins.
@@ -27,7 +31,10 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 	field, record := o.dumpSeps()
 	switch f.format {
 	case FormatDump:
-		return &rejectForm{1, FormatDump, SepOf(field).String(), SepOf(record).String(), f.columns}
+		return &rejectForm{Version: 1, Format: FormatDump, FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: f.columns}
+	case FormatText:
+		d := f.dialect.Records()
+		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
 	case FormatParquet:
 		return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: schema}
 	}
@@ -40,8 +47,10 @@ func (f *rejectForm) same(o *rejectForm) bool {
 
 // sameText says whether the text of both is cut into fields in the same way.
 func (f *rejectForm) sameText(o *rejectForm) bool {
-	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep
+	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && sameDialect(f.Dialect, o.Dialect)
 }
+
+func sameDialect(a, b *dialect.Dialect) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 func (f *rejectForm) line() []byte {
 	if f == nil {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/delimited"
 )
 
 // probeRejects reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
@@ -23,6 +25,7 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	f.format, f.compression, f.columns, f.rejects, f.maxRecord = form.Format, packedRejects, form.Columns, form, o.MaxRecord
+	f.dialect = form.Dialect
 	return nil
 }
 
@@ -59,14 +62,14 @@ func (in *Input) rejectOptions() error {
 
 // rejectReader reads the records of a reject file as the text that they were.
 type rejectReader struct {
-	path string
-	in   *bufio.Reader
-	most int // bytes of a line
-	line []byte
-	n    int64 // lines read
-	form *rejectForm
-	comma,
-	end byte // after each record
+	path  string
+	in    *bufio.Reader
+	most  int // bytes of a line
+	line  []byte
+	n     int64 // lines read
+	form  *rejectForm
+	comma byte
+	end   string // after each record
 	text  []byte // of the record at hand
 	given int    // of it
 }
@@ -125,9 +128,14 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 	switch {
 	case form.Version != 1:
 		return nil, r.fail(fmt.Errorf("form %d is not known to this version", form.Version))
+	case form.Format == FormatText && form.Dialect != nil:
+		if err := form.Dialect.Check(); err != nil {
+			return nil, r.fail(fmt.Errorf("dialect: %w", err))
+		}
 	case form.Format != FormatCSV && form.Format != FormatDump:
 		return nil, r.fail(errors.New("it names no format whose records have text"))
-	case len(form.Columns) == 0:
+	}
+	if len(form.Columns) == 0 {
 		return nil, r.fail(errors.New("it names no columns"))
 	}
 	if err := checkHeader(form.Columns); err != nil {
@@ -143,9 +151,12 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		if err != nil {
 			return nil, r.fail(err)
 		}
-		r.comma, r.end = field.or(','), '\n'
-		if form.Format == FormatDump {
-			r.end = record.or(0x10)
+		r.comma, r.end = field.or(','), "\n"
+		switch {
+		case form.Format == FormatDump:
+			r.end = string([]byte{record.or(0x10)})
+		case form.Dialect != nil && form.Dialect.RecordSep != "":
+			r.end = form.Dialect.RecordSep
 		}
 	}
 	return form, nil
@@ -207,11 +218,12 @@ func (r *rejectReader) record(line []byte) error {
 	if len(r.text) == 0 && len(r.form.Columns) > 1 {
 		return r.fail(errors.New("its record is empty: remove the line to leave the record out"))
 	}
-	if r.form.Format == FormatCSV && bytes.HasSuffix(r.text, []byte{'\r'}) {
+	lines := r.form.Format == FormatCSV || r.form.Dialect != nil && r.form.Dialect.RecordSep == ""
+	if lines && bytes.HasSuffix(r.text, []byte{'\r'}) {
 		r.text = append(r.text, '\r') // it is the value's, not the line's
 	}
-	r.text = append(r.text, r.end)
-	if r.form.Format == FormatCSV && !closed(r.text, r.comma) {
+	r.text = append(r.text, r.end...)
+	if r.form.Format == FormatCSV && !closed(r.text, r.comma) || r.form.Dialect != nil && !delimited.Whole(r.form.Dialect, r.text) {
 		return r.fail(errors.New("its record has a quote that is not closed"))
 	}
 	return nil

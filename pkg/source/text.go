@@ -84,6 +84,9 @@ func (r *Reader) parse(n, limit int, last bool) (int, error) {
 		r.extra = n
 		return r.parseDump(n, limit, last)
 	}
+	if r.file.format == FormatText {
+		return r.parseDelimited(n, last)
+	}
 	return r.parseCSV(n, last)
 }
 

@@ -1,0 +1,106 @@
+package delimited
+
+import (
+	"bytes"
+
+	"bulkload/pkg/dialect"
+)
+
+// First reads the first record of a text as a header: its values, none of which is NULL, and where the next record
+// begins. Lines that are no records are passed over. It is nil when there is no whole record.
+func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *Fault) {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	plain := *s.d
+	plain.Null = nil
+	// The number of columns is not known: a record with another is a fault that says how many there are.
+	one := New(&plain, 1, s.charset)
+	next, bad = one.Scan(data, 0, len(text), last)
+	if bad != nil && bad.Found > 0 && len(one.Starts) == 0 {
+		many := New(&plain, bad.Found, s.charset)
+		cut := make([]byte, bad.End+Slack)
+		copy(cut, text[:bad.End])
+		many.Scan(cut, 0, bad.End, true)
+		if len(many.Starts) == 0 {
+			return nil, 0, bad
+		}
+		for _, f := range many.Fields[:bad.Found] {
+			names = append(names, string(f.Of(many.Data)))
+		}
+		return names, bad.End, nil
+	}
+	if len(one.Starts) == 0 {
+		return nil, next, bad
+	}
+	// The first record has one column; where the second begins is where it ends.
+	end := len(text)
+	if len(one.Starts) > 1 {
+		end = int(one.Starts[1])
+	} else if bad != nil {
+		end = bad.Start
+	} else {
+		end = next
+	}
+	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
+}
+
+// Start finds the first record that begins at a place of the text or behind it, for a dialect without quotes. The text
+// begins with a record, or within one far enough before the place that escapes before it are seen. It is -1 when none is seen.
+func (s *Scanner) Start(text []byte, at int) int {
+	for from := max(0, at-len(s.end)); ; {
+		i := bytes.Index(text[from:], []byte(s.end))
+		if i < 0 {
+			return -1
+		}
+		from += i
+		if next := from + len(s.end); next >= at && (!s.hasEscape || !s.escaped(text[:from])) {
+			return next
+		}
+		from++
+	}
+}
+
+// escaped says that an odd number of escapes ends the text. In a character set whose characters can end with the byte of
+// the escape, they are told apart from the last byte on that is always itself.
+func (s *Scanner) escaped(text []byte) bool {
+	if s.charset == nil || !Escaped(text, s.escape) {
+		return Escaped(text, s.escape)
+	}
+	from := len(text)
+	for from > 0 && text[from-1] >= 0x30 {
+		from--
+	}
+	n, skip := 0, 0
+	for from < len(text) {
+		block := text[from:min(from+64, len(text))]
+		starts, next := s.charset.Starts(block, text[from+len(block):], skip)
+		for i, c := range block {
+			switch {
+			case starts>>i&1 == 0 || c != s.escape:
+				n = 0
+			default:
+				n++
+			}
+		}
+		from, skip = from+len(block), next
+	}
+	return n&1 != 0
+}
+
+// Whole says that the last record in a text ends with it: no quote stays open, and no escape stands at its end, that would
+// take in what follows.
+func Whole(d *dialect.Dialect, text []byte) bool {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	s := New(d, 1, nil)
+	for at := 0; at < len(text); {
+		next, bad := s.Scan(data, at, len(text), false)
+		if next <= at {
+			return false
+		}
+		if at = next; bad == nil {
+			return at == len(text)
+		}
+	}
+	return true
+}

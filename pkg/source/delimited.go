@@ -1,0 +1,122 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"bulkload/pkg/delimited"
+	"bulkload/pkg/dialect"
+)
+
+// parseDelimited is parseCSV for text of any dialect.
+func (r *Reader) parseDelimited(n int, last bool) (int, error) {
+	s := r.delimited
+	start := 0
+	for {
+		if need := n + delimited.Slack; need > len(r.buf) {
+			r.growBuf(need)
+		}
+		next, bad := s.Scan(r.buf[:n+delimited.Slack], start, n, last)
+		if len(s.Data) > n+delimited.Slack {
+			r.buf = s.Data[:cap(s.Data)]
+		}
+		r.extra, r.fields = len(s.Data), s.Fields
+		end := next
+		if bad != nil {
+			end = bad.Start
+		}
+		for _, at := range s.Starts {
+			r.offsets = append(r.offsets, r.off+int64(at))
+		}
+		if err := r.flush(len(s.Fields), end); err != nil || bad == nil {
+			return next, err
+		}
+		if bad.Unclosed {
+			return next, r.unclosedQuote(bad)
+		}
+		column, reason := "", bad.Reason
+		if bad.Found > 0 {
+			reason = countReason(bad.Found, r.file.cols)
+		} else if bad.Column >= 0 {
+			column = r.file.columnName(bad.Column)
+		}
+		if err := r.reject(bad.Start, bad.End, column, reason); err != nil {
+			return next, err
+		}
+		start = next
+	}
+}
+
+// unclosedQuote is the error of a record whose quote is not closed before the file ends: as in [Reader.unclosed], no budget
+// allows it.
+func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
+	return r.unclosed(bad.Start, &fault{at: bad.At - bad.Start, column: bad.Column, reason: bad.Reason})
+}
+
+// probeDelimited finds where the records begin, and reads the header if there is one.
+func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
+	f.dialect = o.Dialect
+	for size := int64(detectSize); ; size *= 4 {
+		src, err := f.openText(ctx, 0, detectSize)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(src, size))
+		if err = errors.Join(err, src.Close()); err != nil {
+			return err
+		}
+		last := int64(len(data)) < size
+		ok, err := f.beginning(data, last, o)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			return nil
+		case last:
+			f.dataStart = int64(len(data)) // nothing but lines that are no records
+			return nil
+		case size >= int64(o.MaxRecord):
+			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a separator or a closing quote is missing", f.path, size)
+		}
+	}
+}
+
+// beginning finds the first record in data, the beginning of the text. It is false when data is too short for that. last
+// says that data is all of it.
+func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) {
+	at := 0
+	if bytes.HasPrefix(data, bom) {
+		at = len(bom)
+	}
+	for range f.dialect.SkipLines {
+		i := bytes.IndexByte(data[at:], '\n')
+		if i < 0 {
+			return false, nil
+		}
+		at += i + 1
+	}
+	f.dataStart = int64(at)
+	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
+		return true, nil
+	}
+	names, next, bad := delimited.New(f.dialect, 1, nil).First(data[at:], last)
+	if bad != nil {
+		return false, fmt.Errorf("%s: header: column %d, byte %d: %s", f.path, bad.Column+1, at+bad.At, bad.Reason)
+	}
+	if names == nil {
+		return false, nil
+	}
+	if f.dialect.Header == dialect.HeaderMatch && !slices.Equal(names, o.Columns) {
+		return true, nil
+	}
+	if err := checkHeader(names); err != nil {
+		return false, fmt.Errorf("%s: header: %w", f.path, err)
+	}
+	f.columns, f.dataStart = names, int64(at+next)
+	f.headSum = addSum(0, data[:f.dataStart])
+	return true, nil
+}

@@ -1,0 +1,177 @@
+package source
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/dialect"
+)
+
+// exporterSample is a file of testdata/source/dialects, how it is read and what must come out: its README says what the fields mean.
+type exporterSample struct {
+	Path, Format string
+	Read         struct {
+		Separator   string
+		RecordEnd   string `json:"record_end"`
+		Quote       string
+		Doubled     *bool  `json:"quote_doubled"`
+		Lookahead   bool   `json:"quote_lookahead"`
+		Escape      string
+		EscapeMap   string `json:"escape_map"`
+		QuotedOnly  bool   `json:"escape_only_in_quotes"`
+		Null        string
+		NullQuoted  bool `json:"null_when_quoted"`
+		Charset     string
+		Header      bool
+		SkipLines   int `json:"skip_lines"`
+		Footer      int `json:"footer_records"`
+		Columns     []string
+		Partitions  []string `json:"partition_columns"`
+		NoPartition string   `json:"null_partition"`
+	}
+	Rows     int
+	Readable *bool
+	Expected *string
+}
+
+const exporterSamples = "../../testdata/source/dialects/"
+
+func readSamples(t *testing.T) []exporterSample {
+	t.Helper()
+	data, err := os.ReadFile(exporterSamples + "manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct{ Samples []exporterSample }
+	if err := json.Unmarshal(data, &m); err != nil || len(m.Samples) < 90 {
+		t.Fatalf("%d samples: %v", len(m.Samples), err)
+	}
+	return m.Samples
+}
+
+// dialect is how a sample is read, as its manifest says.
+func (s *exporterSample) dialect() dialect.Dialect {
+	r := &s.Read
+	d := dialect.Dialect{Name: "sample", FieldSep: r.Separator, RecordSep: r.RecordEnd, Quote: r.Quote, Escape: r.Escape, Map: dialect.Literal,
+		QuotedOnly: r.QuotedOnly, NullQuoted: r.NullQuoted && r.Quote != "", Header: dialect.HeaderNo, SkipLines: r.SkipLines, SkipEnd: r.Footer, Trim: dialect.TrimNone}
+	if r.RecordEnd == "crlf" || r.RecordEnd == "lf|crlf" || r.RecordEnd == "\r\n" {
+		d.RecordSep = ""
+	}
+	if r.EscapeMap != "" {
+		d.Map = dialect.Map(r.EscapeMap)
+	}
+	d.Lenient = r.Lookahead
+	d.Doubled = r.Quote != "" && !r.Lookahead && (r.Doubled == nil || *r.Doubled)
+	d.Null = []string{r.Null}
+	if r.Header {
+		d.Header = dialect.HeaderYes
+	}
+	if r.Charset != "utf-8" {
+		d.Charset = r.Charset
+	}
+	return d
+}
+
+// expectedRows are rows by column, as a sample's file of them says.
+func expectedRows(t *testing.T, name string) []map[string]any {
+	t.Helper()
+	f, err := os.Open(exporterSamples + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	var rows []map[string]any
+	d := json.NewDecoder(bufio.NewReader(f))
+	for {
+		var row map[string]any
+		if err := d.Decode(&row); err == io.EOF {
+			return rows
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// rowsOf reads an input: each row's values by column, nil for NULL.
+func rowsOf(t *testing.T, in *Input) ([]map[string]any, error) {
+	t.Helper()
+	var rows []map[string]any
+	r := in.NewReader()
+	for split := range in.Splits() {
+		err := r.Read(t.Context(), split, func(b *Batch) error {
+			for i := range b.Rows {
+				row := map[string]any{}
+				for c, name := range in.Columns() {
+					if row[name] = nil; !b.Null(i, c) {
+						row[name] = string(b.Field(i, c))
+					}
+				}
+				rows = append(rows, row)
+			}
+			return nil
+		})
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// TestExporters reads what exporters wrote, in splits of several sizes.
+func TestExporters(t *testing.T) {
+	for _, s := range readSamples(t) {
+		if s.Format != "text" {
+			continue
+		}
+		t.Run(s.Path, func(t *testing.T) {
+			d := s.dialect()
+			if d.Charset != "" || d.SkipEnd > 0 {
+				t.Skip("not yet")
+			}
+			for _, size := range []int64{0, 1 << 10, 64, 7} {
+				o := Options{Dialect: &d, SplitSize: size}
+				if d.Header == dialect.HeaderNo {
+					o.Columns = s.Read.Columns
+				}
+				in, err := Open(t.Context(), disk, []string{exporterSamples + s.Path}, o)
+				var rows []map[string]any
+				if err == nil {
+					rows, err = rowsOf(t, in)
+				}
+				if s.Readable != nil && !*s.Readable {
+					if err == nil {
+						t.Errorf("splits of %d: it is read: %d rows", size, len(rows))
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatalf("splits of %d: %v", size, err)
+				}
+				want := expectedRows(t, *s.Expected)
+				if len(want) != s.Rows || len(rows) != len(want) {
+					t.Fatalf("splits of %d: %d rows, want %d", size, len(rows), s.Rows)
+				}
+				for i := range want {
+					if got, want := fmt.Sprintf("%q", rows[i]), fmt.Sprintf("%q", want[i]); got != want {
+						t.Errorf("splits of %d, row %d:\n%s\n%s", size, i+1, got, want)
+					}
+				}
+				if size == 64 && in.Files()[0].Size > 1000 && len(in.Splits()) < 2 && d.Cuttable() && (d.Quote == "" || d.RFC4180()) {
+					t.Errorf("%d splits", len(in.Splits()))
+				}
+			}
+		})
+	}
+}
+
+var _ = filepath.Join
+var _ = slices.Contains[[]string]
+var _ = strings.Contains
