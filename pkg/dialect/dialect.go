@@ -153,7 +153,7 @@ func (d Dialect) Cuttable() bool {
 	if end == "" {
 		end = "\n"
 	}
-	return !d.Lenient && (d.Comment == "" || d.Quote == "") && !borders(end, end) && !overlaps(d.FieldSep, end)
+	return !d.Lenient && (d.Quote == "" || d.Comment == "" && !borders(d.FieldSep, d.FieldSep)) && !borders(end, end) && !overlaps(d.FieldSep, end)
 }
 
 // borders says that a proper beginning of a is an end of b: two matches can overlap.

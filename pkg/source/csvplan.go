@@ -31,7 +31,7 @@ import (
 // the file is not cut any more: the rest is one split and is read as one reader would, faults and all. Thus the records
 // never depend on the size of a split.
 func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int64, error) {
-	size, step := f.info.Size(), o.SplitSize
+	size, step := f.size(), o.SplitSize
 	starts := []int64{f.dataStart}
 	if size-f.dataStart <= step {
 		return append(starts, size), nil
@@ -96,7 +96,7 @@ func (f *inputFile) planBlock(ctx context.Context, src *textStream, from, to int
 		}
 		n := int(min(planChunk, to-at))
 		lead := int(min(1, at-f.dataStart))
-		more := int(min(2, f.info.Size()-at-int64(n)))
+		more := int(min(2, f.size()-at-int64(n)))
 		src.at = at - int64(lead)
 		if _, err := io.ReadFull(src, buf[1-lead:1+n+more]); err != nil {
 			return b, fmt.Errorf("find the records of %s: %w", f.path, err)

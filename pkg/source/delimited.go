@@ -60,6 +60,9 @@ func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
 // probeDelimited finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	f.dialect = o.Dialect
+	if err := f.leaveLastLines(ctx, f.dialect.SkipEnd); err != nil {
+		return err
+	}
 	for size := int64(detectSize); ; size *= 4 {
 		src, err := f.openText(ctx, 0, detectSize)
 		if err != nil {

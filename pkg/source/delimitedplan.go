@@ -21,7 +21,10 @@ func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error
 	case d.Cuttable() && d.Quote == "":
 		return f.planLines(ctx, o)
 	}
-	return []int64{f.dataStart, f.info.Size()}, nil // one split
+	if d.Cuttable() {
+		return f.planQuoted(ctx, o)
+	}
+	return []int64{f.dataStart, f.size()}, nil // one split
 }
 
 // lineWindow is how much is read to find where a record begins, at first.
@@ -30,7 +33,7 @@ const lineWindow = 64 << 10
 // planLines cuts a file whose records end at every separator of records that no escape precedes: each split begins with
 // the first record at or behind its place.
 func (f *inputFile) planLines(ctx context.Context, o *Options) (starts []int64, err error) {
-	size := f.info.Size()
+	size := f.size()
 	starts = append(starts, f.dataStart)
 	if size-f.dataStart <= o.SplitSize {
 		return append(starts, size), nil
@@ -65,7 +68,7 @@ func (f *inputFile) recordBehind(src *textStream, s *delimited.Scanner, at, from
 		return from, nil
 	}
 	for window := int64(lineWindow); ; window *= 4 {
-		begin, end := max(from, at-window), min(at+window, f.info.Size())
+		begin, end := max(from, at-window), min(at+window, f.size())
 		buf := make([]byte, end-begin)
 		src.at = begin
 		if _, err := io.ReadFull(src, buf); err != nil {
@@ -74,7 +77,7 @@ func (f *inputFile) recordBehind(src *textStream, s *delimited.Scanner, at, from
 		if next := s.Start(buf, int(at-begin)); next >= 0 {
 			return begin + int64(next), nil
 		}
-		if end == f.info.Size() {
+		if end == f.size() {
 			return -1, nil
 		}
 	}

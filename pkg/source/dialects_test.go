@@ -21,8 +21,8 @@ type exporterSample struct {
 		Separator   string
 		RecordEnd   string `json:"record_end"`
 		Quote       string
-		Doubled     *bool  `json:"quote_doubled"`
-		Lookahead   bool   `json:"quote_lookahead"`
+		Doubled     *bool `json:"quote_doubled"`
+		Lookahead   bool  `json:"quote_lookahead"`
 		Escape      string
 		EscapeMap   string `json:"escape_map"`
 		QuotedOnly  bool   `json:"escape_only_in_quotes"`
@@ -133,7 +133,7 @@ func TestExporters(t *testing.T) {
 		}
 		t.Run(s.Path, func(t *testing.T) {
 			d := s.dialect()
-			if d.Charset != "" || d.SkipEnd > 0 {
+			if d.Charset != "" {
 				t.Skip("not yet")
 			}
 			for _, size := range []int64{0, 1 << 10, 64, 7} {
@@ -164,7 +164,7 @@ func TestExporters(t *testing.T) {
 						t.Errorf("splits of %d, row %d:\n%s\n%s", size, i+1, got, want)
 					}
 				}
-				if size == 64 && in.Files()[0].Size > 1000 && len(in.Splits()) < 2 && d.Cuttable() && (d.Quote == "" || d.RFC4180()) {
+				if size == 64 && in.Files()[0].Size > 1000 && len(in.Splits()) < 2 && d.Cuttable() {
 					t.Errorf("%d splits", len(in.Splits()))
 				}
 			}

@@ -44,7 +44,7 @@ func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 				e.Rows += rows
 			}
 		case f.compression == "":
-			e.Text += max(0, f.info.Size()-f.dataStart)
+			e.Text += max(0, f.size()-f.dataStart)
 		default:
 			packed = append(packed, f)
 		}

@@ -32,6 +32,7 @@ type inputFile struct {
 	meta        parquetMeta
 	window      int64            // zstd: of the first frame
 	mostWindow  uint64           // zstd: of any frame
+	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
 	firstSplit  int
@@ -231,8 +232,11 @@ func (f *inputFile) textEnd() int64 {
 	if f.compression != "" {
 		return math.MaxInt64
 	}
-	return f.info.Size()
+	return f.size()
 }
+
+// size is the length of a file that is not packed, without what is left out at its end.
+func (f *inputFile) size() int64 { return f.info.Size() - f.left }
 
 // columnName is the name of a column by its place in the file, "" when there is none.
 func (f *inputFile) columnName(i int) string {

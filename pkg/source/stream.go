@@ -75,6 +75,9 @@ func (s *textStream) Read(p []byte) (int, error) {
 // not read, and what was cut off is missed.
 func (s *textStream) readRaw(p []byte) (int, error) {
 	size := s.file.info.Size()
+	if s.text == nil && s.file.compression == "" {
+		size = s.file.size()
+	}
 	if s.at >= size {
 		return 0, io.EOF
 	}
@@ -117,6 +120,9 @@ func (s *textStream) unpack() error {
 			return s.packError(err)
 		}
 		text, stop = z, z.Close
+	}
+	if d := s.file.dialect; d != nil && d.SkipEnd > 0 {
+		text = &withoutLastLines{r: text, n: d.SkipEnd}
 	}
 	ahead := startReadAhead(text)
 	s.text = unpackReader{s, ahead}

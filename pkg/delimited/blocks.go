@@ -1,0 +1,99 @@
+package delimited
+
+import (
+	"strings"
+
+	"bulkload/pkg/swar"
+)
+
+// A Block is what is known of a piece of text for each of the cases that it begins outside [0] and inside [1] of quotes.
+type Block struct {
+	Inside [2]bool // it ends inside of quotes
+	Start  [2]int  // where in the text the first record begins that begins in it; -1: none does
+	Faulty [2]bool // a quote stands where none may, so that a scanner would stop here
+}
+
+// Lead is how many bytes of text a Block wants before itself, and Lookahead how many behind it.
+const (
+	Lead      = 64
+	Lookahead = 16
+)
+
+// Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] behind them, as far as
+// there are any: begins and ends say that it has the beginning and the end of all text. Memory goes on for [Slack] bytes
+// behind the text.
+func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
+	for h := range 2 {
+		b.Inside[h], b.Start[h], b.Faulty[h] = s.follow(text, n, from, to, h == 1, begins, ends)
+	}
+	return b
+}
+
+// follow is a scan of a block that begins inside of quotes or outside.
+func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool) (bool, int, bool) {
+	start, faulty := -1, false
+	skip := from
+	if s.hasEscape && (inside || !s.d.QuotedOnly) {
+		run := from
+		for run > 0 && text[run-1] == s.escape {
+			run--
+		}
+		if run == 0 && from > 0 && !begins {
+			faulty = true // more escapes than can be seen
+		}
+		skip += (from - run) & 1
+	}
+	if begins && from == 0 {
+		start = 0
+	}
+	closed := -1 // the quote that closed a value
+	for base := from; base < to; base += swar.Block {
+		m := swar.Tail(swar.Four((*[swar.Block]byte)(text[base:]), s.a, s.b, s.c, s.e), to-base)
+		for ; m != 0; m &= m - 1 {
+			pos := base + swar.Lowest(m)
+			if pos < skip {
+				continue
+			}
+			c := text[pos]
+			switch {
+			case s.hasEscape && c == s.escape && (inside || !s.d.QuotedOnly):
+				skip = pos + 2
+			case s.hasQuote && c == s.quote && inside:
+				inside, closed = false, pos
+				faulty = faulty || !s.mayClose(text[:n], pos+1, ends)
+			case s.hasQuote && c == s.quote:
+				reopens := s.d.Doubled && pos > 0 && text[pos-1] == s.quote && (closed == pos-1 || pos == from)
+				faulty = faulty || !reopens && !s.mayOpen(text[:pos], begins)
+				inside = true
+			case !inside && start < 0 && strings.HasPrefix(string(text[pos:min(n, pos+len(s.end))]), s.end):
+				start = pos + len(s.end)
+			}
+		}
+	}
+	return inside, start, faulty
+}
+
+// mayOpen says that a value may begin behind a text.
+func (s *Scanner) mayOpen(before []byte, begins bool) bool {
+	if len(before) == 0 {
+		return begins
+	}
+	return hasSuffix(before, s.sep) || hasSuffix(before, s.end)
+}
+
+// mayClose says that a quote before a place may close a value.
+func (s *Scanner) mayClose(text []byte, at int, ends bool) bool {
+	rest := text[at:]
+	switch {
+	case len(rest) == 0:
+		return ends
+	case s.d.Doubled && rest[0] == s.quote, hasPrefix(rest, s.sep), hasPrefix(rest, s.end):
+		return true
+	}
+	return s.cr && rest[0] == '\r' && (hasPrefix(rest[1:], s.end) || ends && len(rest) == 1)
+}
+
+func hasPrefix(text []byte, s string) bool { return len(text) >= len(s) && string(text[:len(s)]) == s }
+func hasSuffix(text []byte, s string) bool {
+	return len(text) >= len(s) && string(text[len(text)-len(s):]) == s
+}

@@ -1,0 +1,85 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lastLines is where the last n lines of a text begin, of which data is the end; -1 if data does not have them whole. A line
+// feed at the end of the text ends its last line. begins says that data is all of the text.
+func lastLines(data []byte, n int, begins bool) int {
+	end := len(data)
+	if bytes.HasSuffix(data, []byte{'\n'}) {
+		end--
+	}
+	for range n {
+		if end < 0 {
+			break
+		}
+		end = bytes.LastIndexByte(data[:end], '\n')
+	}
+	switch {
+	case end >= 0:
+		return end + 1
+	case begins:
+		return 0
+	}
+	return -1
+}
+
+// leaveLastLines finds how many bytes the lines take that end a file and are no records.
+func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
+	if n == 0 || f.compression != "" {
+		return nil
+	}
+	file, raw, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	for window := int64(4 << 10); ; window *= 8 {
+		from := max(0, f.info.Size()-window)
+		data := make([]byte, f.info.Size()-from)
+		if _, err := raw.ReadAt(data, from); err != nil && err != io.EOF {
+			return fmt.Errorf("read %s at byte %d: %w", f.path, from, err)
+		}
+		if at := lastLines(data, n, from == 0); at >= 0 {
+			f.left = int64(len(data) - at)
+			return nil
+		}
+	}
+}
+
+// withoutLastLines is a text without the last n lines.
+type withoutLastLines struct {
+	r    io.Reader
+	n    int
+	held []byte
+	free int // bytes of held that are not among the last lines
+	err  error
+}
+
+func (w *withoutLastLines) Read(p []byte) (int, error) {
+	for w.free == 0 && w.err == nil {
+		at := len(w.held)
+		w.held = append(w.held, make([]byte, 32<<10)...)
+		var m int
+		m, w.err = w.r.Read(w.held[at:])
+		w.held = w.held[:at+m]
+		// As long as there may be more, a line that is not ended counts as one of the last.
+		w.free = max(0, lastLines(w.held, w.n, false))
+		if w.err != nil && w.err != io.EOF {
+			w.free = 0
+		}
+	}
+	if w.free == 0 {
+		return 0, w.err
+	}
+	m := copy(p, w.held[:w.free])
+	w.held = w.held[:copy(w.held, w.held[m:])]
+	w.free -= m
+	return m, nil
+}
