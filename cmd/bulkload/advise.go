@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/table"
 
@@ -87,6 +88,11 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{err}
 	}
+	for _, texts := range [][]setting.Text{a.Reasons, a.Warnings} {
+		for i, text := range texts {
+			texts[i] = text.As(settings.Flag)
+		}
+	}
 	statement, err := o.statement(&spec, a)
 	if err != nil {
 		return usageError{err}
@@ -108,10 +114,10 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 			err = json.Unmarshal(text, &e)
 		}
 		if err != nil {
-			return fmt.Errorf("--plan %s: %w", o.plan, err)
+			return settings.AboutFlags(fmt.Errorf("--plan %s: %w", o.plan, err), "plan")
 		}
 		if e.Rows == 0 || e.HFileBytes == 0 {
-			return fmt.Errorf("--plan %s has no rows", o.plan)
+			return settings.AboutFlags(fmt.Errorf("--plan %s has no rows", o.plan), "plan")
 		}
 		if rows == 0 {
 			rows = e.Rows
@@ -129,7 +135,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 		rowBytes = float64(o.bytes) / float64(rows)
 	}
 	if o.rowsPerDay > 0 && rowBytes == 0 {
-		return errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows")
+		return settings.AboutFlags(errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
 	}
 	a.Growth = int64(float64(o.rowsPerDay) * rowBytes)
 	return nil
