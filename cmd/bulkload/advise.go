@@ -67,18 +67,18 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 }
 
 func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
-	spec := settings.Of(cmd).JobSpec()
+	given := settings.Of(cmd).JobSpec()
 	if o.key != "" {
-		spec.Key = o.key
+		given.Key = o.key
 	}
 	if o.table != "" {
-		spec.Table = o.table
+		given.Table = o.table
 	}
 	options := table.AdviceOptions{Days: o.days, Servers: o.servers, Access: table.Access(o.access), MaxFileSize: int64(o.maxSize)}
-	if spec.Key != "" {
+	if given.Key != "" {
 		var err error
-		if options.Key, err = keygen.Parse(spec.Key); err != nil {
-			return usageError{fmt.Errorf("key: %w", err)}
+		if options.Key, err = keygen.Parse(given.Key); err != nil {
+			return usageError{&spec.FieldError{Field: "key", Err: err}}
 		}
 	}
 	if err := o.sizes(&options); err != nil {
@@ -93,7 +93,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 			texts[i] = text.As(settings.Flag)
 		}
 	}
-	statement, err := o.statement(&spec, a)
+	statement, err := o.statement(&given, a)
 	if err != nil {
 		return usageError{err}
 	}
@@ -101,7 +101,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		*table.Advice
 		Statement string `json:"statement"`
 	}{a, statement}
-	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &spec, a, statement) })
+	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &given, a, statement) })
 }
 
 // sizes finds how large the table is, and how it grows.
