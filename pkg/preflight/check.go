@@ -41,6 +41,17 @@ func (s Severity) String() string {
 // MarshalText prints the severity into a report.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads it from one.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, known := range []Severity{SeverityOK, SeverityWarning, SeverityError} {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity", text)
+}
+
 // Check is one thing that was looked at before a job.
 type Check struct {
 	Name     string       `json:"name"` // what was looked at

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"strings"
@@ -196,5 +197,22 @@ func TestWalkInput(t *testing.T) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", c.input, err)
 		}
+	}
+}
+
+// TestCheckJSON reads a check from the report that it was printed into.
+func TestCheckJSON(t *testing.T) {
+	for _, want := range []Check{good("a", "found"), Doubtful("b", "do it", "found %d", 2), bad("c", "do it", "not found")} {
+		text, err := json.Marshal(want)
+		var got Check
+		if err == nil {
+			err = json.Unmarshal(text, &got)
+		}
+		if err != nil || got.Severity != want.Severity || got.Message.String() != want.Message.String() || got.Hint.String() != want.Hint.String() {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	if err := new(Severity).UnmarshalText([]byte("grave")); err == nil {
+		t.Error("a severity that is none")
 	}
 }
