@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/table"
 
@@ -66,18 +67,18 @@ plan, whose JSON --plan reads, or give --rows and --row-bytes, or --bytes.` + "\
 }
 
 func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
-	spec := settings.Of(cmd).JobSpec()
+	given := settings.Of(cmd).JobSpec()
 	if o.key != "" {
-		spec.Key = o.key
+		given.Key = o.key
 	}
 	if o.table != "" {
-		spec.Table = o.table
+		given.Table = o.table
 	}
 	options := table.AdviceOptions{Days: o.days, Servers: o.servers, Access: table.Access(o.access), MaxFileSize: int64(o.maxSize)}
-	if spec.Key != "" {
+	if given.Key != "" {
 		var err error
-		if options.Key, err = keygen.Parse(spec.Key); err != nil {
-			return usageError{fmt.Errorf("key: %w", err)}
+		if options.Key, err = keygen.Parse(given.Key); err != nil {
+			return usageError{&spec.FieldError{Field: "key", Err: err}}
 		}
 	}
 	if err := o.sizes(&options); err != nil {
@@ -87,7 +88,12 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return usageError{err}
 	}
-	statement, err := o.statement(&spec, a)
+	for _, texts := range [][]setting.Text{a.Reasons, a.Warnings} {
+		for i, text := range texts {
+			texts[i] = text.As(settings.Flag)
+		}
+	}
+	statement, err := o.statement(&given, a)
 	if err != nil {
 		return usageError{err}
 	}
@@ -95,7 +101,7 @@ func (o *adviseOptions) run(cmd *cobra.Command, g *globals) error {
 		*table.Advice
 		Statement string `json:"statement"`
 	}{a, statement}
-	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &spec, a, statement) })
+	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) { printAdvice(w, &given, a, statement) })
 }
 
 // sizes finds how large the table is, and how it grows.
@@ -108,10 +114,10 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 			err = json.Unmarshal(text, &e)
 		}
 		if err != nil {
-			return fmt.Errorf("--plan %s: %w", o.plan, err)
+			return settings.AboutFlags(fmt.Errorf("--plan %s: %w", o.plan, err), "plan")
 		}
 		if e.Rows == 0 || e.HFileBytes == 0 {
-			return fmt.Errorf("--plan %s has no rows", o.plan)
+			return settings.AboutFlags(fmt.Errorf("--plan %s has no rows", o.plan), "plan")
 		}
 		if rows == 0 {
 			rows = e.Rows
@@ -129,7 +135,7 @@ func (o *adviseOptions) sizes(a *table.AdviceOptions) error {
 		rowBytes = float64(o.bytes) / float64(rows)
 	}
 	if o.rowsPerDay > 0 && rowBytes == 0 {
-		return errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows")
+		return settings.AboutFlags(errors.New("--rows-per-day needs the bytes of a row: --row-bytes, --plan, or --bytes with --rows"), "rows-per-day", "row-bytes", "plan", "bytes", "rows")
 	}
 	a.Growth = int64(float64(o.rowsPerDay) * rowBytes)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -71,7 +72,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	splits, err := readSplits(o.splits)
 	if err != nil {
-		return usageError{fmt.Errorf("--splits: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
 	}
 	env, err := o.open(g)
 	if err != nil {

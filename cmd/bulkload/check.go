@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/preflight"
@@ -60,7 +61,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
-		return usageError{fmt.Errorf("--load-mode: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -71,6 +72,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
+	r.Checks = spokenChecks(r.Checks)
 	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printChecks(w, r) }); err != nil {
 		return err
 	}
@@ -78,6 +80,15 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return &fail.Error{Kind: fail.Check, Err: fmt.Errorf("table %s: %d of %d checks found errors", r.Table, r.Errors, len(r.Checks))}
 	}
 	return nil
+}
+
+// spokenChecks are checks that name settings as flags.
+func spokenChecks(checks []preflight.Check) []preflight.Check {
+	spoken := make([]preflight.Check, len(checks))
+	for i, c := range checks {
+		spoken[i] = c.In(settings.Flag)
+	}
+	return spoken
 }
 
 // printChecks prints a line for each check, and its hint below.
@@ -89,7 +100,7 @@ func printChecks(w io.Writer, r *preflight.Report) {
 	marks := map[preflight.Severity]string{preflight.SeverityOK: "ok", preflight.SeverityWarning: "warn", preflight.SeverityError: "ERROR"}
 	for _, c := range r.Checks {
 		fmt.Fprintf(w, "%-5s  %-*s  %s\n", marks[c.Severity], width, c.Name, c.Message)
-		if c.Hint != "" {
+		if !c.Hint.IsZero() {
 			fmt.Fprintf(w, "%-5s  %-*s  -> %s\n", "", width, "", c.Hint)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 
@@ -60,6 +61,9 @@ func (o *cleanOptions) run(cmd *cobra.Command, g *globals) error {
 	r, err := checkpoint.Clean(cmd.Context(), env, checkpoint.CleanOptions{State: o.state, Staging: o.staging, Job: o.id,
 		OlderThan: max(time.Duration(o.olderThan), 1), Force: o.force, Remove: o.yes})
 	if r != nil {
+		for i, d := range r.Dirs {
+			r.Dirs[i].Because = d.Because.As(settings.Flag)
+		}
 		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printCleaning(w, r) }); e != nil {
 			return e
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"bulkload/internal/durable"
+	"bulkload/internal/settings"
 	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,7 @@ func (g *globals) tell(w io.Writer, cmd *cobra.Command, args []string, err error
 	var told error
 	if file != "" {
 		if e := durable.Replace(file, line); e != nil {
-			told = fmt.Errorf("--result-file: %w", e)
+			told = settings.AboutFlags(fmt.Errorf("--result-file: %w", e), "result-file")
 		}
 	}
 	if object {

@@ -78,7 +78,7 @@ func (o *keyOptions) run(cmd *cobra.Command, g *globals) error {
 	k := build.KeyOptions{Unique: o.unique}
 	if o.splits != "" {
 		if k.Splits, err = readSplits(o.splits); err != nil {
-			return usageError{fmt.Errorf("--splits: %w", err)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
 		}
 	}
 	stdin := bufio.NewReader(cmd.InOrStdin())
@@ -114,11 +114,11 @@ func (o *keyOptions) load(cmd *cobra.Command) (spec.Job, error) {
 	js := settings.Of(cmd).JobSpec()
 	switch {
 	case o.spec != "" && o.recipe != "":
-		return spec.Job{}, usageError{errors.New("--spec and --recipe both say how keys are made: give one")}
+		return spec.Job{}, usageError{settings.AboutFlags(errors.New("--spec and --recipe both say how keys are made: give one"), "spec", "recipe")}
 	case o.recipe != "":
 		r, ok := keygen.FindRecipe(o.recipe)
 		if !ok {
-			return spec.Job{}, usageError{fmt.Errorf("no design is named %q: --recipes lists them", o.recipe)}
+			return spec.Job{}, usageError{settings.AboutFlags(fmt.Errorf("no design is named %q: --recipes lists them", o.recipe), "recipes")}
 		}
 		js.Key = r.Spec
 	case o.spec != "":

@@ -42,14 +42,14 @@ func (l *limitFlags) addLoad(f *pflag.FlagSet) {
 func (l *limitFlags) check(cmd *cobra.Command) (err error) {
 	switch {
 	case l.upload.Streams < 0:
-		return usageError{fmt.Errorf("--upload-streams %d is below 0", l.upload.Streams)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--upload-streams %d is below 0", l.upload.Streams), "upload-streams")}
 	case l.calls < 0:
-		return usageError{fmt.Errorf("--load-concurrency %d is below 0", l.calls)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", l.calls), "load-concurrency")}
 	case l.onlyBetween == "":
 		return nil
 	}
 	if l.window, err = progress.ParseWindow(l.onlyBetween, settings.Of(cmd).Zone); err != nil {
-		return usageError{fmt.Errorf("--only-between: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--only-between: %w", err), "only-between")}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/build"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
@@ -35,14 +36,14 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 				return usageError{errors.New("no table: name it with --table")}
 			}
 			if verify != "full" && verify != "off" {
-				return usageError{fmt.Errorf("--verify %q is none of full, off", verify)}
+				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, off", verify), "verify")}
 			}
 			stage, err := loader.ParseStage(way)
 			if err != nil {
-				return usageError{fmt.Errorf("--load-mode: %w", err)}
+				return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
 			}
 			if maxFiles < 0 {
-				return usageError{fmt.Errorf("--max-files %d is below 0", maxFiles)}
+				return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", maxFiles), "max-files")}
 			}
 			if err := limits.check(cmd); err != nil {
 				return err

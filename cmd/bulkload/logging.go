@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/progress"
 
 	"github.com/spf13/pflag"
@@ -32,10 +33,10 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 func (l *logFlags) check() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return usageError{fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level), "log-level")}
 	}
 	if l.format != "text" && l.format != "json" && l.format != "auto" {
-		return usageError{fmt.Errorf("--log-format %q is none of text, json, auto", l.format)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is none of text, json, auto", l.format), "log-format")}
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	if l.quiet {
 		level = slog.LevelError
 	}
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return spokenAttr(a) }}
 	if l.format == "json" {
 		return slog.New(jobHandler{slog.NewJSONHandler(w, o), &jobAttrs{}})
 	}
@@ -58,10 +59,18 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 			if len(groups) == 0 && a.Key == slog.TimeKey {
 				return slog.Attr{}
 			}
-			return a
+			return spokenAttr(a)
 		}
 	}
 	return slog.New(jobHandler{slog.NewTextHandler(w, o), &jobAttrs{}})
+}
+
+// spokenAttr is an attribute in which errors and texts name settings as flags.
+func spokenAttr(a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindAny {
+		a.Value = slog.AnyValue(settings.SpokenValue(a.Value.Any()))
+	}
+	return a
 }
 
 // inJournal says whether systemd's journal reads the file, by what systemd.exec(5) says of JOURNAL_STREAM.

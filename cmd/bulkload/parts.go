@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
@@ -34,7 +35,7 @@ func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Job, job
 	case "directory":
 		return job.RunParts, nil
 	}
-	return nil, usageError{fmt.Errorf("--split-by %q is none of none, directory", s.by)}
+	return nil, usageError{settings.AboutFlags(fmt.Errorf("--split-by %q is none of none, directory", s.by), "split-by")}
 }
 
 // printParts says what became of the parts that this run had to do with.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/partition"
@@ -80,7 +81,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	points, err := readSplits(o.splits)
 	if err != nil {
-		return usageError{fmt.Errorf("--splits: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
 	}
 	env, err := o.open(g)
 	if err != nil {
@@ -96,6 +97,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
+	e.Warnings = spokenChecks(e.Warnings)
 	if o.svg != "" {
 		if err := writeSVG(o.svg, e); err != nil {
 			return err
@@ -116,10 +118,10 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 
 func (o *planOptions) check() error {
 	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
-		return usageError{fmt.Errorf("--suggest %d is outside 2..100000", o.suggest)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
 	}
 	if !(o.skew >= 1) {
-		return usageError{fmt.Errorf("--skew %g is below 1", o.skew)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
 	}
 	return o.workFlags.check()
 }

@@ -12,6 +12,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 )
@@ -55,7 +56,7 @@ const (
 func writeSVG(name string, e *estimate.Estimate) (err error) {
 	f, err := os.Create(name)
 	if err != nil {
-		return usageError{fmt.Errorf("--svg: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--svg: %w", err), "svg")}
 	}
 	w := bufio.NewWriter(f)
 	if err = drawSVG(w, e); err == nil {

@@ -191,7 +191,7 @@ func bar(part float64, width int) string {
 func printWarnings(w io.Writer, warnings []preflight.Check) {
 	for _, c := range warnings {
 		fmt.Fprintf(w, "\n%s: %s: %s\n", c.Severity, c.Name, c.Message)
-		if c.Hint != "" {
+		if !c.Hint.IsZero() {
 			fmt.Fprintf(w, "  -> %s\n", c.Hint)
 		}
 	}

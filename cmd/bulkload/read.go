@@ -9,6 +9,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
@@ -48,10 +49,10 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
 	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
-		return usageError{fmt.Errorf("--format %q is none of jsonl, csv, table", r.format)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--format %q is none of jsonl, csv, table", r.format), "format")}
 	}
 	if g.json() && r.format != "jsonl" {
-		return usageError{fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format), "output", "format")}
 	}
 	if cmd.Flags().Changed("columns") {
 		q.Columns = splitList(r.columns)

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/durable"
 	"bulkload/internal/report"
+	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/progress"
 
@@ -37,9 +38,9 @@ func (r *reportFlags) observe(cmd *cobra.Command, s *session) error {
 	}
 	if r.file != "" {
 		if info, err := os.Stat(filepath.Dir(r.file)); err != nil {
-			return usageError{fmt.Errorf("--report: %w", err)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--report: %w", err), "report")}
 		} else if !info.IsDir() {
-			return usageError{fmt.Errorf("--report: %s is no directory", filepath.Dir(r.file))}
+			return usageError{settings.AboutFlags(fmt.Errorf("--report: %s is no directory", filepath.Dir(r.file)), "report")}
 		}
 	}
 	w := &reporter{session: s, cmd: cmd, flags: *r, regions: map[int]report.Region{}, part: map[int]report.Region{}, stop: make(chan struct{})}
@@ -169,7 +170,7 @@ func noteText(msg string, kv []any) string {
 	var b bytes.Buffer
 	b.WriteString(msg)
 	for i := 0; i+1 < len(kv); i += 2 {
-		fmt.Fprintf(&b, " %v=%v", kv[i], kv[i+1])
+		fmt.Fprintf(&b, " %v=%v", kv[i], settings.SpokenValue(kv[i+1]))
 	}
 	return b.String()
 }

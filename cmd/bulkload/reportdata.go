@@ -198,7 +198,7 @@ func (w *reporter) addState(r *report.Report, o outcome) {
 		if a.Attempt == r.Attempt && (o.result == nil || !o.result.Already) {
 			continue
 		}
-		r.Attempts = append(r.Attempts, report.Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: errorText(textError(a.Error))})
+		r.Attempts = append(r.Attempts, report.Attempt{Attempt: a.Attempt, Began: a.Began, Ended: a.Ended, Process: fmt.Sprintf("%d on %s", a.PID, a.Host), State: string(a.State), Error: errorText(textError(settings.Spoken(a.Error)))})
 	}
 }
 
@@ -250,7 +250,7 @@ func (w *reporter) addRejects(r *report.Report, o outcome) {
 	}
 	list, all, err := readRejects(name, w.flags.records)
 	if err != nil {
-		r.Warnings = append(r.Warnings, err.Error())
+		r.Warnings = append(r.Warnings, settings.SpokenError(err).Error())
 		return
 	}
 	r.RejectFile, r.Rejects, r.Rejected = name, list, max(r.Rejected, all)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bulkload/internal/report"
+	"bulkload/internal/settings"
 	"bulkload/pkg/rowkey"
 )
 
@@ -84,7 +85,7 @@ func parseReject(line []byte, records bool) (report.Reject, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return report.Reject{}, err
 	}
-	r := report.Reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(j.Reason, mostRejectReason)}
+	r := report.Reject{Place: fmt.Sprintf("%s: record %d at byte %d", j.Path, j.Record, j.Offset), Column: j.Column, Reason: shorten(settings.Spoken(j.Reason), mostRejectReason)}
 	if j.Since > 0 {
 		r.Place = fmt.Sprintf("%s: record %d after byte %d, at byte %d", j.Path, j.Record, j.Since, j.Offset)
 	}

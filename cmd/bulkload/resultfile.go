@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/durable"
+	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/progress"
 
@@ -29,7 +30,7 @@ func (r *resultFlags) add(f *pflag.FlagSet) {
 func (r *resultFlags) observe(s *session) error {
 	if r.file != "" {
 		if err := removeOld(r.file); err != nil {
-			return usageError{fmt.Errorf("--result-file: %w", err)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--result-file: %w", err), "result-file")}
 		}
 	}
 	s.observers = append(s.observers, &stateWriter{session: s, log: s.log})

@@ -52,7 +52,7 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 				return usageError{err}
 			}
 			if g.output != "text" && g.output != "json" {
-				return usageError{fmt.Errorf("--output %q is none of text, json", g.output)}
+				return usageError{settings.AboutFlags(fmt.Errorf("--output %q is none of text, json", g.output), "output")}
 			}
 			return g.logs.check()
 		},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
@@ -168,7 +169,7 @@ func (p *rowPrinter) fields(r loader.Row) error {
 		name := rowLabel(c, p.family)
 		at, ok := p.at[name]
 		if !ok {
-			return usageError{fmt.Errorf("row %s has the column %q, which none of the first rows has: name the columns to print with --columns", p.line[0], name)}
+			return usageError{settings.AboutFlags(fmt.Errorf("row %s has the column %q, which none of the first rows has: name the columns to print with --columns", p.line[0], name), "columns")}
 		}
 		p.line[at] = string(appendText(nil, c.Value, controls))
 	}

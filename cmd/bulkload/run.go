@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
@@ -92,17 +93,17 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	o.subject = subject{command: "run", spec: spec.Spec, env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
-		return usageError{fmt.Errorf("--load-mode: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
 	}
 	if o.maxFiles < 0 {
-		return usageError{fmt.Errorf("--max-files %d is below 0", o.maxFiles)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", o.maxFiles), "max-files")}
 	}
 	runJob, err := o.runner()
 	if err != nil {
 		return err
 	}
 	if o.state.LockWait < 0 {
-		return usageError{fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
 	}
 	if o.state.Dir == "" {
 		if o.state.Dir, err = checkpoint.DefaultState(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
@@ -87,14 +88,14 @@ func (o *scanOptions) query(cmd *cobra.Command) (query.Query, error) {
 		}
 		v, err := parseValues(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--%s %q: %w", name, text, err))
+			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
 		}
 		return v
 	}
 	row := func(name, text string) []byte {
 		b, err := rowkey.Parse(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--%s %q: %w", name, text, err))
+			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
 		}
 		q.Raw = q.Raw || given(name)
 		return b
@@ -104,7 +105,7 @@ func (o *scanOptions) query(cmd *cobra.Command) (query.Query, error) {
 	prefix := row("row-prefix", o.rowsPrefix)
 	if given("row-prefix") {
 		if given("start-row") || given("stop-row") {
-			errs = append(errs, errors.New("--row-prefix excludes --start-row and --stop-row"))
+			errs = append(errs, settings.AboutFlags(errors.New("--row-prefix excludes --start-row and --stop-row"), "row-prefix", "start-row", "stop-row"))
 		}
 		q.StartRow, q.StopRow = prefix, loader.PrefixEnd(prefix)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -72,8 +73,14 @@ func (s *session) events() progress.Events {
 // end reports to all observers how the job ended, and gives the error back.
 func (s *session) end(r *result.Result, err error) error {
 	s.tracker.End()
+	err = settings.SpokenError(err)
 	if s.showing != nil {
 		err = s.showing(err)
+	}
+	if r != nil {
+		for i := range r.Parts {
+			r.Parts[i].Error = settings.Spoken(r.Parts[i].Error)
+		}
 	}
 	o := outcome{result: r, err: err, began: s.began, ended: time.Now(), progress: s.tracker.Progress()}
 	if err != nil {

@@ -133,7 +133,7 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 
 func (w *workFlags) check() error {
 	if w.workers < 0 || w.workers > 1024 {
-		return usageError{fmt.Errorf("--workers %d is outside 0..1024", w.workers)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", w.workers), "workers")}
 	}
 	return nil
 }

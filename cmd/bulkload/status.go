@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/retry"
+	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 
@@ -49,7 +50,7 @@ question could be answered: what became of the job is in the field "state" of
 
 func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.watch && o.job == "" {
-		return usageError{errors.New("--watch needs --job")}
+		return usageError{settings.AboutFlags(errors.New("--watch needs --job"), "watch", "job")}
 	}
 	w := cmd.OutOrStdout()
 	if o.job == "" {
@@ -63,11 +64,13 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 		}{1, jobs}
 		for _, s := range jobs { // the details are for --job
 			s.Attempts, s.Result, s.Live = nil, nil, nil
+			speakState(s)
 		}
 		return g.print(w, list, func(w io.Writer) { printJobs(w, jobs, time.Now()) })
 	}
 	s, err := checkpoint.Find(o.state, o.job)
 	for o.watch && err == nil && s.State == checkpoint.JobRunning {
+		speakState(s)
 		if err := g.print(w, s, func(w io.Writer) { fmt.Fprintln(w, liveLine(s)) }); err != nil {
 			return err
 		}
@@ -79,7 +82,16 @@ func (o *statusOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
+	speakState(s)
 	return g.print(w, s, func(w io.Writer) { printJob(w, s, time.Now()) })
+}
+
+// speakState lets the errors in a job's state name settings as flags: the journal has them in the library's words.
+func speakState(s *checkpoint.State) {
+	s.Error = settings.Spoken(s.Error)
+	for i := range s.Attempts {
+		s.Attempts[i].Error = settings.Spoken(s.Attempts[i].Error)
+	}
 }
 
 // printJobs prints a line for each job.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
@@ -74,14 +75,14 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
 	if o.salts < 0 || o.salts > partition.MaxRegions {
-		return spec, fmt.Errorf("--salts %d is outside 0..%d", o.salts, partition.MaxRegions)
+		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is outside 0..%d", o.salts, partition.MaxRegions), "salts")
 	}
 	if o.salts > 0 && o.splits != "" {
-		return spec, errors.New("--splits and --salts exclude each other")
+		return spec, settings.AboutFlags(errors.New("--splits and --salts exclude each other"), "splits", "salts")
 	}
 	var err error
 	if spec.SplitKeys, err = readSplits(o.splits); err != nil {
-		return spec, fmt.Errorf("--splits: %w", err)
+		return spec, settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")
 	}
 	if o.salts > 0 {
 		spec.SplitKeys = partition.SaltSplits(o.salts)
@@ -95,7 +96,7 @@ func (o *createOptions) spec(name loader.TableName, like *table.Template) (loade
 		for _, text := range o.families {
 			f, err := o.family(text)
 			if err != nil {
-				return spec, fmt.Errorf("--family: %w", err)
+				return spec, settings.AboutFlags(fmt.Errorf("--family: %w", err), "family")
 			}
 			spec.Families = append(spec.Families, f)
 		}
@@ -211,10 +212,10 @@ func (o *createOptions) planned(ctx context.Context, cluster *loader.Cluster, na
 	if o.like != "" {
 		other, err := loader.ParseTableName(o.like)
 		if err != nil {
-			return loader.TableSpec{}, usageError{fmt.Errorf("--like: %w", err)}
+			return loader.TableSpec{}, usageError{settings.AboutFlags(fmt.Errorf("--like: %w", err), "like")}
 		}
 		if like, err = table.Of(ctx, cluster, other); err != nil {
-			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: fmt.Errorf("--like %s: %w", o.like, err)}
+			return loader.TableSpec{}, &fail.Error{Kind: fail.Check, Err: settings.AboutFlags(fmt.Errorf("--like %s: %w", o.like, err), "like")}
 		}
 	}
 	spec, err := o.spec(name, like)

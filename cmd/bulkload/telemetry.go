@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/deliver"
 	"bulkload/internal/lineage"
 	"bulkload/internal/metrics"
+	"bulkload/internal/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,12 +42,12 @@ func (t *telemetryFlags) add(f *pflag.FlagSet) {
 func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 	labels, err := metrics.ParseLabels(t.subject.table(), t.metricLabels)
 	if err != nil {
-		return usageError{fmt.Errorf("--metrics-label: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--metrics-label: %w", err), "metrics-label")}
 	}
 	all := together{ctx: s.ctx, input: &inputs{}}
 	if t.metricsFile != "" {
 		if info, err := os.Stat(t.metricsFile); err == nil && info.IsDir() {
-			return usageError{fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--metrics-file %s is a directory: name a file in it that ends in .prom", t.metricsFile), "metrics-file")}
 		}
 		all.parts = append(all.parts, metricsFile{t.metricsFile, labels, t.subject, all.input})
 	}
@@ -56,23 +57,23 @@ func (t *telemetryFlags) observe(cmd *cobra.Command, s *session) error {
 			err = errors.New("a Pushgateway's address has no query")
 		}
 		if err != nil {
-			return usageError{fmt.Errorf("--metrics-push: %w", err)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--metrics-push: %w", err), "metrics-push")}
 		}
 		all.parts = append(all.parts, metricsPush{target, labels, t.subject, all.input})
 	}
 	if t.stalledAfter < 0 {
-		return usageError{fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--stalled-after %s is below 0", t.stalledAfter), "stalled-after")}
 	}
 	sink, err := lineage.Open(t.lineage, os.Getenv)
 	if err != nil && t.lineage != "" {
-		return usageError{fmt.Errorf("--openlineage: %w", err)}
+		return usageError{settings.AboutFlags(fmt.Errorf("--openlineage: %w", err), "openlineage")}
 	} else if err != nil { // what an orchestrator has in its environment is not this caller's fault
 		s.log.Warn("no events for OpenLineage", "error", err)
 	}
 	if t.listen != "" {
 		l, err := t.serve(s, labels)
 		if err != nil {
-			return usageError{fmt.Errorf("--listen: %w", err)}
+			return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}
 		}
 		all.parts = append(all.parts, l)
 	}

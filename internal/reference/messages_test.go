@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,12 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/setting"
 )
 
 // literals are all texts in the code that can be in a message: string literals,
 // those that + joins as one.
 func literals(t *testing.T, roots ...string) []string {
 	var all []string
+	names := settingNames(t)
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -27,6 +32,9 @@ func literals(t *testing.T, roots ...string) []string {
 				return err
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					all = append(all, spoken(call, names)...)
+				}
 				e, ok := n.(ast.Expr)
 				if !ok {
 					return true
@@ -41,6 +49,35 @@ func literals(t *testing.T, roots ...string) []string {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// spoken are the formats among a call's arguments that name settings, with these as operators read them.
+func spoken(call *ast.CallExpr, names map[string]setting.Name) []string {
+	var all []string
+	for i, arg := range call.Args {
+		format, ok := textOf(arg)
+		if !ok {
+			continue
+		}
+		next, named := i, false
+		text := regexp.MustCompile(`%%|`+verb.String()).ReplaceAllStringFunc(format, func(v string) string {
+			if v == "%%" {
+				return v
+			}
+			if next++; next >= len(call.Args) {
+				return v
+			}
+			if e, ok := call.Args[next].(*ast.SelectorExpr); ok && fmt.Sprint(e.X) == "setting" && names[e.Sel.Name] != "" {
+				named = true
+				return settings.Flag(names[e.Sel.Name])
+			}
+			return v
+		})
+		if named {
+			all = append(all, text)
 		}
 	}
 	return all

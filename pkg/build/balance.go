@@ -5,6 +5,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -67,7 +68,7 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	default:
 		return nil
 	}
-	return fail.With(fail.Unexpected, fmt.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with --restart)", err))
+	return fail.With(fail.Unexpected, setting.Errorf("the rows do not add up: %w; nothing was loaded (this is a fault of bulkload or of this machine: report it, and discard the job with %s)", err, setting.Restart))
 }
 
 // someRecords refuses an input of which nothing is left: an export that failed looks like that.
@@ -76,9 +77,9 @@ func someRecords(records, rejected int64, o Options) error {
 	case records > rejected || o.AllowEmpty:
 		return nil
 	case records == 0:
-		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint)
+		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
 	}
-	return fail.Errorf(fail.Input, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint)
+	return fail.Errorf(fail.Input, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
 }
 
 // someRows is the same for a build.
@@ -86,5 +87,5 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint)
+	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
 }

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"runtime"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -58,8 +58,8 @@ func (o Options) SortMemory(in *source.Input, p *Plan) (int64, error) {
 	room := max(p.WriterRoom(), in.ReaderMemory())
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
-		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with --memory, or fewer --workers)",
-			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20))
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with %s, or fewer %s)",
+			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
 	}
 	return m, nil
 }
@@ -237,8 +237,8 @@ func Locate(err error, in *source.Input) error {
 	if !ok {
 		return err
 	}
-	return fail.With(fail.BadRows, fmt.Errorf("%w: %s, and %s (--duplicates first or last keeps one of them)",
-		err, place(in, d.First), place(in, d.Second)))
+	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one of them)",
+		err, place(in, d.First), place(in, d.Second), setting.Duplicates))
 }
 
 func writeManifest(ctx context.Context, out Output, m *manifest.Manifest) error {

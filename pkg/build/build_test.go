@@ -132,7 +132,7 @@ func TestBadInputLoadsNothing(t *testing.T) {
 		"empty key":        {good + "A2\x01" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "at byte 38", "column check_id", "empty"}, fail.BadRows, keygen.ErrEmpty},
 		"no UTF-8":         {good + "A2\x01\xff" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "column check_id", "UTF-8"}, fail.BadRows, keygen.ErrUTF8},
 		"long key":         {good + strings.Repeat("A", 32767) + "\x01K" + strings.Repeat("\x01x", 16) + "\x10", []string{"record 2", "32767"}, fail.BadRows, keygen.ErrLong},
-		"two of one key":   {good + good, []string{"two rows have the same key, of ", "offset 0", "offset 38", "--duplicates"}, fail.BadRows, nil},
+		"two of one key":   {good + good, []string{"two rows have the same key, of ", "offset 0", "offset 38", "`duplicates`"}, fail.BadRows, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := filepath.Join(t.TempDir(), "x.dump")
@@ -271,7 +271,7 @@ func TestStoppedBuildLeavesNothing(t *testing.T) {
 func TestUnknownModulusIsRefused(t *testing.T) {
 	s := jobtest.Spec(t, "check")
 	_, err := NewPlan(jobtest.Resolve(t, s), s.Columns, jobtest.Family, [][]byte{[]byte("19999999"), []byte("33333332")}, 1)
-	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "--salt-buckets") {
+	if fail.KindOf(err) != fail.Config || !strings.Contains(fmt.Sprint(err), "`salt_buckets`") {
 		t.Fatalf("error is %v", err)
 	}
 	s.Regions = 7

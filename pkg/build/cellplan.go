@@ -55,7 +55,7 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 	used := slices.Clone(m.Skip)
 	for _, column := range m.Skip {
 		if _, err := at(column); err != nil {
-			errs = append(errs, fmt.Errorf("skip: %w", err))
+			errs = append(errs, &spec.FieldError{Field: "skip", Err: err})
 		}
 	}
 	for _, c := range m.Cells {

@@ -1,12 +1,12 @@
 package build
 
 import (
-	"errors"
 	"fmt"
 
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -115,7 +115,7 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 
 // noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
 func noCell() error {
-	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is empty (--empty store makes empty cells)")}
+	return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
 }
 
 func (w *readWorker) tooLong(slot, n int) error {

@@ -26,15 +26,15 @@ func newTiming(m spec.Mapping, at func(column string) (int, error)) (t timing, e
 	var err error
 	if c := m.CellTimestamp; c != nil {
 		if t.stamp, err = at(c.Column); err != nil {
-			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
+			errs = append(errs, &spec.FieldError{Field: "cell_timestamp", Err: err})
 		}
 		if t.dates, err = c.Dates(); err != nil {
-			errs = append(errs, fmt.Errorf("cell_timestamp: %w", err))
+			errs = append(errs, &spec.FieldError{Field: "cell_timestamp", Err: err})
 		}
 	}
 	if c := m.CellTTL; c != nil {
 		if t.ttl, err = at(c.Column); err != nil {
-			errs = append(errs, fmt.Errorf("cell_ttl: %w", err))
+			errs = append(errs, &spec.FieldError{Field: "cell_ttl", Err: err})
 		}
 		if c.Unit == "ms" {
 			t.unit = 1

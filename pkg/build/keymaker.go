@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/partition"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -50,7 +51,7 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	var err error
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
-			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with --salt-buckets, or the table's split points with --splits", s.Key)
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", s.Key, setting.SaltBuckets, setting.Splits)
 		}
 		if n, err = s.SaltModulus(o.Splits); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
 )
 
 // explainLimits adds to the error of a build what to do about a limit of this
@@ -27,12 +28,12 @@ func explainLimits(err error, o Options) error {
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 			return err
 		}
-		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer --workers)",
-			err, limit.Cur)}
+		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
+			err, limit.Cur, setting.Workers)}
 	case spill && fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {
-			full.Advice = fmt.Sprintf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with --spill-dir, or give more --memory", dir)
+			full.Advice = setting.Textf("sorted rows are spilled to %s: make room there, name a directory on a larger disk with %s, or give more %s", dir, setting.SpillDir, setting.Memory)
 		}
 	case spill && errors.Is(err, syscall.EFBIG):
 		return &fail.Error{Kind: fail.HDFS, Err: fmt.Errorf("%w: a file of sorted rows in %s is larger than this process may write (raise it with ulimit -f)", err, dir)}

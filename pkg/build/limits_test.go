@@ -30,8 +30,8 @@ func TestLimits(t *testing.T) {
 		attr  *syscall.SysProcAttr
 		want  []string
 	}{
-		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
-		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "--spill-dir"}},
+		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
+		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "free space on that disk"}},
 		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
 	} {

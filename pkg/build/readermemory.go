@@ -2,10 +2,10 @@ package build
 
 import (
 	"errors"
-	"fmt"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -28,7 +28,7 @@ func (o Options) inputMemory(err error) error {
 	case !ok:
 		return err
 	case me.Need > 0:
-		return fail.With(fail.Config, fmt.Errorf("%w: give --memory %s for %d workers, or fewer --workers", err, o.memoryFor(me.Need), o.Workers))
+		return fail.With(fail.Config, setting.Errorf("%w: give %s %s for %d workers, or fewer %s", err, setting.Memory, o.memoryFor(me.Need), o.Workers, setting.Workers))
 	}
-	return fail.With(fail.Config, fmt.Errorf("%w: give more with --memory (it is %s for %d workers), or fewer --workers", err, o.Memory, o.Workers))
+	return fail.With(fail.Config, setting.Errorf("%w: give more with %s (it is %s for %d workers), or fewer %s", err, setting.Memory, o.Memory, o.Workers, setting.Workers))
 }

@@ -55,7 +55,7 @@ func TestWindowBeyondMemoryNamesTheMemoryItNeeds(t *testing.T) {
 	if fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "x.dump.zst: its zstd window of 64 MiB needs") {
 		t.Fatalf("%v, kind %d", err, fail.KindOf(err))
 	}
-	asked := regexp.MustCompile(`--memory (\S+) for 2 workers`).FindStringSubmatch(err.Error())
+	asked := regexp.MustCompile("`memory` (\\S+) for 2 workers").FindStringSubmatch(err.Error())
 	if asked == nil {
 		t.Fatal(err)
 	}

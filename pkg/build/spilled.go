@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -46,7 +47,7 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 		return nil, false, fail.With(fail.Config, err)
 	}
 	if o.Dir, err = os.MkdirTemp(parent, SpillPrefix(r.Name)+"*"); err != nil {
-		return nil, false, fail.With(fail.Config, fmt.Errorf("directory for sorted rows: %w (name one with --spill-dir)", err))
+		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
 	}
 	r.Spill = o.Dir
 	if err := r.Checkpoint.Spilling(SpillRecord{o.Dir}); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -42,7 +43,7 @@ func (r *readers) explainSpill(err error) error {
 	if !ok {
 		return err
 	}
-	const advice = "allow more with --spill-limit, give more --memory, or load the input in parts"
+	advice := setting.Textf("allow more with %s, give more %s, or load the input in parts", setting.SpillLimit, setting.Memory)
 	found := "the size that is needed is not known yet"
 	if e.Need > 0 {
 		found = fmt.Sprintf("all of the input was read, and to merge its sorted rows takes %s for a while", spec.Size(e.Need).Rounded())
@@ -54,5 +55,5 @@ func (r *readers) explainSpill(err error) error {
 		found = fmt.Sprintf("%.0f %% of the input was read; all of it needs about %s", 100*share, spec.Size(need).Rounded())
 	}
 	// Whatever record was at hand has nothing to do with it.
-	return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the limit of %s for sorted rows on disk (--spill-limit) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), found, advice, e)}
+	return &fail.Error{Kind: fail.Config, Err: setting.Errorf("the limit of %s for sorted rows on disk (%s) is reached: %s (%s): %w", spec.Size(e.Limit).Rounded(), setting.SpillLimit, found, advice, e)}
 }

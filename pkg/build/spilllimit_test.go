@@ -40,7 +40,7 @@ func TestSpillLimit(t *testing.T) {
 	if fail.KindOf(err) != fail.Config {
 		t.Fatalf("error of kind %v: %v", fail.KindOf(err), err)
 	}
-	for _, say := range []string{"--spill-limit", "% of the input was read", "all of it needs about", "--memory"} {
+	for _, say := range []string{"`spill_limit`", "% of the input was read", "all of it needs about", "`memory`"} {
 		if !strings.Contains(err.Error(), say) {
 			t.Errorf("error %q does not say %q", err, say)
 		}

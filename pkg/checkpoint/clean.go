@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/setting"
 )
 
 // CleanOptions say what Clean looks at and what it removes.
@@ -33,15 +34,15 @@ const DefaultCleanAge = 7 * 24 * time.Hour
 
 // Leftover is a directory that a job has left.
 type Leftover struct {
-	Kind    string    `json:"kind"` // state, on this machine, or staging, on HDFS
-	Path    string    `json:"path"`
-	Job     string    `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
-	Table   string    `json:"table,omitempty"`
-	Status  Status    `json:"status"`
-	Last    time.Time `json:"last"`   // when something happened to it
-	Bytes   int64     `json:"bytes"`  // in its files
-	Remove  bool      `json:"remove"` // it was removed, or would be
-	Because string    `json:"because"`
+	Kind    string       `json:"kind"` // state, on this machine, or staging, on HDFS
+	Path    string       `json:"path"`
+	Job     string       `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
+	Table   string       `json:"table,omitempty"`
+	Status  Status       `json:"status"`
+	Last    time.Time    `json:"last"`   // when something happened to it
+	Bytes   int64        `json:"bytes"`  // in its files
+	Remove  bool         `json:"remove"` // it was removed, or would be
+	Because setting.Text `json:"because"`
 }
 
 // Status is what became of a job.
@@ -139,7 +140,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	busy, running := errors.AsType[*journal.BusyError](err)
 	switch {
 	case running:
-		left.Status, left.Because = JobRunning, "it is running: "+strings.Join(strings.Fields(busy.Holder), " ")
+		left.Status, left.Because = JobRunning, setting.Plain("it is running: "+strings.Join(strings.Fields(busy.Holder), " "))
 	case err != nil:
 		return err
 	default:
@@ -159,7 +160,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	}
 	c.decide(&left, trace)
 	if err = c.stagingOf(ctx, left, trace); err != nil {
-		left.Remove, left.Because = false, "its directory on HDFS is not removed"
+		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
 	}
 	if left.Remove && c.o.Remove {
 		e := build.RemoveSpill(dir, trace.Spill)
@@ -167,7 +168,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 			e = os.RemoveAll(dir)
 		}
 		if e != nil {
-			left.Remove, left.Because, err = false, "it could not be removed", e
+			left.Remove, left.Because, err = false, setting.Plain("it could not be removed"), e
 		}
 	}
 	c.result.Dirs = append(c.result.Dirs, left)
@@ -180,17 +181,17 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	switch {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
-		left.Because = fmt.Sprintf("its outcome is unknown: %s (--force removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "))
+		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
 	case left.Status == JobUnresolved && !c.o.Force:
-		left.Because = fmt.Sprintf("%d files were sent and the outcome is unknown: run the job again, which resolves it (--force removes them, and may lose rows)", len(trace.unresolved()))
+		left.Because = setting.Textf("%d files were sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", len(trace.unresolved()), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
 		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
-		left.Because = "something happened to it " + roundAge(age) + " ago (--older-than)"
+		left.Because = setting.Textf("something happened to it %s ago (%s)", roundAge(age), setting.OlderThan)
 	default:
 		left.Remove = true
-		left.Because = "nothing happened to it for " + roundAge(age)
+		left.Because = setting.Plain("nothing happened to it for " + roundAge(age))
 		if c.o.Job != "" {
-			left.Because = "it was named"
+			left.Because = setting.Plain("it was named")
 		}
 	}
 }

@@ -186,10 +186,10 @@ func TestCleanStates(t *testing.T) {
 				t.Errorf("left are %s of %d, want %s", left, len(list), c.left)
 			}
 			for _, d := range got.Dirs {
-				if d.Status != JobRunning && d.Bytes < 100 || d.Because == "" || d.Table != "t" {
+				if d.Status != JobRunning && d.Bytes < 100 || d.Because.IsZero() || d.Table != "t" {
 					t.Errorf("%+v", d)
 				}
-				if d.Status == JobRunning && !strings.HasPrefix(d.Because, fmt.Sprintf("it is running: process %d on ", os.Getpid())) {
+				if d.Status == JobRunning && !strings.HasPrefix(d.Because.String(), fmt.Sprintf("it is running: process %d on ", os.Getpid())) {
 					t.Errorf("%+v", d)
 				}
 			}
@@ -218,7 +218,7 @@ func TestCleanKeepsJobsWhoseJournalTellsNothing(t *testing.T) {
 			}
 			for _, o := range []CleanOptions{{State: state, Remove: true}, {State: state, Remove: true, Job: "t-000000000001"}} {
 				got, _ := Clean(t.Context(), env, o) // there is no HDFS here
-				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because, "its outcome is unknown") {
+				if len(got.Dirs) != 1 || got.Dirs[0].Status != JobUnknown || got.Dirs[0].Remove || !strings.Contains(got.Dirs[0].Because.String(), "its outcome is unknown") {
 					t.Fatalf("%+v", got.Dirs)
 				}
 				if last := got.Dirs[0].Last; name != "damaged" && !last.Equal(old.Truncate(0)) && time.Since(last) > 40*24*time.Hour {

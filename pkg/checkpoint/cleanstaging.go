@@ -11,6 +11,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 )
 
@@ -49,7 +50,7 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 	var err error
 	if left.Remove && c.o.Remove {
 		if err = fsys.RemoveAll(ctx, name); err != nil {
-			left.Remove, left.Because = false, "it could not be removed"
+			left.Remove, left.Because = false, setting.Plain("it could not be removed")
 			err = fail.With(fail.HDFS, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 )
 
@@ -48,7 +49,7 @@ func (o Options) MakeDir() error {
 		return nil
 	}
 	if err := durable.MakePrivateDir(o.Dir); err != nil {
-		return fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
+		return fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 	}
 	st.Dir = o.StateDir(id)
 	if err := durable.MakePrivateDir(st.Dir); err != nil {
-		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
+		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
 	if st.lock, err = WaitLock(ctx, st.Dir, o.LockWait, e); err != nil {
 		return nil, err
@@ -78,11 +79,11 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 func (st *Job) reopen() error {
 	log, records, err := journal.Open(st.Dir)
 	if err != nil {
-		return fail.Errorf(fail.Config, "%w (--restart discards the checkpoint and starts over)", err)
+		return fail.Errorf(fail.Config, "%w (%s discards the checkpoint and starts over)", err, setting.Restart)
 	}
 	st.Log = log
 	if st.History, err = HistoryOf(records); err != nil {
-		return fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart discards the checkpoint and starts over)", st.Dir, err)
+		return fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", st.Dir, err, setting.Restart)
 	}
 	return nil
 }
@@ -208,7 +209,7 @@ func DefaultState() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find the directory of jobs' state (name it with --state): %w", err)
+		return "", setting.Errorf("find the directory of jobs' state (name it with %s): %w", setting.State, err)
 	}
 	return filepath.Join(home, ".local", "state", "bulkload"), nil
 }

@@ -98,7 +98,7 @@ func TestEveryFieldOfASpecIsAccountedFor(t *testing.T) {
 				t.Errorf("%s: it is the same job", name)
 			}
 		case "plan":
-			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), f.says) || !strings.Contains(err.Error(), "--restart") {
+			if fail.KindOf(err) != fail.Check || !strings.Contains(err.Error(), f.says) || !strings.Contains(err.Error(), "`restart`") {
 				t.Errorf("%s: %v", name, err)
 			}
 		default:

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -61,7 +62,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	if now.Modulus != 0 {
 		differs("the modulus", p.Modulus, now.Modulus)
 	}
-	const hint = "--restart discards the checkpoint and starts over, --job-id makes another job of it"
+	hint := setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
 	switch {
 	case len(input) > 0:
 		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)

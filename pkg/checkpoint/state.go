@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 )
 
 // What became of a job, beside [JobDone], [JobRunning] and [JobUnknown].
@@ -179,7 +180,7 @@ func Find(state, word string) (*State, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fail.With(fail.Input, fmt.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the --job-id of a job with state here (bulkload status lists them)", ErrNoJob, word))
+		return nil, fail.With(fail.Input, setting.Errorf("%w: %s is neither a directory with a journal, nor the name, the twelve digits or the %s of a job with state here (bulkload status lists them)", ErrNoJob, word, setting.JobID))
 	case 1:
 		return found[0], nil
 	}
@@ -187,7 +188,7 @@ func Find(state, word string) (*State, error) {
 	for i, s := range found {
 		names[i] = s.Job
 	}
-	return nil, fail.Errorf(fail.Config, "%s is the --job-id of several jobs: %s (name one by its directory)", word, few(names))
+	return nil, fail.Errorf(fail.Config, "%s is the %s of several jobs: %s (name one by its directory)", word, setting.JobID, few(names))
 }
 
 // judge says what became of the job, from its journal, from who signed its

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -114,7 +114,7 @@ func (e *Env) Rest() {
 // name that was not looked at here.
 func TableName(s spec.Job) (string, error) {
 	if s.Table == "" {
-		return "", fail.Errorf(fail.Config, "no table: name it with --table, or under table in the job file")
+		return "", fail.Errorf(fail.Config, "no table: name it with %s, or under table in the job file", setting.Table)
 	}
 	name, err := loader.ParseTableName(s.Table)
 	return name.String(), fail.With(fail.Config, err)
@@ -122,7 +122,7 @@ func TableName(s spec.Job) (string, error) {
 
 // errNoCluster says how a cluster is found.
 func errNoCluster(what string) error {
-	return fail.With(fail.Config, fmt.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give --zookeeper and --hdfs", what))
+	return fail.With(fail.Config, setting.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
 }
 
 // Place is a location as the one name of it.

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -74,7 +75,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 			for _, x := range f.Table.Families {
 				have = append(have, x.Name)
 			}
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with --family", name, family, have)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with %s", name, family, have, setting.Family)
 		}
 		settings, err := FamilySettings(cf)
 		if err != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // Block looks at the bytes [from, to) of a text, which has [Lead] bytes before them and [Lookahead] behind them, as far as
-// there are any: begins and ends say that it has the beginning and the end of all text. Memory goes on for [Slack] bytes
+// there are any: begins and ends say that it has the beginning and the end of all text. Memory has [Slack] bytes more
 // behind the text.
 func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Block) {
 	for h := range 2 {

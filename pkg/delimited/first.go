@@ -61,7 +61,7 @@ func (s *Scanner) Start(text []byte, at int) int {
 }
 
 // escaped says that an odd number of escapes ends the text. In a character set whose characters can end with the byte of
-// the escape, they are told apart from the last byte on that is always itself.
+// the escape, they are distinguished from the last byte on that is always itself.
 func (s *Scanner) escaped(text []byte) bool {
 	if s.charset == nil || !Escaped(text, s.escape) {
 		return Escaped(text, s.escape)

@@ -8,8 +8,8 @@ type Map string
 // Maps of exporters. What a map does not name stands for itself.
 const (
 	Literal    Map = "literal"     // every byte stands for itself: Hive's LazySimpleSerDe, Spark
-	MySQL      Map = "mysql"       // 0 b n r t Z: INTO OUTFILE and mysqldump --tab
-	MySQLBatch Map = "mysql-batch" // 0 n t: mysql --batch
+	MySQL      Map = "mysql"       // 0 b n r t Z: INTO OUTFILE, files of mysqldump
+	MySQLBatch Map = "mysql-batch" // 0 n t: batch mode of the mysql client
 	Postgres   Map = "postgres"    // b f n r t v, three octal digits, x and two hex digits: COPY
 	HiveCRLF   Map = "hive-crlf"   // n r: serialization.escape.crlf
 	JQ         Map = "jq"          // n r t: @tsv

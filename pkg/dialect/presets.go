@@ -12,9 +12,9 @@ const (
 	Hive        = "hive"         // TEXTFILE of LazySimpleSerDe
 	HiveEscaped = "hive-escaped" // the same with ESCAPED BY '\'
 	OpenCSV     = "opencsv"      // Hive's OpenCSVSerde: as written, not as Hive reads it back
-	MySQLText   = "mysql"        // INTO OUTFILE, mysqldump --tab
+	MySQLText   = "mysql"        // INTO OUTFILE, files of mysqldump
 	MySQLCSV    = "mysql-csv"    // INTO OUTFILE … FIELDS TERMINATED BY ',' [OPTIONALLY] ENCLOSED BY '"'
-	MySQLTSV    = "mysql-batch"  // mysql --batch
+	MySQLTSV    = "mysql-batch"  // batch mode of the mysql client
 	PostgresTxt = "postgres"     // COPY … TO, text format
 	PostgresCSV = "postgres-csv" // COPY … TO … CSV HEADER
 	Spark       = "spark"        // DataFrameWriter.csv with a header

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/partition"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -91,9 +92,9 @@ func (e *Estimate) warnSkew(times float64) preflight.Check {
 	if len(heavy) == 0 || len(e.Regions) == 1 {
 		return preflight.Check{}
 	}
-	hint := "choose split points that the keys reach evenly (bulkload plan --suggest N finds some), or a key that begins with a salt or a hash"
+	hint := setting.Textf("choose split points that the keys reach evenly (bulkload plan %s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
-		hint = "rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere"
+		hint = setting.Plain("rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere")
 	}
 	return preflight.Doubtful("skew", hint, "%d of %d regions have more than %g times their fair share of %s: %s (%s)", len(heavy), len(e.Regions), times, percent(fair),
 		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())
@@ -127,9 +128,9 @@ func (e *Estimate) warnSize() preflight.Check {
 		total += r.Bytes
 	}
 	n := 2*total/e.MaxRegionSize + 1
-	hint := fmt.Sprintf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
+	hint := setting.Textf("make the table with more regions (%d would have %s each), or raise its MAX_FILESIZE", n, spec.Size(total/n).Rounded())
 	if total/int64(len(e.Regions)) <= e.MaxRegionSize {
-		hint = "the regions would be large enough if keys reached them evenly: bulkload plan --suggest N finds split points, or raise the table's MAX_FILESIZE"
+		hint = setting.Textf("the regions would be large enough if keys reached them evenly: bulkload plan %s N finds split points, or raise the table's MAX_FILESIZE", setting.Suggest)
 	}
 	return preflight.Doubtful("region size", hint,
 		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
@@ -210,7 +211,7 @@ func (e *Estimate) warnBad() preflight.Check {
 	if e.BadRecords == 0 {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("bad records", "a load sets them aside into its reject file, with reasons, as long as --bad-records allows them",
+	return preflight.Doubtful("bad records", setting.Textf("a load sets them aside into its reject file, with reasons, as long as %s allows them", setting.BadRecords),
 		"%d records have no row (%s)", e.BadRecords, e.from())
 }
 
@@ -219,7 +220,7 @@ func (e *Estimate) warnSample(t *tally) preflight.Check {
 	if !t.cutPacked {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("sample", "--exact reads all of the input", "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
+	return preflight.Doubtful("sample", setting.Textf("%s reads all of the input", setting.Exact), "packed files are sampled at their beginnings only: shares are wrong if rows are sorted")
 }
 
 // warnSpill compares a bound of the disk with what sorting is going to take.
@@ -227,6 +228,6 @@ func (e *Estimate) warnSpill(limit spec.Size) preflight.Check {
 	if limit == 0 || !e.Spills || e.SpillMost <= int64(limit) {
 		return preflight.Check{}
 	}
-	return preflight.Doubtful("spill limit", "allow more with --spill-limit, give more --memory, or load the input in parts", "sorting takes %s of disk at a time, --spill-limit allows %s",
-		spec.Size(e.SpillMost).Rounded(), spec.Size(limit).Rounded())
+	return preflight.Doubtful("spill limit", setting.Textf("allow more with %s, give more %s, or load the input in parts", setting.SpillLimit, setting.Memory), "sorting takes %s of disk at a time, %s allows %s",
+		spec.Size(e.SpillMost).Rounded(), setting.SpillLimit, spec.Size(limit).Rounded())
 }

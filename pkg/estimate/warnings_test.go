@@ -64,7 +64,7 @@ func TestWarnings(t *testing.T) {
 		{name: "nothing", input: even, splits: partition.SaltSplits(10)},
 		{name: "one region", input: even},
 		{name: "skew", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), want: []string{"skew"},
-			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "--suggest"}},
+			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "`suggest`"}},
 		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: Options{Skew: 5}},
 		{name: "a heavy key", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.3}), splits: partition.SaltSplits(10), want: []string{"skew", "hot query keys"},
 			in: []string{"rows of one query key lie together"}},
@@ -88,7 +88,7 @@ func TestWarnings(t *testing.T) {
 			in: []string{"20 salts and 4 regions"}},
 		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
-			in: []string{"2 records have no row", "--bad-records"}},
+			in: []string{"2 records have no row", "`bad_records`"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := spec.Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
@@ -101,12 +101,12 @@ func TestWarnings(t *testing.T) {
 				t.Fatalf("warnings %q, not %q: %+v", got, c.want, e.Warnings)
 			}
 			for _, text := range c.in {
-				if w := e.Warnings[0]; !strings.Contains(w.Message+"\n"+w.Hint, text) {
+				if w := e.Warnings[0]; !strings.Contains(w.Message.String()+"\n"+w.Hint.String(), text) {
 					t.Errorf("%q is not in %q, %q", text, w.Message, w.Hint)
 				}
 			}
 			for _, w := range e.Warnings {
-				if w.Severity != preflight.SeverityWarning || w.Hint == "" || w.Message == "" {
+				if w.Severity != preflight.SeverityWarning || w.Hint.IsZero() || w.Message.IsZero() {
 					t.Errorf("%+v", w)
 				}
 			}
@@ -194,7 +194,7 @@ func TestPlanOfTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e.Rows != 3000 || len(e.Regions) != 10 || e.MaxRegionSize != 40000 || !slices.Equal(warningNames(e), []string{"region size"}) ||
-		!strings.Contains(e.Warnings[0].Message, "MAX_FILESIZE") {
+		!strings.Contains(e.Warnings[0].Message.String(), "MAX_FILESIZE") {
 		t.Errorf("%d rows, %d regions that split at %d (%s): %+v", e.Rows, len(e.Regions), e.MaxRegionSize, e.MaxRegionFrom, e.Warnings)
 	}
 }

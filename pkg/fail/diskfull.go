@@ -2,10 +2,11 @@ package fail
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"bulkload/pkg/setting"
 )
 
 // A DiskFullError is a local disk, or a user's share of it, without room for
@@ -13,18 +14,23 @@ import (
 type DiskFullError struct {
 	Dir    string
 	Free   uint64 // bytes that are left to this user
-	Advice string
+	Advice setting.Text
 	Err    error
 }
 
-func (e *DiskFullError) Error() string {
+func (e *DiskFullError) message() setting.Text {
 	if e.Dir == "" {
-		return fmt.Sprintf("%v (%s)", e.Err, e.Advice)
+		return setting.Textf("%v (%s)", e.Err, e.Advice)
 	}
-	return fmt.Sprintf("%v: in %s %d bytes are free (%s)", e.Err, e.Dir, e.Free, e.Advice)
+	return setting.Textf("%v: in %s %d bytes are free (%s)", e.Err, e.Dir, e.Free, e.Advice)
 }
 
+func (e *DiskFullError) Error() string { return e.message().String() }
 func (e *DiskFullError) Unwrap() error { return e.Err }
+
+// Settings are those that the advice names, and In is the message with each as words calls it.
+func (e *DiskFullError) Settings() []setting.Name                  { return e.Advice.Settings() }
+func (e *DiskFullError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
 // DiskFull says whether a full local disk is the cause of an error, whatever
 // the job was doing then.
@@ -37,7 +43,7 @@ func ExplainFull(err error) error {
 	if _, ok := errors.AsType[*DiskFullError](err); ok {
 		return err
 	}
-	e := &DiskFullError{Err: err, Advice: "make room there, or name another directory; the same command resumes the job"}
+	e := &DiskFullError{Err: err, Advice: setting.Plain("make room there, or name another directory; the same command resumes the job")}
 	name := WrittenName(err)
 	if name == "" {
 		return e

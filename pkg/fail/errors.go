@@ -2,9 +2,9 @@ package fail
 
 import (
 	"errors"
-	"fmt"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 )
 
 // Kind says in which way a job failed, so that a caller, a person or an
@@ -64,4 +64,7 @@ func With(k Kind, err error) error {
 	return &Error{Kind: k, Err: err}
 }
 
-func Errorf(k Kind, format string, args ...any) error { return With(k, fmt.Errorf(format, args...)) }
+// Errorf is [With] of an error that keeps the settings among args, as [setting.Errorf] does.
+func Errorf(k Kind, format string, args ...any) error {
+	return With(k, setting.Errorf(format, args...))
+}

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/verify"
 )
@@ -45,7 +45,7 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		return r, err // that the table could not be read says nothing of what it holds
 	}
 	if err != nil {
-		return r, fail.With(fail.Verify, fmt.Errorf("this job was done at %s, but: %w (--restart loads it again)", j.st.FinishedAt.Format(time.RFC3339), err))
+		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
 	}
 	return r, nil
 }

@@ -273,7 +273,7 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 			}
 			out := filepath.Join(t.TempDir(), "out")
 			_, err := build.Directory(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), jobtest.Family, nil, out, build.WorkOptions{})
-			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "--allow-empty") {
+			if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), "`allow_empty`") {
 				t.Errorf("error is %v", err)
 			}
 			s.AllowEmpty = true

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -98,7 +98,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	r.LoadTime = time.Since(start)
 	r.Regions = len(l.regions)
 	if err != nil {
-		return nil, fail.With(fail.Load, fmt.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
+		return nil, fail.With(fail.Load, setting.Errorf("load table %s: %w%s\nthe HFiles are kept in %s", facts.Name, err, undecidedHint(err, log, m), st.Location))
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.
@@ -122,15 +122,15 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 // undecidedHint says how a job can end of which a file's outcome stays
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
-func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) string {
+func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
 	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil {
-		return ""
+		return setting.Text{}
 	}
-	again := fmt.Sprintf("--restart --timestamp %d", m.Timestamp)
+	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)
 	if m.Stamped {
-		again = "--restart"
+		again = setting.Textf("%s", setting.Restart)
 	}
-	return fmt.Sprintf("\nif the outcome stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
+	return setting.Textf("\nif the outcome stays unknown: run the job again with %s, which builds and loads all of it with the same timestamps, "+
 		"so that cells that were loaded stay what they are (rows that were deleted since come back)", again)
 }
 

@@ -101,7 +101,7 @@ func TestInputThatIsOpenForWritingIsRefused(t *testing.T) {
 				refusesOpen(t, "run "+input, err, name)
 				r, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{})
 				if err != nil || !slices.ContainsFunc(r.Checks, func(c preflight.Check) bool {
-					return c.Severity == preflight.SeverityError && strings.Contains(c.Message, name+" is open for writing on HDFS")
+					return c.Severity == preflight.SeverityError && strings.Contains(c.Message.String(), name+" is open for writing on HDFS")
 				}) {
 					t.Errorf("check %s: %+v, %v", input, r, err)
 				}

@@ -173,7 +173,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 					}
 				}
 				_, err := LoadDir(t.Context(), env, name, at, LoadOptions{Verify: "off"})
-				if fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), c.word) || !strings.Contains(fmt.Sprint(err), "--trust-files") {
+				if fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), c.word) || !strings.Contains(fmt.Sprint(err), "`trust_files`") {
 					t.Errorf("loaded: %v", err)
 				}
 				noRows(t, cluster, name)

@@ -133,7 +133,7 @@ func TestChangedManifestIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := manifest.Read(t.Context(), hdfsio.Local{}, dir)
-		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "--trust-files") {
+		if (err == nil) != c.good || err != nil && !strings.Contains(err.Error(), "`trust_files`") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if _, err := manifest.ReadUnchecked(t.Context(), hdfsio.Local{}, dir); err != nil {

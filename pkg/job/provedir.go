@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/setting"
 )
 
 // proveDir proves the files of a directory that is to be loaded, and puts in
@@ -58,6 +59,6 @@ func refuse(dir string, damaged []*filecheck.DamagedError) error {
 	if more := len(damaged) - mostRefused; more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more are damaged", more))
 	}
-	return fail.With(fail.Input, fmt.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, --trust-files loads them as they are",
-		dir, errors.Join(errs...)))
+	return fail.With(fail.Input, setting.Errorf("nothing of %s was loaded: %w\nbuild or copy the files again; bulkload hfile check FILE says all that is wrong with one, %s loads them as they are",
+		dir, errors.Join(errs...), setting.TrustFiles))
 }

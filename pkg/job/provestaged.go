@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 )
 
 // proveStaged proves the files of a run that are about to be loaded. Those of
@@ -45,6 +46,6 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 	if !log.Loading {
 		return fail.With(fail.HDFS, fmt.Errorf("nothing was loaded: %w\nthe same command writes damaged files again", errors.Join(errs...)))
 	}
-	return fail.With(fail.Load, fmt.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
-		"--restart discards the checkpoint and loads all of the input again", errors.Join(errs...)))
+	return fail.With(fail.Load, setting.Errorf("the load had begun, and nothing more is loaded: %w\nput back the files as they were written, from a copy or a replica, and give the same command again; "+
+		"%s discards the checkpoint and loads all of the input again", errors.Join(errs...), setting.Restart))
 }

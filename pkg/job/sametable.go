@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // tableRecord is the record of the table as it is.
@@ -59,7 +60,7 @@ func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kin
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	const hint = "what was loaded before went with the old table: --restart loads everything into the new one"
+	hint := setting.Textf("what was loaded before went with the old table: %s loads everything into the new one", setting.Restart)
 	switch found {
 	case checkpoint.OtherTable:
 		return fail.Errorf(kind, "table %s was recreated since this job began: it was dropped and made again, or emptied; its oldest region is of %s (%s)",

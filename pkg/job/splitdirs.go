@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -227,10 +228,10 @@ func readHistory(dir string) (checkpoint.History, error) {
 	defer f.Close()
 	records, err := journal.Read(f)
 	if err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (--restart discards the checkpoint and starts over)", dir, err)
+		return h, fail.Errorf(fail.Config, "journal of the job in %s: %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
 	}
 	if h, err = checkpoint.HistoryOf(records); err != nil {
-		return h, fail.Errorf(fail.Config, "journal of the job in %s, %w (--restart discards the checkpoint and starts over)", dir, err)
+		return h, fail.Errorf(fail.Config, "journal of the job in %s, %w (%s discards the checkpoint and starts over)", dir, err, setting.Restart)
 	}
 	return h, nil
 }

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -40,7 +41,7 @@ func lockParts(ctx context.Context, env *cluster.Env, s spec.Job, cluster string
 	// The name has not the form of a job's state: nobody takes it for one.
 	dir = filepath.Join(o.Dir, "split", id.On(cluster).Name())
 	if err := durable.MakePrivateDir(dir); err != nil {
-		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with --state)", err)
+		return "", nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
 	lock, err = checkpoint.WaitLock(ctx, dir, o.LockWait, e)
 	return dir, lock, err

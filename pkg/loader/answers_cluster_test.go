@@ -208,7 +208,7 @@ func TestReadOnlyTableIsRefused(t *testing.T) {
 	b := newBench(t, nil)
 	table := b.tableSpec(t, TableSpec{Families: testFamilies, Attributes: map[string]string{"READONLY": "true"}})
 	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
-	if e, ok := errors.AsType[*StateError](err); !ok || !strings.Contains(e.Reason, "READONLY") {
+	if e, ok := errors.AsType[*StateError](err); !ok || !strings.Contains(e.Reason.String(), "READONLY") {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -45,9 +46,9 @@ func (l *load) check(ctx context.Context) error {
 func checkState(table *Table) error {
 	switch {
 	case table.State != Enabled:
-		return &StateError{Table: table.Name, State: table.State, Reason: "is " + table.State.String() + ": enable it first"}
+		return &StateError{Table: table.Name, State: table.State, Reason: setting.Textf("is %s: enable it first", table.State)}
 	case table.ReadOnly:
-		return &StateError{Table: table.Name, State: table.State, Reason: "is read-only (READONLY => true)"}
+		return &StateError{Table: table.Name, State: table.State, Reason: setting.Plain("is read-only (READONLY => true)")}
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (l *load) checkFamilies(table *Table) error {
 		// The FILE tracker has the server rename into the store as the requesting user, who may not.
 		if tracker := table.FileTracker(family); !strings.EqualFold(tracker, "DEFAULT") {
 			if l.req.Stage == StageToken {
-				return &StateError{Table: table.Name, Reason: fmt.Sprintf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (--load-mode direct)", tracker, family.Name)}
+				return &StateError{Table: table.Name, Reason: setting.Textf("keeps its store files by the tracker %s in family %s, which loads through a staging directory do not work with: load directly (%s direct)", tracker, family.Name, setting.LoadMode)}
 			}
 			l.direct, l.tracked[f.Family] = true, true
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // MisfitError is a file whose rows do not lie in one region of the table as it is now. Nothing of it was loaded.
@@ -41,10 +43,14 @@ func (e *FamilyError) Error() string {
 type StateError struct {
 	Table  TableName
 	State  TableState
-	Reason string // what the table is or does, in words that continue from its name
+	Reason setting.Text // what the table is or does, in words that continue from its name
 }
 
-func (e *StateError) Error() string { return fmt.Sprintf("table %s %s", e.Table, e.Reason) }
+func (e *StateError) message() setting.Text { return setting.Textf("table %s %s", e.Table, e.Reason) }
+
+func (e *StateError) Error() string                             { return e.message().String() }
+func (e *StateError) Settings() []setting.Name                  { return e.Reason.Settings() }
+func (e *StateError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
 // Place is where a file is.
 type Place int

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -73,7 +74,7 @@ func Read(ctx context.Context, fsys hdfsio.FS, dir string) (*Manifest, error) {
 		err = m.consistent()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s in %s: %w (build again, or load with --trust-files)", FileName, dir, err)
+		return nil, setting.Errorf("%s in %s: %w (build again, or load with %s)", FileName, dir, err, setting.TrustFiles)
 	}
 	return m, nil
 }

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -40,26 +41,53 @@ func (s Severity) String() string {
 // MarshalText prints the severity into a report.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads it from one.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, known := range []Severity{SeverityOK, SeverityWarning, SeverityError} {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity", text)
+}
+
 // Check is one thing that was looked at before a job.
 type Check struct {
-	Name     string   `json:"name"` // what was looked at
-	Severity Severity `json:"severity"`
-	Message  string   `json:"message"`        // what was found
-	Hint     string   `json:"hint,omitempty"` // what to do; empty when nothing need be done
+	Name     string       `json:"name"` // what was looked at
+	Severity Severity     `json:"severity"`
+	Message  setting.Text `json:"message"`       // what was found
+	Hint     setting.Text `json:"hint,omitzero"` // what to do; empty when nothing need be done
 }
 
 // good, doubtful and bad make the result of a check.
 
 func good(name, format string, args ...any) Check {
-	return Check{Name: name, Message: fmt.Sprintf(format, args...)}
+	return Check{Name: name, Message: setting.Textf(format, args...)}
 }
 
-func Doubtful(name, hint, format string, args ...any) Check {
-	return Check{Name: name, Severity: SeverityWarning, Hint: hint, Message: fmt.Sprintf(format, args...)}
+func Doubtful[H hint](name string, do H, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityWarning, Hint: textOf(do), Message: setting.Textf(format, args...)}
 }
 
-func bad(name, hint, format string, args ...any) Check {
-	return Check{Name: name, Severity: SeverityError, Hint: hint, Message: fmt.Sprintf(format, args...)}
+func bad[H hint](name string, do H, format string, args ...any) Check {
+	return Check{Name: name, Severity: SeverityError, Hint: textOf(do), Message: setting.Textf(format, args...)}
+}
+
+// A hint says what to do.
+type hint interface{ string | setting.Text }
+
+func textOf[H hint](do H) setting.Text {
+	if text, ok := any(do).(setting.Text); ok {
+		return text
+	}
+	return setting.Plain(fmt.Sprint(do))
+}
+
+// In is the check with each setting as words calls it.
+func (c Check) In(words func(setting.Name) string) Check {
+	c.Message, c.Hint = c.Message.As(words), c.Hint.As(words)
+	return c
 }
 
 // Options are [WorkOptions] with what else a check depends on.
@@ -101,11 +129,11 @@ func (r *Report) Err() error {
 		if c.Severity != SeverityError {
 			continue
 		}
-		text := c.Name + ": " + c.Message
-		if c.Hint != "" {
-			text += " (" + c.Hint + ")"
+		text := setting.Textf("%s: %s", c.Name, c.Message)
+		if !c.Hint.IsZero() {
+			text = setting.Textf("%s (%s)", text, c.Hint)
 		}
-		errs = append(errs, errors.New(text))
+		errs = append(errs, setting.Errorf("%s", text))
 	}
 	return fail.With(fail.Check, errors.Join(errs...))
 }
@@ -182,7 +210,7 @@ type checkFacts struct {
 // checks makes a check, or several, of each kind of fact.
 func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.dialErr != nil {
-		return append([]Check{bad("hbase", "set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give --zookeeper and --znode", "%v", f.dialErr)},
+		return append([]Check{bad("hbase", setting.Textf("set HBASE_CONF_DIR to the directory with the cluster's hbase-site.xml, or give %s and %s", setting.Zookeeper, setting.Znode), "%v", f.dialErr)},
 			f.apart(ctx)...)
 	}
 	if f.tableErr != nil {
@@ -233,4 +261,11 @@ func present(all []Check) []Check {
 }
 
 // oneLine keeps what comes of a chain of errors readable in a table.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+type oneLine struct{ error }
+
+func (e oneLine) Error() string            { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e oneLine) Settings() []setting.Name { return setting.Of(e.error) }
+
+func (e oneLine) In(words func(setting.Name) string) string {
+	return strings.Join(strings.Fields(setting.In(e.error, words)), " ")
+}

@@ -62,7 +62,7 @@ func TestPreflight(t *testing.T) {
 	}
 	for _, name := range []string{"version", "table", "family", "store-file tracker", "regions", "region size", "key", "right to load",
 		"hbase staging", "nameservice", "staging path", "staging", "clock", "inputs", "spill directory", "open files"} {
-		if c, ok := r.Find(name); !ok || c.Message == "" || c.Hint != "" {
+		if c, ok := r.Find(name); !ok || c.Message.IsZero() || !c.Hint.IsZero() {
 			t.Errorf("check %s: %+v", name, c)
 		}
 	}
@@ -138,7 +138,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = "test:nothere"
 			return nil
 		}},
-		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "--family", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "`family`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Family = "g"
 			return nil
 		}},
@@ -154,21 +154,21 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
-		{"secure by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "--load-mode direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
+		{"secure by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "`load_mode` direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
 			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
 			o.Stage = loader.StageToken
 			return nil
 		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "--timestamp", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "`timestamp`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
 			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"timestamp of the future", "clock", SeverityWarning, "in the future", "--timestamp", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"timestamp of the future", "clock", SeverityWarning, "in the future", "`timestamp`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
 			return nil
 		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "--salt-buckets", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"salt without a modulus", "key", SeverityError, "needs a modulus", "`salt_buckets`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, nil)
 			s.Key, s.Regions = "salt(check_id) + id", 0
 			return nil
@@ -185,7 +185,7 @@ func TestPreflightFaults(t *testing.T) {
 			t.Cleanup(func() { _ = asOwner.RemoveAll(context.Background(), "/tmp/closed") })
 			return nil
 		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "--staging", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
+		{"directory of another", "staging", SeverityError, "user tina cannot", "`staging`", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			if err := asOwner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestPreflightFaults(t *testing.T) {
 			o.Staging = "file:///tmp"
 			return nil
 		}},
-		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "--staging hdfs://", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
+		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "`staging` hdfs://", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(servers.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
 			return nil
 		}},
@@ -222,7 +222,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Inputs = []string{"hdfs:///secret.csv"}
 			return nil
 		}},
-		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "--spill-dir", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
+		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "`spill_dir`", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
 			o.SpillDir = "/nowhere"
 			return nil
 		}},
@@ -238,7 +238,7 @@ func TestPreflightFaults(t *testing.T) {
 			}
 			r := preflight(t, with, s, o)
 			got, ok := r.Find(c.check)
-			if !ok || got.Severity != c.severity || !strings.Contains(got.Message, c.want) || !strings.Contains(got.Hint, c.hint) {
+			if !ok || got.Severity != c.severity || !strings.Contains(got.Message.String(), c.want) || !strings.Contains(got.Hint.String(), c.hint) {
 				t.Errorf("got %+v, want a %s with %q and the hint %q", got, c.severity, c.want, c.hint)
 			}
 			for _, other := range r.Checks {
@@ -279,7 +279,7 @@ func TestPreflightHole(t *testing.T) {
 	}
 	r := preflight(t, env, s, Options{Cluster: c})
 	got, _ := r.Find("regions")
-	if got.Severity != SeverityError || !strings.Contains(got.Message, `one ends at "1" and the next begins at "2"`) || !strings.Contains(got.Hint, "hbck2") {
+	if got.Severity != SeverityError || !strings.Contains(got.Message.String(), `one ends at "1" and the next begins at "2"`) || !strings.Contains(got.Hint.String(), "hbck2") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"strings"
@@ -66,16 +67,16 @@ func TestCheckFindings(t *testing.T) {
 		{"no right", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.RemoteError{Class: "AccessDeniedException", Message: "no CREATE"}}, "tina"), SeverityError, "no CREATE", "grant tina"},
 		{"not cleaned", checkRoundTrip(bulkFacts{asked: true, token: "/s/t", cleanupErr: errors.New("gone")}, "tina"), SeverityWarning, "did not remove /s/t", "log"},
 		{"clock equal", checkClock(clock(0), 0), SeverityOK, "agree", ""},
-		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "--timestamp"},
-		{"clock far ahead", checkClock(clock(5*time.Minute), 0), SeverityError, "5m0s ahead", "--timestamp"},
-		{"clock behind", checkClock(clock(-5*time.Minute), 0), SeverityWarning, "5m0s behind", "--timestamp"},
+		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "`timestamp`"},
+		{"clock far ahead", checkClock(clock(5*time.Minute), 0), SeverityError, "5m0s ahead", "`timestamp`"},
+		{"clock behind", checkClock(clock(-5*time.Minute), 0), SeverityWarning, "5m0s behind", "`timestamp`"},
 		{"clock does not matter", checkClock(clock(5*time.Minute), now.Add(-time.Hour).UnixMilli()), SeverityOK, "the job's timestamp", ""},
 		{"path open", checkAncestors(above(0o711, "root"), bulkFacts{}), SeverityOK, "hbase can pass", ""},
 		{"path of hbase", checkAncestors(above(0o700, "hbase"), bulkFacts{owner: "hbase"}), SeverityOK, "hbase can pass", ""},
 		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
-		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "become svc's, but HBase is asked as tina", "--user"},
+		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "become svc's, but HBase is asked as tina", "`user`"},
 		{"small regions", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, ""), SeverityOK, "5.0 GiB of text for each of 10 regions, which split at 10.0 GiB", ""},
 		{"large regions", checkRegionSize(1, inputFacts{text: 50 * gib}, 0, ""), SeverityWarning, "50.0 GiB", "split points"},
 		{"large by the configuration", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, "1073741824"), SeverityWarning, "split at 1.0 GiB", "MAX_FILESIZE"},
@@ -88,8 +89,8 @@ func TestCheckFindings(t *testing.T) {
 		{"quota wide", checkQuota(spaceQuota{limit: 4 * gib}, nil, inputFacts{text: gib}), SeverityOK, "leaves 4.0 GiB", ""},
 		{"spill fits in memory", checkSpill(inputFacts{text: 1 << 20}, machineFacts{dir: "/s"}, 0), SeverityOK, "not needed", ""},
 		{"spill has room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 8 * gib}, 0), SeverityOK, "8.0 GiB free", ""},
-		{"spill is tight", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 5 * gib}, 0), SeverityWarning, "may take 7.0 GiB", "--spill-dir"},
-		{"spill has no room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: gib}, 0), SeverityError, "takes about 7.0 GiB", "--spill-dir"},
+		{"spill is tight", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: 5 * gib}, 0), SeverityWarning, "may take 7.0 GiB", "`spill_dir`"},
+		{"spill has no room", checkSpill(inputFacts{text: 10 * gib}, machineFacts{dir: "/s", free: gib}, 0), SeverityError, "takes about 7.0 GiB", "`spill_dir`"},
 		{"files enough", checkOpenFiles(inputFacts{text: 10 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2}), SeverityOK, "1024", ""},
 		{"files few", checkOpenFiles(inputFacts{text: 200 * gib}, machineFacts{files: 1024}, build.WorkOptions{Workers: 2, Memory: 512 << 20}), SeverityWarning, "the limit of open files is 1024", "ulimit -n 4096"},
 		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, build.WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
@@ -97,7 +98,7 @@ func TestCheckFindings(t *testing.T) {
 		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "nothing", "path"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.got.Severity != c.severity || !strings.Contains(c.got.Message, c.message) || !strings.Contains(c.got.Hint, c.hint) || (c.hint == "") != (c.got.Hint == "") {
+			if c.got.Severity != c.severity || !strings.Contains(c.got.Message.String(), c.message) || !strings.Contains(c.got.Hint.String(), c.hint) || (c.hint == "") != (c.got.Hint.IsZero()) {
 				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
 			}
 		})
@@ -196,5 +197,22 @@ func TestWalkInput(t *testing.T) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", c.input, err)
 		}
+	}
+}
+
+// TestCheckJSON reads a check from the report that it was printed into.
+func TestCheckJSON(t *testing.T) {
+	for _, want := range []Check{good("a", "found"), Doubtful("b", "do it", "found %d", 2), bad("c", "do it", "not found")} {
+		text, err := json.Marshal(want)
+		var got Check
+		if err == nil {
+			err = json.Unmarshal(text, &got)
+		}
+		if err != nil || got.Severity != want.Severity || got.Message.String() != want.Message.String() || got.Hint.String() != want.Hint.String() {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	if err := new(Severity).UnmarshalText([]byte("grave")); err == nil {
+		t.Error("a severity that is none")
 	}
 }

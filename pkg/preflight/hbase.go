@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -84,7 +85,7 @@ func checkVersion(s loader.Status, err error) Check {
 	major, _, _ := strings.Cut(s.Version, ".")
 	switch {
 	case err != nil:
-		return bad(name, "see whether a master is active", "the master does not answer: %s", oneLine(err))
+		return bad(name, "see whether a master is active", "the master does not answer: %s", oneLine{err})
 	case len(s.Servers) == 0:
 		return bad(name, "start the region servers", "no region server is alive (%d are known to be dead)", s.Dead)
 	case major == "0" || major == "1":
@@ -100,7 +101,7 @@ func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
 	}
-	return bad("table", "see whether HBase is up, and whether you may look at the table", "%s", oneLine(err))
+	return bad("table", "see whether HBase is up, and whether you may look at the table", "%s", oneLine{err})
 }
 
 func checkTable(t *loader.Table) Check {
@@ -124,17 +125,17 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 		for _, x := range t.Families {
 			have = append(have, x.Name)
 		}
-		return bad(name, "name another with --family, or under cells", "table %s has no family %q (it has %q)", t.Name, wanted, have)
+		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (it has %q)", t.Name, wanted, have)
 	}
 	family, err := cluster.FamilySettings(cf)
 	if err != nil {
-		return bad(name, "alter the family, or use another", "family %s: %s", wanted, oneLine(err))
+		return bad(name, "alter the family, or use another", "family %s: %s", wanted, oneLine{err})
 	}
 	family.Zstd = cluster.ZstdFraming(zstdCodec)
 	own, err := s.ApplyTo(family)
 	switch {
 	case err != nil:
-		return bad(name, "correct the job's settings of the family", "%s", oneLine(err))
+		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})
 	case own != family:
 		return Doubtful(name, "leave compression, encoding, bloom and block_size out of the job to have the table's",
 			"the job overrides the settings of family %s: %s, %s, bloom %s in place of %s, %s, %s", wanted,
@@ -152,7 +153,7 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	plain := strings.EqualFold(tracker, "DEFAULT")
 	switch {
 	case !plain && stage == loader.StageToken:
-		return bad(name, "leave --load-mode out, or give --load-mode direct", "%s: a load through HBase's staging directory does not work with it", tracker)
+		return bad(name, setting.Textf("leave %s out, or give %s direct", setting.LoadMode, setting.LoadMode), "%s: a load through HBase's staging directory does not work with it", tracker)
 	case plain && stage != loader.StageDirect:
 		return good(name, "%s: files go through HBase's staging directory (secure)", tracker)
 	}
@@ -183,7 +184,7 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 	}
 	ttl := time.Duration(cf.TTL) * time.Second
 	if timestamp > 0 && time.Since(time.UnixMilli(timestamp)) > ttl {
-		return bad(name, "give a later --timestamp", "cells of family %s live for %s and the job's timestamp is older: nobody would see a row", cf.Name, ttl)
+		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: nobody would see a row", cf.Name, ttl)
 	}
 	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
 }
@@ -236,9 +237,9 @@ func checkRoundTrip(b bulkFacts, user string) Check {
 		return Check{}
 	case b.prepareErr != nil:
 		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
-			"%s", oneLine(b.prepareErr))
+			"%s", oneLine{b.prepareErr})
 	case b.cleanupErr != nil:
-		return Doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine(b.cleanupErr))
+		return Doubtful(name, "see the region server's log; remove the directory when it stays", "HBase did not remove %s: %s", b.token, oneLine{b.cleanupErr})
 	}
 	return good(name, "HBase made and removed a directory for a load by %s", user)
 }
@@ -252,7 +253,7 @@ func checkHBaseStaging(b bulkFacts) Check {
 	}
 	dir := b.token[:strings.LastIndexByte(b.token, '/')]
 	if b.stagingErr != nil {
-		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine(b.stagingErr))
+		return Doubtful(name, "let others pass the directories above it (mode 711 or 755)", "%s cannot be looked at: %s", dir, oneLine{b.stagingErr})
 	}
 	mode := b.staging.Mode().Perm()
 	switch {

@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 )
 
@@ -129,14 +130,14 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 // checkProbe says whether a job can work in the staging directory.
 func checkProbe(s stagingFacts, user string) Check {
 	const name = "staging"
-	hint := fmt.Sprintf("name a directory that %s may write with --staging", user)
+	hint := setting.Textf("name a directory that %s may write with %s", user, setting.Staging)
 	switch {
 	case s.err != nil:
-		return bad(name, "set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with --staging", "%s", oneLine(s.err))
+		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
 	case s.probeErr != nil:
-		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine(s.probeErr))
+		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:
-		return bad(name, "act as the user that HDFS sees, with --user or HADOOP_USER_NAME", "files in %s become %s's, but HBase is asked as %s", s.location, s.owner, user)
+		return bad(name, setting.Textf("act as the user that HDFS sees, with %s or HADOOP_USER_NAME", setting.User), "files in %s become %s's, but HBase is asked as %s", s.location, s.owner, user)
 	}
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
 }
@@ -149,7 +150,7 @@ func checkAncestors(s stagingFacts, b bulkFacts) Check {
 		return Check{}
 	}
 	if s.aboveErr != nil {
-		return bad(name, "give the user the right to pass (x) the directories above it", "%s", oneLine(s.aboveErr))
+		return bad(name, "give the user the right to pass (x) the directories above it", "%s", oneLine{s.aboveErr})
 	}
 	hbase := b.owner
 	if hbase == "" {
@@ -181,13 +182,13 @@ func checkNameservice(ctx context.Context, conf *hdfsio.Conf, s stagingFacts, b 
 	}
 	l, err := conf.Resolve(root)
 	if err != nil {
-		return bad(name, "HBase on HDFS is needed", "%s is %s: %s", from, root, oneLine(err))
+		return bad(name, "HBase on HDFS is needed", "%s is %s: %s", from, root, oneLine{err})
 	}
 	if l.Local() {
 		return bad(name, "HBase on HDFS is needed", "%s is %s, a local directory", from, root)
 	}
 	if l.Authority != s.location.Authority && !sameAddresses(ctx, l.Addresses, s.location.Addresses) {
-		return bad(name, fmt.Sprintf("--staging hdfs://%s%s", l.Authority, s.location.Path),
+		return bad(name, setting.Textf("%s hdfs://%s%s", setting.Staging, l.Authority, s.location.Path),
 			"staging is on %s and HBase on %s: every file would be copied while its region is locked", s.location.Authority, l.Authority)
 	}
 	return good(name, "staging and HBase are both on %s", l.Authority)
@@ -234,7 +235,7 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	}
 	if timestamp > 0 {
 		if ahead := time.UnixMilli(timestamp).Sub(s.clock).Round(time.Second); ahead > smallSkew {
-			return Doubtful(name, "give an earlier --timestamp unless this is meant", "the job's timestamp lies %s in the future: what is written until then stays hidden", ahead)
+			return Doubtful(name, setting.Textf("give an earlier %s unless this is meant", setting.Timestamp), "the job's timestamp lies %s in the future: what is written until then stays hidden", ahead)
 		}
 		return good(name, "the job's timestamp is %s", time.UnixMilli(timestamp).UTC().Format(time.RFC3339))
 	}
@@ -245,7 +246,7 @@ func checkClock(s stagingFacts, timestamp int64) Check {
 	case s.clock.After(s.after):
 		ahead = s.after.Sub(s.clock)
 	}
-	const hint = "set this machine's clock, or give --timestamp"
+	hint := setting.Textf("set this machine's clock, or give %s", setting.Timestamp)
 	shown := ahead.Abs().Round(100 * time.Millisecond)
 	switch {
 	case ahead > maxSkew:

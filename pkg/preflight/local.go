@@ -14,6 +14,7 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 
@@ -208,11 +209,11 @@ func checkInputs(in inputFacts) Check {
 	case !in.given:
 		return Check{}
 	case in.err != nil:
-		return bad(name, "see that the path is right and that you may read it", "%s", oneLine(in.err))
+		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
 		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
 	case in.files == 0 || in.bytes == 0:
-		return bad(name, "see that the path is right and the export complete; "+source.AllowEmptyHint, "the inputs hold nothing")
+		return bad(name, setting.Textf("see that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs hold nothing")
 	case in.more:
 		return good(name, "more than %d files", maxListed)
 	}
@@ -268,11 +269,11 @@ func spillFor(text int64, memory spec.Size) int64 {
 
 func checkSpill(in inputFacts, m machineFacts, memory spec.Size) Check {
 	const name = "spill directory"
-	hint := "name another directory with --spill-dir"
+	hint := setting.Textf("name another directory with %s", setting.SpillDir)
 	need := spillFor(in.text, memory)
 	switch {
 	case m.freeErr != nil:
-		return bad(name, hint, "%s", oneLine(m.freeErr))
+		return bad(name, hint, "%s", oneLine{m.freeErr})
 	case in.err == nil && need > m.free && need/3 > m.free:
 		return bad(name, hint, "%s has %s free; sorting this input takes about %s", m.dir, spec.Size(m.free).Rounded(), spec.Size(need).Rounded())
 	case in.err == nil && need > m.free:
@@ -291,8 +292,8 @@ func checkSpillLimit(in inputFacts, w build.WorkOptions) Check {
 	case w.SpillLimit == 0 || in.err != nil || in.text == 0:
 		return Check{}
 	case need > int64(w.SpillLimit):
-		return Doubtful(name, "give more with --spill-limit, or more --memory, or take the input in parts", "sorting this input may take %s of disk, --spill-limit allows %s",
-			spec.Size(need).Rounded(), spec.Size(w.SpillLimit).Rounded())
+		return Doubtful(name, setting.Textf("give more with %s, or more %s, or take the input in parts", setting.SpillLimit, setting.Memory), "sorting this input may take %s of disk, %s allows %s",
+			spec.Size(need).Rounded(), setting.SpillLimit, spec.Size(w.SpillLimit).Rounded())
 	}
 	return good(name, "%s; sorting this input may take %s", spec.Size(w.SpillLimit).Rounded(), spec.Size(need).Rounded())
 }
@@ -314,7 +315,7 @@ func checkOpenFiles(in inputFacts, m machineFacts, w build.WorkOptions) Check {
 	// A run is a worker's arena, a part of the memory.
 	runs := spillFor(in.text, spec.Size(memory)) / max(memory/(2*workers), 1)
 	need := 128 + 8*workers + runs
-	hint := fmt.Sprintf("raise the limit: ulimit -n %d, LimitNOFILE in a systemd unit; or give more --memory, which makes fewer runs", max(2*need, 4096))
+	hint := setting.Textf("raise the limit: ulimit -n %d, LimitNOFILE in a systemd unit; or give more %s, which makes fewer runs", max(2*need, 4096), setting.Memory)
 	switch {
 	case m.files < need/2:
 		return bad(name, hint, "the limit of open files is %d; this job may have %d open", m.files, need)

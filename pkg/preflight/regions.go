@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/frames"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -22,7 +23,7 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 		if _, hole := errors.AsType[*loader.HoleError](err); hole {
 			hint = "have hbase hbck2 repair it (fixMeta, or addFsRegionsMissingInMeta and assigns), then check again"
 		}
-		return bad(name, hint, "%s", oneLine(err))
+		return bad(name, hint, "%s", oneLine{err})
 	}
 	var closed []loader.Region
 	for _, r := range regions {
@@ -83,7 +84,7 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 	}
 	n, err := s.SaltModulus(splits)
 	if err != nil {
-		return bad(name, "give --salt-buckets", "%s", oneLine(err))
+		return bad(name, setting.Textf("give %s", setting.SaltBuckets), "%s", oneLine{err})
 	}
 	if keygen.NeedsRegions(s.RowKey) {
 		return good(name, "%s, %d salts", s.RowKey, n)
@@ -177,7 +178,7 @@ func varint(message []byte, number protowire.Number) int64 {
 func checkQuota(q spaceQuota, err error, in inputFacts) Check {
 	const name = "quota"
 	if err != nil {
-		return good(name, "quotas cannot be seen: %s", oneLine(err))
+		return good(name, "quotas cannot be seen: %s", oneLine{err})
 	}
 	if q.limit == 0 {
 		return Check{}

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -80,18 +81,18 @@ func (f *rowFilter) row(r loader.Row) (bool, error) {
 // fullFilter keeps the rows whose columns of the original key lie in a range,
 // compared one after the other, for keys whose order says nothing of it.
 func fullFilter(s spec.Job, k saltedKey, q Query) (*rowFilter, error) {
-	what, values := "--prefix", q.Prefix
+	what, values := setting.Prefix, q.Prefix
 	if values == nil {
-		what, values = "--from", q.From
+		what, values = setting.From, q.From
 		if len(q.To) > len(values) {
-			what, values = "--to", q.To
+			what, values = setting.To, q.To
 		}
 	}
 	if _, err := k.bind(what, values); err != nil {
 		return nil, err
 	}
 	if len(values) == 0 {
-		return nil, fail.Errorf(fail.Config, "--full keeps the rows in a range: say which with --from, --to or --prefix")
+		return nil, fail.Errorf(fail.Config, "%s keeps the rows in a range: say which with %s, %s or %s", setting.Full, setting.From, setting.To, setting.Prefix)
 	}
 	cells, err := s.TextCells(k.columns()[:len(values)])
 	if err != nil {

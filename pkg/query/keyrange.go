@@ -2,7 +2,6 @@ package query
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,8 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/spec"
 )
 
 // keyRange is where rows are to be read: for each head the keys that begin
@@ -43,7 +44,7 @@ func (k saltedKey) columns() []string {
 }
 
 // bind names the values of a bound, which are those of the first columns of the original key.
-func (k saltedKey) bind(what string, values []string) (map[string]string, error) {
+func (k saltedKey) bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.columns()
 	if len(values) > len(columns) {
 		return nil, fail.Errorf(fail.Config, "%s: %d values are given, but behind its salt the key %s has the columns %q", what, len(values), k.spec, columns)
@@ -60,11 +61,11 @@ func (k saltedKey) bind(what string, values []string) (map[string]string, error)
 // have one value in both may be hashed; behind them the key must keep the
 // order of its columns.
 func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
-	lo, err := k.bind("--from", from)
+	lo, err := k.bind(setting.From, from)
 	if err != nil {
 		return keyRange{}, err
 	}
-	hi, err := k.bind("--to", to)
+	hi, err := k.bind(setting.To, to)
 	if err != nil {
 		return keyRange{}, err
 	}
@@ -81,16 +82,16 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 	if r.heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
 		return r, err
 	}
-	if r.lo, err = k.bound("--from", modulus, lo, fixed); err != nil {
+	if r.lo, err = k.bound(setting.From, modulus, lo, fixed); err != nil {
 		return r, err
 	}
-	if r.hi, err = k.bound("--to", modulus, hi, fixed); err != nil {
+	if r.hi, err = k.bound(setting.To, modulus, hi, fixed); err != nil {
 		return r, err
 	}
 	if r.lo != nil && r.hi != nil && bytes.Compare(r.lo, r.hi) >= 0 {
-		hint := "--from is the first key that is wanted, --to the first that is not"
+		hint := setting.Textf("%s is the first key that is wanted, %s the first that is not", setting.From, setting.To)
 		if slices.ContainsFunc(k.rest, latestFirst) {
-			hint += "; this key has the latest first, so --from is later than --to"
+			hint = setting.Textf("%s; this key has the latest first, so %s is later than %s", hint, setting.From, setting.To)
 		}
 		return r, fail.Errorf(fail.Config, "no row lies in the range: keys from %s on are not before %s (%s)", rowkey.String(r.lo), rowkey.String(r.hi), hint)
 	}
@@ -100,7 +101,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 // beginning is the range of the rows whose original key begins with values of
 // its first columns, the last of which may be the beginning of a value.
 func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
-	bound, err := k.bind("--prefix", values)
+	bound, err := k.bind(setting.Prefix, values)
 	if err != nil {
 		return keyRange{}, err
 	}
@@ -112,7 +113,7 @@ func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
 	if r.heads, err = k.headsFor(modulus, k.told(fixed)); err != nil {
 		return r, err
 	}
-	if r.lo, err = k.bound("--prefix", modulus, bound, fixed); err != nil {
+	if r.lo, err = k.bound(setting.Prefix, modulus, bound, fixed); err != nil {
 		return r, err
 	}
 	if r.hi = loader.PrefixEnd(r.lo); r.hi == nil {
@@ -140,7 +141,7 @@ func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) 
 		return r, err
 	}
 	if r.lo, err = keyBytes(rest, modulus, known); err != nil {
-		return r, fail.With(fail.Config, fmt.Errorf("query: %w", err))
+		return r, fail.With(fail.Config, &spec.FieldError{Field: "query", Err: err})
 	}
 	r.hi = loader.PrefixEnd(r.lo)
 	return r, nil
@@ -181,7 +182,7 @@ func (k saltedKey) headsFor(modulus int, fixed map[string]string) ([][]byte, err
 }
 
 // bound makes the bytes of a bound of the original key, nil without values.
-func (k saltedKey) bound(what string, modulus int, values, fixed map[string]string) ([]byte, error) {
+func (k saltedKey) bound(what setting.Name, modulus int, values, fixed map[string]string) ([]byte, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
@@ -220,7 +221,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 	}
 	b, err := keyBytes(parts, modulus, values)
 	if err != nil {
-		return nil, fail.With(fail.Config, fmt.Errorf("%s: %w", what, err))
+		return nil, fail.Errorf(fail.Config, "%s: %w", what, err)
 	}
 	return b, nil
 }
@@ -229,7 +230,7 @@ func (k saltedKey) bound(what string, modulus int, values, fixed map[string]stri
 func (k saltedKey) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
 	return fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
-		"get reads the rows of one value, and scan --full reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p)
+		"get reads the rows of one value, and scan %s reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p, setting.Full)
 }
 
 func has(m map[string]string, name string) bool {

@@ -84,14 +84,14 @@ func TestKeyRangeRefused(t *testing.T) {
 		want     string
 	}{
 		{"salt(check_id) + md5hex(check_id) + id", []string{"A"}, nil, "md5hex(check_id) does not keep the order"},
-		{"salt(check_id) + md5hex(check_id) + id", []string{"A", "1"}, []string{"B", "1"}, "scan --full"},
+		{"salt(check_id) + md5hex(check_id) + id", []string{"A", "1"}, []string{"B", "1"}, "scan `full`"},
 		{"ts + md5hex(user) + id", []string{"1", "u"}, []string{"2", "u"}, "md5hex(user)"},
 		{"salt(ts) + ts", []string{"2"}, []string{"1"}, "no row lies in the range"},
 		{"salt(ts) + ts", []string{"2"}, []string{"2"}, "no row lies in the range"},
 		{"salt(ts) + ts", []string{"1", "2"}, nil, `has the columns ["ts"]`},
 		{"md5hex(a, b) + c", []string{"1"}, nil, `needs ["a" "b"]`},
 		{"salt(ts, 400) + salt(id, 400) + ts", nil, nil, "more than 100000 values"},
-		{"ts", []string{""}, nil, "--from: column ts: key column is empty"},
+		{"ts", []string{""}, nil, "`from`: column ts: key column is empty"},
 	} {
 		_, err := parseKey(t, c.spec).between(10, c.from, c.to)
 		if err == nil || !strings.Contains(err.Error(), c.want) || fail.KindOf(err) != fail.Config {

@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -70,9 +71,9 @@ func (q Query) Validate() error {
 	}
 	switch {
 	case kinds > 1:
-		return fail.Errorf(fail.Config, "a range is given by --from and --to, by --prefix, or by rows: only one of these at a time")
+		return fail.Errorf(fail.Config, "a range is given by %s and %s, by %s, or by rows: only one of these at a time", setting.From, setting.To, setting.Prefix)
 	case q.Full && (q.Values != nil || q.Raw):
-		return fail.Errorf(fail.Config, "--full goes with --from, --to and --prefix only")
+		return fail.Errorf(fail.Config, "%s goes with %s, %s and %s only", setting.Full, setting.From, setting.To, setting.Prefix)
 	case q.Limit < 0 || q.Memory < 0 || q.Scans < 0:
 		return fail.Errorf(fail.Config, "limit %d, memory %d, scans %d: none may be below 0", q.Limit, q.Memory, q.Scans)
 	case q.Raw && len(q.StopRow) > 0 && string(q.StartRow) >= string(q.StopRow):
@@ -141,7 +142,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 			err = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
 		}
 		if err != nil {
-			return nil, fail.Errorf(fail.Config, "--page %q: %w", q.Page, err)
+			return nil, fail.Errorf(fail.Config, "%s %q: %w", setting.Page, q.Page, err)
 		}
 		o.after = &p
 	}
@@ -183,7 +184,7 @@ func newReading(s spec.Job, name loader.TableName, key keygen.Expr, q Query, reg
 	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
-			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with --key, or key in the job file")
+			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)
 		}
 		// the head is empty and the bounds are those of whole row keys
 		r.keys = keyRange{heads: [][]byte{{}}, lo: q.StartRow, hi: q.StopRow}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"bulkload/pkg/setting"
 )
 
 // ErrBudget is matched by the errors that say that there were more bad records than allowed.
@@ -14,7 +16,7 @@ var ErrBudget = errors.New("too many bad records")
 // earlyRecords is how many records have to be read before a share is judged: few may be unlike the rest.
 const earlyRecords = 10_000
 
-// Budget is how many bad records a job may set aside, as the flag --bad-records has it. Its methods may be called by
+// Budget is how many bad records a job may set aside, as the setting bad_records has it. Its methods may be called by
 // any number of goroutines.
 type Budget struct {
 	// File gets the records that are set aside. Default: they are only counted. Set it before the first call.
@@ -88,7 +90,7 @@ func (b *Budget) Reject(e RowError) error {
 	b.extra.Add(lines - 1)
 	bad := b.bad.Add(lines)
 	if b.None() {
-		return &budgetError{row: e.keep(), text: "no bad record is allowed: --bad-records N or P% sets them aside"}
+		return &budgetError{row: e.keep(), text: setting.Textf("no bad record is allowed: %s N or P%% sets them aside", setting.BadRecords)}
 	}
 	if b.File != nil {
 		if err := b.File.Write(e); err != nil {
@@ -98,14 +100,14 @@ func (b *Budget) Reject(e RowError) error {
 	if !b.share {
 		switch {
 		case bad > b.most && lines > 1:
-			return &budgetError{row: e.keep(), text: fmt.Sprintf("it spans %d lines, which count as so many bad records: with them there are %d, and --bad-records allows %d", lines, bad, b.most)}
+			return &budgetError{row: e.keep(), text: setting.Textf("it spans %d lines, which count as so many bad records: with them there are %d, and %s allows %d", lines, bad, setting.BadRecords, b.most)}
 		case bad > b.most:
-			return &budgetError{row: e.keep(), text: fmt.Sprintf("this is one more than the %d bad records that --bad-records allows", b.most)}
+			return &budgetError{row: e.keep(), text: setting.Textf("this is one more than the %d bad records that %s allows", b.most, setting.BadRecords)}
 		}
 		return nil
 	}
 	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
-		return &budgetError{row: e.keep(), text: fmt.Sprintf("%d of the first %d records are bad, more than the %s that --bad-records allows", bad, read, b.spec)}
+		return &budgetError{row: e.keep(), text: setting.Textf("%d of the first %d records are bad, more than the %s that %s allows", bad, read, b.spec, setting.BadRecords)}
 	}
 	return nil
 }
@@ -122,9 +124,9 @@ func (b *Budget) Finish(total int64) error {
 	case bad == 0:
 		return nil
 	case !b.share && bad > b.most:
-		return &budgetError{text: fmt.Sprintf("%d records are bad, and --bad-records allows %d", bad, b.most)}
+		return &budgetError{text: setting.Textf("%d records are bad, and %s allows %d", bad, setting.BadRecords, b.most)}
 	case b.share && float64(bad) > b.percent/100*float64(total):
-		return &budgetError{text: fmt.Sprintf("%d of %d records are bad, more than the %s that --bad-records allows", bad, total, b.spec)}
+		return &budgetError{text: setting.Textf("%d of %d records are bad, more than the %s that %s allows", bad, total, b.spec, setting.BadRecords)}
 	}
 	return nil
 }
@@ -132,15 +134,19 @@ func (b *Budget) Finish(total int64) error {
 // budgetError is an error of a budget, with the bad record that crossed the line.
 type budgetError struct {
 	row  *RowError // nil at the end
-	text string
+	text setting.Text
 }
 
-func (e *budgetError) Error() string {
+func (e *budgetError) message() setting.Text {
 	if e.row == nil {
-		return ErrBudget.Error() + ": " + e.text
+		return setting.Textf("%v: %s", ErrBudget, e.text)
 	}
-	return e.row.Error() + " (" + e.text + ")"
+	return setting.Textf("%v (%s)", e.row, e.text)
 }
+
+func (e *budgetError) Error() string                             { return e.message().String() }
+func (e *budgetError) Settings() []setting.Name                  { return e.text.Settings() }
+func (e *budgetError) In(words func(setting.Name) string) string { return e.message().In(words) }
 
 func (e *budgetError) Unwrap() []error {
 	if e.row == nil {

@@ -49,7 +49,7 @@ func TestBudget(t *testing.T) {
 				continue
 			}
 			row, ok := errors.AsType[*RowError](err)
-			if !ok || row.Record != i || !errors.Is(err, ErrBudget) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "--bad-records") {
+			if !ok || row.Record != i || !errors.Is(err, ErrBudget) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "`bad_records`") {
 				t.Errorf("%+v: error %v", tt, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"bulkload/pkg/setting"
 	"bulkload/pkg/swar"
 )
 
@@ -60,8 +61,9 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 // all records behind the quote would be lost with this one, however many there are.
 func (r *Reader) unclosed(start int, f *fault) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)
-	e.Column, e.Reason = r.file.columnName(f.column), fmt.Sprintf("%s: the quote is at byte %d (--bad-records does not allow this: all that follows would be lost)",
-		f.reason, r.off+int64(start+f.at))
+	e.Column, e.Err = r.file.columnName(f.column), setting.Errorf("%s: the quote is at byte %d (%s does not allow this: all that follows would be lost)",
+		f.reason, r.off+int64(start+f.at), setting.BadRecords)
+	e.Reason = e.Err.Error()
 	return &e
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"bulkload/pkg/setting"
 )
 
 // maxName is the greatest length of a column's name in bytes. What is longer is no name but data, or several lines.
@@ -12,7 +14,7 @@ const maxName = 4096
 
 var (
 	errCROnly  = errors.New("its line ends are CR only, so that it would be one line: end lines with LF or CR LF (tr '\\r' '\\n' makes them)")
-	errRejects = errors.New("it is a file of bad records of an earlier job: its records are read with --format rejects")
+	errRejects = setting.Errorf("it is a file of bad records of an earlier job: its records are read with %s rejects", setting.Format)
 	errUTF16   = errors.New("it is UTF-16, or another text with NUL bytes: write it as UTF-8 (iconv -f UTF-16 -t UTF-8)")
 )
 
@@ -71,13 +73,13 @@ func checkHeader(names []string) error {
 			return fmt.Errorf("column %d has a name of %d bytes, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, len(n), maxName)
 		}
 		if bytes.IndexByte([]byte(n), 0) >= 0 {
-			return fmt.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (--format)", i+1)
+			return setting.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (%s)", i+1, setting.Format)
 		}
 	}
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &headerError{fmt.Sprintf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
+			return &headerError{setting.Textf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
 		}
 		seen[n] = i + 1
 	}
@@ -87,11 +89,13 @@ func checkHeader(names []string) error {
 // headerError is about the name of a column in a file's first line, which is data if the file has no header: so the
 // message has its place only.
 type headerError struct {
-	text string
+	text setting.Text
 	name string
 }
 
-func (e *headerError) Error() string { return e.text }
+func (e *headerError) Error() string                             { return e.text.String() }
+func (e *headerError) Settings() []setting.Name                  { return e.text.Settings() }
+func (e *headerError) In(words func(setting.Name) string) string { return e.text.In(words) }
 
 // Data is the name, for who may show it.
 func (e *headerError) Data() []byte { return []byte(e.name) }

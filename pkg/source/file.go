@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 )
 
 // inputFile is one file and what was determined about it when the input was opened.
@@ -159,13 +160,16 @@ func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format
 	}
 	seen, err := f.seek(ctx, record, o)
 	if err == nil && (seen == sepNone || seen == sepLineFeed) {
-		err = fmt.Errorf("%s: it has %s between columns, and %s behind no record: %s", f.path, SepOf(field), SepOf(record), howToRead)
+		err = setting.Errorf("%s: it has %s between columns, and %s behind no record: %s", f.path, SepOf(field), SepOf(record), howToRead())
 	}
 	return FormatDump, err
 }
 
 // howToRead says what a file can be that has no separator of records.
-const howToRead = `text of Hive has line feeds there (--record-sep '\n'), other exports have bytes of their own (--record-sep); a dump of one record without its end is read with --format dump`
+func howToRead() setting.Text {
+	return setting.Textf(`text of Hive has line feeds there (%s '\n'), other exports have bytes of their own (%s); a dump of one record without its end is read with %s dump`,
+		setting.RecordSep, setting.RecordSep, setting.Format)
+}
 
 // sepSeen is what was seen of a separator.
 type sepSeen int
@@ -219,7 +223,7 @@ func (f *inputFile) probeDump(ctx context.Context, head []byte, o *Options) erro
 	}
 	seen, err := f.seek(ctx, record, o)
 	if err == nil && seen == sepLineFeed {
-		err = fmt.Errorf("%s: %s is behind no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead)
+		err = setting.Errorf("%s: %s is behind no record, and it ends with a line feed: %s", f.path, SepOf(record), howToRead())
 	}
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"bulkload/pkg/setting"
 )
 
 // FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
@@ -199,7 +201,7 @@ func (in *Input) schema() error {
 		}
 		proven := f.format == FormatParquet || len(in.opts.Columns) > 0
 		if proven && f.format == FormatCSV && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-			return &headerError{fmt.Sprintf("%s: none of its %d columns is among %s: is its first line a header? else --header no", f.path, len(f.columns), first), f.columns[0]}
+			return &headerError{setting.Textf("%s: none of its %d columns is among %s: is its first line a header? else %s no", f.path, len(f.columns), first, setting.Header), f.columns[0]}
 		}
 		order, err := match(in.columns, f.columns, proven)
 		if err != nil {
@@ -231,7 +233,7 @@ func match(schema, file []string, proven bool) ([]int, error) {
 		place, ok := at[name]
 		switch {
 		case !ok && !proven:
-			return nil, &headerError{fmt.Sprintf("column %d of the others is missing (is the first line a header? else --header no)", i+1), name}
+			return nil, &headerError{setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), name}
 		case !ok:
 			return nil, fmt.Errorf("column %s is missing", nameText(name))
 		}
@@ -243,7 +245,7 @@ func match(schema, file []string, proven bool) ([]int, error) {
 			continue
 		}
 		if !proven {
-			return nil, &headerError{fmt.Sprintf("column %d is unknown (is the first line a header? else --header no)", i+1), name}
+			return nil, &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
 		}
 		return nil, fmt.Errorf("unknown column %s", nameText(name))
 	}

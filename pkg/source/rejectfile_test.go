@@ -317,7 +317,7 @@ func TestDamagedRejectsAreRefused(t *testing.T) {
 	}
 	path := writeFile(t, "r.jsonl", []byte(form+good))
 	for _, format := range []Format{FormatAuto, FormatCSV} {
-		if _, err := load(t, Options{Format: format}, path); err == nil || !strings.Contains(err.Error(), "--format rejects") {
+		if _, err := load(t, Options{Format: format}, path); err == nil || !strings.Contains(err.Error(), "`format` rejects") {
 			t.Errorf("as %q: %v", format, err)
 		}
 	}

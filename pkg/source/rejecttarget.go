@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"bulkload/pkg/setting"
 )
 
 // ErrRejectPath is matched by the errors that say why a file cannot be the reject file.
@@ -55,7 +57,7 @@ func replaceable(path string) (string, error) {
 		}
 	}
 	if !link.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: it is no regular file (name another with --reject-file)", ErrRejectPath)
+		return "", setting.Errorf("%w: it is no regular file (name another with %s)", ErrRejectPath, setting.RejectFile)
 	}
 	if link.Size() == 0 {
 		return path, nil
@@ -71,7 +73,7 @@ func replaceable(path string) (string, error) {
 		return "", err
 	}
 	if !isRejects(head[:n]) {
-		return "", fmt.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with --reject-file, or remove it)", ErrRejectPath)
+		return "", setting.Errorf("%w: there is a file, and it is no reject file of an earlier run (name another with %s, or remove it)", ErrRejectPath, setting.RejectFile)
 	}
 	return path, nil
 }
@@ -88,7 +90,7 @@ func isRejects(head []byte) bool {
 func (in *Input) notInput(info fs.FileInfo) error {
 	for _, f := range in.files {
 		if os.SameFile(f.info, info) {
-			return fmt.Errorf("%w: it is the input %s (name another with --reject-file)", ErrRejectPath, f.path)
+			return setting.Errorf("%w: it is the input %s (name another with %s)", ErrRejectPath, f.path, setting.RejectFile)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // unfinished are name endings of files that a program is writing and renames when they are whole: hdfs dfs -put, -cp and
@@ -95,8 +97,10 @@ func (f *found) nothing() error {
 	case f.hidden > 0:
 		why = "it has only " + hidden
 	}
-	return fmt.Errorf("%s: see that the export is complete (%s)", why, AllowEmptyHint)
+	return setting.Errorf("%s: see that the export is complete (%s)", why, AllowEmptyHint())
 }
 
 // AllowEmptyHint says how an input without rows is accepted.
-const AllowEmptyHint = "--allow-empty accepts an input without rows"
+func AllowEmptyHint() setting.Text {
+	return setting.Textf("%s accepts an input without rows", setting.AllowEmpty)
+}

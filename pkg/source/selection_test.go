@@ -100,7 +100,7 @@ func TestInputsWithoutDataAreRefused(t *testing.T) {
 		"both": "only 1 empty file and 1 hidden name, such as _SUCCESS", "tree": "1 hidden name, such as _temporary",
 		"empty/a.csv": "it is an empty file", "empty/*.csv": "only 1 empty file", "hidden/*": "only 2 hidden names",
 	} {
-		wantError(t, input, openError(t, Options{}, dir, input), dir+"/"+input+": ", say, "--allow-empty")
+		wantError(t, input, openError(t, Options{}, dir, input), dir+"/"+input+": ", say, "`allow_empty`")
 		wantError(t, input, openError(t, Options{}, dir, "full", input), say) // each input by itself
 		if err := openError(t, Options{AllowEmpty: true}, dir, input); err != nil {
 			t.Errorf("%s, allowed: %v", input, err)
@@ -144,12 +144,12 @@ func TestHiveTextIsNoDump(t *testing.T) {
 		want int // records
 		say  string
 	}{
-		"one line":                        {o, lines(1), 0, "--record-sep"},
-		"many lines":                      {o, lines(50_000), 0, "--record-sep"},
+		"one line":                        {o, lines(1), 0, "`record_sep`"},
+		"many lines":                      {o, lines(50_000), 0, "`record_sep`"},
 		"one line, said to be a dump":     {Options{Columns: o.Columns, Format: FormatDump}, lines(1), 0, "ends with a line feed"},
 		"many lines, said to be a dump":   {Options{Columns: o.Columns, Format: FormatDump}, lines(50_000), 0, "ends with a line feed"},
 		"with its separators":             {feed, lines(3), 3, ""},
-		"a record without end, and no LF": {o, []byte("1\x01x"), 0, "--format dump"},
+		"a record without end, and no LF": {o, []byte("1\x01x"), 0, "`format` dump"},
 		"that one, said to be a dump":     {Options{Columns: o.Columns, Format: FormatDump}, []byte("1\x01x"), 1, ""},
 		"a first record of 100 KB":        {o, []byte("1\x01" + strings.Repeat("x", 100_000) + "\x102\x01y\x10"), 2, ""},
 		"a dump":                          {o, []byte("1\x01x\n\x102\x01y\n\x10"), 2, ""},

@@ -75,23 +75,23 @@ func (m Mapping) validate() []error {
 	rests, skipped := 0, newNameSet(m.Skip)
 	for i, c := range m.Cells {
 		for _, err := range c.validate() {
-			errs = append(errs, fmt.Errorf("cells: %s: %w", c.Label(i), err))
+			errs = append(errs, &FieldError{"cells", fmt.Errorf("%s: %w", c.Label(i), err)})
 		}
 		if c.Rest {
 			rests++
 		}
 		for _, column := range c.ColumnNames() {
 			if skipped[column] {
-				errs = append(errs, fmt.Errorf("cells: %s: column %q is under skip too", c.Label(i), column))
+				errs = append(errs, &FieldError{"cells", fmt.Errorf("%s: column %q is under skip too", c.Label(i), column)})
 			}
 		}
 	}
 	if rests > 1 {
-		errs = append(errs, errors.New("cells: rest is given twice"))
+		errs = append(errs, &FieldError{"cells", errors.New("rest is given twice")})
 	}
 	for i, c := range m.Skip {
 		if c == "" {
-			errs = append(errs, fmt.Errorf("skip: column %d has no name", i+1))
+			errs = append(errs, &FieldError{"skip", fmt.Errorf("column %d has no name", i+1)})
 		}
 	}
 	return append(errs, m.validateTimes()...)

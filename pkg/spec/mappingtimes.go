@@ -34,7 +34,7 @@ func (m Mapping) validateTimes() []error {
 	var errs []error
 	bad := func(field string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+			errs = append(errs, &FieldError{field, err})
 		}
 	}
 	errNoColumn := errors.New("it needs a column")

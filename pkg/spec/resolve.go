@@ -47,7 +47,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	var errs []error
 	bad := func(field string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+			errs = append(errs, &FieldError{field, err})
 		}
 	}
 	oneOf := func(field, v string, known ...string) {

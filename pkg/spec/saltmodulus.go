@@ -4,6 +4,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 )
 
 // SaltModulus is the salt's. By default it is the table's: the number of salts
@@ -19,6 +20,6 @@ func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if !keygen.NeedsRegions(j.RowKey) {
 		return 1, nil
 	}
-	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with --salt-buckets",
-		j.RowKey, len(splits)+1)
+	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with %s",
+		j.RowKey, len(splits)+1, setting.SaltBuckets)
 }

@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 )
 
 // JournalName is the copy of a job's journal in its directory.
@@ -105,7 +106,7 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 		err = checkOwner(ctx, fsys, l.Path, user)
 	}
 	if err != nil {
-		return nil, fail.With(fail.HDFS, fmt.Errorf("staging directory: %w (name one that you may write with --staging)", err))
+		return nil, fail.With(fail.HDFS, setting.Errorf("staging directory: %w (name one that you may write with %s)", err, setting.Staging))
 	}
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
 		return nil, fail.With(fail.HDFS, err)

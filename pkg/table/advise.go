@@ -7,6 +7,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -33,12 +34,12 @@ type AdviceOptions struct {
 
 // Advice is a number of regions, and why.
 type Advice struct {
-	Regions     int      `json:"regions"`
-	Bytes       int64    `json:"bytes"`        // of the table at the end of the time
-	RegionBytes int64    `json:"region_bytes"` // on average, then
-	Splits      string   `json:"splits"`       // for table create --splits; empty when the keys have to say
-	Reasons     []string `json:"reasons"`
-	Warnings    []string `json:"warnings"`
+	Regions     int            `json:"regions"`
+	Bytes       int64          `json:"bytes"`        // of the table at the end of the time
+	RegionBytes int64          `json:"region_bytes"` // on average, then
+	Splits      string         `json:"splits"`       // for the splits of table create; empty when the keys have to say
+	Reasons     []setting.Text `json:"reasons"`
+	Warnings    []setting.Text `json:"warnings"`
 }
 
 const (
@@ -76,7 +77,7 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	case o.MaxFileSize < 1<<20:
 		return nil, fail.Errorf(fail.Config, "a region that splits at %d bytes is too small for advice", o.MaxFileSize)
 	}
-	a := &Advice{Warnings: []string{}}
+	a := &Advice{Warnings: []setting.Text{}}
 	size := float64(o.Bytes) + float64(o.Growth)*float64(o.Days)
 	a.Bytes = int64(min(size, math.MaxInt64/2))
 	a.because("the table will have %s: %s now and %s a day for %d days", spec.Size(a.Bytes).Rounded(), spec.Size(o.Bytes).Rounded(), spec.Size(o.Growth).Rounded(), o.Days)
@@ -92,11 +93,11 @@ func Advise(o AdviceOptions) (*Advice, error) {
 }
 
 func (a *Advice) because(format string, args ...any) {
-	a.Reasons = append(a.Reasons, fmt.Sprintf(format, args...))
+	a.Reasons = append(a.Reasons, setting.Textf(format, args...))
 }
 
 func (a *Advice) warn(format string, args ...any) {
-	a.Warnings = append(a.Warnings, fmt.Sprintf(format, args...))
+	a.Warnings = append(a.Warnings, setting.Textf(format, args...))
 }
 
 // bySize is the number that follows from the size alone.
@@ -138,8 +139,8 @@ func (a *Advice) bySplitSize(o AdviceOptions) {
 	if room := o.MaxFileSize / 10 * 7; a.Bytes/int64(a.Regions) > room {
 		need := int((a.Bytes + room - 1) / room)
 		if need > mostAdvised {
-			a.warn("regions of %s will split, as they split at %s: set a max file size of %s or more with --max-file-size",
-				spec.Size(a.Bytes/int64(a.Regions)).Rounded(), spec.Size(o.MaxFileSize).Rounded(), spec.Size(a.Bytes/int64(a.Regions)*3/2).Rounded())
+			a.warn("regions of %s will split, as they split at %s: set a max file size of %s or more with %s",
+				spec.Size(a.Bytes/int64(a.Regions)).Rounded(), spec.Size(o.MaxFileSize).Rounded(), spec.Size(a.Bytes/int64(a.Regions)*3/2).Rounded(), setting.MaxFileSize)
 			return
 		}
 		a.Regions = need
@@ -157,7 +158,7 @@ func (a *Advice) byKey(o AdviceOptions) {
 		"md5raw": "uniform", "sha1raw": "uniform", "sha256raw": "uniform", "crc32raw": "uniform", "murmur3raw": "uniform", "md5shift": "md5", "salt": "salt"}[call.Func]
 	switch {
 	case form == "":
-		a.because("the key %s begins with no salt or hash: bulkload plan --suggest %d finds split points in the keys themselves", o.Key, a.Regions)
+		a.because("the key %s begins with no salt or hash: bulkload plan %s %d finds split points in the keys themselves", o.Key, setting.Suggest, a.Regions)
 		return
 	case form == "salt" && len(call.Ints) > 0:
 		if n := call.Ints[0]; n != a.Regions {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestAdvise(t *testing.T) {
 		{"fixed salt", AdviceOptions{Bytes: 100 * gib}, "salt(a, 50) + a", 50, "salt:50", "the key's salt has 50"},
 		{"early splits", AdviceOptions{Bytes: 100 * gib, MaxFileSize: 3 * gib}, "md5shift(a) + a", 67, "md5:67", "half of that"},
 		{"large", AdviceOptions{Bytes: 900 * gib, MaxFileSize: 20 * gib}, "sha1raw(a) + a", 90, "uniform:90", "regions of 10 GiB"},
-		{"huge", AdviceOptions{Bytes: 5000 * gib, MaxFileSize: 100 * gib}, "a", 120, "", "--suggest 120"},
+		{"huge", AdviceOptions{Bytes: 5000 * gib, MaxFileSize: 100 * gib}, "a", 120, "", "`suggest` 120"},
 		{"growth", AdviceOptions{Growth: gib, Days: 100}, "", 15, "", "0 B now and 1.0 GiB a day for 100 days"},
 		{"throughput", AdviceOptions{Bytes: gib, Servers: 20, Access: AccessThroughput}, "", 40, "", "at least two"},
 		{"servers", AdviceOptions{Bytes: gib, Servers: 20}, "", 20, "", "no fewer than"},
@@ -43,7 +44,7 @@ func TestAdvise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Regions != c.regions || a.Splits != c.splits || !strings.Contains(strings.Join(a.Reasons, "\n"), c.reason) {
+			if a.Regions != c.regions || a.Splits != c.splits || !strings.Contains(fmt.Sprint(a.Reasons), c.reason) {
 				t.Errorf("%+v", a)
 			}
 		})

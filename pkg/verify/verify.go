@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -68,8 +69,8 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 	}
 	if v.Got != v.Want && m.Stamped {
 		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamps from %d to %d, written were %s "+
-			"(cells of those times that the table had before, deletes and newer versions also show so: --verify sample reads rows by their keys)",
-			facts.Name, v.Got, from, to, v.Want)
+			"(cells of those times that the table had before, deletes and newer versions also show so: %s sample reads rows by their keys)",
+			facts.Name, v.Got, from, to, v.Want, setting.Verify)
 	}
 	if v.Got != v.Want {
 		return v, fail.Errorf(fail.Verify, "table %s does not hold what was written: it has %s with timestamp %d, written were %s "+

@@ -3,9 +3,10 @@ package extsort
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"unsafe"
+
+	"bulkload/pkg/setting"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +64,7 @@ func newArena(limit int) (*arena, error) {
 func mapMemory(n int) ([]byte, error) {
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("map %d bytes for the sort: %w (give less with --memory)", n, err)
+		return nil, setting.Errorf("map %d bytes for the sort: %w (give less with %s)", n, err, setting.Memory)
 	}
 	hugePages(b)
 	return b, nil

@@ -3,10 +3,11 @@ package extsort
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"slices"
 	"sort"
+
+	"bulkload/pkg/setting"
 )
 
 // loserTree picks the least of k cursors with about log2(k) comparisons a
@@ -259,7 +260,7 @@ func (s *Sorter) reduceRuns() error {
 			return nil
 		}
 		if limit < 2 {
-			return fmt.Errorf("%w: %d bytes cannot merge two runs with rows this long (give more with --memory)", ErrMemory, s.o.Memory)
+			return setting.Errorf("%w: %d bytes cannot merge two runs with rows this long (give more with %s)", ErrMemory, s.o.Memory, setting.Memory)
 		}
 		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
 		n = max(n, 2)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"sync"
+
+	"bulkload/pkg/setting"
 )
 
 // Policy says what becomes of rows with equal keys.
@@ -162,8 +164,8 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 			return nil, err
 		}
 		if !w.a.room(len(key) + payload) {
-			return nil, fmt.Errorf("%w: a row of %d bytes does not fit in the %d bytes of a worker (give more with --memory, or fewer --workers)",
-				ErrMemory, len(key)+payload, w.a.limit)
+			return nil, setting.Errorf("%w: a row of %d bytes does not fit in the %d bytes of a worker (give more with %s, or fewer %s)",
+				ErrMemory, len(key)+payload, w.a.limit, setting.Memory, setting.Workers)
 		}
 	}
 	w.lastSeq = seq

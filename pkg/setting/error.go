@@ -1,0 +1,80 @@
+package setting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Naming is an error whose own message names settings, those of errors that
+// it wraps aside or not.
+type Naming interface {
+	error
+	Settings() []Name
+	In(words func(Name) string) string // the message with each setting as words calls it
+}
+
+// namingError is an error of [Errorf].
+type namingError struct {
+	err    error // of fmt.Errorf
+	format string
+	args   []any
+}
+
+// Errorf is [fmt.Errorf]; the error is a [Naming] if a setting or a [Text] with
+// settings is among args.
+func Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	own := slices.ContainsFunc(args, func(a any) bool {
+		switch a := a.(type) {
+		case Name:
+			return true
+		case Text:
+			return len(a.args) > 0
+		}
+		return false
+	})
+	if !own {
+		return err
+	}
+	return &namingError{err, format, slices.Clone(args)}
+}
+
+func (e *namingError) Error() string                     { return e.err.Error() }
+func (e *namingError) Unwrap() error                     { return e.err }
+func (e *namingError) Settings() []Name                  { return namesIn(e.args) }
+func (e *namingError) In(words func(Name) string) string { return sayf(words, e.format, e.args) }
+
+// Of are the settings that an error and those that it wraps name, each once.
+func Of(err error) []Name {
+	var names []Name
+	each(err, func(e Naming) { names = merged(names, e.Settings()) })
+	return names
+}
+
+// In is an error's message with each setting as words calls it, those of the
+// errors that it wraps too.
+func In(err error, words func(Name) string) string {
+	text := err.Error()
+	each(err, func(e Naming) {
+		if own := e.Error(); own != "" {
+			text = strings.ReplaceAll(text, own, e.In(words))
+		}
+	})
+	return text
+}
+
+// each calls do for all errors of a tree that name settings, the outer ones first.
+func each(err error, do func(Naming)) {
+	if e, ok := err.(Naming); ok {
+		do(e)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		each(e.Unwrap(), do)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			each(inner, do)
+		}
+	}
+}

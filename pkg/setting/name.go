@@ -1,0 +1,62 @@
+package setting
+
+// A Name is what files call a setting: a field of a job file, or an option of a
+// command with underscores.
+type Name string
+
+// String is the name in backquotes, as messages of the libraries have it.
+func (n Name) String() string { return "`" + string(n) + "`" }
+
+// The settings that libraries name.
+const (
+	AllowEmpty  Name = "allow_empty"
+	BadRecords  Name = "bad_records"
+	Duplicates  Name = "duplicates"
+	Empty       Name = "empty"
+	Exact       Name = "exact"
+	Family      Name = "family"
+	Force       Name = "force"
+	Format      Name = "format"
+	From        Name = "from"
+	Full        Name = "full"
+	HDFS        Name = "hdfs"
+	Header      Name = "header"
+	Job         Name = "job"
+	JobID       Name = "job_id"
+	Key         Name = "key"
+	LoadMode    Name = "load_mode"
+	MaxFileSize Name = "max_file_size"
+	Memory      Name = "memory"
+	OlderThan   Name = "older_than"
+	Page        Name = "page"
+	Prefix      Name = "prefix"
+	RecordSep   Name = "record_sep"
+	RejectFile  Name = "reject_file"
+	Restart     Name = "restart"
+	SaltBuckets Name = "salt_buckets"
+	SpillDir    Name = "spill_dir"
+	SpillLimit  Name = "spill_limit"
+	Splits      Name = "splits"
+	Staging     Name = "staging"
+	State       Name = "state"
+	Suggest     Name = "suggest"
+	Table       Name = "table"
+	Timestamp   Name = "timestamp"
+	To          Name = "to"
+	TrustFiles  Name = "trust_files"
+	User        Name = "user"
+	Verify      Name = "verify"
+	Workers     Name = "workers"
+	Znode       Name = "znode"
+	Zookeeper   Name = "zookeeper"
+)
+
+// Names are all of them.
+func Names() []Name {
+	return []Name{
+		AllowEmpty, BadRecords, Duplicates, Empty, Exact, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
+		LoadMode, MaxFileSize, Memory, OlderThan, Page, Prefix, RecordSep, RejectFile, Restart, SaltBuckets, SpillDir,
+		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
+		Zookeeper,
+	}
+}

@@ -1,0 +1,113 @@
+package setting
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+)
+
+func flag(n Name) string { return "--" + string(n) }
+
+// TestText: a text reads in backquotes, in a caller's words, and comes back from a file with its settings.
+func TestText(t *testing.T) {
+	inner := Textf("give more %s", Memory)
+	cause := Errorf("%w: name one with %s", io.ErrUnexpectedEOF, State)
+	for _, c := range []struct {
+		text     Text
+		plain    string
+		said     string
+		settings []Name
+	}{
+		{Text{}, "", "", nil},
+		{Plain("100 % `memory`"), "100 % `memory`", "100 % `memory`", nil},
+		{Textf("%d of %s", 3, "rows"), "3 of rows", "3 of rows", nil},
+		{inner, "give more `memory`", "give more --memory", []Name{Memory}},
+		{Textf("%d %%: %s, or fewer %s, not %[3]s", 5, inner, Workers), "5 %: give more `memory`, or fewer `workers`, not `workers`",
+			"5 %: give more --memory, or fewer --workers, not --workers", []Name{Memory, Workers}},
+		{Textf("%v (%s)", cause, inner), "unexpected EOF: name one with `state` (give more `memory`)", "unexpected EOF: name one with --state (give more --memory)", []Name{State, Memory}},
+	} {
+		if got := c.text.String(); got != c.plain {
+			t.Errorf("text is %q, want %q", got, c.plain)
+		}
+		if got := c.text.In(flag); got != c.said || c.text.As(flag).String() != c.said {
+			t.Errorf("%q is said as %q, want %q", c.plain, got, c.said)
+		}
+		if got := c.text.Settings(); !slices.Equal(got, c.settings) {
+			t.Errorf("%q names %q, want %q", c.plain, got, c.settings)
+		}
+		if c.text.IsZero() != (c.plain == "") || !c.text.Equal(Plain(c.plain)) {
+			t.Errorf("%q: zero is %v", c.plain, c.text.IsZero())
+		}
+		b, err := json.Marshal(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Text
+		if err := json.Unmarshal(b, &again); err != nil || again.String() != c.plain || c.settings != nil && again.In(flag) != c.said {
+			t.Errorf("%s comes back as %q, %q: %v", b, again, again.In(flag), err)
+		}
+	}
+}
+
+// TestParse: what stands in backquotes and is no setting stays as it is.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                   "",
+		"50 % of `x` and `memory`":           "50 % of `x` and --memory",
+		"an open ` and `workers` 2":          "an open ` and --workers 2",
+		"`memory":                            "`memory",
+		"`no``state`%s":                      "`no`--state%s",
+		"give --memory, as it was said then": "give --memory, as it was said then",
+	} {
+		if got := Parse(text); got.String() != text || got.In(flag) != want {
+			t.Errorf("%q is parsed as %q, %q", text, got, got.In(flag))
+		}
+	}
+}
+
+// ownError is an error that another package makes of a text.
+type ownError struct{ what Text }
+
+func (e *ownError) Error() string                     { return e.what.String() }
+func (e *ownError) Settings() []Name                  { return e.what.Settings() }
+func (e *ownError) In(words func(Name) string) string { return e.what.In(words) }
+
+// TestErrors: the message of a tree has the settings of all its errors in a caller's words, and errors stay what they are.
+func TestErrors(t *testing.T) {
+	plain := errors.New("no room")
+	first := Errorf("%w (give more %s)", plain, Memory)
+	second := &ownError{Textf("name another %s", SpillDir)}
+	for _, c := range []struct {
+		err      error
+		said     string
+		settings []Name
+	}{
+		{plain, "no room", nil},
+		{Errorf("x: %w", plain), "x: no room", nil},
+		{first, "no room (give more --memory)", []Name{Memory}},
+		{fmt.Errorf("sort: %w", first), "sort: no room (give more --memory)", []Name{Memory}},
+		{Errorf("%s: %w", Splits, fmt.Errorf("sort: %w", first)), "--splits: sort: no room (give more --memory)", []Name{Splits, Memory}},
+		{fmt.Errorf("all: %w", errors.Join(first, plain, second, first)),
+			"all: no room (give more --memory)\nno room\nname another --spill_dir\nno room (give more --memory)", []Name{Memory, SpillDir}},
+		{Errorf("%w, %w: %s", first, second, Textf("%s", Force)), "no room (give more --memory), name another --spill_dir: --force", []Name{Memory, SpillDir, Force}},
+	} {
+		if got := In(c.err, flag); got != c.said {
+			t.Errorf("%q is said as %q, want %q", c.err, got, c.said)
+		}
+		if got := In(c.err, Name.String); got != c.err.Error() {
+			t.Errorf("%q in the library's words is %q", c.err, got)
+		}
+		if got := Of(c.err); !slices.Equal(got, c.settings) {
+			t.Errorf("%q names %q, want %q", c.err, got, c.settings)
+		}
+		if !errors.Is(c.err, plain) {
+			t.Errorf("%q does not wrap its cause", c.err)
+		}
+	}
+	if _, ok := errors.AsType[*ownError](fmt.Errorf("x: %w", Errorf("%w %s", second, Force))); !ok {
+		t.Error("an error is lost behind one that names settings")
+	}
+}

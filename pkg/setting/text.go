@@ -1,0 +1,138 @@
+package setting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Text is a message, such as what to do about a finding. The zero value is
+// no message.
+type Text struct {
+	plain  string
+	format string
+	args   []any // with a setting among them; nil: the text has none
+}
+
+// Textf formats a text, which keeps the settings, texts and errors among args.
+func Textf(format string, args ...any) Text {
+	t := Text{plain: fmt.Sprintf(format, args...)}
+	if len(namesIn(args)) > 0 {
+		t.format, t.args = format, slices.Clone(args)
+	}
+	return t
+}
+
+// Plain is a text that names no settings.
+func Plain(text string) Text { return Text{plain: text} }
+
+// String is the text with settings as `spill_dir`.
+func (t Text) String() string { return t.plain }
+
+// IsZero says whether there is no message.
+func (t Text) IsZero() bool { return t.plain == "" }
+
+// Equal says whether two texts read the same.
+func (t Text) Equal(u Text) bool { return t.plain == u.plain }
+
+// Settings are those that the text names, each once.
+func (t Text) Settings() []Name { return namesIn(t.args) }
+
+// In is the text with each setting as words calls it.
+func (t Text) In(words func(Name) string) string {
+	if len(t.args) == 0 {
+		return t.plain
+	}
+	return sayf(words, t.format, t.args)
+}
+
+// As is [Text.In] as a text.
+func (t Text) As(words func(Name) string) Text { return Plain(t.In(words)) }
+
+// MarshalText is String.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.plain), nil }
+
+// UnmarshalText is [Parse].
+func (t *Text) UnmarshalText(b []byte) error {
+	*t = Parse(string(b))
+	return nil
+}
+
+// Parse reads what String wrote, which journals and other files keep.
+func Parse(text string) Text {
+	known := Names()
+	var format strings.Builder
+	var args []any
+	rest := text
+	for {
+		before, after, found := strings.Cut(rest, "`")
+		format.WriteString(strings.ReplaceAll(before, "%", "%%"))
+		if !found {
+			break
+		}
+		name, behind, closed := strings.Cut(after, "`")
+		if closed && slices.Contains(known, Name(name)) {
+			format.WriteString("%s")
+			args = append(args, Name(name))
+			rest = behind
+			continue
+		}
+		format.WriteByte('`')
+		rest = after
+	}
+	if len(args) == 0 {
+		return Plain(text)
+	}
+	return Text{text, format.String(), args}
+}
+
+// sayf formats args of which each setting is said by words.
+func sayf(words func(Name) string, format string, args []any) string {
+	said := slices.Clone(args)
+	for i, a := range args {
+		switch a := a.(type) {
+		case Name:
+			said[i] = words(a)
+		case Text:
+			said[i] = a.In(words)
+		case error:
+			if len(Of(a)) > 0 {
+				said[i] = saidError(In(a, words))
+			}
+		}
+	}
+	return fmt.Errorf(format, said...).Error() // which has %w, as Sprintf has not
+}
+
+// saidError is an error's text where a format wants an error.
+type saidError string
+
+func (e saidError) Error() string { return string(e) }
+
+// namesIn are the settings that args name, each once, in their order.
+func namesIn(args []any) []Name {
+	var names []Name
+	for _, a := range args {
+		var more []Name
+		switch a := a.(type) {
+		case Name:
+			more = []Name{a}
+		case Text:
+			more = a.Settings()
+		case error:
+			more = Of(a)
+		}
+		names = merged(names, more)
+	}
+	return names
+}
+
+// merged are names and those of more that are not among them.
+func merged(names, more []Name) []Name {
+	for _, n := range more {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
