@@ -191,7 +191,7 @@ func TestMergeStops(t *testing.T) {
 		}
 		return nil
 	})
-	if err == nil || table.active.Load() != 0 {
+	if !errors.Is(err, context.Canceled) || table.active.Load() != 0 {
 		t.Errorf("cancelled: %v after %d rows, %d scans go on", err, n, table.active.Load())
 	}
 }
