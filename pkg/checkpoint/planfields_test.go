@@ -15,7 +15,7 @@ import (
 )
 
 // specField says where a field of [Spec] is kept of a job, so that a later run
-// cannot go on, or call the job done, with another value of it.
+// cannot resume, or call the job done, with another value of it.
 type specField struct {
 	where  string           // identity, plan, or free
 	change func(*spec.Spec) // gives the field another meaning

@@ -306,7 +306,7 @@ func TestOldJournalsAreNotCompared(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	// A build goes on from a journal without checksums and counts.
+	// A build resumes from a journal without checksums and counts.
 	b := newResumedBuild(t, spillingSpec(t))
 	st := b.stopped(3)
 	name := filepath.Join(st.Dir, "journal.jsonl")

@@ -258,7 +258,7 @@ func TestScanSplits(t *testing.T) {
 	}
 }
 
-// TestScanStops ends reading early: the error comes back, a page token goes on there, and no goroutine of the scan is left.
+// TestScanStops ends reading early: the error comes back, a page token continues there, and no goroutine of the scan is left.
 func TestScanStops(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
@@ -283,7 +283,7 @@ func TestScanStops(t *testing.T) {
 			}
 		}
 		if _, err := e.page(t.Context(), Query{Page: st.Next}, e.rows[at:]); err != nil {
-			t.Errorf("going on after %d rows: %v", at, err)
+			t.Errorf("resumed after %d rows: %v", at, err)
 		}
 	}
 }
