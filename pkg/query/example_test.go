@@ -29,7 +29,7 @@ func ExampleQuery() {
 		if err := q.Validate(); err != nil {
 			log.Fatal(err)
 		}
-		r, err := newReading(job, loader.TableName{Namespace: "ns", Qualifier: "events"}, job.RowKey, q, regions)
+		r, err := newReading(job, loader.TableName{Namespace: "ns", Qualifier: "events"}, job.RowKey(), q, regions)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -333,7 +333,9 @@ func TestScanOtherWays(t *testing.T) {
 	}
 	// by row keys, in their own order, and without a spec of the key
 	rows := slices.SortedFunc(slices.Values(e.rows), func(a, b eventRow) int { return cmp.Compare(a.key, b.key) })
-	e.spec.Key, e.spec.RowKey = "", nil
+	plain := e.spec.Spec()
+	plain.Key = ""
+	e.spec = jobtest.Resolve(t, plain)
 	for _, q := range []Query{{}, {Raw: true, StartRow: []byte(rows[300].key), StopRow: []byte(rows[900].key)}, {Raw: true, StartRow: []byte("3")}} {
 		var want []eventRow
 		for _, r := range rows {
