@@ -79,12 +79,12 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "build", spec: js.Spec, out: o.out, env: env}
+	o.subject = subject{command: "build", spec: js.Spec(), out: o.out, env: env}
 	family, err := js.ApplyTo(spec.DefaultFamily(js.FamilyName()))
 	if err != nil {
 		return err
 	}
-	s := g.begin(cmd, env.Log, js.Spec)
+	s := g.begin(cmd, env.Log, js.Spec())
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

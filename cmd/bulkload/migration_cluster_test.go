@@ -189,7 +189,7 @@ func (m *migration) start(t *testing.T, args ...string) *process {
 			p.more = make(chan struct{})
 			p.mu.Unlock()
 		}
-		_ = p.cmd.Wait() // the exit code tells
+		_ = p.cmd.Wait() // the exit code shows
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // as a rule it has ended
@@ -355,7 +355,7 @@ func TestSplitByDirectoryGoesOn(t *testing.T) {
 }
 
 // TestPauseAndGoOn pauses a run by a signal. Meanwhile it keeps its lock and
-// stops at once when it is asked to; the next one is paused and goes on.
+// stops at once when it is asked to; the next one is paused and resumed.
 func TestPauseAndGoOn(t *testing.T) {
 	m := newMigration(t)
 	input := m.plantHDFS(t, days(t, 5))

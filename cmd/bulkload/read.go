@@ -64,7 +64,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	}
 	defer env.Close()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	rows := newRowPrinter(out, r.format, spec.Spec, q.Columns)
+	rows := newRowPrinter(out, r.format, spec.Spec(), q.Columns)
 	st, err := query.Read(cmd.Context(), env, spec, q, rows.row)
 	if err == nil {
 		err = rows.finish()

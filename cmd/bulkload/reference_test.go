@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update  = flag.Bool("update", false, "write docs/commands.md anew")
+	update  = flag.Bool("update", false, "write docs/commands.md again")
 	manDir  = flag.String("man", "", "write the man pages into this directory")
 	manDate = flag.String("man-date", "2026-01-01T00:00:00Z", "date of the man pages, RFC 3339")
 	manFor  = flag.String("man-version", "dev", "version that the man pages name")
@@ -45,7 +45,7 @@ func TestCommandsDoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("docs/commands.md is stale, make docs writes it anew:\n%s", d)
+		t.Errorf("docs/commands.md is stale, make docs writes it again:\n%s", d)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRegionList(t *testing.T) {
 	}
 }
 
-// TestReportOfParts adds up what several directories have written, and tells of those that this run had to do with.
+// TestReportOfParts adds up what several directories have written, and lists those that this run had to do with.
 func TestReportOfParts(t *testing.T) {
 	s := &session{spec: spec.Spec{Inputs: []string{"hdfs:///exports/"}}}
 	w := &reporter{session: s, regions: map[int]report.Region{}, part: map[int]report.Region{}}
@@ -118,7 +118,7 @@ func TestReportOfParts(t *testing.T) {
 	}
 }
 
-// TestCountsOfAFailedRun tells what a run has read that did not come to its end, and has begun with another phase.
+// TestCountsOfAFailedRun shows what a run has read that did not come to its end, and has begun with another phase.
 func TestCountsOfAFailedRun(t *testing.T) {
 	w := &reporter{session: &session{}, regions: map[int]report.Region{}, part: map[int]report.Region{}}
 	o := outcome{progress: progress.Progress{Phases: []progress.PhaseProgress{

@@ -109,7 +109,7 @@ func bigInput(t *testing.T, dir string) string {
 	return name
 }
 
-// stopInPhase starts a command, sends it a signal when its log tells of a phase, and gives its standard output.
+// stopInPhase starts a command, sends it a signal when its log names a phase, and gives its standard output.
 func stopInPhase(t *testing.T, cmd *exec.Cmd, phase string, sig syscall.Signal) []byte {
 	t.Helper()
 	var out, all bytes.Buffer
@@ -207,7 +207,7 @@ func TestResultOfEveryKind(t *testing.T) {
 	}
 }
 
-// TestStateWriterWarnsOnce tells once that a state directory takes no file, and lets the job go on.
+// TestStateWriterWarnsOnce says once that a state directory takes no file, and lets the job continue.
 func TestStateWriterWarnsOnce(t *testing.T) {
 	var log bytes.Buffer
 	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}

@@ -90,7 +90,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
-	o.subject = subject{command: "run", spec: spec.Spec, env: env}
+	o.subject = subject{command: "run", spec: spec.Spec(), env: env}
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
@@ -111,7 +111,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		}
 	}
 	o.state.Version = version
-	s := g.begin(cmd, env.Log, spec.Spec)
+	s := g.begin(cmd, env.Log, spec.Spec())
 	if err := o.observe(cmd, s); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func events(t *testing.T, name string) []lineage.Event {
 	return list
 }
 
-// TestTold has a build tell of itself everywhere.
+// TestTold has a build report itself everywhere.
 func TestTold(t *testing.T) {
 	gateway, marquez := &received{}, &received{}
 	gatewayServer, marquezServer := httptest.NewServer(gateway), httptest.NewServer(marquez)
@@ -149,7 +149,7 @@ func TestLineageOfBuild(t *testing.T) {
 		t.Fatalf("events %s", got)
 	}
 	if list[0].Run.ID != list[1].Run.ID || list[2].Run.ID == list[0].Run.ID {
-		t.Error("the run ids do not tell runs apart")
+		t.Error("the run ids do not distinguish runs")
 	}
 	input, err := filepath.Abs(exports)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestLineageOfBuild(t *testing.T) {
 	}
 }
 
-// TestLineageOfRun looks at what is told of a table and of HDFS, without any.
+// TestLineageOfRun looks at what is reported of a table and of HDFS, without any.
 func TestLineageOfRun(t *testing.T) {
 	conf := &hdfsio.Conf{}
 	conf.Set("hbase.zookeeper.quorum", "zk2,zk1", "test")
@@ -265,7 +265,7 @@ func TestTelemetryUsage(t *testing.T) {
 	}
 }
 
-// TestListens has a job that is under way tell of itself, and the port free behind it.
+// TestListens has a job that is under way report itself, and the port free behind it.
 func TestListens(t *testing.T) {
 	cmd := newRootCmd(&globals{})
 	cmd.SetContext(t.Context())
@@ -307,7 +307,7 @@ func TestListens(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestStopTells bounds what is told behind a stop, also one that comes while it is told: the whole program has 15 s.
+// TestStopTells bounds what is reported behind a stop, also one that comes while it is reported: the whole program has 15 s.
 func TestStopTells(t *testing.T) {
 	for name, tc := range map[string]struct{ stop, want time.Duration }{ // 0: at once; below 0: never
 		"never":  {-1, tellingTime},
@@ -328,7 +328,7 @@ func TestStopTells(t *testing.T) {
 					t.Error("nobody was kept from waiting")
 				}
 				if got := time.Since(begun); got != tc.want {
-					t.Errorf("told for %s, want %s", got, tc.want)
+					t.Errorf("reported for %s, want %s", got, tc.want)
 				}
 			})
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write arrows.txt anew, in the order that it has")
+var update = flag.Bool("update", false, "write arrows.txt again, in the order that it has")
 
 // A room is a package of this module with the packages of it that it imports.
 type room struct {

@@ -106,7 +106,7 @@ func TestPeakIsTheChilds(t *testing.T) {
 		ballast[i] = 1
 	}
 	if ownPeak() < much {
-		t.Skip("this kernel does not tell of peaks")
+		t.Skip("this kernel does not report peaks")
 	}
 	ballast = nil
 	debug.FreeOSMemory()
@@ -256,7 +256,7 @@ func TestBuildCase(t *testing.T) {
 			t.Errorf("%s: nothing measured: %+v", tool.Name, tool)
 		}
 		if tool.Name != "floor" && tool.Detail["HFiles MiB"] <= 0 {
-			t.Errorf("%s tells nothing of itself: %v", tool.Name, tool.Detail)
+			t.Errorf("%s says nothing of itself: %v", tool.Name, tool.Detail)
 		}
 	}
 	if n := len(r.Tools); n < 3 {

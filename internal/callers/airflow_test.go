@@ -75,14 +75,14 @@ func openAirflow(t *testing.T, version string) *airflow {
 	return a
 }
 
-// airflowEnv are the settings of an Airflow that has its files in home and tells nobody about itself.
+// airflowEnv are the settings of an Airflow that has its files in home and reports nothing about itself.
 func airflowEnv(home string) []string {
 	return []string{"AIRFLOW_HOME=" + home, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=sqlite:///" + home + "/airflow.db",
 		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER=" + home + "/dags", "AIRFLOW__LOGGING__BASE_LOG_FOLDER=" + home + "/logs",
 		"AIRFLOW__USAGE_DATA_COLLECTION__ENABLED=False", "PYTHONDONTWRITEBYTECODE=1", "NO_COLOR=1"}
 }
 
-// dagRun is what run_dag.py tells of a run.
+// dagRun is what run_dag.py says of a run.
 type dagRun struct {
 	State string
 	Tasks map[string]struct {
@@ -234,7 +234,7 @@ func TestAirflowTimeLimit(t *testing.T) {
 	})
 }
 
-// TestAirflowResume kills the program in the middle of its build; Airflow's own retry goes on from the journal.
+// TestAirflowResume kills the program in the middle of its build; Airflow's own retry resumes from the journal.
 func TestAirflowResume(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -252,7 +252,7 @@ func TestAirflowResume(t *testing.T) {
 }
 
 // TestAirflowKill has Airflow end a task in the middle: the program gets a SIGTERM, ends with 143, and another run of the
-// task goes on.
+// task continues.
 func TestAirflowKill(t *testing.T) {
 	eachAirflow(t, func(t *testing.T, a *airflow) {
 		s := newSite(t, day)
@@ -267,7 +267,7 @@ func TestAirflowKill(t *testing.T) {
 		go func() { ended <- cmd.Wait() }()
 		waitFor(t, 2*time.Minute, "a file that is written", func() bool { return s.events(t, "check")["written"] > 0 })
 		pid := s.holder("check")
-		// Held, so that it cannot end before it is told to.
+		// Held, so that it cannot end before it is asked to.
 		if err := errors.Join(syscall.Kill(pid, syscall.SIGSTOP), cmd.Process.Signal(syscall.SIGTERM)); err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func TestRandomCases(t *testing.T) {
 }
 
 // TestZstdFrames compares files of plain Zstandard frames, which a JVM of its
-// own must be told to use.
+// own must be configured to use.
 func TestZstdFrames(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM")

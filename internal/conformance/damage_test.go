@@ -374,7 +374,7 @@ func TestUndamagedFileIsPutTogetherAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range a.parts {
-			p.wasIn = nil // is compressed anew
+			p.wasIn = nil // is compressed again
 		}
 		again, err := a.assemble()
 		if err != nil {

@@ -148,7 +148,7 @@ func (j *jvm) run(stdin, stdout string, words ...string) (output []byte, status 
 }
 
 // startHBase is HBase 2.6.4 with all its codecs until the test ends: HFileJudge, many commands in one JVM. zstdCodec is the
-// class that HBase is told to use for ZSTD.
+// class that HBase is configured to use for ZSTD.
 func startHBase(t testing.TB, zstdCodec string) *jvm {
 	t.Helper()
 	classPath, err := testcluster.JudgeClassPath(t.Context())
@@ -172,7 +172,7 @@ func startHBase(t testing.TB, zstdCodec string) *jvm {
 	return startJVM(t, classes+":"+classPath, "HFileJudge", "batch")
 }
 
-// The classes that HBase can be told to use for ZSTD.
+// The classes that HBase can be configured to use for ZSTD.
 const (
 	zstdModule = "org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec" // a block stream
 	zstdFrames = "ZstdFrames"                                         // plain frames, as Hadoop's own with its native library

@@ -105,7 +105,7 @@ func TestQuickFault(t *testing.T) {
 	} {
 		t.Run(strings.TrimSpace(c.fault.Kind+" "+c.fault.How), func(t *testing.T) {
 			o := survive(t, l, uint64(100+i), c.job, c.fault)
-			// What the server has done must be found out, and not be sent again.
+			// What the server has done must be determined, and not be sent again.
 			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {
 				t.Errorf("%d loading calls for %d regions in %d runs", o.Calls, c.job.Spec.Regions, len(o.Exits))
 			}

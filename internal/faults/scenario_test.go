@@ -297,7 +297,7 @@ func TestQuickChangedInput(t *testing.T) {
 }
 
 // TestRow28Zombie stops a region server in the middle of its loads for so long that it is declared dead
-// and its regions are opened by the other. When it goes on it still renames files into regions that are
+// and its regions are opened by the other. When it resumes it still renames files into regions that are
 // not its own any more: such a file lies in the region's directory, and the server that has the region
 // now does not know it. The rows must be there in the end all the same.
 func TestRow28Zombie(t *testing.T) {

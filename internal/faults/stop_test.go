@@ -12,7 +12,7 @@ import (
 const stopsWithin = 15 * time.Second
 
 // TestQuickStops freezes daemons under a run and has it stop: it must do so in time whatever does not answer, leave no half
-// file under a final name, and go on when it is run again.
+// file under a final name, and resume when it is run again.
 func TestQuickStops(t *testing.T) {
 	l := sharedLab(t)
 	servers := []testcluster.Role{testcluster.RegionServer, testcluster.RegionServer.Nth(2)}

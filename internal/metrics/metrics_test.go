@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-var update = flag.Bool("update", false, "write the expected files anew")
+var update = flag.Bool("update", false, "write the expected files again")
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
@@ -148,7 +148,7 @@ func TestFormerFile(t *testing.T) {
 			}
 			b, err := os.ReadFile(file)
 			if err != nil || !strings.Contains(string(b), `bulkload_last_run_exit_code{table="test:check",team="risk"} 7`) {
-				t.Fatalf("not written anew: %v\n%s", err, b)
+				t.Fatalf("not written again: %v\n%s", err, b)
 			}
 			if has := strings.Contains(string(b), "\nbulkload_last_success_timestamp_seconds{"); has != tc.keeps {
 				t.Errorf("has a last success: %v, want %v", has, tc.keeps)

@@ -57,7 +57,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestPushError has errors of every origin tell the server's address and nothing secret.
+// TestPushError has errors of every origin name the server's address and nothing secret.
 func TestPushError(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
@@ -92,7 +92,7 @@ func TestPushError(t *testing.T) {
 				t.Errorf("error %v, want %q and the address", err, tc.want)
 			}
 			if err != nil && (strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "tina")) {
-				t.Errorf("error %v tells a secret", err)
+				t.Errorf("error %v shows a secret", err)
 			}
 			if tries != tc.tries {
 				t.Errorf("%d tries came, want %d", tries, tc.tries)

@@ -159,7 +159,7 @@ func TestNodeExporter(t *testing.T) {
 	for _, want := range []string{"node_textfile_scrape_error 0", `bulkload_last_run_rows_written{table="test:check",team="risk"} 990`,
 		"# HELP bulkload_last_run_exit_code Exit code", `node_textfile_mtime_seconds{file="`} {
 		if !strings.Contains(text, want) {
-			t.Errorf("node_exporter tells nothing of %s", want)
+			t.Errorf("node_exporter says nothing of %s", want)
 		}
 	}
 }

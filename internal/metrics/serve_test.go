@@ -79,7 +79,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("/healthz answered %d: %s", code, text)
 	}
 	if _, text = get(t, s, "/metrics"); !strings.Contains(text, `bulkload_paused{table="test:check",team="risk"} 1`) {
-		t.Error("/metrics does not tell of a pause")
+		t.Error("/metrics does not show a pause")
 	}
 	if code, _ = get(t, s, "/"); code != 404 {
 		t.Errorf("/ answered %d", code)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/job-file.md anew")
+var update = flag.Bool("update", false, "write the table of docs/job-file.md again")
 
 // TestJobFile: the table of docs/job-file.md is that of the code.
 func TestJobFile(t *testing.T) {
@@ -31,7 +31,7 @@ func TestJobFile(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(string(have), string(want)); d != "" {
-		t.Errorf("docs/job-file.md is stale, make docs writes its table anew:\n%s", d)
+		t.Errorf("docs/job-file.md is stale, make docs writes its table again:\n%s", d)
 	}
 }
 

@@ -28,7 +28,7 @@ type dictionary struct {
 }
 
 // banned are the words that no text of the project has: neither messages, help
-// texts and comments of the program, nor documents and examples.
+// texts and comments of the program and its tests, nor documents and examples.
 func banned() dictionary {
 	var d dictionary
 	var all []string
@@ -101,9 +101,10 @@ func (d dictionary) goOffences(t *testing.T, file string, src []byte) []string {
 	return all
 }
 
-// TestWords: the program, its documents and its examples speak HBase's language.
+// TestWords: the program, its tests, its documents and its examples speak HBase's language.
 func TestWords(t *testing.T) {
 	texts := []string{".md", ".yaml", ".yml", ".py", ".sh", ".service", ".timer", ".tmpl", ".json"}
+	data := []string{"../../internal/reference/words_test.go"} // files in which the words are data: the list itself
 	words, files := banned(), 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -116,7 +117,10 @@ func TestWords(t *testing.T) {
 			}
 			return nil
 		}
-		program := ending == ".go" && !strings.HasSuffix(name, "_test.go")
+		if slices.Contains(data, filepath.ToSlash(path)) {
+			return nil
+		}
+		program := ending == ".go"
 		if !program && !slices.Contains(texts, ending) && name != "Makefile" && name != "Dockerfile" {
 			return nil
 		}
@@ -139,7 +143,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files < 400 {
+	if files < 700 {
 		t.Errorf("only %d files were read", files)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowser opens reports in Chromium, wide and narrow, light and dark, and looks for what only a browser can tell:
+// TestBrowser opens reports in Chromium, wide and narrow, light and dark, and looks for what only a browser can show:
 // that nothing sticks out, no letters lie on others, all can be read, and nothing is loaded or complained of. It is behind
 // BULKLOAD_BROWSER, which make test-report sets. Pictures go to BULKLOAD_PICTURES, and reports that BULKLOAD_REPORTS, a
 // glob, names are looked at too.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func render(t *testing.T, r *Report) string {
 	t.Helper()
@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got; -update writes it anew):\n%s", diff)
+				t.Errorf("(-want +got; -update writes it again):\n%s", diff)
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func FuzzExpand(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if strings.Contains(text, "range") { // may go on for as long as it says
+		if strings.Contains(text, "range") { // may continue for as long as it says
 			return
 		}
 		_, _ = d.expand(text, nil)

@@ -10,14 +10,14 @@ import (
 )
 
 // testSilence pauses daemons of HBase until ZooKeeper is about to give them up. They answer calls as soon as they
-// go on, but may still learn that their session is over and end: they are ready only when ZooKeeper has heard of them.
+// continue, but may still learn that their session is over and end: they are ready only when ZooKeeper has heard of them.
 func testSilence(t *testing.T, c *Cluster) {
 	for role, znode := range map[Role]string{RegionServer: serverNode(t, c), Master: "/hbase/master"} {
 		d := c.Daemon(role)
 		if err := d.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		// Half a second short of the end, so that it goes on just before.
+		// Half a second short of the end, so that it continues just before.
 		awaitSilence(t, c, znode, sessionTimeout-500*time.Millisecond)
 		woken, err := monotonic()
 		if err != nil {
@@ -34,7 +34,7 @@ func testSilence(t *testing.T, c *Cluster) {
 			if heard, unheard := c.lastHeard(t.Context(), znode); unheard != nil {
 				t.Errorf("%s is called ready: %v", role, unheard)
 			} else if heard < woken {
-				t.Errorf("%s is called ready, and zookeeper heard of it %s before it went on", role, woken-heard)
+				t.Errorf("%s is called ready, and zookeeper heard of it %s before it continued", role, woken-heard)
 			}
 		}
 		if err != nil {

@@ -19,7 +19,7 @@ type growth struct {
 	rows, columns, value, regions int
 }
 
-// BenchmarkGrowth tells how the cost of a build grows with rows, columns,
+// BenchmarkGrowth shows how the cost of a build grows with rows, columns,
 // the size of values and the number of regions, one at a time. Bytes are
 // those of the input.
 func BenchmarkGrowth(b *testing.B) {

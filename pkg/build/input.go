@@ -38,7 +38,7 @@ type Input struct {
 // OpenInput finds the files of a spec and their columns.
 func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
 	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.SplitSize, AllowEmpty: s.AllowEmpty}
-	o.FieldSep, o.RecordSep = s.Separators.Field, s.Separators.Record
+	o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
 	if s.Header == "no" {
 		o.Header = source.HeaderNone
 	}
@@ -72,7 +72,7 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 
 // startOf is what is known when a build alone begins.
 func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
-	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key, Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
+	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
 	AddInputs(&s, k.Source.Files())
 	return s

@@ -47,11 +47,11 @@ type KeyMaker struct {
 
 // NewKeyMaker prepares the spec's key for records of these columns.
 func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) {
-	e, n := s.RowKey, s.Regions
+	e, n := s.RowKey(), s.Regions
 	var err error
 	if n == 0 && keygen.NeedsRegions(e) {
 		if len(o.Splits) == 0 {
-			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", s.Key, setting.SaltBuckets, setting.Splits)
+			return nil, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt: give the number of salts with %s, or the table's split points with %s", s.Key(), setting.SaltBuckets, setting.Splits)
 		}
 		if n, err = s.SaltModulus(o.Splits); err != nil {
 			return nil, err
@@ -64,9 +64,9 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
 		return nil, fail.Errorf(fail.Config, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))
 	}
-	m := &KeyMaker{Spec: s.Key}
+	m := &KeyMaker{Spec: s.Key()}
 	if m.Report, err = keygen.Check(e, keygen.CheckOptions{Columns: columns, Unique: o.Unique, Regions: n, Splits: splits}); err != nil {
-		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key, err))
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key(), err))
 	}
 	if m.program, err = keygen.Compile(e, keygen.Options{Regions: n}); err != nil {
 		return nil, fail.With(fail.Config, err)

@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 					t.Errorf("no %q in: %s", want, message)
 				}
 			}
-			if !strings.Contains(message, fmt.Sprintf("kind %d", fail.HDFS)) {
+			if !strings.HasPrefix(message, fmt.Sprintf("kind %d: ", fail.HDFS)) {
 				t.Errorf("another kind: %s", message)
 			}
 		})

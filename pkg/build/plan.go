@@ -44,7 +44,7 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 	if p.Timestamp == 0 {
 		p.Timestamp = now
 	}
-	p.Duplicates, p.Key = s.Policy, s.RowKey
+	p.Duplicates, p.Key = s.Policy(), s.RowKey()
 	var err error
 	if p.Ranges, err = partition.New(splits); err != nil {
 		return nil, fail.With(fail.Config, err)
@@ -53,7 +53,7 @@ func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now i
 		return nil, err
 	}
 	if _, err := keygen.Check(p.Key, keygen.CheckOptions{Columns: columns}); err != nil {
-		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key, err))
+		return nil, fail.With(fail.Config, fmt.Errorf("key %s: %w", s.Key(), err))
 	}
 	for _, c := range s.Query {
 		if !slices.Contains(columns, c) {

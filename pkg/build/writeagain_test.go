@@ -104,7 +104,8 @@ func TestWriteAgain(t *testing.T) {
 					if spilled := got.Runs > 1; spilled != (memory > 0) {
 						t.Errorf("%d runs", got.Runs)
 					}
-					if failed != 5 || notes == 0 {
+					// Two workers' files may fail together, and one of them be noted as a retry of both.
+					if failed != 5 || notes == 0 || notes > failed {
 						t.Errorf("%d failures, %d notes", failed, notes)
 					}
 				})
@@ -155,6 +156,9 @@ func TestWriteFamiliesAgain(t *testing.T) {
 					}
 					if got.Digest != want.Digest || got.HFiles != want.HFiles {
 						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
+					}
+					if failed < 8 { // of removing, a worker's last fault may find nothing to remove
+						t.Errorf("%d operations failed", failed)
 					}
 					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {
 						t.Errorf("other files than those of an undisturbed build: %q", slices.Sorted(maps.Keys(after)))

@@ -22,7 +22,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// fullDiskEnv tells TestFullDiskChild that it is the child.
+// fullDiskEnv says to TestFullDiskChild that it is the child.
 const fullDiskEnv = "BULKLOAD_TEST_FULL_DISK"
 
 // TestFullDiskHasOneKind fills a small disk under each thing that a job writes on this machine. The failure has the kind of
@@ -87,7 +87,7 @@ func TestFullDiskChild(t *testing.T) {
 		}
 		defer st.Close()
 		if err := st.Record(EventLoaded, FilesRecord{}); err != nil || wholeRecords(t, filepath.Join(st.Dir, journal.FileName)) != whole+1 {
-			t.Errorf("going on with room: %v", err)
+			t.Errorf("resumed with room: %v", err)
 		}
 	})
 	t.Run("a new state directory", func(t *testing.T) {

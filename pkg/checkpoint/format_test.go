@@ -14,7 +14,7 @@ import (
 	"bulkload/pkg/journal"
 )
 
-var update = flag.Bool("update", false, "write the table of events in format.md anew")
+var update = flag.Bool("update", false, "write the table of events in format.md again")
 
 const formatName = "../journal/format.md"
 

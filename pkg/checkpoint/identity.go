@@ -44,9 +44,9 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 	if err != nil {
 		return Identity{}, fail.With(fail.Config, err)
 	}
-	key := s.Key
-	if s.RowKey != nil {
-		key = s.RowKey.String()
+	key := s.Key()
+	if s.RowKey() != nil {
+		key = s.RowKey().String()
 	}
 	places := make([]string, len(s.Inputs))
 	for i, input := range s.Inputs {
@@ -57,7 +57,7 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		places[i] = cluster.Place(l)
 	}
 	return Identity{Table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
-		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key, word}, s.Inputs...)...)}, nil
+		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
 }
 
 // On is the identity on a cluster.

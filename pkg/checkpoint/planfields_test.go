@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // specField says where a field of [Spec] is kept of a job, so that a later run
-// cannot go on, or call the job done, with another value of it.
+// cannot resume, or call the job done, with another value of it.
 type specField struct {
 	where  string           // identity, plan, or free
 	change func(*spec.Spec) // gives the field another meaning
@@ -298,7 +299,7 @@ func TestTableIsKnownAgain(t *testing.T) {
 			t.Errorf("%s: %d %v, want %d", name, got, err, c.want)
 		}
 	}
-	if _, err := (TableRecord{State: 1}).Compare(TableRecord{State: 2}, func() (map[string]bool, error) { return nil, hdfsio.ErrKerberos }); err == nil {
-		t.Error("an error is taken for an answer")
+	if _, err := (TableRecord{State: 1}).Compare(TableRecord{State: 2}, func() (map[string]bool, error) { return nil, hdfsio.ErrKerberos }); !errors.Is(err, hdfsio.ErrKerberos) {
+		t.Errorf("an error is taken for an answer: %v", err)
 	}
 }

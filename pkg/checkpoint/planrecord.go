@@ -75,7 +75,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 // Asked is what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
 func Asked(s spec.Job, formats []string) PlanRecord {
-	p := PlanRecord{Key: s.Key, Empty: s.Empty, Duplicates: s.Duplicates, Format: cmp.Or(s.Format, "auto"),
+	p := PlanRecord{Key: s.Key(), Empty: s.Empty, Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
 	if s.Mapping.Given() {
 		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()

@@ -34,11 +34,11 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	var fields []string
 	if csv {
 		r.Header = s.Header
-		fields = append(fields, sepText(s.FieldSep, source.SepOf(',')))
+		fields = append(fields, sepText(s.FieldSep(), source.SepOf(',')))
 	}
 	if dump {
-		fields = append(fields, sepText(s.FieldSep, source.SepOf(0x01)))
-		r.RecordSep = sepText(s.RecordSep, source.SepOf(0x10))
+		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
+		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
 	}
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
 	return r

@@ -188,7 +188,7 @@ func TestStatusTakesNoLock(t *testing.T) {
 	}
 }
 
-// TestNewLive tells the rate and the time left of a phase.
+// TestNewLive shows the rate and the time left of a phase.
 func TestNewLive(t *testing.T) {
 	at := time.Date(2017, 10, 12, 0, 0, 0, 0, time.UTC)
 	l := NewLive(progress.Progress{At: at.Add(10 * time.Second), Phases: []progress.PhaseProgress{{Name: "read"}, {Name: "write", Began: at, Done: progress.Amount{Rows: 250}, Total: progress.Amount{Rows: 1000}}},

@@ -13,7 +13,7 @@ import (
 	"bulkload/pkg/loader"
 )
 
-// TestOutOfReach tells a cluster that may be there later from a table that is
+// TestOutOfReach distinguishes a cluster that may be there later from a table that is
 // not fit: an orchestrator tries the one again, and not the other.
 func TestOutOfReach(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -23,8 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// foretell is [Run] for split points.
-func foretell(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
+// estimateOf is [Run] for split points.
+func estimateOf(t *testing.T, s spec.Spec, splits [][]byte, o Options) *Estimate {
 	t.Helper()
 	o.Splits = &splits
 	e, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), o)
@@ -111,20 +111,25 @@ func TestExact(t *testing.T) {
 				rows[region]++
 				keyBytes, shortest, longest = keyBytes+len(k), min(shortest, len(k)), max(longest, len(k))
 			}
-			var told atomic.Int64 // progress
-			e := foretell(t, s, c.splits, Options{Exact: true, WorkOptions: build.WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { told.Add(rows) }}}})
-			if told.Load() != int64(len(keys)) {
-				t.Errorf("%d of %d rows were told of", told.Load(), len(keys))
+			var seen atomic.Int64 // progress
+			e := estimateOf(t, s, c.splits, Options{Exact: true, WorkOptions: build.WorkOptions{Events: progress.Events{OnRows: func(rows, _ int64) { seen.Add(rows) }}}})
+			if seen.Load() != int64(len(keys)) {
+				t.Errorf("%d of %d rows were reported", seen.Load(), len(keys))
 			}
 			var got []int64
+			bytes := int64(0)
 			for i, r := range e.Regions {
 				got = append(got, r.Rows)
+				bytes += r.Bytes
 				if want := float64(r.Rows) / float64(len(keys)); math.Abs(r.Share-want) > 1e-9 {
 					t.Errorf("region %d: share %v, not %v", i, r.Share, want)
 				}
 				if (r.Bytes > 0) != (r.Rows > 0) {
 					t.Errorf("region %d: %d rows in %d bytes", i, r.Rows, r.Bytes)
 				}
+			}
+			if off := e.HFileBytes - bytes; off < 0 || off > int64(len(rows)) { // each is rounded down
+				t.Errorf("regions have %d bytes, their HFiles %d", bytes, e.HFileBytes)
 			}
 			if !slices.Equal(got, rows) || !e.Exact || e.Rows != int64(len(keys)) || e.CountedRows != e.Rows {
 				t.Errorf("exact %t, rows %d of %d in %v, not %v", e.Exact, e.Rows, len(keys), got, rows)
@@ -154,8 +159,8 @@ var shapes = []struct {
 	{name: "sorted, plain key", form: data.Dump, sort: true, key: "check_id + id", full: true},
 }
 
-// TestShares holds the shares that a sample tells against those of all rows:
-// within two points.
+// TestShares holds the shares that a sample shows to those of all rows, within
+// what chance allows; of sorted rows, within what places allow.
 func TestShares(t *testing.T) {
 	shapes := shapes
 	if testing.Short() { // the race detector's run: statistics are the same with it
@@ -185,32 +190,41 @@ func TestShares(t *testing.T) {
 				if shape.sort {
 					sortDump(t, input, s)
 				}
-				exact := foretell(t, s, splits, Options{Exact: true})
-				sample := sampledShares(t, s, splits, rows)
+				exact := estimateOf(t, s, splits, Options{Exact: true})
+				sample := sampledShares(t, s, splits, rows, shape.sort)
 				if exact.Rows != rows {
 					t.Errorf("seed %d: %d rows, not %d", seed, exact.Rows, rows)
 				}
-				near(t, fmt.Sprintf("seed %d: rows", seed), sample.Rows, rows, 0.01)
+				near(t, fmt.Sprintf("seed %d: rows", seed), sample.Rows, rows, totalBound(sample.CountedRows, rows))
 				for i, r := range sample.Regions {
-					points := 100 * math.Abs(r.Share-exact.Regions[i].Share)
-					if worst = max(worst, points); points > 2 {
-						t.Errorf("seed %d, region %d: share %.3f, it is %.3f", seed, i, r.Share, exact.Regions[i].Share)
+					share := exact.Regions[i].Share
+					most := shareBound(share, sample.CountedRows, rows)
+					if shape.sort { // each end of a region lies in one place
+						most = 2 / float64(sample.CountPlaces)
+					}
+					off := math.Abs(r.Share - share)
+					if worst = max(worst, off/max(most, 1e-9)); off > most+1e-9 {
+						t.Errorf("seed %d, region %d: share %.4f, it is %.4f, at most %.4f off", seed, i, r.Share, share, most)
 					}
 				}
 				if err := os.Remove(input); err != nil {
 					t.Fatal(err)
 				}
 			}
-			t.Logf("at most %.2f points off", worst)
+			t.Logf("at most %.2f of the bound", worst)
 		})
 	}
 }
 
 // sampledShares is a plan from a sample: plan's own of a million rows, of
-// fewer rows one of as large a part of them.
-func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64) *Estimate {
+// fewer rows one of as large a part of them, and if they are sorted, from as many places.
+func sampledShares(t *testing.T, s spec.Spec, splits [][]byte, rows int64, sorted bool) *Estimate {
 	t.Helper()
-	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: countSplit})
+	split := int64(countSplit)
+	if sorted {
+		split = split * rows / 1_000_000
+	}
+	k, err := build.OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, s), build.WorkOptions{SplitSize: split})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +276,7 @@ func TestCountWorkers(t *testing.T) {
 		var first *Estimate
 		for _, workers := range []int{1, 4} {
 			o.Workers, o.Memory = workers, 256<<20
-			e := foretell(t, s, partition.SaltSplits(10), o)
+			e := estimateOf(t, s, partition.SaltSplits(10), o)
 			if first == nil {
 				first = e
 			}
@@ -326,5 +340,5 @@ func TestPlacesStandForAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "rows", e.Rows, total, 0.1)
+	near(t, "rows", e.Rows, total, totalBound(e.CountedRows, total))
 }

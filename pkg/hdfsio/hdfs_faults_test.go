@@ -59,7 +59,7 @@ func pass(t *testing.T, d time.Duration) {
 	}
 }
 
-// TestHDFSFaults breaks one cluster after the other way and mends it again.
+// TestHDFSFaults breaks one cluster after the other way and repairs it again.
 func TestHDFSFaults(t *testing.T) {
 	c, h, dir := faultyFS(t)
 	data := noise(3 << 20)
@@ -83,7 +83,7 @@ func TestHDFSFaults(t *testing.T) {
 		if !bytes.Equal(got, data) {
 			t.Error("a read with a pause came back changed")
 		}
-		// The writer may lose its connection at a place where it cannot go on; then it must say so.
+		// The writer may lose its connection at a place where it cannot continue; then it must say so.
 		if _, err = w.Write(data[1<<20:]); err == nil {
 			err = w.Finish()
 		}
@@ -134,7 +134,7 @@ func TestHDFSFaults(t *testing.T) {
 		if n := len(h.avoided()); n != 1 {
 			t.Fatalf("%d DataNodes are left out", n)
 		}
-		// The NameNode goes on to hand it out; the client does not.
+		// The NameNode continues to hand it out; the client does not.
 		for i := range 4 {
 			name := fmt.Sprintf("%s/without-%d", dir, i)
 			writeFile(t, h, name, data, CreateOptions{BlockSize: 4 << 20})

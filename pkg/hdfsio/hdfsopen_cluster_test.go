@@ -76,7 +76,7 @@ func TestBeingWrittenAsksNoDataNode(t *testing.T) {
 	s.dialer.Control = func(string, string, syscall.RawConn) error { dials++; return nil }
 	for range 2 {
 		if open, told, err := s.beingWritten(dir + "/blocks"); open || !told || err != nil {
-			t.Fatalf("open %v, told %v, %v", open, told, err)
+			t.Fatalf("open %v, reported %v, %v", open, told, err)
 		}
 	}
 	h.release(s, stop, true)

@@ -59,7 +59,7 @@ func TestOpenWatch(t *testing.T) {
 					rest = rest[k:]
 				}
 				if open, told := w.end(); open != c.open || told != c.told {
-					t.Fatalf("open %v, told %v", open, told)
+					t.Fatalf("open %v, reported %v", open, told)
 				}
 				if got := w.request(call); !bytes.Equal(got, call) {
 					t.Fatal("a later call was changed")
@@ -72,7 +72,7 @@ func TestOpenWatch(t *testing.T) {
 	}
 }
 
-// FuzzOpenWatch holds the watch to bytes of any kind: it never panics, and tells nothing that was not asked.
+// FuzzOpenWatch holds the watch to bytes of any kind: it never panics, and reports nothing that was not asked.
 func FuzzOpenWatch(f *testing.F) {
 	f.Add(testCall("getBlockLocations", nil), locatedAnswer(appendNumber(nil, 3, 1)))
 	f.Add(testCall("getFileInfo", []byte("x")), []byte{0xff, 0xff, 0xff, 0xff})
@@ -91,7 +91,7 @@ func FuzzOpenWatch(f *testing.F) {
 		}
 		w.answer(answer)
 		if open, told := w.end(); told && !asked || open && !told {
-			t.Fatalf("asked %v, open %v, told %v", asked, open, told)
+			t.Fatalf("asked %v, open %v, reported %v", asked, open, told)
 		}
 	})
 }

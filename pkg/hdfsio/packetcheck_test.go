@@ -288,7 +288,7 @@ func TestMalformedPackets(t *testing.T) {
 	}
 }
 
-// TestReadRequestInPieces finds out what is written however it is cut.
+// TestReadRequestInPieces sees what is written however it is cut.
 func TestReadRequestInPieces(t *testing.T) {
 	block := appendNumber(appendNumber(appendField(nil, 1, []byte("pool")), 2, 5), 3, 7)
 	op := appendField(nil, 1, appendField(nil, 1, appendField(nil, 1, block)))

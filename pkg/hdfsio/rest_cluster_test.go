@@ -8,7 +8,7 @@ import (
 )
 
 // TestHDFSRest gives connections back in the middle of a file. Nothing is
-// connected then, and reading goes on where it was.
+// connected then, and reading continues where it was.
 func TestHDFSRest(t *testing.T) {
 	h, dir := clusterFS(t, "tina")
 	content := bytes.Repeat([]byte("0123456789abcdef"), 300_000)

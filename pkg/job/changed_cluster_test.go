@@ -269,7 +269,7 @@ func TestTableRecreatedWhileLoading(t *testing.T) {
 }
 
 // TestFullVerificationOfADoneJob: a finished job that is run again verifies as
-// it is told now.
+// it is reported now.
 func TestFullVerificationOfADoneJob(t *testing.T) {
 	p := newProgram(t, buildProgram(t))
 	p.input = jobtest.ManyRecords(t, 3000)
@@ -328,7 +328,7 @@ func TestFullVerificationOfADoneJob(t *testing.T) {
 	}
 }
 
-// TestModulusOfThePlanAfterAMerge: the table's split points do not tell the
+// TestModulusOfThePlanAfterAMerge: the table's split points do not show the
 // modulus any more, but the plan does.
 func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 	p := newProgram(t, buildProgram(t))
@@ -341,7 +341,7 @@ func TestModulusOfThePlanAfterAMerge(t *testing.T) {
 	}
 }
 
-// TestKeptStagingStays: what a run was told to keep is not removed by the same
+// TestKeptStagingStays: what a run was asked to keep is not removed by the same
 // command without the flag.
 func TestKeptStagingStays(t *testing.T) {
 	p := newProgram(t, buildProgram(t))

@@ -163,7 +163,7 @@ func TestJobOfAnEarlierVersionGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.StateDir(id) == old {
-		t.Error("a journal without records is gone on with")
+		t.Error("a journal without records is resumed")
 	}
 	if err := os.WriteFile(filepath.Join(old, journal.FileName), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)

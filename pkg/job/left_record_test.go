@@ -18,13 +18,13 @@ import (
 )
 
 // recordEnv names the directory of big exports (check.csv, check.dump, check.parquet, opinion.dump, opinion.csv, and check5m.dump of 5 M rows, as the
-// benchmarks make them) from which TestRecordTraces makes the traces anew.
+// benchmarks make them) from which TestRecordTraces makes the traces again.
 const recordEnv = "BULKLOAD_RECORD_TRACES"
 
 // traceEvery is how often a trace has a line.
 const traceEvery = 250 * time.Millisecond
 
-// TestRecordTraces records how real jobs go on the test cluster, for the test of what is left of them.
+// TestRecordTraces records how real jobs proceed on the test cluster, for the test of what is left of them.
 func TestRecordTraces(t *testing.T) {
 	dir := os.Getenv(recordEnv)
 	if dir == "" {

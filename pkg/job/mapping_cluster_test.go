@@ -205,7 +205,7 @@ func TestRunWide(t *testing.T) {
 }
 
 // TestRunMappedAgain stops builds of several families when some files are
-// written, and goes on.
+// written, and resumes.
 func TestRunMappedAgain(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)

@@ -94,7 +94,7 @@ func breakOrder(t testing.TB, b []byte) []byte {
 	return b
 }
 
-// setChecksums computes the checksums of the block at off anew (CRC32C).
+// setChecksums computes the checksums of the block at off again (CRC32C).
 func setChecksums(b []byte, off int) {
 	h := b[off:]
 	per, data := int(binary.BigEndian.Uint32(h[25:])), int(binary.BigEndian.Uint32(h[29:]))

@@ -175,9 +175,9 @@ func (p *program) judge(files int) {
 	}
 }
 
-// TestRow26Killed kills the program just after each kind of record, and runs
+// TestKilledAfterAnyRecordIsResumed kills the program just after each kind of record, and runs
 // the same command again.
-func TestRow26Killed(t *testing.T) {
+func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 	name := buildProgram(t)
 	for _, c := range []struct {
 		after   string

@@ -23,7 +23,7 @@ import (
 	"bulkload/pkg/spec"
 )
 
-// resumedBuild is a build with a journal that is stopped and goes on, without
+// resumedBuild is a build with a journal that is stopped and resumed, without
 // a cluster.
 type resumedBuild struct {
 	t                 *testing.T
@@ -132,7 +132,7 @@ func spillingSpec(t *testing.T) spec.Spec {
 	return s
 }
 
-// TestResumeWithSavedRuns goes on with the second pass, file by file, and
+// TestResumeWithSavedRuns resumes in the second pass, one file after the other, and
 // never writes a file again.
 func TestResumeWithSavedRuns(t *testing.T) {
 	b := newResumedBuild(t, spillingSpec(t))

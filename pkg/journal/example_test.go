@@ -11,7 +11,7 @@ import (
 )
 
 // A job writes what it is about to do before it does it, so that the next run
-// can tell what the last one may have done.
+// can see what the last one may have done.
 func Example() {
 	dir, err := os.MkdirTemp("", "job")
 	if err != nil {

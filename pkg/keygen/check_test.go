@@ -191,7 +191,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSharesOfKeys holds the shares that are foretold to those of real keys.
+// TestSharesOfKeys holds the shares that are predicted to those of real keys.
 func TestSharesOfKeys(t *testing.T) {
 	const rows = 20000
 	specs := []string{"salt(a, 50) + md5hex(a)", "md5hex(a)", "md5raw(a)", "md5shift(a)", "spread(a, 37) + sha1hex(a)", "bytesalt(a, 200) + md5raw(a)",
@@ -233,7 +233,7 @@ func TestSharesOfKeys(t *testing.T) {
 				at, _ = slices.BinarySearchFunc(keys[spec], splits[i], bytes.Compare)
 			}
 			if got := float64(at-last) / rows; math.Abs(got-share) > 0.02 {
-				t.Fatalf("%s with %q: region %d has %.3f of the rows, foretold %.3f", spec, splits, i, got, share)
+				t.Fatalf("%s with %q: region %d has %.3f of the rows, predicted %.3f", spec, splits, i, got, share)
 			}
 			last = at
 		}

@@ -372,7 +372,7 @@ func TestMurmur3(t *testing.T) {
 	}
 }
 
-// FuzzKey runs any spec on any value: no panic, and a key as long as foretold.
+// FuzzKey runs any spec on any value: no panic, and a key as long as predicted.
 func FuzzKey(f *testing.F) {
 	for _, x := range examples() {
 		f.Add(x.spec, []byte("2017-01-01 01:01:01"))
@@ -403,7 +403,7 @@ func FuzzKey(f *testing.F) {
 			t.Fatal(err)
 		}
 		if len(one) < r.Min || len(one) > r.Max || len(one) > 0 && !r.First.Has(one[0]) {
-			t.Fatalf("%s of %q is %q, foretold %d to %d bytes, first of %s", spec, value, one, r.Min, r.Max, r.First)
+			t.Fatalf("%s of %q is %q, predicted %d to %d bytes, first of %s", spec, value, one, r.Min, r.Max, r.First)
 		}
 		two, err := p.Append([]byte("x"), fields)
 		if err != nil || string(two) != "x"+string(one) {

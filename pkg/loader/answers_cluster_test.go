@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// puppet is a dialer that answers calls to BulkLoadHFile itself where it is told to. What it answers does not reach the
+// puppet is a dialer that answers calls to BulkLoadHFile itself where it is asked to. What it answers does not reach the
 // server.
 type puppet struct {
 	calls atomic.Int32
@@ -88,7 +88,7 @@ func exception(id uint32, class string) []byte {
 // always answers the same.
 func always(class string) func(int) string { return func(int) string { return class } }
 
-// TestUnclearExceptionSendsAgain: after an exception that does not tell what was done, the file is found at its source and
+// TestUnclearExceptionSendsAgain: after an exception that does not say what was done, the file is found at its source and
 // sent again.
 // Scenario 19 of docs/reliability.md.
 func TestUnclearExceptionSendsAgain(t *testing.T) {

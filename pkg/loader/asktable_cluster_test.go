@@ -102,7 +102,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 
 // TestCellsHiddenFromReadersStillTell: newer versions and delete markers hide the cells of the first and last row.
 func TestCellsHiddenFromReadersStillTell(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.SettleTimeout = 3 * time.Second }) // without the root: the table alone can tell
+	b := newBench(t, func(c *Config) { c.SettleTimeout = 3 * time.Second }) // without the root: the table alone can show
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
 	_, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs})
@@ -213,7 +213,7 @@ func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 	}
 }
 
-// TestStoresThatCannotBeListed: the listing fails once, or the stores are closed to this user and the table tells.
+// TestStoresThatCannotBeListed: the listing fails once, or the stores are closed to this user and the table shows it.
 func TestStoresThatCannotBeListed(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 20*time.Second })
 	for name, fails := range map[string]int{"once": 3, "always": -1} {
@@ -236,7 +236,7 @@ func TestStoresThatCannotBeListed(t *testing.T) {
 }
 
 // TestAnotherWayInFindsStagedFiles: a file that an earlier attempt left in HBase's staging directory is found there when the
-// load goes on directly, and the directory goes.
+// load continues directly, and the directory goes.
 func TestAnotherWayInFindsStagedFiles(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 200*time.Millisecond, 10*time.Second

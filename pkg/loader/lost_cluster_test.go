@@ -87,7 +87,7 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: it is found out, and nothing is sent
+// TestLostAnswerSendsNothingTwice drops the answer after the server has done the load: the outcome is resolved, and nothing is sent
 // again.
 // Scenario 27 of docs/reliability.md.
 func TestLostAnswerSendsNothingTwice(t *testing.T) {
@@ -138,7 +138,7 @@ func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 	b.checkOnce(t, table, "f", 1)
 }
 
-// TestResumedLoadFinishesTheFirst begins a load anew that another process has left: one file loaded without an answer, one
+// TestResumedLoadFinishesTheFirst begins a load again that another process has left: one file loaded without an answer, one
 // on its way in the staging directory, one not sent.
 // Scenario 26 of docs/reliability.md.
 func TestResumedLoadFinishesTheFirst(t *testing.T) {
@@ -292,7 +292,7 @@ func TestLoadCancelled(t *testing.T) {
 	b.checkRows(t, table, rowsOf("a", 10), "f")
 }
 
-// TestLoadCancelledLost ends the context and loses the answer: what became of the file is found out before the load ends.
+// TestLoadCancelledLost ends the context and loses the answer: what became of the file is determined before the load ends.
 func TestLoadCancelledLost(t *testing.T) {
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())

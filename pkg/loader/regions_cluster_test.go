@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// plainRewriter writes the rows that it knows anew, whatever the file holds.
+// plainRewriter writes the rows that it knows again, whatever the file holds.
 type plainRewriter struct {
 	*bench
 	t    testing.TB

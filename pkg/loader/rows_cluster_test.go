@@ -106,7 +106,7 @@ func TestFileToBeCutIsRefusedWithoutRewriter(t *testing.T) {
 	b.checkRows(t, table, nil)
 }
 
-// putMeta writes a region's row of hbase:meta anew with another end.
+// putMeta writes a region's row of hbase:meta again with another end.
 func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 	t.Helper()
 	info, err := proto.Marshal(&pb.RegionInfo{RegionId: &r.ID, TableName: table.proto(), StartKey: r.Start, EndKey: end,

@@ -216,7 +216,7 @@ func TestScanColumns(t *testing.T) {
 	}
 }
 
-// TestScanOnRegion is told of each region what was read of it, by the server's own counts.
+// TestScanOnRegion hears of each region what was read of it, by the server's own counts.
 func TestScanOnRegion(t *testing.T) {
 	b := newBench(t, nil)
 	table, _ := b.loaded(t, 500)
@@ -224,7 +224,7 @@ func TestScanOnRegion(t *testing.T) {
 	req := ScanRequest{Table: table, Start: []byte("a000100"), Stop: []byte("x000010"), ChunkBytes: 5000, OnRegion: func(r RegionScan) { told = append(told, r) }}
 	must(t, b.Scan(t.Context(), req, func(Row) error { return nil }))
 	if len(told) != 3 {
-		t.Fatalf("told of %d regions", len(told))
+		t.Fatalf("reports of %d regions", len(told))
 	}
 	regions, err := b.Regions(t.Context(), table)
 	must(t, err)
@@ -252,6 +252,6 @@ func TestScanOnRegion(t *testing.T) {
 	stop := errors.New("stop")
 	req.Where = []Condition{{Column{"f", []byte("a")}, testValue("a000200", []byte("a")), nil}}
 	if err := b.Scan(t.Context(), req, func(Row) error { return stop }); err != stop || len(told) != 1 || told[0].Rows != 1 || told[0].Metrics[MetricRowsFiltered] != 100 {
-		t.Errorf("%v, told %+v", err, told)
+		t.Errorf("%v, reported %+v", err, told)
 	}
 }

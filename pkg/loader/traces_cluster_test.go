@@ -72,7 +72,7 @@ func copyZnodes(t testing.TB, quorum, root string, names []string, id string) st
 	return to
 }
 
-// TestRegionTraces: hbase:meta tells of a region that was split or merged, and
+// TestRegionTraces: hbase:meta shows a region that was split or merged, and
 // not of those of a table that is gone.
 func TestRegionTraces(t *testing.T) {
 	b := newBench(t, nil)

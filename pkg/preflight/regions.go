@@ -75,7 +75,7 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 // checkKey says whether the salt of the key follows from the table.
 func checkKey(s spec.Job, regions []loader.Region) Check {
 	const name = "key"
-	if s.Key == "" || len(regions) == 0 {
+	if s.Key() == "" || len(regions) == 0 {
 		return Check{}
 	}
 	var splits [][]byte
@@ -86,10 +86,10 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 	if err != nil {
 		return bad(name, setting.Textf("give %s", setting.SaltBuckets), "%s", oneLine{err})
 	}
-	if keygen.NeedsRegions(s.RowKey) {
-		return good(name, "%s, %d salts", s.RowKey, n)
+	if keygen.NeedsRegions(s.RowKey()) {
+		return good(name, "%s, %d salts", s.RowKey(), n)
 	}
-	return good(name, "%s", s.RowKey)
+	return good(name, "%s", s.RowKey())
 }
 
 // spaceQuota is how much room HBase leaves a table; zero when it has no limit.

@@ -10,7 +10,7 @@ import (
 // simulatedJob is what the phases of a made-up job take, in seconds, each at a steady speed.
 type simulatedJob struct {
 	read, sort, write, load, verify float64
-	text                            bool    // bytes tell how much is read, not rows
+	text                            bool    // bytes show how much is read, not rows
 	earlier                         float64 // times as long as its phases are were those of the job before; 0: there was none
 	slower                          float64 // times as long as its first half is the second half of writing
 }
@@ -144,7 +144,7 @@ func (s simulatedJob) check(t *testing.T, whole bool) (off []float64) {
 		e := p.Left.Job.Seconds()/left.Seconds() - 1
 		off = append(off, math.Abs(e))
 		if math.Abs(e) > 0.3 {
-			t.Errorf("%+v: %v of %v left, told was %v: %+.2f (%s)", s, left, end.Sub(first), p.Left.Job.Round(time.Second), e, p.Phases[len(p.Phases)-1].Name)
+			t.Errorf("%+v: %v of %v left, estimated was %v: %+.2f (%s)", s, left, end.Sub(first), p.Left.Job.Round(time.Second), e, p.Phases[len(p.Phases)-1].Name)
 			return off
 		}
 	}

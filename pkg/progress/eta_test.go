@@ -95,8 +95,8 @@ func leftErrors(trace []Progress, earlier *Pace) (off []float64) {
 	return off
 }
 
-// steady moves the times of a trace, so that each phase goes on at one speed and takes as long as it did. That leaves what
-// is to be judged: how one phase tells of another.
+// steady moves the times of a trace, so that each phase runs at one speed and takes as long as it did. That leaves what
+// is to be judged: how one phase predicts another.
 func steady(trace []Progress) {
 	last := trace[len(trace)-1]
 	var past marks
@@ -173,7 +173,7 @@ func TestLeftOfTraces(t *testing.T) {
 	}
 }
 
-// TestPhaseThatComesTwice: a job that goes on reads the files of an earlier attempt before it builds, and all of them before it loads. What lies
+// TestPhaseThatComesTwice: a job that is resumed reads the files of an earlier attempt before it builds, and all of them before it loads. What lies
 // between the two is not still to do when the second is under way.
 func TestPhaseThatComesTwice(t *testing.T) {
 	at := func(seconds float64) time.Time {

@@ -79,7 +79,7 @@ func TestLeftOfParts(t *testing.T) {
 		"days of any size":    {sizes(60, 0.1, 20), 0, false},
 		"thousands of hours":  {sizes(500, 0.1, 0.3), 0, false},
 		"two years":           {[]float64{300, 60}, 0, false},
-		"gone on in a middle": {sizes(40, 2, 12), 17, true},
+		"resumed in a middle": {sizes(40, 2, 12), 17, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := migration(c.parts, c.from, c.resumed)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// told collects what a Hold tells.
+// told collects what a Hold reports.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -49,7 +49,7 @@ func TestHoldPause(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if len(log.lines) != 2 || !strings.HasPrefix(log.lines[1], "paused reason an operator requested it") {
-			t.Errorf("told was %q", log.lines)
+			t.Errorf("reported was %q", log.lines)
 		}
 		if rests.Load() == 0 {
 			t.Error("nothing was given back")
@@ -57,7 +57,7 @@ func TestHoldPause(t *testing.T) {
 		h.Resume()
 		passed.Wait()
 		if want := "resumed paused 1h0m0s"; len(log.lines) != 4 || log.lines[3] != want {
-			t.Errorf("told was %q, want %q last", log.lines, want)
+			t.Errorf("reported was %q, want %q last", log.lines, want)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestHoldWindow(t *testing.T) {
 			t.Errorf("work passed at %v, want %v", at, want)
 		}
 		if len(log.lines) != 4 || log.lines[0] != "paused reason outside of the window 23:30-01:00 UTC until 2000-01-01T23:30:00Z" {
-			t.Errorf("told was %q", log.lines)
+			t.Errorf("reported was %q", log.lines)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestHoldStops(t *testing.T) {
 			t.Errorf("error is %v after %s", err, time.Since(start))
 		}
 		if last := log.lines[len(log.lines)-1]; !strings.HasPrefix(last, "paused") {
-			t.Errorf("told last was %q", last)
+			t.Errorf("reported last was %q", last)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	key := s.RowKey
+	key := s.RowKey()
 	c, err := env.Dial(ctx)
 	if err != nil {
 		return nil, err

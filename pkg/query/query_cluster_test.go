@@ -258,7 +258,7 @@ func TestScanSplits(t *testing.T) {
 	}
 }
 
-// TestScanStops ends reading early: the error comes back, a page token goes on there, and no goroutine of the scan is left.
+// TestScanStops ends reading early: the error comes back, a page token continues there, and no goroutine of the scan is left.
 func TestScanStops(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	e := loadEvents(t, env, "salt(ts, id) + ts + '|' + id", 5, 1500)
@@ -283,7 +283,7 @@ func TestScanStops(t *testing.T) {
 			}
 		}
 		if _, err := e.page(t.Context(), Query{Page: st.Next}, e.rows[at:]); err != nil {
-			t.Errorf("going on after %d rows: %v", at, err)
+			t.Errorf("resumed after %d rows: %v", at, err)
 		}
 	}
 }
@@ -333,7 +333,9 @@ func TestScanOtherWays(t *testing.T) {
 	}
 	// by row keys, in their own order, and without a spec of the key
 	rows := slices.SortedFunc(slices.Values(e.rows), func(a, b eventRow) int { return cmp.Compare(a.key, b.key) })
-	e.spec.Key, e.spec.RowKey = "", nil
+	plain := e.spec.Spec()
+	plain.Key = ""
+	e.spec = jobtest.Resolve(t, plain)
 	for _, q := range []Query{{}, {Raw: true, StartRow: []byte(rows[300].key), StopRow: []byte(rows[900].key)}, {Raw: true, StartRow: []byte("3")}} {
 		var want []eventRow
 		for _, r := range rows {
@@ -362,19 +364,31 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := int64(0)
-	for i, r := range st.Regions {
-		rows += r.Rows
-		if r.Server == "" || r.Bytes == 0 || r.Blocks < 1 || r.BlockBytes <= 0 || r.DiskReads < 0 || r.Scans < 1 || i > 0 && string(r.Start) <= string(st.Regions[i-1].Start) {
-			t.Errorf("%+v", r)
-		}
+	if len(st.Regions) != 5 || st.Heads != 5 {
+		t.Fatalf("%d regions: %+v", len(st.Regions), st)
 	}
-	if len(st.Regions) != 5 || rows != 1500 || st.Heads != 5 {
-		t.Errorf("%d regions, %d rows: %+v", len(st.Regions), rows, st)
+	for i, r := range st.Regions {
+		rows, bytes := int64(0), int64(0) // that the region has
+		for _, e := range e.rows {
+			if e.head == fmt.Sprint(i) {
+				rows, bytes = rows+1, bytes+int64(len(e.ts)+len(e.id)+len(e.text))
+			}
+		}
+		if i > 0 && string(r.Start) != fmt.Sprint(i) || r.Rows != rows || r.Bytes < bytes || r.Bytes > 10*bytes+100*rows {
+			t.Errorf("region %d from %q: %d rows in %d bytes, it has %d rows with values of %d bytes", i, r.Start, r.Rows, r.Bytes, rows, bytes)
+		}
+		if blocks := max((max(r.Bytes, r.BlockBytes)+64<<10-1)/(64<<10), r.DiskReads); r.Blocks != blocks || r.BlockBytes < 1 || r.DiskReads < 0 || r.Scans < 1 || !strings.Contains(r.Server, ":") {
+			t.Errorf("%+v, which are %d blocks", r, blocks)
+		}
 	}
 	r := e.rows[10]
 	st, err = e.page(t.Context(), Query{From: []string{r.ts, r.id}, To: []string{r.ts, r.id + "x"}, Explain: true}, []eventRow{r})
-	if err != nil || len(st.Regions) == 0 {
+	if err != nil || len(st.Regions) != 5 {
 		t.Fatalf("%+v, %v", st, err)
+	}
+	for i, read := range st.Regions {
+		if want := map[bool]int64{true: 1}[r.head == fmt.Sprint(i)]; read.Rows != want || read.Scans != 1 || read.Bytes > 0 != (want > 0) {
+			t.Errorf("of one row in region %s: %+v", r.head, read)
+		}
 	}
 }

@@ -159,7 +159,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// checkSettings says that a file has the family's settings and tells where
+// checkSettings says that a file has the family's settings and says where
 // its cells came from.
 func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Family, bulkTime byte, task string, excludes bool) {
 	t.Helper()
@@ -185,7 +185,7 @@ func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Fam
 	}
 }
 
-// TestMerge holds a merge against a stable sort of all cells, file by file.
+// TestMerge holds a merge against a stable sort of all cells, for each file.
 func TestMerge(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()

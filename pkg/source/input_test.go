@@ -179,7 +179,7 @@ func TestMixedFiles(t *testing.T) {
 	}
 }
 
-// TestRejects: bad records lie in splits of their own, and still have their number in the file; good ones go on.
+// TestRejects: bad records lie in splits of their own, and still have their number in the file; good ones are read.
 func TestRejects(t *testing.T) {
 	var data strings.Builder
 	var want []string
@@ -274,7 +274,7 @@ func TestChangedFile(t *testing.T) {
 	m.data = []byte("a,b\n1,2\n3,4\n\"5\n\",6\n7,8")
 	_, err = readAll(t.Context(), in)
 	if e, ok := errors.AsType[*ChangedError](err); !ok || e.Path != "/x.csv" {
-		t.Errorf("a file that was written anew: %v", err)
+		t.Errorf("a file that was written again: %v", err)
 	}
 	m.data = m.data[:9]
 	_, err = readAll(t.Context(), in)

@@ -31,7 +31,7 @@ func wantError(t *testing.T, what string, err error, say ...string) {
 	}
 }
 
-// wantRefused is wantError for what is no input, which callers tell by ErrSelection.
+// wantRefused is wantError for what is no input, which callers know by ErrSelection.
 func wantRefused(t *testing.T, what string, err error, say ...string) {
 	t.Helper()
 	if !errors.Is(err, ErrSelection) {

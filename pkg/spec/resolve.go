@@ -16,12 +16,45 @@ import (
 // everything checked that can be without the input and the cluster. Only Resolve
 // and ResolveTable make one; the phases of a job trust its fields and check
 // nothing again.
+//
+// A text that has a parsed form is read only here: Key, Duplicates, FieldSep and
+// RecordSep are methods that hide the fields of the spec below, which has no name
+// outside this package. So a text and its parsed form cannot disagree.
 type Job struct {
-	Spec
-	RowKey     keygen.Expr    // Key; nil if a ResolveTable had none
-	Policy     extsort.Policy // Duplicates
-	Separators struct{ Field, Record source.Sep }
+	asked
+	rowKey     keygen.Expr
+	policy     extsort.Policy
+	separators Separators
 }
+
+// asked is the spec of a job, whose other fields the phases may complete: the
+// table's whole name, a part's inputs, the timestamp.
+type asked = Spec
+
+// Separators are those of a dump.
+type Separators struct{ Field, Record source.Sep }
+
+// Key is the text of the key spec, empty if a ResolveTable had none.
+func (j Job) Key() string { return j.asked.Key }
+
+// RowKey is the parsed Key, nil if there is none.
+func (j Job) RowKey() keygen.Expr { return j.rowKey }
+
+// Duplicates is what becomes of rows of one key, as text.
+func (j Job) Duplicates() string { return j.asked.Duplicates }
+
+// Policy is the parsed Duplicates.
+func (j Job) Policy() extsort.Policy { return j.policy }
+
+// FieldSep and RecordSep are the separators of a dump as text.
+func (j Job) FieldSep() string  { return j.asked.FieldSep }
+func (j Job) RecordSep() string { return j.asked.RecordSep }
+
+// Separators are the parsed FieldSep and RecordSep.
+func (j Job) Separators() Separators { return j.separators }
+
+// Spec is a copy of what was asked for, with its defaults.
+func (j Job) Spec() Spec { return j.asked }
 
 // Resolve is the one place where a spec gets its defaults and is validated. The
 // error says all that is wrong at once; whether columns exist is seen when the
@@ -43,7 +76,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	or(&s.Duplicates, "fail")
 	or(&s.Verify, "sample")
 	or(&s.Header, "yes")
-	j := Job{Spec: s}
+	j := Job{asked: s}
 	var errs []error
 	bad := func(field string, err error) {
 		if err != nil {
@@ -61,18 +94,18 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	case s.Key == "":
 		bad("key", errors.New("missing: say how row keys are made, such as salt(check_id) + md5hex(check_id) + id"))
 	default:
-		j.RowKey, err = keygen.Parse(s.Key)
+		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
 	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
 	oneOf("header", s.Header, "yes", "no")
 	oneOf("empty", s.Empty, "skip", "store")
 	oneOf("verify", s.Verify, "full", "sample", "off")
-	j.Policy, err = extsort.ParsePolicy(s.Duplicates)
+	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
-	j.Separators.Field, err = source.ParseSep(s.FieldSep)
+	j.separators.Field, err = source.ParseSep(s.FieldSep)
 	bad("field_sep", err)
-	j.Separators.Record, err = source.ParseSep(s.RecordSep)
+	j.separators.Record, err = source.ParseSep(s.RecordSep)
 	bad("record_sep", err)
 	_, err = source.NewBudget(s.BadRecords)
 	bad("bad_records", err)

@@ -17,9 +17,9 @@ func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if n := partition.SaltModulus(splits); n > 0 {
 		return n, nil
 	}
-	if !keygen.NeedsRegions(j.RowKey) {
+	if !keygen.NeedsRegions(j.rowKey) {
 		return 1, nil
 	}
 	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with %s",
-		j.RowKey, len(splits)+1, setting.SaltBuckets)
+		j.rowKey, len(splits)+1, setting.SaltBuckets)
 }

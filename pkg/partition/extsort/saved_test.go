@@ -60,7 +60,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestReopenDamaged finds out about every byte that is another: when the run
+// TestReopenDamaged notices every byte that is another: when the run
 // is opened, or when it is merged.
 func TestReopenDamaged(t *testing.T) {
 	const regions = 3
