@@ -50,6 +50,9 @@ func (c *cursor) field() string {
 	if len(names) > 16 {
 		names, more = names[:16], ".…"
 	}
+	for i := range names {
+		names[i] = short(names[i], 64)
+	}
 	return strings.Join(names, ".") + more
 }
 

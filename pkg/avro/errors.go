@@ -48,10 +48,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // SizeError is something that is larger than the memory it may take.
 type SizeError struct {
-	// What is too large: "header", "packed block", "unpacked block", "text of a record".
+	// What is too large: "header", "packed block", "unpacked block", "text of record".
 	What string
 	// Offset is the byte of the file that the block begins with, 0 for a header.
 	Offset int64
+	// Record and Field are those of the text of a record, as in [Error].
+	Record int64
+	Field  string
 	// Need is how many bytes it takes. AtLeast says that it may take more: it was not read to its end.
 	Need    int64
 	AtLeast bool
@@ -65,7 +68,11 @@ func (e *SizeError) Error() string {
 	if e.AtLeast {
 		least = "at least "
 	}
-	return fmt.Sprintf("Avro %s at byte %d takes %s%d bytes; the limit is %d", e.What, e.Offset, least, e.Need, e.Limit)
+	place := fmt.Sprintf("at byte %d", e.Offset)
+	if e.Record > 0 {
+		place = fmt.Sprintf("%d of the block %s, field %s,", e.Record, place, e.Field)
+	}
+	return fmt.Sprintf("Avro %s %s takes %s%d bytes; the limit is %d", e.What, place, least, e.Need, e.Limit)
 }
 
 // CodecError is a codec that is not read.
@@ -91,13 +98,19 @@ func (e *ColumnError) Unwrap() error { return e.Err }
 
 // printable is a name of a file within a message, quoted unless it is plain, and of bounded length.
 func printable(name string) string {
-	if len(name) > 64 {
-		name = name[:64]
-	}
+	name = short(name, 64)
 	for _, c := range []byte(name) {
 		if c < '-' || c > 'z' {
 			return fmt.Sprintf("%q", name)
 		}
 	}
 	return name
+}
+
+// short is a text of a file within a message, cut off after n bytes.
+func short(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
 }

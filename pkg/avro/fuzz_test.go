@@ -53,6 +53,36 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
+// FuzzSchema reads a schema, plans all columns of it, and decodes a block of zeros.
+func FuzzSchema(f *testing.F) {
+	for _, data := range samples(f) {
+		if h, err := ReadHeader(bytes.NewReader(data), int64(len(data))); err == nil {
+			f.Add(string(h.Meta["avro.schema"]))
+		}
+	}
+	f.Add(nested)
+	f.Add(record(`"int"`, `"r"`, `{"type":"array","items":"r"}`))
+	f.Add(record(`{"type":"fixed","name":"x","size":3,"logicalType":"decimal","precision":5,"scale":2}`, `["null","x"]`, `{"type":"map","values":"x"}`))
+	f.Fuzz(func(t *testing.T, schema string) {
+		h, err := headed(schema)
+		if err != nil {
+			return
+		}
+		for _, c := range h.Columns {
+			p, err := Compile(h, []string{c, c}, Options{MaxText: 1 << 16})
+			var e *ColumnError
+			if err != nil {
+				if !errors.As(err, &e) || errors.Is(err, ErrNoColumn) {
+					t.Errorf("%v", err)
+				}
+				continue
+			}
+			block := Block{Records: 1, End: 1000}
+			_, _ = p.Record(make([]byte, 1000), &block, make([]span.Span, 2))
+		}
+	})
+}
+
 // FuzzBlocks reads whatever follows a header, whole and cut in two.
 func FuzzBlocks(f *testing.F) {
 	for _, data := range samples(f) {
@@ -100,15 +130,20 @@ func FuzzBlocks(f *testing.F) {
 func FuzzRecord(f *testing.F) {
 	schemas := []string{nested, record(`"int"`, `["null","string"]`, `{"type":"map","values":["boolean","double","null"]}`, `{"type":"array","items":{"type":"bytes","logicalType":"decimal","precision":9,"scale":3}}`),
 		record(`{"type":"enum","name":"e","symbols":["A","B"]}`, `{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}`, `{"type":"long","logicalType":"timestamp-nanos"}`, `"float"`)}
+	var headers []*Header
+	for _, s := range schemas {
+		h, err := headed(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		headers = append(headers, h)
+	}
 	f.Add(uint8(0), []byte("\x02\x00\x00\x00\x00abcdefghijkl\x02x"))
 	f.Add(uint8(0), []byte("\x02\x02\x00\x02y01234567abcdefgh\x00\x02\x02a\x00\x02\x02\x02\x04\x00abcdefghijkl\x02x"))
 	f.Add(uint8(1), []byte("\x02\x02\x02a\x01\x0a\x02k\x02\x00\x00\x02\x02\x7f\x00"))
 	f.Add(uint8(2), []byte("\x020123456789abcdef\x7f\x00\x00\x80\x3f"))
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
-		h, err := headed(schemas[int(which)%len(schemas)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := headers[int(which)%len(headers)]
 		var all []string
 		for i, c := range h.Columns {
 			if h.Types[i] != "duration" && c != "list" {

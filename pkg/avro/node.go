@@ -64,7 +64,7 @@ type field struct {
 	node *node
 }
 
-// units are logical types of times: what they are of, and the parts of a second.
+// A timeType is a logical type of times: the type it is of, and the parts of a second.
 type timeType struct {
 	kind    kind
 	logical logical

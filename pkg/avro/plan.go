@@ -63,7 +63,7 @@ func (p *Plan) Record(buf []byte, block *Block, fields []span.Span) (grown []byt
 // error is the fault at which a record ended; buf was size bytes long before it.
 func (c *cursor) error(block *Block, size, limit int) error {
 	if c.full {
-		return &SizeError{What: "text of a record", Offset: block.Offset, Need: int64(len(c.buf)-size) + 1, AtLeast: true, Limit: int64(limit)}
+		return &SizeError{What: "text of record", Offset: block.Offset, Record: block.Next + 1, Field: c.field(), Need: int64(len(c.buf)-size) + 1, AtLeast: true, Limit: int64(limit)}
 	}
 	return &Error{Offset: block.Offset, Record: block.Next + 1, Field: c.field(), Reason: c.reason}
 }

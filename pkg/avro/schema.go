@@ -33,7 +33,7 @@ func parseSchema(text []byte) (*node, error) {
 	anyNames()
 	schema, err := hamba.ParseBytesWithCache(plain, "", &hamba.SchemaCache{})
 	if err != nil {
-		return nil, fmt.Errorf("the schema is not valid: %w", err)
+		return nil, fmt.Errorf("the schema is not valid: %s", short(err.Error(), 300))
 	}
 	b := builder{named: map[string]*node{}}
 	root, err := b.node(schema)
@@ -85,7 +85,7 @@ func bare(v any, depth int) (any, error) {
 // A builder makes nodes of the library's schema, one for each named type.
 type builder struct{ named map[string]*node }
 
-// primitives are the types that are a word.
+// primitive is a type that is a word.
 func primitive(t hamba.Type) (kind, bool) {
 	switch t {
 	case hamba.Null:
