@@ -26,7 +26,7 @@ type unpacker struct {
 }
 
 // unpack appends what data unpack to, at most limit bytes. Beyond it the error is errTooLarge; need is then what it
-// takes, or limit+1 if that is not known. Bytes behind the end of a deflate or bzip2 stream are passed over.
+// takes, or limit+1 if that is not known. Bytes behind the end of a deflate stream are passed over.
 func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []byte, need int64, err error) {
 	switch codec {
 	case "deflate":
