@@ -1,0 +1,140 @@
+package avro
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+)
+
+// errTooLarge is within an unpacker; need is what it says.
+var errTooLarge = errors.New("the unpacked block is too large")
+
+// An unpacker unpacks blocks. It keeps what its codec can use again.
+type unpacker struct {
+	src     bytes.Reader
+	deflate io.ReadCloser
+	zstd    *zstd.Decoder
+	most    int64 // that zstd may unpack to
+}
+
+// unpack appends what data unpack to, at most limit bytes. Beyond it the error is errTooLarge; need is then what it
+// takes, or limit+1 if that is not known. Bytes behind the end of a deflate stream are passed over.
+func (u *unpacker) unpack(codec string, dst, data []byte, limit int64) (grown []byte, need int64, err error) {
+	switch codec {
+	case "deflate":
+		u.src.Reset(data)
+		if u.deflate == nil {
+			u.deflate = flate.NewReader(&u.src)
+		} else if err := u.deflate.(flate.Resetter).Reset(&u.src, nil); err != nil {
+			return dst, 0, err
+		}
+		return readUpTo(dst, u.deflate, 3*len(data), limit)
+	case "bzip2":
+		u.src.Reset(data)
+		return readUpTo(dst, bzip2.NewReader(&u.src), 4*len(data), limit)
+	case "snappy":
+		return unsnappy(dst, data, limit)
+	case "zstandard":
+		return u.unzstd(dst, data, limit)
+	}
+	if int64(len(data)) > limit {
+		return dst, int64(len(data)), errTooLarge
+	}
+	return append(dst, data...), 0, nil
+}
+
+// readUpTo appends all of r, about guess bytes, but at most limit.
+func readUpTo(dst []byte, r io.Reader, guess int, limit int64) ([]byte, int64, error) {
+	start := len(dst)
+	most := int(limit) + 1
+	dst = slices.Grow(dst, min(guess, most))
+	for {
+		size := len(dst) - start
+		if size == most {
+			return dst[:start], limit + 1, errTooLarge
+		}
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, min(max(size, 4096), most-size))
+		}
+		n, err := r.Read(dst[len(dst):min(cap(dst), start+most)])
+		dst = dst[:len(dst)+n]
+		if err == io.EOF && len(dst)-start <= int(limit) {
+			return dst, 0, nil
+		}
+		if err != nil && err != io.EOF {
+			return dst[:start], 0, err
+		}
+	}
+}
+
+// unsnappy unpacks a snappy block, behind which its CRC32 stands, of what it unpacks to, the highest byte first.
+func unsnappy(dst, data []byte, limit int64) ([]byte, int64, error) {
+	n := len(data) - 4
+	if n < 0 {
+		return dst, 0, errors.New("the block is shorter than its checksum")
+	}
+	size, err := snappy.DecodedLen(data[:n])
+	switch {
+	case err != nil:
+		return dst, 0, err
+	case size > 64*n: // a copy of 64 bytes takes two bytes at least
+		return dst, 0, snappy.ErrCorrupt
+	case int64(size) > limit:
+		return dst, int64(size), errTooLarge
+	}
+	start := len(dst)
+	dst = slices.Grow(dst, size)
+	if _, err := snappy.Decode(dst[start:start+size:start+size], data[:n]); err != nil {
+		return dst[:start], 0, err
+	}
+	dst = dst[:start+size]
+	if crc32.ChecksumIEEE(dst[start:]) != binary.BigEndian.Uint32(data[n:]) {
+		return dst[:start], 0, errors.New("the checksum of the block does not match")
+	}
+	return dst, 0, nil
+}
+
+// unzstd unpacks Zstandard frames.
+func (u *unpacker) unzstd(dst, data []byte, limit int64) ([]byte, int64, error) {
+	if u.zstd == nil || u.most != limit {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
+		if err != nil {
+			return dst, 0, err
+		}
+		u.zstd, u.most = z, limit
+	}
+	var h zstd.Header
+	if err := h.Decode(data); err != nil {
+		return dst, 0, err
+	}
+	guess := uint64(4 * len(data))
+	if h.HasFCS {
+		// A block takes 4 bytes at least and unpacks to 128 KiB at most.
+		if guess = h.FrameContentSize; guess > uint64(len(data)/4+1)<<17 {
+			return dst, 0, errors.New("the frame says a length that it cannot have")
+		}
+		if guess > uint64(limit) {
+			return dst, int64(guess), errTooLarge
+		}
+	}
+	start := len(dst)
+	dst = slices.Grow(dst, int(min(guess, uint64(limit)))+64)
+	got, err := u.zstd.DecodeAll(data, dst[start:start:cap(dst)])
+	switch {
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return dst[:start], limit + 1, errTooLarge
+	case err != nil:
+		return dst[:start], 0, err
+	case len(got) <= cap(dst)-start && (len(got) == 0 || &got[0] == &dst[:start+1][start]):
+		return dst[:start+len(got)], 0, nil
+	}
+	return append(dst[:start], got...), 0, nil
+}

@@ -1,0 +1,114 @@
+package avro
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Compile plans the decoding of columns, in their order: fields of the top record by name, leaves of records in it by
+// their path, as in addr.city, whole arrays, maps and records as JSON. A column may come twice, and beside what lies in
+// it. A column that is not there or cannot be text is a [ColumnError].
+func Compile(h *Header, columns []string, o Options) (*Plan, error) {
+	p := &Plan{zone: o.Location, text: o.MaxText}
+	if p.text <= 0 {
+		p.text = DefaultText
+	}
+	p.text = min(p.text, 1<<30)
+	p.parts = partsOf(h.root)
+	for i, column := range columns {
+		if err := choose(p.parts, column, i); err != nil {
+			return nil, &ColumnError{Column: column, Err: err}
+		}
+	}
+	return p, nil
+}
+
+// partsOf are the fields of a record, of which nothing is wanted yet.
+func partsOf(record *node) []part {
+	parts := make([]part, len(record.fields))
+	for i, f := range record.fields {
+		p := part{name: f.name, node: f.node, null: f.node.nullable(), pass: true, out: -1}
+		if p.null >= 0 {
+			p.node = f.node.branches[1-p.null]
+		}
+		parts[i] = p
+	}
+	return parts
+}
+
+// choose marks the part that a path leads to. A name with dots in it is preferred to a path.
+func choose(parts []part, path string, out int) error {
+	for i := range parts {
+		if p := &parts[i]; p.name == path {
+			if err := textual(p.node); err != nil {
+				return err
+			}
+			if p.out < 0 {
+				p.out = out
+			} else {
+				p.also = append(p.also, out)
+			}
+			p.pass, p.all = false, append(p.all, out)
+			return nil
+		}
+	}
+	err := ErrNoColumn
+	for i := range parts {
+		p := &parts[i]
+		rest, found := strings.CutPrefix(path, p.name+".")
+		if !found {
+			continue
+		}
+		if p.node.kind != kindRecord {
+			err = fmt.Errorf("%s is of type %s, of which only the whole is a column", p.name, p.node.typeName())
+			continue
+		}
+		inner := p.parts
+		if inner == nil {
+			inner = partsOf(p.node)
+		}
+		if err = choose(inner, rest, out); err == nil {
+			p.parts, p.pass, p.all = inner, false, append(p.all, out)
+			return nil
+		}
+	}
+	return err
+}
+
+// textual says why values of a type cannot be text: there is no text for a duration, nor an end to a type in itself.
+func textual(n *node) error {
+	return textualIn(n, map[*node]bool{})
+}
+
+// textualIn looks at a type once; open has true for those that it lies in.
+func textualIn(n *node, open map[*node]bool) error {
+	if within, seen := open[n]; within {
+		return fmt.Errorf("the type %s contains itself", n.name)
+	} else if seen {
+		return nil
+	}
+	open[n] = true
+	defer func() { open[n] = false }()
+	switch n.kind {
+	case kindFixed:
+		if n.logical == logicalDuration {
+			return errors.New("a duration has no text; choose other columns")
+		}
+	case kindArray, kindMap:
+		return textualIn(n.items, open)
+	case kindUnion:
+		for _, b := range n.branches {
+			if err := textualIn(b, open); err != nil {
+				return err
+			}
+		}
+	case kindRecord:
+		for _, f := range n.fields {
+			if err := textualIn(f.node, open); err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			}
+		}
+	}
+	return nil
+}

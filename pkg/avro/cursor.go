@@ -1,0 +1,158 @@
+package avro
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxDepth is how deep records, arrays and maps may lie within each other in a record.
+const maxDepth = 1000
+
+// A cursor steps through encoded values, buf[at:end]; texts are appended to buf. Its methods return false at a fault,
+// which then stands in reason and path.
+type cursor struct {
+	buf     []byte
+	at, end int
+	limit   int            // of len(buf)
+	zone    *time.Location // of instants; nil is UTC
+	depth   int
+
+	reason string
+	path   []string // of fields to the fault, innermost first
+	short  bool     // the fault is that the data end
+	full   bool     // the fault is that buf has reached its limit
+}
+
+// fail keeps a fault's reason.
+func (c *cursor) fail(reason string) bool {
+	c.reason = reason
+	return false
+}
+
+// ends keeps the fault that the data end before the value does.
+func (c *cursor) ends(reason string) bool {
+	c.short = true
+	return c.fail(reason)
+}
+
+// within puts the fault into a field.
+func (c *cursor) within(name string) bool {
+	c.path = append(c.path, name)
+	return false
+}
+
+// field is the path of the fault; of a deep one the first names.
+func (c *cursor) field() string {
+	names, more := slices.Clone(c.path), ""
+	slices.Reverse(names)
+	if len(names) > 16 {
+		names, more = names[:16], ".…"
+	}
+	for i := range names {
+		names[i] = short(names[i], 64)
+	}
+	return strings.Join(names, ".") + more
+}
+
+// enter counts a value within another.
+func (c *cursor) enter() bool {
+	if c.depth++; c.depth > maxDepth {
+		return c.fail("values lie more than 1000 deep within each other")
+	}
+	return true
+}
+
+// long takes an int or long: zig-zag, seven bits a byte, the lowest first.
+func (c *cursor) long() (int64, bool) {
+	b := c.buf[c.at:c.end]
+	if len(b) > 0 && b[0] < 0x80 {
+		c.at++
+		return int64(b[0]>>1) ^ -int64(b[0]&1), true
+	}
+	return c.longer(b)
+}
+
+// longer takes a number of several bytes, at most ten, which b begins with.
+func (c *cursor) longer(b []byte) (int64, bool) {
+	var u uint64
+	for i, x := range b {
+		u |= uint64(x&0x7f) << (7 * i)
+		if x < 0x80 {
+			if i == 9 && x > 1 {
+				return 0, c.fail("a number has more than 64 bits")
+			}
+			c.at += i + 1
+			return int64(u>>1) ^ -int64(u&1), true
+		}
+		if i == 9 {
+			return 0, c.fail("a number has more than 64 bits")
+		}
+	}
+	return 0, c.ends("the data end within a number")
+}
+
+// int takes a number of 32 bits.
+func (c *cursor) int() (int64, bool) {
+	v, ok := c.long()
+	if ok && (v < math.MinInt32 || v > math.MaxInt32) {
+		return 0, c.fail("an int has more than 32 bits")
+	}
+	return v, ok
+}
+
+// index takes a number below n.
+func (c *cursor) index(n int, reason string) (int, bool) {
+	v, ok := c.long()
+	if ok && (v < 0 || v >= int64(n)) {
+		return 0, c.fail(reason)
+	}
+	return int(v), ok
+}
+
+// length takes a length, of what lies in the data from at on.
+func (c *cursor) length() (int, bool) {
+	v, ok := c.long()
+	if !ok {
+		return 0, false
+	}
+	if v < 0 {
+		return 0, c.fail("a length is negative")
+	}
+	if v > int64(c.end-c.at) {
+		return 0, c.ends("a length exceeds the data")
+	}
+	return int(v), true
+}
+
+// take takes n bytes, whose place is returned.
+func (c *cursor) take(n int) (int, bool) {
+	if n > c.end-c.at {
+		return 0, c.ends("the data end within a value")
+	}
+	at := c.at
+	c.at += n
+	return at, true
+}
+
+// items begins the next block of an array or a map, whose items take at least least bytes each. No items are the end.
+// size is the block's bytes if the writer says them, else -1.
+func (c *cursor) items(least int64) (count int64, size int, ok bool) {
+	size = -1
+	if count, ok = c.long(); !ok {
+		return 0, 0, false
+	}
+	if count < 0 {
+		if size, ok = c.length(); !ok {
+			return 0, 0, false
+		}
+		if count = -count; count < 0 {
+			return 0, 0, c.fail("a count has more than 63 bits")
+		}
+	}
+	if least > 0 && count > int64(c.end-c.at)/least {
+		return 0, 0, c.fail("an array or a map has more items than the data can hold")
+	}
+	return count, size, true
+}

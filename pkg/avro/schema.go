@@ -1,0 +1,172 @@
+package avro
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	hamba "github.com/hamba/avro/v2"
+)
+
+// maxSchemaDepth is how deep types may be written within each other in a schema.
+const maxSchemaDepth = 200
+
+// anyNames has the library accept names beyond ASCII letters, digits and _, which Java's library writes: it takes any
+// letter of Unicode. The switch is the library's, for the whole process.
+var anyNames = sync.OnceFunc(func() { hamba.SkipNameValidation = true })
+
+// parseSchema makes the nodes of a schema, whose top must be a record.
+func parseSchema(text []byte) (*node, error) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return nil, fmt.Errorf("the schema is not JSON: %w", err)
+	}
+	v, err := bare(v, 0)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	anyNames()
+	schema, err := hamba.ParseBytesWithCache(plain, "", &hamba.SchemaCache{})
+	if err != nil {
+		return nil, fmt.Errorf("the schema is not valid: %s", short(err.Error(), 300))
+	}
+	b := builder{named: map[string]*node{}}
+	root, err := b.node(schema)
+	if err != nil {
+		return nil, err
+	}
+	if root.kind != kindRecord {
+		return nil, fmt.Errorf("the file has values of type %s, not records", root.typeName())
+	}
+	root.measure(map[*node]bool{})
+	return root, nil
+}
+
+// bare is a type without what does not matter to its writer's data: defaults, aliases, orders and documentation. The
+// library refuses a file for a default that does not fit its type, as in ["string","null"] with null, which is common.
+func bare(v any, depth int) (any, error) {
+	if depth > maxSchemaDepth {
+		return nil, fmt.Errorf("the schema has types more than %d deep within each other", maxSchemaDepth)
+	}
+	var err error
+	switch v := v.(type) {
+	case []any: // a union
+		for i := range v {
+			if v[i], err = bare(v[i], depth+1); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, key := range []string{"default", "aliases", "order", "doc"} {
+			delete(v, key)
+		}
+		for _, key := range []string{"type", "items", "values"} {
+			if t, ok := v[key]; ok {
+				if v[key], err = bare(t, depth+1); err != nil {
+					return nil, err
+				}
+			}
+		}
+		fields, _ := v["fields"].([]any)
+		for i := range fields {
+			if fields[i], err = bare(fields[i], depth+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// A builder makes nodes of the library's schema, one for each named type.
+type builder struct{ named map[string]*node }
+
+// primitive is a type that is a word.
+func primitive(t hamba.Type) (kind, bool) {
+	switch t {
+	case hamba.Null:
+		return kindNull, true
+	case hamba.Boolean:
+		return kindBoolean, true
+	case hamba.Int:
+		return kindInt, true
+	case hamba.Long:
+		return kindLong, true
+	case hamba.Float:
+		return kindFloat, true
+	case hamba.Double:
+		return kindDouble, true
+	case hamba.Bytes:
+		return kindBytes, true
+	case hamba.String:
+		return kindString, true
+	}
+	return 0, false
+}
+
+func (b *builder) node(s hamba.Schema) (*node, error) {
+	var err error
+	if named, ok := s.(hamba.NamedSchema); ok && b.named[named.FullName()] != nil {
+		return b.named[named.FullName()], nil
+	}
+	switch s := s.(type) {
+	case *hamba.RefSchema:
+		return b.node(s.Schema())
+	case *hamba.NullSchema:
+		return &node{kind: kindNull}, nil
+	case *hamba.PrimitiveSchema:
+		k, ok := primitive(s.Type())
+		if !ok {
+			return nil, fmt.Errorf("the schema has an unknown type %s", printable(string(s.Type())))
+		}
+		n := &node{kind: k}
+		n.setLogical(s.Logical(), s.Prop)
+		return n, nil
+	case *hamba.FixedSchema:
+		if s.Size() < 0 || s.Size() > 1<<30 {
+			return nil, errors.New("the schema has a fixed of more than 1 GiB")
+		}
+		n := &node{kind: kindFixed, size: s.Size(), name: s.FullName()}
+		n.setLogical(s.Logical(), s.Prop)
+		b.named[s.FullName()] = n
+		return n, nil
+	case *hamba.EnumSchema:
+		n := &node{kind: kindEnum, symbols: s.Symbols(), name: s.FullName()}
+		b.named[s.FullName()] = n
+		return n, nil
+	case *hamba.ArraySchema:
+		n := &node{kind: kindArray}
+		n.items, err = b.node(s.Items())
+		return n, err
+	case *hamba.MapSchema:
+		n := &node{kind: kindMap}
+		n.items, err = b.node(s.Values())
+		return n, err
+	case *hamba.UnionSchema:
+		n := &node{kind: kindUnion}
+		for _, t := range s.Types() {
+			branch, err := b.node(t)
+			if err != nil {
+				return nil, err
+			}
+			n.branches = append(n.branches, branch)
+		}
+		return n, nil
+	case *hamba.RecordSchema:
+		n := &node{kind: kindRecord, name: s.FullName()}
+		b.named[s.FullName()] = n
+		for _, f := range s.Fields() {
+			t, err := b.node(f.Type())
+			if err != nil {
+				return nil, err
+			}
+			n.fields = append(n.fields, field{name: f.Name(), node: t})
+		}
+		return n, nil
+	}
+	return nil, errors.New("the schema has an unknown type")
+}
