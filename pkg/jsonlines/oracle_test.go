@@ -153,7 +153,7 @@ func parse(t *testing.T, p *Parser, line []byte, columns int) ([]*string, error)
 
 // beyond are the faults of lines that encoding/json takes.
 var beyond = []fault{
-	faultArray, faultScalar, faultWholeFile, faultDeep, faultMany, faultUTF8, faultSurrogate, faultTwice, faultThrough,
+	faultArray, faultScalar, faultNoObject, faultWholeFile, faultDeep, faultMany, faultUTF8, faultSurrogate, faultTwice, faultThrough,
 }
 
 // judge holds one line to the oracle and to encoding/json.
