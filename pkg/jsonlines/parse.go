@@ -43,7 +43,7 @@ func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []
 		return buf, fmt.Errorf("jsonlines: line [%d:%d) of a buffer of %d bytes", start, end, len(buf))
 	case len(fields) != p.columns:
 		return buf, fmt.Errorf("jsonlines: %d fields for a plan of %d", len(fields), p.columns)
-	case len(buf)+(end-start) >= math.MaxUint32:
+	case uint64(len(buf))+uint64(end-start) >= math.MaxUint32:
 		return buf, errors.New("jsonlines: a buffer of more than 4 GiB")
 	}
 	for i := range fields {
@@ -117,7 +117,8 @@ func scanValue(b []byte, i, depth int) (next int, escaped bool, f fault) {
 	return next, false, f
 }
 
-// parseObject reads an object that paths lead into; b[i] is its brace. depth is how many objects there are with it.
+// parseObject reads an object that paths lead into; b[i] is its brace. depth is how many objects there are with it, and
+// at most maxDepth, as paths have no more names.
 func (p *Parser) parseObject(b []byte, i, which, depth int) (next int, f fault) {
 	o := p.objects[which]
 	o.begin()
@@ -224,9 +225,6 @@ func (p *Parser) parseMember(m *member, b []byte, i, depth int) (next int, f fau
 	if m.child >= 0 && i < len(b) && b[i] != 'n' {
 		if b[i] != '{' {
 			return p.through(b, i, depth)
-		}
-		if depth >= maxDepth {
-			return i, faultDeep
 		}
 		field := m.field
 		if next, f = p.parseObject(b, i, int(m.child), depth+1); f == 0 && field >= 0 {

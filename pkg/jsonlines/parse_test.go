@@ -161,6 +161,7 @@ func TestFaults(t *testing.T) {
 		{`{"a":"\ud800"}`, faultSurrogate, 6, "a"},
 		{`{"a":"\udc00\ud800"}`, faultSurrogate, 6, "a"},
 		{`{"a":"\ud800\ud800"}`, faultSurrogate, 6, "a"},
+		{`{"a":"\udc00\udc00"}`, faultSurrogate, 6, "a"},
 		{`{"a":"\ud800x"}`, faultSurrogate, 6, "a"},
 		{`{"x":["\ud800\n"]}`, faultSurrogate, 7, ""},
 		{"{\"a\":\"ok \xe4\xb8\xad \xe4\xb8\"}", faultUTF8, 13, "a"},
@@ -204,6 +205,52 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestLearnedNames has names that were met with escapes, whose text in quotes is no string of JSON.
+func TestLearnedNames(t *testing.T) {
+	p := compile(t, `w"`, `v\\`).NewParser()
+	for range 2 {
+		for _, line := range []string{`{"w\"":1,"v\\":2,"q\"":3}`, `{"q\"":3,"v\u005c":2,"\u0077\"":1}`} {
+			if row, err := parse(t, p, []byte(line), 2); err != nil || shown(row) != `"1" "2"` {
+				t.Errorf("%s: %v %v", line, row, err)
+			}
+			for wrong, want := range map[string]fault{`{"w"":1}`: faultColon, `{"q"":1}`: faultColon, `{"v\":1}`: faultEndString, `{"q\"":1,"q\u0022":1}`: faultTwice} {
+				_, _ = parse(t, p, []byte(line), 2) // its first name is the one expected
+				_, err := parse(t, p, []byte(wrong), 2)
+				var e *Error
+				if !errors.As(err, &e) || e.Reason != want.String() {
+					t.Errorf("%s: %v, want %s", wrong, err, want)
+				}
+			}
+		}
+	}
+}
+
+// TestLevels has objects and arrays in turn within each other, deeper than one word of the stack has bits, and each of them
+// closed by the other's bracket.
+func TestLevels(t *testing.T) {
+	for levels := range 140 {
+		var open, end string
+		for i := range levels {
+			if i%3 == 0 {
+				open, end = open+`{"x":`, "}"+end
+			} else {
+				open, end = open+"[", "]"+end
+			}
+		}
+		p := compile(t, "a").NewParser()
+		if row, err := parse(t, p, []byte(`{"a":`+open+"1"+end+"}"), 1); err != nil || shown(row) != fmt.Sprintf("%q", open+"1"+end) {
+			t.Fatalf("%d levels: %v %v", levels, row, err)
+		}
+		for i := range end {
+			wrong := []byte(end)
+			wrong[i] ^= '}' ^ ']'
+			if _, err := parse(t, p, []byte(`{"a":`+open+"1"+string(wrong)+"}"), 1); err == nil {
+				t.Fatalf("%d levels: bracket %d may be another", levels, i)
+			}
+		}
+	}
+}
+
 // TestNoValueInErrors has errors without a part of the line but its wanted names.
 func TestNoValueInErrors(t *testing.T) {
 	const secret = "sesame"
@@ -234,9 +281,9 @@ func TestCalls(t *testing.T) {
 func TestManyMembers(t *testing.T) {
 	p := compile(t, "id").NewParser()
 	line := func(from, n int, behind string) []byte {
-		b := []byte(`{"id":1`)
-		for i := range n {
-			b = fmt.Appendf(b, `,"n%d":0`, from+i)
+		b := fmt.Appendf(nil, `{"n%d":0,"id":1`, from)
+		for i := range n - 1 {
+			b = fmt.Appendf(b, `,"n%d":0`, from+i+1)
 		}
 		return append(b, behind...)
 	}
