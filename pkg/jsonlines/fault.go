@@ -1,0 +1,138 @@
+package jsonlines
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrWholeFile is wrapped by the [Error] of a line that opens an array of objects, or that is an opening brace and nothing
+// else. On a file's first line with anything on it, it means that the file is not JSON lines; further down it is a line
+// with a fault like others.
+var ErrWholeFile = errors.New("the file is one JSON array or a pretty-printed document, not JSON lines: jq -c '.[]' converts an array, jq -c . documents")
+
+// An Error is a line that is not one JSON object as this package reads it. It has no part of any value.
+type Error struct {
+	Offset int    // of the fault, in bytes from the line's start
+	Path   string // of the innermost member around the fault that a wanted path names or goes through; "" if there is none
+	Reason string
+	err    error // ErrWholeFile or nil
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("JSON, byte %d of the line: %s", e.Offset, e.Reason)
+	}
+	return fmt.Sprintf("JSON, byte %d of the line, member %q: %s", e.Offset, e.Path, e.Reason)
+}
+
+// Unwrap is [ErrWholeFile], or nil.
+func (e *Error) Unwrap() error { return e.err }
+
+// A fault is what is wrong at a place. The zero value is none.
+type fault uint8
+
+const (
+	faultBlank fault = 1 + iota
+	faultWholeFile
+	faultArray
+	faultScalar
+	faultMark
+	faultNoObject
+	faultEnd
+	faultEndString
+	faultBehind
+	faultName
+	faultColon
+	faultComma
+	faultCommaArray
+	faultLastComma
+	faultValue
+	faultWord
+	faultMinus
+	faultZero
+	faultFraction
+	faultExponent
+	faultControl
+	faultEscape
+	faultHex
+	faultSurrogate
+	faultUTF8
+	faultTwice
+	faultMany
+	faultDeep
+	faultThrough
+)
+
+// String is the fault in words.
+func (f fault) String() string {
+	switch f {
+	case faultBlank:
+		return "the line is blank"
+	case faultWholeFile:
+		return ErrWholeFile.Error()
+	case faultArray:
+		return "the line is an array, not an object"
+	case faultScalar:
+		return "the line is a single value, not an object"
+	case faultMark:
+		return "a byte order mark stands before the object"
+	case faultNoObject:
+		return "the line does not begin with {"
+	case faultEnd:
+		return "the line ends within an object or an array"
+	case faultEndString:
+		return "the line ends within a string"
+	case faultBehind:
+		return "there is text behind the object"
+	case faultName:
+		return "a member's name in quotes is missing"
+	case faultColon:
+		return "a colon is missing behind a member's name"
+	case faultComma:
+		return "a comma or } is missing behind a member"
+	case faultCommaArray:
+		return "a comma or ] is missing behind an array's element"
+	case faultLastComma:
+		return "nothing follows a comma"
+	case faultValue:
+		return "a value is missing, or begins with a character that none begins with"
+	case faultWord:
+		return "a word that is not true, false or null"
+	case faultMinus:
+		return "no digit follows the minus sign of a number"
+	case faultZero:
+		return "a number has a leading zero"
+	case faultFraction:
+		return "no digit follows the point of a number"
+	case faultExponent:
+		return "no digit follows the exponent sign of a number"
+	case faultControl:
+		return "a control character stands unescaped within a string"
+	case faultEscape:
+		return "a backslash escape that JSON does not have"
+	case faultHex:
+		return `four hex digits do not follow \u`
+	case faultSurrogate:
+		return `a \u escape is half of a surrogate pair`
+	case faultUTF8:
+		return "invalid UTF-8"
+	case faultTwice:
+		return "a member's name stands twice in an object"
+	case faultMany:
+		return fmt.Sprintf("an object has more than %d members", maxMembers)
+	case faultDeep:
+		return fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth)
+	case faultThrough:
+		return "the value is not an object, and a member of it is wanted"
+	}
+	return fmt.Sprintf("fault %d", uint8(f))
+}
+
+// at is the error of a fault.
+func (f fault) at(offset int, path string) *Error {
+	e := &Error{Offset: offset, Path: path, Reason: f.String()}
+	if f == faultWholeFile {
+		e.err = ErrWholeFile
+	}
+	return e
+}

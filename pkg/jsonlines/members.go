@@ -1,0 +1,137 @@
+package jsonlines
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// maxMembers bounds the members of an object that paths lead into, in one line. A name takes about 100 bytes here.
+const maxMembers = 64 << 10
+
+// How many names that nobody wants an object remembers from line to line, and how many bytes of them. Where there are
+// more, as in maps whose names are data, all are forgotten before the next line. The names of one line are always
+// remembered to its end.
+const (
+	maxLearned      = 1024
+	maxLearnedBytes = 64 << 10
+)
+
+// An object is what a parser knows of an object that paths lead into: its members, wanted and met, and in which order they
+// came. Lines of one writer have the same names in the same order mostly, so the member behind the last one is
+// compared first, and found without a search.
+type object struct {
+	members []member // those of the plan first
+	wanted  int      // how many those are
+	first   int32    // the member that came first in the last line; -1 before the first line
+	table   []int32  // open addressing: places in members and 1; a power of two, at most half of it used
+	names   []byte   // what names of learned members are cut from
+	seed    maphash.Seed
+}
+
+// A member is a name that was met in an object, or is wanted.
+type member struct {
+	name   []byte
+	quoted []byte // the name in quotes as a line has it; nil if it has characters that are escaped
+	path   string // "" of one that nobody wants
+	field  int32  // -1: not wanted
+	child  int32  // -1: no path leads into it
+	next   int32  // the member that came behind it the last time; -1: none yet
+	line   uint64 // the last line that it was in
+}
+
+func newObject(w wantedObject) *object {
+	o := &object{wanted: len(w.members), first: -1, seed: maphash.MakeSeed()}
+	for _, m := range w.members {
+		quoted := []byte(`"` + m.name + `"`)
+		o.members = append(o.members, member{
+			name: quoted[1 : len(quoted)-1], path: m.path,
+			field: int32(m.field), child: int32(m.child), next: -1,
+		})
+		if _, escaped, f := scanString(quoted, 1); f == 0 && !escaped && !bytes.Contains(quoted[1:len(quoted)-1], []byte{'"'}) {
+			o.members[len(o.members)-1].quoted = quoted
+		}
+	}
+	o.grow()
+	return o
+}
+
+// begin is called before the members of one line.
+func (o *object) begin() {
+	if len(o.members)-o.wanted <= maxLearned && len(o.names) <= maxLearnedBytes {
+		return
+	}
+	clear(o.members[o.wanted:])
+	o.members = o.members[:o.wanted]
+	o.names = o.names[:0]
+	for i := range o.members {
+		o.members[i].next = -1
+	}
+	o.first = -1
+	clear(o.table)
+	o.fill()
+}
+
+// find is the place of a name in members, or -1.
+func (o *object) find(name []byte) int32 {
+	mask := len(o.table) - 1
+	for at := int(maphash.Bytes(o.seed, name)) & mask; ; at = (at + 1) & mask {
+		i := o.table[at] - 1
+		if i < 0 || bytes.Equal(o.members[i].name, name) {
+			return i
+		}
+	}
+}
+
+// learn remembers a name that is not in members. plain says that it stands in the line as it is.
+func (o *object) learn(name []byte, plain bool) int32 {
+	n := len(o.names)
+	o.names = append(append(append(o.names, '"'), name...), '"')
+	quoted := o.names[n:len(o.names):len(o.names)]
+	m := member{name: quoted[1 : len(quoted)-1], field: -1, child: -1, next: -1}
+	if plain {
+		m.quoted = quoted
+	}
+	o.members = append(o.members, m)
+	i := int32(len(o.members) - 1)
+	if 2*len(o.members) > len(o.table) {
+		o.grow()
+	} else {
+		o.put(i)
+	}
+	return i
+}
+
+// grow makes a table with room for as many members again.
+func (o *object) grow() {
+	size := 16
+	for size < 4*len(o.members) {
+		size *= 2
+	}
+	o.table = make([]int32, size)
+	o.fill()
+}
+
+// fill puts all members into the empty table.
+func (o *object) fill() {
+	for i := range o.members {
+		o.put(int32(i))
+	}
+}
+
+func (o *object) put(i int32) {
+	mask := len(o.table) - 1
+	at := int(maphash.Bytes(o.seed, o.members[i].name)) & mask
+	for o.table[at] != 0 {
+		at = (at + 1) & mask
+	}
+	o.table[at] = i + 1
+}
+
+// at says whether the rest of a line begins with the name of member i.
+func (o *object) at(i int32, b []byte) bool {
+	if i < 0 {
+		return false
+	}
+	q := o.members[i].quoted
+	return len(q) > 1 && len(b) >= len(q) && b[1] == q[1] && b[len(q)-1] == '"' && string(b[:len(q)]) == string(q)
+}

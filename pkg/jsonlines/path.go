@@ -1,0 +1,105 @@
+package jsonlines
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Plan is which members of a line are wanted. It does not change and may be used by any number of goroutines.
+type Plan struct {
+	paths   []string
+	objects []wantedObject // the line's own object is the first
+}
+
+// A wantedObject is an object that paths lead into.
+type wantedObject struct {
+	path    string // "" for the line's own
+	members []wantedMember
+}
+
+// A wantedMember is a member that is wanted, or whose own members are.
+type wantedMember struct {
+	name  string
+	path  string
+	field int // of the row; -1: the member itself is not wanted
+	child int // of Plan.objects; -1: no path leads into the member
+}
+
+// Compile makes a plan from the paths of the wanted members; the package's text says how they are written. A row has
+// one value for each, in this order. A path that comes twice is an error, as is one that no line can have. No paths at
+// all are a plan that checks lines only.
+func Compile(paths []string) (*Plan, error) {
+	p := &Plan{paths: slices.Clone(paths), objects: []wantedObject{{}}}
+	for field, path := range paths {
+		names, err := split(path)
+		if err != nil {
+			return nil, fmt.Errorf("member %q: %w", path, err)
+		}
+		at := 0
+		for _, name := range names[:len(names)-1] {
+			m := p.member(at, name)
+			if m.child < 0 {
+				m.child = len(p.objects)
+				p.objects = append(p.objects, wantedObject{path: m.path})
+			}
+			at = m.child
+		}
+		m := p.member(at, names[len(names)-1])
+		if m.field >= 0 {
+			return nil, fmt.Errorf("member %q: wanted twice", path)
+		}
+		m.field = field
+	}
+	return p, nil
+}
+
+// member is a member of an object, which is made if need be. It is valid until the next call.
+func (p *Plan) member(object int, name string) *wantedMember {
+	o := &p.objects[object]
+	i := slices.IndexFunc(o.members, func(m wantedMember) bool { return m.name == name })
+	if i < 0 {
+		i = len(o.members)
+		path := escape(name)
+		if object > 0 {
+			path = o.path + "." + path
+		}
+		o.members = append(o.members, wantedMember{name: name, path: path, field: -1, child: -1})
+	}
+	return &o.members[i]
+}
+
+// split is the names of a path. There is always one.
+func split(path string) ([]string, error) {
+	if !utf8.ValidString(path) {
+		return nil, errors.New("invalid UTF-8")
+	}
+	var names []string
+	var name []byte
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; c {
+		case '.':
+			names, name = append(names, string(name)), name[:0]
+		case '\\':
+			i++
+			if i == len(path) || path[i] != '.' && path[i] != '\\' {
+				return nil, errors.New(`a backslash stands before a dot or a backslash only`)
+			}
+			name = append(name, path[i])
+		default:
+			name = append(name, c)
+		}
+	}
+	names = append(names, string(name))
+	if len(names) > maxDepth {
+		return nil, fmt.Errorf("more than %d names", maxDepth)
+	}
+	return names, nil
+}
+
+// escape is a name as part of a path.
+func escape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(name)
+}

@@ -1,0 +1,205 @@
+package jsonlines
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// maxDepth bounds how many objects and arrays stand within each other; the line's own object is the first.
+const maxDepth = 512
+
+// Functions of this file get a line and a place in it, and return the place behind what they read and no fault, or the
+// place of a fault and the fault.
+
+// ones has one in each byte, tops the top bit of each.
+const (
+	ones = 0x0101010101010101
+	tops = 0x80 * ones
+)
+
+// scanString reads a string from behind its opening quote to behind its closing one. escaped says that there are
+// backslashes in it, all of which appendUnescaped understands.
+//
+// Eight bytes are looked at in one step. A byte of x-ones*c has its top bit set if it is below c and so was borrowed for;
+// a false one can only stand above a true one, and the lowest is what is looked for. Bytes with the top bit set are never
+// looked for: they are remembered, and the string is checked as UTF-8 as a whole.
+func scanString(b []byte, i int) (next int, escaped bool, f fault) {
+	start := i
+	var high uint64
+	for {
+		found := false
+		for len(b)-i >= 8 {
+			x := binary.LittleEndian.Uint64(b[i:])
+			hit := ((x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) &^ x & tops
+			if hit != 0 {
+				n := bits.TrailingZeros64(hit) &^ 7
+				high |= x & (1<<n - 1)
+				i += n / 8
+				found = true
+				break
+			}
+			high |= x
+			i += 8
+		}
+		for ; !found; i++ {
+			if i >= len(b) {
+				return i, escaped, faultEndString
+			}
+			c := b[i]
+			if c < 0x20 || c == '"' || c == '\\' {
+				break
+			}
+			high |= uint64(c)
+		}
+		switch b[i] {
+		case '"':
+			if high&tops != 0 && !utf8.Valid(b[start:i]) {
+				return start + invalidUTF8(b[start:i]), escaped, faultUTF8
+			}
+			return i + 1, escaped, 0
+		case '\\':
+			escaped = true
+			if i, f = scanEscape(b, i); f != 0 {
+				return i, escaped, f
+			}
+		default:
+			return i, escaped, faultControl
+		}
+	}
+}
+
+// invalidUTF8 is the place of the first byte of text that begins no character.
+func invalidUTF8(text []byte) int {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+	return len(text)
+}
+
+// scanEscape reads an escape of a string, both halves of a surrogate pair at once. b[i] is its backslash.
+func scanEscape(b []byte, i int) (next int, f fault) {
+	if i+1 >= len(b) {
+		return len(b), faultEndString
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2, 0
+	case 'u':
+	default:
+		return i, faultEscape
+	}
+	r, ok := hex4(b, i+2)
+	if !ok {
+		return i, faultHex
+	}
+	if r&^0x7ff != 0xd800 {
+		return i + 6, 0
+	}
+	if r >= 0xdc00 || len(b)-i < 8 || b[i+6] != '\\' || b[i+7] != 'u' {
+		return i, faultSurrogate
+	}
+	low, ok := hex4(b, i+8)
+	if !ok {
+		return i + 6, faultHex
+	}
+	if low&^0x3ff != 0xdc00 {
+		return i, faultSurrogate
+	}
+	return i + 12, 0
+}
+
+// hex4 is the number of four hex digits.
+func hex4(b []byte, i int) (r rune, ok bool) {
+	if len(b)-i < 4 {
+		return 0, false
+	}
+	for _, c := range b[i : i+4] {
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c|0x20-'a' <= 5:
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// skipBlanks is the next place without one of JSON's blanks, or the line's end.
+func skipBlanks(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// scanNumber reads a number, whose first character is a digit or a minus sign.
+func scanNumber(b []byte, i int) (next int, f fault) {
+	if b[i] == '-' {
+		i++
+		if i >= len(b) || b[i]-'0' > 9 {
+			return i, faultMinus
+		}
+	}
+	if b[i] == '0' {
+		i++
+		if i < len(b) && b[i]-'0' <= 9 {
+			return i, faultZero
+		}
+	} else {
+		i = skipDigits(b, i)
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		if i >= len(b) || b[i]-'0' > 9 {
+			return i, faultFraction
+		}
+		i = skipDigits(b, i)
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if i >= len(b) || b[i]-'0' > 9 {
+			return i, faultExponent
+		}
+		i = skipDigits(b, i)
+	}
+	return i, 0
+}
+
+func skipDigits(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// scanScalar reads a value that is neither a string, an object nor an array. There is a byte at b[i].
+func scanScalar(b []byte, i int) (next int, f fault) {
+	word := ""
+	switch c := b[i]; {
+	case c == '-' || c-'0' <= 9:
+		return scanNumber(b, i)
+	case c == 't':
+		word = "true"
+	case c == 'f':
+		word = "false"
+	case c == 'n':
+		word = "null"
+	default:
+		return i, faultValue
+	}
+	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
+		return i, faultWord
+	}
+	return i + len(word), 0
+}
