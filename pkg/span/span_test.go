@@ -2,7 +2,7 @@ package span
 
 import "testing"
 
-// TestNull tells no value from the empty one, wherever that lies.
+// TestNull distinguishes no value from the empty one, wherever that lies.
 func TestNull(t *testing.T) {
 	data := []byte("abc")
 	if n := Null(); !n.IsNull() || n.Len != 0 || n.Of(data) != nil {
