@@ -68,11 +68,12 @@ func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int)
 			if i+8 <= len(src) {
 				w := binary.LittleEndian.Uint64(src[i:])
 				binary.LittleEndian.PutUint64(to[n:], w)
-				k := min(bits.TrailingZeros64(w&highBits)>>3, end-i)
-				i, n = i+k, n+k
-				if k == 8 {
+				if w&highBits == 0 && i+8 <= end {
+					i, n = i+8, n+8
 					continue
 				}
+				k := min(bits.TrailingZeros64(w&highBits)>>3, end-i)
+				i, n = i+k, n+k
 			} else if src[i] < utf8.RuneSelf {
 				to[n] = src[i]
 				i, n = i+1, n+1
@@ -82,6 +83,13 @@ func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int)
 				e := entry(rare)
 				if i+1 < len(src) {
 					e = two[uint16(src[i])<<8|uint16(src[i+1])]
+				}
+				// A branch that is foreseen, so that the next pair need not
+				// wait for this one's entry.
+				if e>>24 == ideograph {
+					binary.LittleEndian.PutUint32(to[n:], uint32(e))
+					i, n = i+2, n+3
+					continue
 				}
 				if e&rare == 0 {
 					binary.LittleEndian.PutUint32(to[n:], uint32(e))

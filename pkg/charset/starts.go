@@ -72,8 +72,8 @@ func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip i
 	turned := (run<<1 | odd) - run ^ odd
 	trails := turned ^ run
 	leads := turned & run
-	sevenF, eighty := edgeMasks(b)
-	unsure := trails&sevenF | leads&(sevenF|eighty)
+	edge, euro := edgeMasks(b)
+	unsure := trails&edge | leads&(edge|euro)
 	if ascii := trails &^ high; ascii != 0 {
 		if !c.asciiTrail {
 			unsure |= ascii

@@ -21,6 +21,9 @@ const (
 	// long marks a pair whose text has four bytes; the low 16 bits are its
 	// place in tables.longs.
 	long = 1 << 30
+	// ideograph is the upper byte of the commonest entries: pairs of three
+	// bytes of UTF-8.
+	ideograph = 2<<4 | 3
 )
 
 func (e entry) text() int { return int(e >> 24 & 3) }
