@@ -1,0 +1,49 @@
+package charset
+
+import "unicode/utf8"
+
+// Align is the first character boundary of p at or behind at, at most len(p). p
+// begins with a character. It goes back to a byte below [Charset.Safe], or to
+// the start of p, and forward from there; so it looks at little of a text with
+// digits, blanks and line ends.
+func (c *Charset) Align(p []byte, at int) int {
+	at = max(at, 0)
+	if at >= len(p) {
+		return len(p)
+	}
+	switch c.form {
+	case single:
+		return at
+	case utf8Text:
+		// A character has at most three bytes behind its first.
+		for n := at; n < len(p) && n <= at+Ahead; n++ {
+			if utf8.RuneStart(p[n]) {
+				return n
+			}
+		}
+		return at
+	case utf16Text:
+		return c.align16(p, at)
+	}
+	i := at
+	for i > 0 && p[i] >= c.safe {
+		i--
+	}
+	for i < at {
+		i += c.size(p[i:])
+	}
+	return i
+}
+
+// align16 is the first code unit at or behind at that is no second half of a
+// surrogate pair.
+func (c *Charset) align16(p []byte, at int) int {
+	at += at & 1
+	if c.order == nil || at < 2 || at+2 > len(p) {
+		return min(at, len(p))
+	}
+	if _, size := rune16(c.order, p[at-2:]); size == 4 {
+		at += 2
+	}
+	return at
+}

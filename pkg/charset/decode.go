@@ -1,0 +1,155 @@
+package charset
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	highBits = 0x8080808080808080
+	// chunk is how many bytes are decoded before dst is looked at again.
+	chunk = 2 << 10
+	// slack is what may be written behind three bytes for each byte of a
+	// chunk: the rest of a character of four, and a word.
+	slack = 24
+)
+
+// room is the place behind dst for n more bytes of source. No byte becomes more
+// than three: U+FFFD, or the euro sign.
+func room(dst []byte, n int) (grown, free []byte) {
+	dst = slices.Grow(dst, 3*n+slack)
+	return dst, dst[len(dst):cap(dst)]
+}
+
+// decodeSingle decodes a set of one byte for each character.
+func (c *Charset) decodeSingle(dst, src []byte) (out []byte, n, bad int) {
+	bad = -1
+	for i := 0; i < len(src); {
+		end := min(i+chunk, len(src))
+		var to []byte
+		dst, to = room(dst, end-i)
+		n := 0
+		for i < end {
+			if i+8 <= len(src) {
+				w := binary.LittleEndian.Uint64(src[i:])
+				if w&highBits == 0 {
+					binary.LittleEndian.PutUint64(to[n:], w)
+					i, n = i+8, n+8
+					continue
+				}
+			}
+			for stop := min(i+8, len(src)); i < stop; i++ {
+				e := c.one[src[i]]
+				if e&rare != 0 && bad < 0 {
+					bad = i
+				}
+				binary.LittleEndian.PutUint32(to[n:], uint32(e))
+				n += e.text()
+			}
+		}
+		dst = dst[:len(dst)+n]
+	}
+	return dst, len(src), bad
+}
+
+// decodePairs decodes a set of characters of one byte, two, and rarely more:
+// words of ASCII are copied, pairs looked up, and all else is left to decodeRare.
+func (c *Charset) decodePairs(dst, src []byte, end int) (out []byte, i, bad int) {
+	bad = -1
+	two := c.two
+	for i < end {
+		stop := min(i+chunk, end)
+		var to []byte
+		dst, to = room(dst, stop-i)
+		n := 0
+		for i < stop {
+			if i+8 <= len(src) {
+				w := binary.LittleEndian.Uint64(src[i:])
+				binary.LittleEndian.PutUint64(to[n:], w)
+				if w&highBits == 0 && i+8 <= end {
+					i, n = i+8, n+8
+					continue
+				}
+				k := min(bits.TrailingZeros64(w&highBits)>>3, end-i)
+				i, n = i+k, n+k
+			} else if src[i] < utf8.RuneSelf {
+				to[n] = src[i]
+				i, n = i+1, n+1
+				continue
+			}
+			for i < stop && src[i] >= utf8.RuneSelf {
+				e := entry(rare)
+				if i+1 < len(src) {
+					e = two[uint16(src[i])<<8|uint16(src[i+1])]
+				}
+				// A branch that is foreseen, so that the next pair need not
+				// wait for this one's entry.
+				if e>>24 == ideograph {
+					binary.LittleEndian.PutUint32(to[n:], uint32(e))
+					i, n = i+2, n+3
+					continue
+				}
+				if e&rare == 0 {
+					binary.LittleEndian.PutUint32(to[n:], uint32(e))
+					i, n = i+e.size(), n+e.text()
+					continue
+				}
+				text, size, ok := c.decodeRare(src[i:])
+				if !ok && bad < 0 {
+					bad = i
+				}
+				i, n = i+size, n+copy(to[n:], text.bytes())
+			}
+		}
+		dst = dst[:len(dst)+n]
+	}
+	return dst, i, bad
+}
+
+// decodeRare decodes what p begins with: bytes that are no character, the last
+// byte of a text, or a character that the table of pairs does not hold.
+func (c *Charset) decodeRare(p []byte) (t text, size int, ok bool) {
+	if len(p) == 1 {
+		e := c.one[p[0]]
+		return e.short(), 1, e&rare == 0
+	}
+	e := c.two[uint16(p[0])<<8|uint16(p[1])]
+	if e&long != 0 {
+		return c.longs[e&0xffff], 2, true
+	}
+	r := utf8.RuneError
+	switch {
+	case c.form == gb18030 && e.size() == 1:
+		r, size = c.four(p)
+		ok = size == 4
+	case c.form == eucJP && p[0] == eucThree:
+		r, size = c.three(p)
+		ok = r != utf8.RuneError
+	default:
+		size = e.size()
+	}
+	return textOf(r), size, ok
+}
+
+// decodeUTF8 copies UTF-8. Each byte that is part of no character becomes U+FFFD.
+func decodeUTF8(dst, src []byte, end int) (out []byte, n, bad int) {
+	stop := end
+	for stop < len(src) && !utf8.RuneStart(src[stop]) && stop < end+Ahead {
+		stop++
+	}
+	if utf8.Valid(src[:stop]) {
+		return append(dst, src[:stop]...), stop, -1
+	}
+	bad = -1
+	for n < end {
+		r, size := utf8.DecodeRune(src[n:])
+		if r == utf8.RuneError && size == 1 && bad < 0 {
+			bad = n
+		}
+		dst = utf8.AppendRune(dst, r)
+		n += size
+	}
+	return dst, n, bad
+}

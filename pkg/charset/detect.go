@@ -1,0 +1,162 @@
+package charset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unicode/utf8"
+)
+
+// A Guess is a set that a text may be in.
+type Guess struct {
+	// Charset is its canonical name.
+	Charset string
+	// Certain says that no other set that was looked for fits.
+	Certain bool
+	// Reason is what speaks for it, or against it, in words.
+	Reason string
+}
+
+const (
+	// latin is what is offered where nothing else fits: it always does.
+	latin = "cp1252"
+	// commonShare is the share of common pairs, in percent, from which on bytes
+	// are taken for Chinese. TestDetectShares has what it lies between.
+	commonShare = 60
+	// enoughUTF8 is how many bytes from 80 on prove UTF-8: a pair of GB18030 is
+	// valid UTF-8 by chance once in ten, sixteen of them never.
+	enoughUTF8 = 32
+)
+
+// Detect says what the start of a text may be in, the likelier set first. last
+// says that head is all of the text; otherwise a character may be cut off at
+// its end. It looks for marks, UTF-8, UTF-16 without a mark (which is never
+// certain), and GB18030 against Latin-1 (nor are these, as Korean and Japanese
+// text may fit too). Nothing is guessed of an empty head.
+func Detect(head []byte, last bool) []Guess {
+	if len(head) == 0 {
+		return nil
+	}
+	if order := markOf(head); order != nil {
+		return []Guess{ofMark(head, order, last)}
+	}
+	high, zeros := 0, 0
+	for _, b := range head {
+		if b >= utf8.RuneSelf {
+			high++
+		} else if b == 0 {
+			zeros++
+		}
+	}
+	inUTF8 := read("utf-8", head, last)
+	marked := len(head) >= 3 && string(head[:3]) == mark
+	var guesses []Guess
+	// Tables in UTF-16 are seldom valid UTF-8, unless they are all ASCII: then
+	// half of their bytes are zero. Less is a text of bytes with zeros in it.
+	if zeros > 0 && (inUTF8 >= 0 || 3*zeros > len(head)) {
+		guesses = ofZeros(head, zeros, last)
+	}
+	switch {
+	case marked && inUTF8 < 0:
+		return []Guess{{"utf-8", true, "a byte order mark"}}
+	case high == 0:
+		reason := fmt.Sprintf("only ASCII in the first %d bytes, which all sets but UTF-16 read alike", len(head))
+		if last {
+			reason = "only ASCII, which all sets but UTF-16 read alike"
+		}
+		return append(guesses, Guess{"utf-8", last && zeros == 0, reason})
+	case inUTF8 < 0:
+		g := Guess{"utf-8", len(guesses) == 0, fmt.Sprintf("valid UTF-8 with %d bytes that are not ASCII", high)}
+		chinese, fits := ofChinese(head, last)
+		if fits && high < enoughUTF8 {
+			g.Certain = false
+			return append(guesses, g, chinese)
+		}
+		return append(guesses, g)
+	}
+	notUTF8 := fmt.Sprintf("not UTF-8 (byte %d)", inUTF8)
+	if marked {
+		guesses = append(guesses, Guess{"utf-8", false, "a byte order mark, but " + notUTF8})
+	}
+	chinese, fits := ofChinese(head, last)
+	always := Guess{latin, false, notUTF8 + "; every byte is a character of it, so nothing speaks against it"}
+	switch {
+	case fits:
+		chinese.Reason = notUTF8 + "; " + chinese.Reason
+		return append(guesses, chinese, always)
+	case chinese.Charset != "":
+		return append(guesses, always, chinese)
+	}
+	always.Reason = notUTF8 + ", and not GB18030 (" + chinese.Reason + "); every byte is a character of it"
+	return append(guesses, always)
+}
+
+// read is the place of the first bytes of head that are no character of a set,
+// -1 if there are none. A character may be cut off at the end unless it is the last.
+func read(name string, head []byte, last bool) int {
+	c, err := Lookup(name)
+	if err != nil {
+		return 0
+	}
+	end := len(head)
+	if !last {
+		end = max(0, end-Ahead)
+	}
+	_, _, bad := c.decode(nil, head, end)
+	return bad
+}
+
+func ofMark(head []byte, order binary.ByteOrder, last bool) Guess {
+	g := Guess{"utf-16", true, "a byte order mark: " + ordered(order).name}
+	if order == binary.LittleEndian && len(head) >= 4 && head[2] == 0 && head[3] == 0 {
+		return Guess{"utf-16", false, "the byte order mark may be that of UTF-32, which is not read"}
+	}
+	if bad := read("utf-16", head, last); bad >= 0 {
+		g.Certain = false
+		g.Reason += fmt.Sprintf(", but the bytes at %d are no character", bad)
+	}
+	return g
+}
+
+// ofZeros are guesses of a text with zero bytes.
+func ofZeros(head []byte, zeros int, last bool) []Guess {
+	little, big := orders(head)
+	order, units := binary.ByteOrder(binary.LittleEndian), little
+	if big > little {
+		order, units = binary.BigEndian, big
+	}
+	c := ordered(order)
+	if units <= evident*min(little, big) || 2*units < zeros || read(c.name, head, last) >= 0 {
+		return nil
+	}
+	return []Guess{{c.name, false, fmt.Sprintf("no byte order mark, but %d ASCII characters with a zero byte are this way around, %d the other", units, min(little, big))}}
+}
+
+// ofChinese says whether head is likely to be in GB18030. Without a name in the
+// guess it is in no case, and the reason says why.
+func ofChinese(head []byte, last bool) (g Guess, fits bool) {
+	if bad := read("gb18030", head, last); bad >= 0 {
+		return Guess{Reason: fmt.Sprintf("byte %d", bad)}, false
+	}
+	c, err := Lookup("gb18030")
+	if err != nil {
+		return Guess{}, false
+	}
+	wide, common := 0, 0
+	for i := 0; i < len(head); {
+		n := c.size(head[i:])
+		if n == 2 {
+			wide++
+			// Punctuation, letters of full width, and the 3,755 characters of level 1.
+			lead, trail := head[i], head[i+1]
+			if trail >= 0xa1 && (lead == 0xa1 || lead == 0xa3 || 0xb0 <= lead && lead <= 0xd7) {
+				common++
+			}
+		}
+		i += n
+	}
+	share := 0
+	if wide > 0 {
+		share = 100 * common / wide
+	}
+	return Guess{"gb18030", false, fmt.Sprintf("%d %% of its %d two-byte characters are common Chinese ones (GB2312, level 1)", share, wide)}, share >= commonShare
+}

@@ -1,0 +1,185 @@
+package charset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+)
+
+// A known set is made when it is first looked up: its tables take up to 350 KiB
+// and some milliseconds.
+type known struct {
+	name    string
+	aliases string // as people, MySQL, PostgreSQL, Oracle and Java write them; blanks between
+	get     func() *Charset
+}
+
+// sets are all that Lookup finds, the more likely first.
+var sets = []known{
+	add("utf-8", "utf8mb4 utf8mb3 al32utf8 65001", plain(Charset{form: utf8Text, safe: 0x80})),
+	add("gb18030", "gbk gb2312 gb231280 euccn cp936 windows936 ms936 936 zhs16gbk zhs32gb18030 xgbk", tabled(Charset{form: gb18030, safe: 0x30, asciiTrail: true, plain: true}, simplifiedchinese.GB18030, privateGB18030())),
+	add("us-ascii", "ascii sqlascii us7ascii ansix3.41968", ascii),
+	add("utf-16", "unicode", plain(Charset{form: utf16Text})),
+	add("utf-16le", "unicodelittle ucs2le 1200", plain(Charset{form: utf16Text, order: binary.LittleEndian})),
+	add("utf-16be", "unicodebig ucs2be 1201", plain(Charset{form: utf16Text, order: binary.BigEndian})),
+	add("big5", "big5hkscs cp950 windows950 ms950 950 zht16mswin950 zht16big5", tabled(Charset{form: double, safe: 0x40, asciiTrail: true, plain: true}, traditionalchinese.Big5, nil)),
+	add("shift_jis", "sjis cp932 windows932 windows31j ms932 932 xsjis ja16sjis", tabled(Charset{form: double, safe: 0x40}, japanese.ShiftJIS, private932())),
+	add("euc-jp", "ujis eucjpms xeucjp ja16euc", tabled(Charset{form: eucJP, safe: 0x80}, japanese.EUCJP, nil)),
+	add("euc-kr", "cp949 uhc windows949 ms949 949 ksc56011987 ko16mswin949 ko16ksc5601", tabled(Charset{form: double, safe: 0x41, plain: true}, korean.EUCKR, nil)),
+	one("cp1252", "latin1 we8mswin1252", charmap.Windows1252),
+	one("iso-8859-1", "l1 we8iso8859p1", charmap.ISO8859_1),
+	one("iso-8859-2", "latin2 ee8iso8859p2", charmap.ISO8859_2),
+	one("iso-8859-3", "latin3", charmap.ISO8859_3),
+	one("iso-8859-4", "latin4", charmap.ISO8859_4),
+	one("iso-8859-5", "cyrillic", charmap.ISO8859_5),
+	one("iso-8859-6", "arabic", charmap.ISO8859_6),
+	one("iso-8859-7", "greek", charmap.ISO8859_7),
+	one("iso-8859-8", "hebrew", charmap.ISO8859_8),
+	one("iso-8859-9", "latin5", charmap.ISO8859_9),
+	one("iso-8859-10", "latin6", charmap.ISO8859_10),
+	one("iso-8859-13", "latin7", charmap.ISO8859_13),
+	one("iso-8859-14", "latin8", charmap.ISO8859_14),
+	one("iso-8859-15", "latin9 we8iso8859p15", charmap.ISO8859_15),
+	one("iso-8859-16", "latin10", charmap.ISO8859_16),
+	one("cp1250", "ee8mswin1250", charmap.Windows1250),
+	one("cp1251", "cl8mswin1251", charmap.Windows1251),
+	one("cp1253", "el8mswin1253", charmap.Windows1253),
+	one("cp1254", "tr8mswin1254", charmap.Windows1254),
+	one("cp1255", "", charmap.Windows1255),
+	one("cp1256", "", charmap.Windows1256),
+	one("cp1257", "", charmap.Windows1257),
+	one("cp1258", "", charmap.Windows1258),
+	one("koi8-r", "cp20866", charmap.KOI8R),
+}
+
+func add(name, aliases string, make func(name string) *Charset) known {
+	return known{name, aliases, sync.OnceValue(func() *Charset { return make(name) })}
+}
+
+// plain is a set that needs no tables.
+func plain(c Charset) func(string) *Charset {
+	return func(name string) *Charset {
+		c.name = name
+		return &c
+	}
+}
+
+// tabled is a set that is decoded as x/text decodes from, with private
+// characters where that has none.
+func tabled(c Charset, from encoding.Encoding, private []privateRun) func(string) *Charset {
+	return func(name string) *Charset {
+		c.name, c.tables = name, makeTables(c.form, from)
+		c.privateUse(private)
+		return &c
+	}
+}
+
+func one(name, aliases string, from encoding.Encoding) known {
+	if number, ok := strings.CutPrefix(name, "cp"); ok {
+		aliases += " windows" + number + " win" + number + " " + number
+	}
+	return add(name, aliases, tabled(Charset{form: single, safe: 0x80}, from, nil))
+}
+
+// ascii is Latin-1 without its upper half.
+func ascii(name string) *Charset {
+	t := makeTables(single, charmap.ISO8859_1)
+	for i := range t.one[0x80:] {
+		t.one[0x80+i] = entryOf(replacement, 1) | rare
+	}
+	return &Charset{name: name, form: single, safe: 0x80, tables: t}
+}
+
+// fold leaves of a name what makes it different: its letters, small, and digits.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		case r == '-' || r == '_' || r == ' ':
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// Lookup finds a set by a name as people and databases write it: "GBK",
+// "utf8mb4", "ISO_8859-1", "Windows-1252", "WE8MSWIN1252". Case, blanks, - and _
+// do not matter. The package comment says what the less obvious names mean.
+func Lookup(name string) (*Charset, error) {
+	folded := fold(name)
+	for _, k := range sets {
+		if fold(k.name) == folded || folded != "" && slices.Contains(strings.Fields(k.aliases), folded) {
+			return k.get(), nil
+		}
+	}
+	if near := near(folded); near != "" {
+		return nil, fmt.Errorf("character set %q is not known; did you mean %s?", name, near)
+	}
+	return nil, fmt.Errorf("character set %q is not known; use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names are the canonical names of all sets.
+func Names() []string {
+	names := make([]string, len(sets))
+	for i, k := range sets {
+		names[i] = k.name
+	}
+	return names
+}
+
+// near are up to four canonical names that a folded name may have meant.
+func near(folded string) string {
+	if len(folded) < 2 || len(folded) > 32 {
+		return ""
+	}
+	var names []string
+	best := 3
+	for _, k := range sets {
+		least := best + 1
+		for _, known := range append(strings.Fields(k.aliases), fold(k.name)) {
+			least = min(least, distance(folded, known))
+		}
+		if least < best {
+			best, names = least, nil
+		}
+		if least == best && least < len(folded) && len(names) < 4 {
+			names = append(names, k.name)
+		}
+	}
+	if best > 2 {
+		return ""
+	}
+	return strings.Join(names, ", ")
+}
+
+// distance is how many characters must be put in, left out or replaced to make
+// one name of the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(d, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,94 @@
+package charset
+
+// odd has the bits of the odd places of a block.
+const odd = 0xaaaaaaaaaaaaaaaa
+
+// Starts marks the bytes with which characters begin in the block of the first
+// 64 bytes of p, bit i for p[i]. A byte that is no character counts as one, as
+// [Charset.Append] takes it.
+//
+// skip is how many bytes of the block belong to a character that began before
+// it; next is the skip of the block behind. The first block of a text, and
+// one that begins where [Charset.Align] says, has skip 0. Behind the block p
+// must have [Ahead] bytes more, unless the text ends there: so a text that
+// comes in pieces keeps its last Ahead bytes for the next. If p is shorter than
+// a block, the bits behind it are 0.
+//
+// For UTF-8 a character begins with each byte that is not 80 to BF, and skip does
+// not matter. For UTF-16 code units are marked.
+func (c *Charset) Starts(p []byte, skip int) (starts uint64, next int) {
+	if c.form == single || len(p) < blockSize {
+		return c.startsByStep(p, skip)
+	}
+	b := (*[blockSize]byte)(p)
+	high := highMask(b)
+	switch {
+	case c.form == utf16Text:
+		return c.startsByStep(p, skip)
+	case high == 0:
+		return ^uint64(0) << (skip & 7), 0
+	case c.form == utf8Text:
+		return ^continuationMask(b), 0
+	case c.plain:
+		return c.startsByRuns(p, b, high, skip)
+	}
+	return c.startsByStep(p, skip)
+}
+
+// startsByStep goes from character to character. It is right for every set.
+func (c *Charset) startsByStep(p []byte, skip int) (starts uint64, next int) {
+	n := min(len(p), blockSize)
+	if c.form == single {
+		return ^(^uint64(0) << n), 0
+	}
+	if c.form == utf8Text {
+		for i, b := range p[:n] {
+			if b&0xc0 != 0x80 {
+				starts |= 1 << i
+			}
+		}
+		return starts, 0
+	}
+	i := skip
+	for i < n {
+		starts |= 1 << i
+		i += c.size(p[i:])
+	}
+	return starts, i - n
+}
+
+// startsByRuns finds the trail bytes of a plain set all at once. A run of bytes
+// from 80 on begins where a character does, because what stands before it is
+// ASCII, by itself or as a trail byte. So each second byte of a run is a trail
+// byte, and so is the byte behind a run of an odd length. Where that is not
+// sure, because a lead byte is none (80, FF), or a trail byte might be none or
+// belong to a character of four, startsByStep decides. BenchmarkStarts has both.
+func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip int) (starts uint64, next int) {
+	before := uint64(1)<<(skip&7) - 1
+	run := high &^ before
+	// The difference turns over, against the odd places, every second bit of
+	// a run from its first on, and the bit behind it if its length is odd: it
+	// has the lead bytes, and the byte behind one that is the run's last.
+	turned := (run<<1 | odd) - run ^ odd
+	trails := turned ^ run
+	leads := turned & run
+	edge, euro := edgeMasks(b)
+	unsure := trails&edge | leads&(edge|euro)
+	if ascii := trails &^ high; ascii != 0 {
+		if !c.asciiTrail {
+			unsure |= ascii
+		} else {
+			unsure |= ascii & below40Mask(b)
+		}
+	}
+	if leads>>63 != 0 {
+		next = 1
+		if len(p) == blockSize || p[blockSize] < 0x80 || p[blockSize] == 0xff {
+			unsure = 1
+		}
+	}
+	if unsure != 0 {
+		return c.startsByStep(p, skip)
+	}
+	return ^(trails | before), next
+}

@@ -1,0 +1,149 @@
+package charset
+
+import (
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+)
+
+// eucThree is the byte before the two bytes of JIS X 0212 in EUC-JP.
+const eucThree = 0x8f
+
+// An entry says what a byte, or a pair of bytes, begins with: up to three bytes
+// of UTF-8, the first in the lowest byte; their number in bits 24 and 25; how
+// many bytes of source they are of in bits 28 and 29; and rare.
+type entry uint32
+
+const (
+	// rare marks what must not be taken as it is: no character, or one that
+	// has its text elsewhere.
+	rare = 1 << 31
+	// long marks a pair whose text has four bytes; the low 16 bits are its
+	// place in tables.longs.
+	long = 1 << 30
+	// ideograph is the upper byte of the commonest entries: pairs of three
+	// bytes of UTF-8.
+	ideograph = 2<<4 | 3
+)
+
+func (e entry) text() int { return int(e >> 24 & 3) }
+func (e entry) size() int { return int(e >> 28 & 3) }
+
+// short is the text that an entry holds itself.
+func (e entry) short() text {
+	return text{[4]byte{byte(e), byte(e >> 8), byte(e >> 16)}, uint8(e.text())}
+}
+
+// A text is the UTF-8 of a character, or of the two that Big5 has pairs for.
+type text struct {
+	b [4]byte
+	n uint8
+}
+
+func (t *text) bytes() []byte { return t.b[:t.n] }
+
+func textOf(r rune) (t text) {
+	t.n = uint8(utf8.EncodeRune(t.b[:], r))
+	return t
+}
+
+// entryOf is the entry of s, which has at most three bytes, for size bytes.
+func entryOf(s string, size int) entry {
+	e := entry(size)<<28 | entry(len(s))<<24
+	for i := range len(s) {
+		e |= entry(s[i]) << (8 * i)
+	}
+	return e
+}
+
+// tables are what a set is decoded by. They are made of what x/text decodes
+// each byte, each pair of bytes and, where there are more, each of these to.
+type tables struct {
+	// one is for a byte with nothing behind it, and of a single set for any.
+	one [256]entry
+	// two is for a byte and the one behind it: a lead byte and its trail
+	// byte, or a byte that is a character whatever follows. nil for single sets.
+	two *[1 << 16]entry
+	// pairs has a bit for each entry of two that is of two bytes, 8 KiB that
+	// stay in the first cache.
+	pairs [256][4]uint64
+	longs []text
+	// more has, of GB18030, the characters of four bytes below U+10000 in
+	// their order; of EUC-JP the characters behind 8F, 94 for each second
+	// byte, 0 where there is none.
+	more []uint16
+}
+
+func (t *tables) paired(lead, trail byte) bool {
+	return t.pairs[lead][trail>>6]>>(trail&63)&1 != 0
+}
+
+// A speller decodes short sequences by x/text.
+type speller struct {
+	decoder *encoding.Decoder
+	buf     [16]byte
+}
+
+// spell is what x/text decodes src to. It is valid until the next call. There
+// is no error: what is no character is U+FFFD.
+func (s *speller) spell(src ...byte) string {
+	n, _, _ := s.decoder.Transform(s.buf[:], src, true)
+	return string(s.buf[:n])
+}
+
+const replacement = string(utf8.RuneError)
+
+func makeTables(f form, from encoding.Encoding) *tables {
+	s := speller{decoder: from.NewDecoder()}
+	t := &tables{}
+	for i := range t.one {
+		decoded := s.spell(byte(i))
+		t.one[i] = entryOf(decoded, 1)
+		if decoded == replacement {
+			t.one[i] |= rare
+		}
+	}
+	if f == single {
+		return t
+	}
+	t.two = new([1 << 16]entry)
+	for i := range t.two {
+		lead, trail := byte(i>>8), byte(i)
+		e := t.one[lead]
+		if e&rare != 0 {
+			e = t.pair(s.spell(lead, trail))
+		}
+		if f == eucJP && lead == eucThree {
+			e = entryOf(replacement, 1) | rare
+		}
+		if e.size() == 2 {
+			t.pairs[lead][trail>>6] |= 1 << (trail & 63)
+		}
+		t.two[i] = e
+	}
+	switch f {
+	case gb18030:
+		t.more = fours(&s)
+	case eucJP:
+		t.more = threes(&s)
+	}
+	return t
+}
+
+// pair is the entry of a lead byte and the byte behind it, which decode to s.
+// A pair that is no character is U+FFFD alone, or U+FFFD for the first byte and
+// then what the second begins.
+func (t *tables) pair(s string) entry {
+	switch {
+	case s == replacement:
+		return entryOf(s, 2) | rare
+	case len(s) > len(replacement) && s[:len(replacement)] == replacement:
+		return entryOf(replacement, 1) | rare
+	case len(s) == 4:
+		var l text
+		l.n = uint8(copy(l.b[:], s))
+		t.longs = append(t.longs, l)
+		return entryOf("", 2) | rare | long | entry(len(t.longs)-1)
+	}
+	return entryOf(s, 2)
+}

@@ -1,0 +1,60 @@
+package charset
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decodeUTF16 appends the code units of src that begin before end, decoded. A
+// surrogate without its other half and an odd last byte are bad; so is all of
+// src if it has to say its order by a mark and does not.
+func (c *Charset) decodeUTF16(dst, src []byte, end int) (out []byte, n, bad int) {
+	bad = -1
+	order := c.order
+	if order == nil {
+		if order = markOf(src); order == nil && end > 0 {
+			return utf8.AppendRune(dst, utf8.RuneError), len(src), 0
+		}
+		n = min(2, end)
+	}
+	for n < end {
+		if order == binary.LittleEndian && n+8 <= end {
+			// Four ASCII characters, the most of most tables.
+			if w := binary.LittleEndian.Uint64(src[n:]); w&0xff80ff80ff80ff80 == 0 {
+				w |= w >> 8
+				dst = append(dst, byte(w), byte(w>>16), byte(w>>32), byte(w>>48))
+				n += 8
+				continue
+			}
+		}
+		r, size := rune16(order, src[n:])
+		if r < 0 {
+			r = utf8.RuneError
+			if bad < 0 {
+				bad = n
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+		n += size
+	}
+	return dst, n, bad
+}
+
+// rune16 is the character that p begins with, -1 if there is none, and how many
+// bytes it takes. p is not empty.
+func rune16(order binary.ByteOrder, p []byte) (rune, int) {
+	if len(p) < 2 {
+		return -1, 1
+	}
+	r := rune(order.Uint16(p))
+	if !utf16.IsSurrogate(r) {
+		return r, 2
+	}
+	if len(p) >= 4 {
+		if r = utf16.DecodeRune(r, rune(order.Uint16(p[2:]))); r != utf8.RuneError {
+			return r, 4
+		}
+	}
+	return -1, 2
+}
