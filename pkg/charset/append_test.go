@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestBad has the offset of the first bytes that are no character, and tells
+// TestBad has the offset of the first bytes that are no character, and distinguishes
 // U+FFFD that was encoded from one that was not.
 func TestBad(t *testing.T) {
 	for _, test := range []struct {

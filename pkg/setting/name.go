@@ -14,6 +14,7 @@ const (
 	Duplicates  Name = "duplicates"
 	Empty       Name = "empty"
 	Exact       Name = "exact"
+	Extra       Name = "extra"
 	Family      Name = "family"
 	Force       Name = "force"
 	Format      Name = "format"
@@ -27,6 +28,7 @@ const (
 	LoadMode    Name = "load_mode"
 	MaxFileSize Name = "max_file_size"
 	Memory      Name = "memory"
+	Missing     Name = "missing"
 	OlderThan   Name = "older_than"
 	Page        Name = "page"
 	Prefix      Name = "prefix"
@@ -54,8 +56,8 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Duplicates, Empty, Exact, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
-		LoadMode, MaxFileSize, Memory, OlderThan, Page, Prefix, RecordSep, RejectFile, Restart, SaltBuckets, SpillDir,
+		AllowEmpty, BadRecords, Duplicates, Empty, Exact, Extra, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
+		LoadMode, MaxFileSize, Memory, Missing, OlderThan, Page, Prefix, RecordSep, RejectFile, Restart, SaltBuckets, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}

@@ -83,13 +83,20 @@ func appendCSV(dst, value []byte) []byte {
 	return append(dst, '"')
 }
 
-// permute puts the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file.
-func permute(fields []Span, order []int, scratch []Span) {
-	n := len(order)
-	for row := range slices.Chunk(fields, n) {
-		copy(scratch, row)
-		for c, from := range order {
-			row[c] = scratch[from]
+// pick appends the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file's cols
+// columns, none, or one of the constants, whose places are given.
+func pick(dst, fields []Span, cols int, order []int, constants []Span) []Span {
+	for row := range slices.Chunk(fields, cols) {
+		for _, from := range order {
+			switch {
+			case from >= 0:
+				dst = append(dst, row[from])
+			case from == placeNull:
+				dst = append(dst, span.Null())
+			default:
+				dst = append(dst, constants[placeNull-1-from])
+			}
 		}
 	}
+	return dst
 }

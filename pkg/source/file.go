@@ -27,9 +27,12 @@ type inputFile struct {
 	compression string   // "", "gz" or "zst"
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
-	order       []int  // for each column of the schema its place in the file; nil: the same
-	dataStart   int64  // text: where the first record after byte order mark and header begins, unpacked
-	headSum     uint32 // of the header, or of the schema
+	constants   []constant
+	order       []int    // for each column of the schema its place in the file, or that it has none; nil: the same
+	missing     []string // columns of the schema that it lacks
+	ignored     []string // its columns that are not in the schema
+	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
+	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta
 	window      int64            // zstd: of the first frame
 	mostWindow  uint64           // zstd: of any frame

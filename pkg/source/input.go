@@ -3,17 +3,13 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"bulkload/pkg/setting"
 )
 
 // FS is what is needed of a file system; those of hdfsio are such. Names are absolute and have slashes. Its methods are
@@ -186,70 +182,6 @@ func each(ctx context.Context, files []*inputFile, do func(context.Context, *inp
 		}
 	}
 	return nil
-}
-
-// schema decides on the columns and how each file's columns lie to them.
-func (in *Input) schema() error {
-	in.columns = slices.Clone(in.opts.Columns)
-	first := "the given names"
-	for _, f := range in.files {
-		if f.columns == nil {
-			continue
-		}
-		if len(in.columns) == 0 {
-			in.columns, first = f.columns, f.path
-		}
-		proven := f.format == FormatParquet || len(in.opts.Columns) > 0
-		if proven && f.format == FormatCSV && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-			return &headerError{setting.Textf("%s: none of its %d columns is among %s: is its first line a header? else %s no", f.path, len(f.columns), first, setting.Header), f.columns[0]}
-		}
-		order, err := match(in.columns, f.columns, proven)
-		if err != nil {
-			return fmt.Errorf("%s: %w compared with %s", f.path, err, first)
-		}
-		if !slices.IsSorted(order) {
-			f.order = order
-		}
-	}
-	for _, f := range in.files {
-		if f.columns == nil {
-			f.columns = in.columns
-		}
-		f.cols = len(f.columns)
-		f.form = f.rejectForm(&in.opts, in.columns)
-	}
-	return nil
-}
-
-// match finds for each column of the schema its place in a file, which must have exactly these columns. Names of a header
-// are in a message only if the header is proven to be one: by a name that was given.
-func match(schema, file []string, proven bool) ([]int, error) {
-	at := make(map[string]int, len(file))
-	for i, name := range file {
-		at[name] = i
-	}
-	order := make([]int, len(schema))
-	for i, name := range schema {
-		place, ok := at[name]
-		switch {
-		case !ok && !proven:
-			return nil, &headerError{setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), name}
-		case !ok:
-			return nil, fmt.Errorf("column %s is missing", nameText(name))
-		}
-		order[i] = place
-		delete(at, name)
-	}
-	for i, name := range file {
-		if _, left := at[name]; !left {
-			continue
-		}
-		if !proven {
-			return nil, &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
-		}
-		return nil, fmt.Errorf("unknown column %s", nameText(name))
-	}
-	return order, nil
 }
 
 // plan cuts the files into splits.

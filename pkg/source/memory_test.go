@@ -253,14 +253,15 @@ func TestManyColumns(t *testing.T) {
 	}
 	reversed := slices.Clone(names)
 	slices.Reverse(reversed)
-	order, err := match(names, reversed, true)
-	if err != nil || order[0] != len(names)-1 {
-		t.Fatal(order[:1], err)
+	in := &Input{columns: names}
+	f := &inputFile{columns: reversed}
+	if err := in.places(f, true); err != nil || f.order[0] != len(names)-1 {
+		t.Fatal(f.order[:1], err)
 	}
-	if _, err := match(names, append(slices.Clone(reversed[1:]), "b"), true); err == nil || !strings.Contains(err.Error(), reversed[0]) {
+	if err := in.places(&inputFile{columns: append(slices.Clone(reversed[:len(names)-1]), "b")}, true); err == nil || !strings.Contains(err.Error(), names[0]) {
 		t.Error(err)
 	}
-	if _, err := match(names, append(slices.Clone(reversed), "b"), true); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
+	if err := in.places(&inputFile{columns: append(slices.Clone(reversed), "b")}, true); err == nil || !strings.Contains(err.Error(), `unknown column "b"`) {
 		t.Error(err)
 	}
 }

@@ -48,6 +48,12 @@ type Options struct {
 	// hold exactly these, in this order. A CSV header and a Parquet schema must have exactly these names, in any order.
 	// Default: the names of the first file that has some; all other files must have the same.
 	Columns []string
+	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
+	// error, but in Parquet files where Columns are given they are not read.
+	Extra Extra
+	// Missing is what becomes of a column that a file lacks. Default: it is an error. With MissingNull and without Columns, and
+	// unless Extra is ExtraIgnore, the columns are those of all files.
+	Missing Missing
 	// Header says whether CSV files have one. Default: they do.
 	Header HeaderMode
 	// SplitSize is the length in bytes of one split of an uncompressed text file. Default 8 MiB: small beside a core's
@@ -101,6 +107,9 @@ func (o Options) withDefaults() Options {
 func (o Options) Validate() error {
 	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatText, FormatRejects}, o.Format) {
 		return fmt.Errorf("format %q is not known: it is csv, dump, parquet, text or rejects", o.Format)
+	}
+	if !slices.Contains([]Extra{"", ExtraFail, ExtraIgnore}, o.Extra) || !slices.Contains([]Missing{"", MissingFail, MissingNull}, o.Missing) {
+		return fmt.Errorf("extra %q is not fail or ignore, or missing %q is not fail or null", o.Extra, o.Missing)
 	}
 	if err := o.checkDialect(); err != nil {
 		return err

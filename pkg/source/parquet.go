@@ -234,7 +234,7 @@ func (r *Reader) readParquet(s Split) (err error) {
 	return nil
 }
 
-// begin makes the columns ready for a row group, in the order of the schema.
+// begin makes the columns ready for a row group.
 func (p *parquetReader) begin(f *inputFile, s Split, memory int64) {
 	p.memory = memory
 	n := len(f.columns)
@@ -242,12 +242,8 @@ func (p *parquetReader) begin(f *inputFile, s Split, memory int64) {
 		p.cols = make([]columnReader, n)
 	}
 	for i := range p.cols {
-		c := i
-		if f.order != nil {
-			c = f.order[i]
-		}
-		chunk := f.meta.chunks[s.RowGroup*n+c]
-		p.cols[i].begin(i, f.meta.types[c], chunk, s.End-s.Start)
+		chunk := f.meta.chunks[s.RowGroup*n+i]
+		p.cols[i].begin(i, f.meta.types[i], chunk, s.End-s.Start)
 		page, dictionary := chunk.buffers()
 		p.arena.want(2*i, page)
 		p.arena.want(2*i+1, dictionary)
@@ -264,8 +260,13 @@ func (r *Reader) emitRows(first int64, n int) error {
 	for _, s := range r.fields[:n*cols] {
 		size += int64(s.Len)
 	}
+	fields := r.fields[:n*cols]
+	if order := r.file.order; order != nil {
+		r.scratch = pick(r.scratch[:0], fields, cols, order, nil)
+		fields, cols = r.scratch, len(order)
+	}
 	r.batch = Batch{
-		Split: r.split, Path: r.file.path, Data: r.parquet.arena.buf, Fields: r.fields[:n*cols], Offsets: r.offsets,
+		Split: r.split, Path: r.file.path, Data: r.parquet.arena.buf, Fields: fields, Offsets: r.offsets,
 		Rows: n, Cols: cols, Bytes: size, First: r.records + 1, reader: r,
 	}
 	r.records += int64(n)
@@ -274,5 +275,5 @@ func (r *Reader) emitRows(first int64, n int) error {
 }
 
 func (r *Reader) columnError(s Split, col int, err error) error {
-	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.in.columns[col], err)
+	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.file.columns[col], err)
 }

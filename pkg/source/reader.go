@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bulkload/pkg/delimited"
+	"bulkload/pkg/span"
 	"bulkload/pkg/swar"
 )
 
@@ -27,14 +28,15 @@ type Reader struct {
 	sum     uint32
 
 	// The chunk at hand.
-	buf     []byte // the chunk, swar.Block bytes of slack, unquoted values
-	off     int64  // the offset of buf[0] in the file
-	extra   int    // where unquoted values end in buf
-	kept    int    // fields stored
-	fields  []Span
-	offsets []int64
-	scratch []Span
-	batch   Batch
+	buf       []byte // the chunk, swar.Block bytes of slack, unquoted values
+	off       int64  // the offset of buf[0] in the file
+	extra     int    // where unquoted values end in buf
+	kept      int    // fields stored
+	fields    []Span
+	offsets   []int64
+	scratch   []Span
+	constants []Span
+	batch     Batch
 
 	fieldSep, recordSep, comma byte
 
@@ -92,13 +94,13 @@ func (r *Reader) flush(k, end int) error {
 	if rows == 0 {
 		return nil
 	}
-	fields := r.fields[:k]
+	fields, cols := r.fields[:k], r.file.cols
 	if r.file.order != nil {
-		permute(fields, r.file.order, r.scratchSpans(r.file.cols))
+		fields, cols = r.picked(fields, end), len(r.file.order)
 	}
 	r.batch = Batch{
 		Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
-		Rows: rows, Cols: r.file.cols, Bytes: r.off + int64(end) - r.offsets[0], First: r.records + 1,
+		Rows: rows, Cols: cols, Bytes: r.off + int64(end) - r.offsets[0], First: r.records + 1,
 		reader: r, base: r.off, end: end,
 	}
 	r.records += int64(rows)
@@ -163,9 +165,22 @@ func (r *Reader) growBuf(n int) {
 	r.buf = buf
 }
 
-func (r *Reader) scratchSpans(n int) []Span {
-	if len(r.scratch) < n {
-		r.scratch = make([]Span, n)
+// picked are the fields in the order of the schema. Values of the file's path are put behind the others.
+func (r *Reader) picked(fields []Span, end int) []Span {
+	r.constants = r.constants[:0]
+	at := max(r.extra, end+swar.Block)
+	for _, c := range r.file.constants {
+		if c.null {
+			r.constants = append(r.constants, span.Null())
+			continue
+		}
+		if at+len(c.value) > len(r.buf) {
+			r.growBuf(at + len(c.value))
+		}
+		r.constants = append(r.constants, Span{Off: uint32(at), Len: uint32(copy(r.buf[at:], c.value))})
+		at += len(c.value)
+		r.extra = at
 	}
-	return r.scratch[:n]
+	r.scratch = pick(r.scratch[:0], fields, r.file.cols, r.file.order, r.constants)
+	return r.scratch
 }

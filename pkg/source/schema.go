@@ -1,0 +1,180 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"bulkload/pkg/setting"
+)
+
+// Extra says what becomes of columns that nobody asked for.
+type Extra string
+
+// Missing says what becomes of a column that a file lacks.
+type Missing string
+
+// Extras and missings. The default of [Options.Extra] is ExtraFail for text and ExtraIgnore for formats that name every value.
+const (
+	ExtraFail   Extra = "fail"
+	ExtraIgnore Extra = "ignore"
+
+	MissingFail Missing = "fail"
+	MissingNull Missing = "null"
+)
+
+// A constant is a column that a file has by its path.
+type constant struct {
+	name  string
+	value []byte
+	null  bool
+}
+
+// Places of columns that no record of a file has.
+const placeNull = -1 // constants are below: -2 the first, -3 the second
+
+// names are the columns of a file: those of its records and those of its path.
+func (f *inputFile) names() []string {
+	names := slices.Clone(f.columns)
+	for _, c := range f.constants {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// schema decides on the columns and how each file's columns lie to them.
+func (in *Input) schema() error {
+	in.columns = slices.Clone(in.opts.Columns)
+	first := "the given names"
+	for _, f := range in.files {
+		if f.columns == nil {
+			continue
+		}
+		switch {
+		case len(in.columns) == 0:
+			in.columns, first = f.names(), f.path
+		case len(in.opts.Columns) == 0 && in.opts.Missing == MissingNull && in.extra(f) == ExtraFail:
+			in.columns = union(in.columns, f.names())
+		}
+	}
+	for _, f := range in.files {
+		if f.columns == nil && !f.unnamed() {
+			f.columns = in.columns // a file without anything
+		}
+		if err := in.fit(f, first); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+		f.cols = len(f.columns)
+		f.form = f.rejectForm(&in.opts, in.columns)
+	}
+	return nil
+}
+
+// unnamed says that a file's records do not name their columns: they have those that were given, without those of its path.
+func (f *inputFile) unnamed() bool { return f.columns == nil && len(f.constants) > 0 }
+
+// union has the names of both, those of the first before.
+func union(a, b []string) []string {
+	a = slices.Clone(a)
+	for _, name := range b {
+		if !slices.Contains(a, name) {
+			a = append(a, name)
+		}
+	}
+	return a
+}
+
+// extra is what becomes of a file's columns that nobody asked for.
+func (in *Input) extra(f *inputFile) Extra {
+	switch {
+	case in.opts.Extra != "":
+		return in.opts.Extra
+	case f.format == FormatParquet && len(in.opts.Columns) > 0:
+		return ExtraIgnore
+	}
+	return ExtraFail
+}
+
+// fit finds for each column of the schema its place in a file.
+func (in *Input) fit(f *inputFile, first string) error {
+	if f.unnamed() {
+		for _, name := range in.columns {
+			if !slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name }) {
+				f.columns = append(f.columns, name)
+			}
+		}
+	}
+	for _, c := range f.constants {
+		if slices.Contains(f.columns, c.name) {
+			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", nameText(c.name))
+		}
+	}
+	proven := f.format == FormatParquet || len(in.opts.Columns) > 0
+	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
+		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
+	}
+	err := in.places(f, proven)
+	if e, ok := errors.AsType[*columnsError](err); ok {
+		return setting.Errorf("%w compared with %s (%s)", err, first, e.hint)
+	}
+	if err != nil {
+		return fmt.Errorf("%w compared with %s", err, first)
+	}
+	if slices.IsSorted(f.order) && len(f.order) == len(f.columns) && !slices.Contains(f.order, placeNull) && len(f.constants) == 0 {
+		f.order = nil
+	}
+	return nil
+}
+
+// places finds the place of each column. Names of a header are in a message only if the header is proven to be one: by a name
+// that was given.
+func (in *Input) places(f *inputFile, proven bool) error {
+	at := make(map[string]int, len(f.columns))
+	for i, name := range f.columns {
+		at[name] = i
+	}
+	for i, c := range f.constants {
+		at[c.name] = placeNull - 1 - i
+	}
+	f.order, f.missing, f.ignored = make([]int, len(in.columns)), nil, nil
+	for i, name := range in.columns {
+		place, ok := at[name]
+		switch {
+		case ok:
+		case in.opts.Missing == MissingNull:
+			place = placeNull
+			f.missing = append(f.missing, name)
+		case !proven:
+			return &headerError{setting.Textf("column %d of the others is missing (is the first line a header? else %s no)", i+1, setting.Header), name}
+		default:
+			return &columnsError{fmt.Sprintf("column %s is missing", nameText(name)), setting.Textf("%s null reads files without it", setting.Missing)}
+		}
+		f.order[i] = place
+		delete(at, name)
+	}
+	for i, name := range f.columns {
+		if _, left := at[name]; !left {
+			continue
+		}
+		switch {
+		case in.extra(f) == ExtraIgnore:
+			f.ignored = append(f.ignored, name)
+		case !proven:
+			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
+		default:
+			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over what nobody asks for", setting.Extra)}
+		}
+	}
+	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {
+		return errors.New("it has none of the columns")
+	}
+	return nil
+}
+
+// A columnsError is a file without the columns that it should have, with what can be done.
+type columnsError struct {
+	text string
+	hint setting.Text
+}
+
+func (e *columnsError) Error() string { return e.text }
