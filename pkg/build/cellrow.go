@@ -26,8 +26,8 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			text := b.Field(row, s.column)
 			switch {
 			case len(text) == 0:
-				// An empty text can be a cell; an empty number is none.
-				empty = !w.plan.StoreEmpty || s.convert != nil
+				// An empty text can be a cell; an empty number is none, and NULL neither.
+				empty = !w.plan.StoreEmpty || s.convert != nil || b.Null(row, s.column)
 			case s.convert == nil:
 				data = append(data, text...)
 			default:
@@ -78,7 +78,7 @@ func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row i
 	for i := range members {
 		m := &members[i]
 		text := b.Field(row, m.column)
-		if len(text) == 0 && !w.plan.StoreEmpty {
+		if len(text) == 0 && (!w.plan.StoreEmpty || b.Null(row, m.column)) {
 			continue
 		}
 		if !first {
@@ -99,7 +99,7 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 	none := -1 // its sign is lost with the first cell
 	for i, c := range w.plan.order {
 		n := int(spans[c].Len)
-		if n == 0 && !w.plan.StoreEmpty {
+		if n == 0 && (!w.plan.StoreEmpty || spans[c].IsNull()) {
 			n = -1
 		} else if n > MaxCell {
 			return w.tooLong(i, n)
