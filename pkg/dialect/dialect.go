@@ -115,6 +115,9 @@ func (d Dialect) Check() error {
 	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
 		bad("trim", "%q is none of %s", d.Trim, join(trims))
 	}
+	if strings.ContainsAny(d.FieldSep[:1]+end[:1]+d.Quote+d.Escape, "0123456789") {
+		bad("field_sep", "a digit separates or quotes nothing")
+	}
 	for i, null := range d.Null {
 		if slices.Contains(d.Null[:i], null) {
 			bad("null", "%s stands twice", Text(null))

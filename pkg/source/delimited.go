@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/delimited"
 	"bulkload/pkg/dialect"
 )
@@ -60,6 +61,9 @@ func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
 // probeDelimited finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	f.dialect = o.Dialect
+	if err := f.decode(); err != nil {
+		return err
+	}
 	if err := f.leaveLastLines(ctx, f.dialect.SkipEnd); err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
 		return true, nil
 	}
-	names, next, bad := delimited.New(f.dialect, 1, nil).First(data[at:], last)
+	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
 	if bad != nil {
 		return false, fmt.Errorf("%s: header: column %d, byte %d: %s", f.path, bad.Column+1, at+bad.At, bad.Reason)
 	}
@@ -123,3 +127,28 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }
+
+// decode finds the character set of a file's dialect. What is in UTF-16 is decoded as a whole, from the front; of other
+// sets, values are.
+func (f *inputFile) decode() error {
+	if f.dialect.Charset == "" {
+		return nil
+	}
+	set, err := charset.Lookup(f.dialect.Charset)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	f.charset, f.transcoded = set, set.Safe() == 0
+	return nil
+}
+
+// decoder is what decodes values, nil where they are text in UTF-8 or taken as they are.
+func (f *inputFile) decoder() delimited.Charset {
+	if f.charset == nil || f.transcoded {
+		return nil
+	}
+	return f.charset
+}
+
+// sequential says that a file can be read from its beginning only.
+func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }

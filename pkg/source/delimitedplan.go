@@ -43,7 +43,7 @@ func (f *inputFile) planLines(ctx context.Context, o *Options) (starts []int64, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	s := delimited.New(f.dialect, 1, nil)
+	s := delimited.New(f.dialect, 1, f.decoder())
 	for at := f.dataStart + o.SplitSize; at < size; at += o.SplitSize {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 			for _, rows := range f.meta.groups {
 				e.Rows += rows
 			}
-		case f.compression == "":
+		case !f.sequential():
 			e.Text += max(0, f.size()-f.dataStart)
 		default:
 			packed = append(packed, f)

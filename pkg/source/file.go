@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/setting"
 )
@@ -38,6 +39,8 @@ type inputFile struct {
 	mostWindow  uint64           // zstd: of any frame
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
+	charset     *charset.Charset // of text; nil: bytes are taken as they are
+	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
 	firstSplit  int
 	maxRecord   int         // of a reject file
@@ -236,7 +239,7 @@ func control(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r
 
 // textEnd is where the text ends: unknown when it is packed.
 func (f *inputFile) textEnd() int64 {
-	if f.compression != "" {
+	if f.sequential() {
 		return math.MaxInt64
 	}
 	return f.size()

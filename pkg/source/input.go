@@ -144,7 +144,7 @@ func (in *Input) ReaderMemory() int64 {
 		if f.format == FormatParquet {
 			m += 2 * f.meta.memory // while an arena grows there are two
 		}
-		if f.compression != "" {
+		if f.sequential() {
 			m += readAheadMemory + f.window
 		}
 		most = max(most, m)
@@ -202,7 +202,7 @@ func (in *Input) plan(ctx context.Context) error {
 			}
 		case f.dataStart >= f.textEnd():
 			// No records.
-		case f.compression != "":
+		case f.sequential():
 			add(f.dataStart, math.MaxInt64, 0)
 		case f.format == FormatCSV || f.format == FormatText:
 			starts, err := f.planRecords(ctx, &in.opts)

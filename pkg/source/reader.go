@@ -70,7 +70,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 		err = r.readParquet(s)
 	} else {
 		if d := r.file.dialect; d != nil && (r.delimited == nil || !r.delimited.Is(d, r.file.cols)) {
-			r.delimited = delimited.New(d, r.file.cols, nil)
+			r.delimited = delimited.New(d, r.file.cols, r.file.decoder())
 		}
 		err = r.readText(s)
 	}
