@@ -142,7 +142,7 @@ func templateError(err error) error {
 }
 
 // verbatim are flags in which {{ is nothing but two bytes: keys, rows, bytes.
-var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "field-sep", "record-sep",
+var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "field-sep", "record-sep", "quote", "escape", "null-value", "comment",
 	"columns", "query", "define", "date", "time-zone"}
 
 // fillDates finds the day of a command and fills in the settings that are

@@ -38,9 +38,16 @@ type Input struct {
 // OpenInput finds the files of a spec and their columns.
 func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
 	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.SplitSize, AllowEmpty: s.AllowEmpty}
-	o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
-	if s.Header == "no" {
-		o.Header = source.HeaderNone
+	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
+	if o.Dialect = s.Text(); o.Dialect != nil {
+		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
+			o.Format = source.FormatText
+		}
+	} else {
+		o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
+		if s.Header == "no" {
+			o.Header = source.HeaderNone
+		}
 	}
 	k := &Input{allowEmpty: s.AllowEmpty}
 	var err error

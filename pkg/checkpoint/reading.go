@@ -20,6 +20,8 @@ type readingRecord struct {
 	Header     string `json:"header,omitempty"`     // csv
 	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
 	RecordSep  string `json:"record_sep,omitempty"` // dump
+	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
+	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
 	BadRecords string `json:"bad_records,omitempty"`
 }
 
@@ -39,6 +41,12 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	if dump {
 		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
 		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
+	}
+	if d := s.Text(); d != nil && slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) }) {
+		r.Dialect = d.String()
+	}
+	if s.Extra != "" || s.Missing != "" {
+		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
 	}
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
 	return r

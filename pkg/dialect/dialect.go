@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -199,4 +200,53 @@ func (d Dialect) Equal(o Dialect) bool {
 func (d Dialect) Records() Dialect {
 	d.Header, d.SkipLines, d.SkipEnd, d.Comment = HeaderNo, 0, 0, ""
 	return d
+}
+
+// String is all that decides on what comes out of a text, but for the name: settings that are not the zero value, as people
+// write them.
+func (d Dialect) String() string {
+	var b strings.Builder
+	add := func(field, value string) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(field + "=" + value)
+	}
+	text := func(field, value string) {
+		if value != "" {
+			add(field, Text(value))
+		}
+	}
+	yes := func(field string, value bool) {
+		if value {
+			add(field, "yes")
+		}
+	}
+	text("field_sep", d.FieldSep)
+	text("record_sep", d.RecordSep)
+	text("quote", d.Quote)
+	yes("doubled", d.Doubled)
+	yes("lenient", d.Lenient)
+	text("escape", d.Escape)
+	if d.Escape != "" {
+		add("escape_map", string(d.Map))
+	}
+	yes("quoted_only", d.QuotedOnly)
+	for _, null := range d.Null {
+		add("null", "'"+Text(null)+"'")
+	}
+	yes("null_quoted", d.NullQuoted)
+	add("header", string(d.Header))
+	if d.SkipLines > 0 {
+		add("skip_lines", strconv.Itoa(d.SkipLines))
+	}
+	if d.SkipEnd > 0 {
+		add("skip_end", strconv.Itoa(d.SkipEnd))
+	}
+	text("comment", d.Comment)
+	if d.Trim != TrimNone {
+		add("trim", string(d.Trim))
+	}
+	text("charset", d.Charset)
+	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/charset"
 	"bulkload/pkg/delimited"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 )
 
 // parseDelimited is parseCSV for text of any dialect.
@@ -108,7 +109,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	}
 	f.dataStart = int64(at)
 	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
-		return true, nil
+		return true, f.noHeader(data[at:], last, o)
 	}
 	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
 	if bad != nil {
@@ -152,3 +153,12 @@ func (f *inputFile) decoder() delimited.Charset {
 
 // sequential says that a file can be read from its beginning only.
 func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
+
+// noHeader refuses a text whose first record would be a row of names.
+func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
+	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
+	if bad == nil && len(o.Columns) > 1 && slices.Equal(names, o.Columns) {
+		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
+	}
+	return nil
+}
