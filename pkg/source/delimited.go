@@ -100,6 +100,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if bytes.HasPrefix(data, bom) {
 		at = len(bom)
 	}
+	at += f.excelSep(data[at:])
 	for range f.dialect.SkipLines {
 		i := bytes.IndexByte(data[at:], '\n')
 		if i < 0 {
@@ -161,4 +162,24 @@ func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
 	}
 	return nil
+}
+
+// excelSep takes the separator from a line such as sep=; with which text for Excel can begin, and says how long that is.
+func (f *inputFile) excelSep(data []byte) int {
+	rest, ok := bytes.CutPrefix(data, []byte("sep="))
+	if f.dialect.Name != dialect.Excel || !ok || len(rest) < 2 {
+		return 0
+	}
+	line, _, ok := bytes.Cut(rest, []byte("\n"))
+	sep := bytes.TrimSuffix(line, []byte("\r"))
+	if !ok || len(sep) != 1 {
+		return 0
+	}
+	d := *f.dialect
+	d.FieldSep = string(sep)
+	if d.Check() != nil {
+		return 0
+	}
+	f.dialect = &d
+	return len("sep=") + len(line) + 1
 }

@@ -9,24 +9,34 @@ import (
 	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 
+	"bulkload/pkg/fail"
+
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // Texts is a list of texts; of one text a job file may give that alone.
 type Texts []string
 
-// UnmarshalYAML reads a list, or one text.
+// UnmarshalYAML reads a list, or one text. YAML's own null is refused: what people mean by it is a text.
 func (t *Texts) UnmarshalYAML(data []byte) error {
-	var list []string
-	if yaml.Unmarshal(data, &list) == nil {
-		*t = list
-		return nil
-	}
-	var one string
-	if err := yaml.Unmarshal(data, &one); err != nil {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
 		return err
 	}
-	*t = Texts{one}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	*t = Texts{}
+	for _, v := range list {
+		if v == nil {
+			return errors.New("null is YAML's own: write the text in quotes, as 'NULL'")
+		}
+		*t = append(*t, fmt.Sprint(v))
+	}
 	return nil
 }
 
@@ -174,4 +184,29 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 		d.Charset = strings.ToLower(r.Charset)
 	}
 	return errs
+}
+
+// refuseNull refuses YAML's own null where people mean a text: as a field's name and as the text of NULL. The decoder passes
+// over both without a word.
+func refuseNull(name string, data []byte) error {
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil // the decoder has said so
+	}
+	for _, doc := range f.Docs {
+		m, ok := doc.Body.(ast.MapNode)
+		if !ok {
+			continue
+		}
+		for it := m.MapRange(); it.Next(); {
+			key := it.Key().GetToken()
+			if key.Type == token.NullType {
+				return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (what NULL is written as is null_value)", name, key.Position.Line, key.Value)
+			}
+			if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+				return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+			}
+		}
+	}
+	return nil
 }

@@ -16,6 +16,9 @@ func TestReadingOfAJobFile(t *testing.T) {
 		{`dialect: mysql`, `field_sep=\t record_sep=\n escape=\\ escape_map=mysql null='\\N' header=no`},
 		{`{dialect: mysql, field_sep: '|', charset: GBK}`, `field_sep=| record_sep=\n escape=\\ escape_map=mysql null='\\N' header=no charset=gbk`},
 		{`{dialect: hive, null_value: ['', 'NULL']}`, `field_sep=\x01 record_sep=\n null='' null='NULL' header=no`},
+		{`{dialect: hive, null_value: ''}`, `field_sep=\x01 record_sep=\n null='' header=no`},
+		{`{dialect: hive, null_value: 'NULL'}`, `field_sep=\x01 record_sep=\n null='NULL' header=no`},
+		{`{dialect: hive, null_value: -1}`, `field_sep=\x01 record_sep=\n null='-1' header=no`},
 		{`{dialect: hive, null_value: none}`, `field_sep=\x01 record_sep=\n header=no`},
 		{`{dialect: postgres-csv, header: match, quote: "'"}`, `field_sep=, quote=' doubled=yes null='' header=match`},
 		{`{dialect: spark, quote: none, escape: none}`, `field_sep=, record_sep=\n null='' header=yes`},
@@ -46,6 +49,8 @@ func TestReadingOfAJobFile(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		"table: t\nnull: '\\N'":             "line 2: unknown field \"null\"",
+		`null_value: NULL`:                  "write the text in quotes",
+		`null_value: [a, ~]`:                "write the text in quotes",
 		`dialect: informix`:                 "dialect: \"informix\" is no dialect",
 		`{dialect: mysql, format: parquet}`: "dialect: mysql is text, and format says parquet",
 		`{dialect: mysql-csv, quotes: odd}`: "quotes: \"odd\" is none of",

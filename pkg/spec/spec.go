@@ -55,10 +55,8 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
 		return nil, fail.Errorf(fail.Config, "job file %s: %s", name, yamlText(err))
 	}
-	for _, word := range []string{"null", "Null", "NULL", "~"} {
-		if line, ok := FieldLines(data)[word]; ok { // YAML's null, which the decoder passes over without a word
-			return nil, fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (what NULL is written as is null_value)", name, line, word)
-		}
+	if err := refuseNull(name, data); err != nil {
+		return nil, err
 	}
 	if s.Regions != nil {
 		lines := FieldLines(data)
