@@ -35,6 +35,7 @@ func List(cmd *cobra.Command) []Setting {
 	done := map[string]bool{}
 	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[JobFileFlag] != nil {
 		fields = s.fields(cmd, done)
+		ofDialect(fields, readingSpec(fields))
 	}
 	conf, user := hadoop(cmd), ""
 	if f := cmd.Flags().Lookup("user"); f != nil {
