@@ -42,7 +42,8 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
 		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
 	}
-	if d := s.Text(); d != nil && slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) }) {
+	text := csv || dump || slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) })
+	if d := s.Text(); d != nil && text {
 		r.Dialect = d.String()
 	}
 	if s.Extra != "" || s.Missing != "" {
@@ -82,7 +83,7 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	for i := range was.NumField() {
 		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
 		if old, now := fmt.Sprint(was.Field(i)), fmt.Sprint(is.Field(i)); old != now {
-			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "invalid"), cmp.Or(now, "invalid")))
+			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "not given"), cmp.Or(now, "not given")))
 		}
 	}
 	return all
