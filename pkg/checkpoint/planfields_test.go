@@ -138,7 +138,7 @@ func TestEveryFieldOfReadingIsCompared(t *testing.T) {
 			t.Fatalf("field %d is a %s", i, f.Kind())
 		}
 		f.SetString("new")
-		if all := was.differences(now); len(all) != 1 || !strings.HasSuffix(all[0], " was invalid, it is new") || strings.HasPrefix(all[0], " ") {
+		if all := was.differences(now); len(all) != 1 || !strings.HasSuffix(all[0], " was not given, it is new") || strings.HasPrefix(all[0], " ") {
 			t.Errorf("field %d: %q", i, all)
 		}
 		if all := now.differences(now); len(all) != 0 {

@@ -61,11 +61,21 @@ const (
 // mostSep is the greatest length of a separator in bytes.
 const mostSep = 8
 
-// Check finds what cannot be read, or could be read in two ways.
+// A FieldError is about one setting of a dialect, by the name that job files have for it.
+type FieldError struct {
+	Field string
+	Err   error
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// Check finds what cannot be read, or could be read in two ways. Its error joins a
+// [*FieldError] for each setting at fault.
 func (d Dialect) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
+		errs = append(errs, &FieldError{field, fmt.Errorf(format, args...)})
 	}
 	end := d.RecordSep
 	if end == "" {

@@ -117,8 +117,13 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if err := d.Check(); err != nil {
-		return nil, &FieldError{"dialect", err}
+	if joined, ok := d.Check().(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if e, ok := errors.AsType[*dialect.FieldError](err); ok {
+				errs = append(errs, &FieldError{e.Field, e.Err})
+			}
+		}
+		return nil, errors.Join(errs...)
 	}
 	return &d, nil
 }

@@ -57,7 +57,7 @@ func TestReadingOfAJobFile(t *testing.T) {
 		`{charset: klingon}`:                "charset: ",
 		`{null_quoted: perhaps}`:            "null_quoted: ",
 		`{header: perhaps}`:                 "header: ",
-		`{trim: all}`:                       "dialect: trim: ",
+		`{trim: all}`:                       "trim: ",
 		`{dialect: hive, field_sep: '\q'}`:  "field_sep: ",
 		`{extra: some}`:                     "extra: ",
 		`{missing: some}`:                   "missing: ",
