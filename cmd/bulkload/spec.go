@@ -25,7 +25,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
-	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, or rejects for the bad records of an earlier job (default: by extension and content)")
+	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	f.StringVar(&s.spec.Header, "header", "", "csv: yes if the first record holds the column names (default), or no")
 	f.StringVar(&s.spec.FieldSep, "field-sep", "", `dump: byte between columns, such as , or \t or \x01 (default \x01)`)

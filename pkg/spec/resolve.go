@@ -97,7 +97,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
+	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
 	oneOf("header", s.Header, "yes", "no")
 	oneOf("empty", s.Empty, "skip", "store")
 	oneOf("verify", s.Verify, "full", "sample", "off")
