@@ -26,7 +26,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
-	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, or rejects for the bad records of an earlier job (default: by extension and content)")
+	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	s.addText(f)
 	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")

@@ -27,7 +27,7 @@ func (f *inputFile) checkText(head []byte, o *Options) error {
 		return nil
 	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if (f.format == FormatCSV || f.format == FormatText) && wide(head) || mark && o.Format != FormatDump {
+	if (f.format == FormatCSV || f.format == FormatText || f.format == FormatJSON) && wide(head) || mark && o.Format != FormatDump {
 		return fmt.Errorf("%s: %w", f.path, errUTF16)
 	}
 	return nil

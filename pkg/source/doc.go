@@ -1,7 +1,7 @@
 // Package source turns exports into batches of records: CSV, dumps with one byte between columns and one after each
-// record, and Parquet. [Open] finds the files and cuts them into splits; every worker reads splits with a [Reader] of its
-// own, which calls it back with a [Batch] at a time: spans in one piece of memory, no allocation for a row or a field.
-// Nothing here interprets a value, nor checks that it is UTF-8.
+// record, JSON lines, Parquet and Avro. [Open] finds the files and cuts them into splits; every worker reads splits with a
+// [Reader] of its own, which calls it back with a [Batch] at a time: spans in one piece of memory, no allocation for a row or
+// a field. Nothing here interprets a value, nor checks that it is UTF-8.
 //
 // # Inputs
 //
@@ -18,10 +18,12 @@
 //
 // # Formats
 //
-// Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV and
-// .parquet, .parq, .pq is Parquet. Any other name (.dump, .txt, .dat, none) leaves it to the content: the magic of
-// gzip, Zstandard or Parquet; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; anything
-// else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this.
+// Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV,
+// .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet and .avro is Avro. Any other name (.dump, .txt,
+// .dat, none) leaves it to the content: the magic of gzip, Zstandard, Parquet or Avro; then the separator of a dump's
+// records (0x10) within the first 64 KiB means a dump; a brace and a name in quotes at the beginning mean JSON lines;
+// anything else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this, and
+// [Options.Dialect] what is said of text.
 //
 // A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever
 // it stands, and every record must have all columns. The last record may lack its separator.
@@ -32,6 +34,13 @@
 // record, unless there is one column, of which it is an empty value. As in encoding/csv, a record with a fault of
 // quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
 // must have the columns of the schema, all and no others, in any order.
+//
+// JSON lines are one object on each line, as bulkload/pkg/jsonlines reads them: numbers as they stand, null and what is not
+// there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are what the
+// first file's first lines have (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
+// one line that is an object in another is one column. Members of later lines beyond those are passed over, as are all that
+// no one asked for. A file that has none of the columns in its first lines is refused, as is one whose first line says that
+// it is an array or a printed document. Blank lines are no records.
 //
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
 // says, as if they were packed.
@@ -58,18 +67,25 @@
 // their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
 // any. A reader holds one page and one dictionary of each column.
 //
+// Avro files are object containers, as bulkload/pkg/avro reads them: values become text by the rules above, nested ones
+// JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.
+// Without [Options.Columns] they are all fields that have a text: a duration, or a type within itself, is left out. A reader
+// holds one block, packed and unpacked.
+//
 // # Splits
 //
 // A text file is cut at every [Options.SplitSize] bytes, moved to where a record begins: in dumps a separator proves
-// that, in CSV the number of quotes before (see planCSV). A packed file is one split, unpacked while it is parsed; a
-// Parquet file has one for each row group. Splits, their records and the order of these depend on the files and the
-// split size only, and the records not even on that.
+// that, in CSV the number of quotes before (see planCSV), in JSON lines a line feed. A packed file is one split, unpacked
+// while it is parsed; a Parquet file has one for each row group. An Avro file is cut at every SplitSize bytes, unread: a split
+// has the blocks whose marker before them begins in it. Splits, their records and the order of these depend on the files and
+// the split size only, and the records not even on that.
 //
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
-// not closed before the end) is an error in any case. Numbers count a file's records from
-// 1; to know them, the splits before the one at hand are counted where they have not been read yet.
+// not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from
+// 1; to know them, the splits before the one at hand are counted where they have not been read yet. Those of Avro count the
+// records of a block.
 package source

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/setting"
 )
 
@@ -42,6 +43,9 @@ type inputFile struct {
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
+	json        *jsonlines.Plan  // of JSON, which values of a line are wanted
+	seen        []string         // of JSON, the paths in the first lines
+	avro        avroMeta
 	firstSplit  int
 	maxRecord   int         // of a reject file
 	rejects     *rejectForm // of a reject file that is an input
@@ -53,13 +57,14 @@ const detectSize = 64 << 10
 
 var (
 	magicParquet = []byte("PAR1")
+	magicAvro    = []byte("Obj\x01")
 	magicGzip    = []byte{0x1f, 0x8b}
 	magicZstd    = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	bom          = []byte("\ufeff")
 )
 
 // strange are name endings of compressed text that cannot be read here.
-var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc", ".avro"}
+var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc"}
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
@@ -85,12 +90,21 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			if o.Dialect == nil {
 				f.format = FormatCSV
 			}
+		case ".jsonl", ".ndjson", ".json":
+			if o.Dialect == nil {
+				f.format = FormatJSON
+			}
 		case ".parquet", ".parq", ".pq":
 			f.format = FormatParquet
+		case ".avro":
+			f.format = FormatAvro
 		}
 	}
-	if f.format == FormatParquet {
+	switch f.format {
+	case FormatParquet:
 		return f.probeParquet(ctx, o)
+	case FormatAvro:
+		return f.probeAvro(ctx, o)
 	}
 	head, err := f.head(ctx, o)
 	if err != nil {
@@ -104,7 +118,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			}
 		}
 	}
-	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) {
+	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText
 	}
 	if f.format == FormatAuto {
@@ -112,7 +126,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if f.format != FormatParquet {
+	if f.format != FormatParquet && f.format != FormatAvro {
 		if err := f.checkText(head, o); err != nil {
 			return err
 		}
@@ -120,6 +134,10 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	switch f.format {
 	case FormatParquet:
 		return f.probeParquet(ctx, o)
+	case FormatAvro:
+		return f.probeAvro(ctx, o)
+	case FormatJSON:
+		return f.probeJSON(ctx, o)
 	case FormatText:
 		return f.probeDelimited(ctx, o)
 	case FormatDump:
@@ -159,6 +177,10 @@ func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format
 	switch {
 	case bytes.HasPrefix(head, magicParquet):
 		return FormatParquet, nil
+	case bytes.HasPrefix(head, magicAvro):
+		return FormatAvro, nil
+	case !hasRecord && !hasField && beginsObject(head):
+		return FormatJSON, nil
 	case hasRecord && (hasField || control(record)):
 		return FormatDump, nil
 	case !hasField:

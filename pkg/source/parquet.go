@@ -262,7 +262,7 @@ func (r *Reader) emitRows(first int64, n int) error {
 	}
 	fields := r.fields[:n*cols]
 	if order := r.file.order; order != nil {
-		r.scratch = pick(r.scratch[:0], fields, cols, order, nil)
+		r.scratch = pick(r.scratch[:0], fields, n, cols, order, nil)
 		fields, cols = r.scratch, len(order)
 	}
 	r.batch = Batch{

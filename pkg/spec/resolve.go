@@ -113,7 +113,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
+	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
 	oneOf("header", s.Header, "yes", "no", "first", "match")
 	oneOf("extra", s.Extra, "", "fail", "ignore")
 	oneOf("missing", s.Missing, "", "fail", "null")

@@ -16,7 +16,7 @@ type Spec struct {
 	Family string `yaml:"family"` // default f
 
 	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
-	Format    string   `yaml:"format"`     // csv, dump, parquet, rejects; default: by extension and content
+	Format    string   `yaml:"format"`     // csv, dump, parquet, json, avro, rejects; default: by extension and content
 	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
 	Header    string   `yaml:"header"`     // of text: yes, no, first or match
 	FieldSep  string   `yaml:"field_sep"`  // of text: between columns
