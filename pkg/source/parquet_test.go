@@ -130,8 +130,8 @@ func TestParquetRefused(t *testing.T) {
 		data []byte
 		err  string
 	}{
-		{"nested.parquet", nil, "column list is nested (a list, map or struct): only flat columns can be read"},
-		{"struct.parquet", nil, "column struct is nested (a list, map or struct): only flat columns can be read"},
+		{"others/encrypted-footer.parquet", nil, "its footer is encrypted: write it without encryption"},
+		{"others/encrypted-column.parquet", nil, "row group 0, column secret: it is encrypted: write it without encryption, or choose other columns"},
 		{"truncated.parquet", whole[:len(whole)/2], "it is no Parquet file, or it is truncated or damaged: "},
 		{"headless.parquet", whole[:10], "it is no Parquet file, or it is truncated or damaged: "},
 		{"nothing.parquet", []byte{}, "it is no Parquet file, or it is truncated or damaged: "},
@@ -215,9 +215,11 @@ func FuzzParquetPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, enc, typ byte, values uint16, optional bool) {
 		types := []columnType{{kind: kindText, bytes: true}, {kind: kindText, width: 3, bytes: true}, {kind: kindInt, width: 4}, {kind: kindTimestamp, width: 8, unit: 1e6},
 			{kind: kindBool, width: 1}, {kind: kindDecimal, bytes: true, scale: 3}, {kind: kindDouble, width: 8}}
-		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), memory: 1 << 20}
+		p := &pageReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), memory: 1 << 20, pages: &pageSource{}}
 		c := columnReader{typ: types[int(typ)%len(types)]}
-		c.typ.optional = optional
+		if optional {
+			c.typ.def = 1 + int(typ>>4)%4
+		}
 		p.arena.want(c.pageRegion(), 0)
 		p.arena.want(c.dictRegion(), 0)
 		entries := len(data) / 8
@@ -239,7 +241,7 @@ func FuzzParquetPage(f *testing.F) {
 				return
 			}
 			for _, s := range spans {
-				_ = p.arena.buf[s.Off : s.Off+s.Len]
+				_ = s.Of(p.arena.buf)
 			}
 		}
 	})

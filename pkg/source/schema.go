@@ -65,6 +65,11 @@ func (in *Input) schema() error {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
 		f.cols = len(f.columns)
+		if f.format == FormatParquet {
+			if err := f.planParquet(in.columns, &in.opts); err != nil {
+				return fmt.Errorf("%s: %w", f.path, err)
+			}
+		}
 		f.form = f.rejectForm(&in.opts, in.columns)
 	}
 	return nil
@@ -103,6 +108,9 @@ func (in *Input) fit(f *inputFile, first string) error {
 				f.columns = append(f.columns, name)
 			}
 		}
+	}
+	if f.format == FormatParquet {
+		f.addPaths(in.columns)
 	}
 	for _, c := range f.constants {
 		if slices.Contains(f.columns, c.name) {
