@@ -155,7 +155,7 @@ func TestParquetRefused(t *testing.T) {
 // TestParquetDamage changes every byte of small files: an error or other values, but neither a panic nor a reading
 // without end.
 func TestParquetDamage(t *testing.T) {
-	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet"} {
+	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet", "others/nested-duckdb.parquet"} {
 		whole, err := os.ReadFile(filepath.Join(parquetDir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestParquetDamage(t *testing.T) {
 }
 
 func FuzzParquet(f *testing.F) {
-	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested"} {
+	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested", "others/nested-duckdb", "others/nested-arrow-v2", "others/int96", "others/encrypted-column"} {
 		data, err := os.ReadFile(filepath.Join(parquetDir, name+".parquet"))
 		if err != nil {
 			f.Fatal(err)
@@ -219,6 +219,7 @@ func FuzzParquetPage(f *testing.F) {
 		c := columnReader{typ: types[int(typ)%len(types)]}
 		if optional {
 			c.typ.def = 1 + int(typ>>4)%4
+			c.typ.rep = min(int(values>>14), c.typ.def)
 		}
 		p.arena.want(c.pageRegion(), 0)
 		p.arena.want(c.dictRegion(), 0)
@@ -226,7 +227,10 @@ func FuzzParquetPage(f *testing.F) {
 		if c.dictionary(p, pageHeader{kind: pageDictionary, unpacked: len(data), packed: len(data), values: entries}, data) != nil {
 			c.dict = c.dict[:0]
 		}
-		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE}
+		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE, repEncoding: encRLE}
+		if enc >= 128 {
+			h.defEncoding, h.repEncoding = encBitPacked, encBitPacked
+		}
 		if c.page(p, h, data) != nil {
 			return
 		}
@@ -237,7 +241,13 @@ func FuzzParquetPage(f *testing.F) {
 			n := min(c.left, batchRows)
 			p.arena.reset()
 			spans := make([]Span, n)
-			if c.take(p, spans, 1, n) != nil {
+			var err error
+			if c.typ.rep > 0 {
+				err = c.takeEntries(p, make([]uint32, n), make([]uint32, n), spans)
+			} else {
+				err = c.take(p, spans, 1, n)
+			}
+			if err != nil {
 				return
 			}
 			for _, s := range spans {

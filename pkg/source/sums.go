@@ -7,7 +7,7 @@ import (
 )
 
 // splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
-// unpacked, of Parquet the pages of the row group. The first split of a file includes the header, every row group the
+// unpacked, of Parquet the pages of the row group that the columns lie in. The first split of a file includes the header, every row group the
 // schema. So they depend on the files and on [Options.SplitSize] only.
 type splitSums struct {
 	mu   sync.Mutex
