@@ -45,8 +45,11 @@
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
 // says, as if they were packed.
 //
-// Parquet files must be flat: a nested or repeated column is refused by its name. Pages may be packed with snappy, zstd,
-// gzip, brotli or lz4_raw. Values become text by these rules; a null is an empty field:
+// Of a Parquet file only the columns that are chosen are read, and only of these it matters whether they can be: not
+// whether others are nested, encrypted or packed with LZO. Pages may be packed with snappy, zstd, gzip, brotli, lz4_raw or
+// the older lz4, in Hadoop's frames too. The field city of a struct addr is the column addr.city, unless a column has that
+// name itself; where the struct is null, so is the field. Nothing leads into a list or a map. Values become text by these
+// rules; a null is NULL:
 //
 //	STRING, ENUM, JSON, BSON, plain bytes   the bytes
 //	INT 8 to 64, signed and unsigned        decimal
@@ -61,9 +64,20 @@
 //	                                        stored
 //	TIME                                    15:04:05, with a fraction as above, as stored
 //	UUID                                    00112233-4455-6677-8899-aabbccddeeff
+//	lists, maps, structs                    JSON
+//	INTERVAL                                refused by name
 //
-// The footer is read by Arrow's library; pages are read here. That library's column readers copy every value, panic on
-// damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
+// Logical and converted types that are unknown, or do not fit, leave the physical type. Days of INT96 are signed; all dates
+// are in the Gregorian calendar, whatever the year.
+//
+// JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
+// file's; integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
+// UUIDs strings of the texts above; bytes that are no STRING, ENUM or JSON, base64. A key is a string. Lists of two levels
+// and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
+// No value is longer than [Options.MaxRecord].
+//
+// Footer and pages are read here. Arrow's library panics on logical types that it does not know; its column readers copy
+// every value, panic on damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
 // their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
 // any. A reader holds one page and one dictionary of each column.
 //

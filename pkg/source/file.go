@@ -118,7 +118,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			}
 		}
 	}
-	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) && !bytes.HasPrefix(head, magicAvro) {
+	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText
 	}
 	if f.format == FormatAuto {
@@ -158,6 +158,11 @@ func (f *inputFile) stripCompression(name string) string {
 	return name
 }
 
+// isParquet says that a file begins as Parquet does, its footer encrypted or not.
+func isParquet(head []byte) bool {
+	return bytes.HasPrefix(head, magicParquet) || bytes.HasPrefix(head, []byte(parquetEncrypted))
+}
+
 // packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
 func packed(head []byte) string {
 	switch {
@@ -175,7 +180,7 @@ func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format
 	field, record := o.dumpSeps()
 	hasField, hasRecord := control(field) && bytes.IndexByte(head, field) >= 0, bytes.IndexByte(head, record) >= 0
 	switch {
-	case bytes.HasPrefix(head, magicParquet):
+	case isParquet(head):
 		return FormatParquet, nil
 	case bytes.HasPrefix(head, magicAvro):
 		return FormatAvro, nil

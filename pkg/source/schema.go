@@ -74,6 +74,11 @@ func (in *Input) schema() error {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
 		f.cols = len(f.columns)
+		if f.format == FormatParquet {
+			if err := f.planParquet(in.columns, &in.opts); err != nil {
+				return fmt.Errorf("%s: %w", f.path, err)
+			}
+		}
 		f.form = f.rejectForm(&in.opts, in.columns)
 	}
 	return nil
@@ -143,6 +148,9 @@ func (in *Input) fit(f *inputFile, first string) error {
 				f.columns = append(f.columns, name)
 			}
 		}
+	}
+	if f.format == FormatParquet {
+		f.addPaths(in.columns)
 	}
 	if err := f.clash(f.columns); err != nil {
 		return err
