@@ -33,13 +33,11 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 		return nil, next, bad
 	}
 	// The first record has one column; where the second begins is where it ends.
-	end := len(text)
+	end := next
 	if len(one.Starts) > 1 {
 		end = int(one.Starts[1])
 	} else if bad != nil {
 		end = bad.Start
-	} else {
-		end = next
 	}
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
