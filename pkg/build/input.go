@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/upload"
@@ -69,12 +71,29 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 	if k.Source, err = source.Open(ctx, open, s.Inputs, o); err != nil {
 		return nil, fail.With(fail.Input, budget.inputMemory(err))
 	}
+	if err := k.namesColumns(s); err != nil {
+		return nil, err
+	}
 	if k.Budget.File != nil {
 		if err := k.Budget.File.Check(k.Source); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
 	}
 	return k, nil
+}
+
+// namesColumns refuses JSON lines of which nobody says what to read: a member that shows up late in a file would be lost.
+func (k *Input) namesColumns(s spec.Job) error {
+	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) {
+		return nil
+	}
+	for _, f := range k.Source.Files() {
+		if f.Format == source.FormatJSON {
+			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns, and later lines may have others than the first, which have %s: name those to read with %s (or give %s ignore to read these)",
+				f.Path, strings.Join(k.Source.Columns(), ","), setting.Columns, setting.Extra)
+		}
+	}
+	return nil
 }
 
 // startOf is what is known when a build alone begins.
