@@ -90,10 +90,10 @@ func (s *Scanner) escaped(text []byte) bool {
 
 // Whole says that the last record in a text ends with it: no quote stays open, and no escape stands at its end, that would
 // take in what follows.
-func Whole(d *dialect.Dialect, text []byte) bool {
+func Whole(d *dialect.Dialect, set Charset, text []byte) bool {
 	data := make([]byte, len(text)+Slack)
 	copy(data, text)
-	s := New(d, 1, nil)
+	s := New(d, 1, set)
 	for at := 0; at < len(text); {
 		next, bad := s.Scan(data, at, len(text), false)
 		if next <= at {

@@ -34,6 +34,9 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 		return &rejectForm{Version: 1, Format: FormatDump, FieldSep: SepOf(field).String(), RecordSep: SepOf(record).String(), Columns: f.columns}
 	case FormatText:
 		d := f.dialect.Records()
+		if f.transcoded {
+			d.Charset = "utf-8" // a record is kept as it was decoded
+		}
 		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
 	case FormatJSON:
 		return &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}

@@ -25,7 +25,11 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	f.format, f.compression, f.columns, f.rejects, f.maxRecord = form.Format, packedRejects, form.Columns, form, o.MaxRecord
-	f.dialect = form.Dialect
+	if f.dialect = form.Dialect; f.dialect != nil {
+		if err := f.decode(); err != nil {
+			return err
+		}
+	}
 	if f.format == FormatJSON && len(o.Columns) > 0 {
 		f.columns = nil // its lines may have any others
 	}
@@ -73,6 +77,7 @@ type rejectReader struct {
 	form  *rejectForm
 	comma byte
 	end   string // after each record
+	set   delimited.Charset
 	text  []byte // of the record at hand
 	given int    // of it
 }
@@ -158,7 +163,14 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		switch {
 		case form.Format == FormatDump:
 			r.end = string([]byte{record.or(0x10)})
-		case form.Dialect != nil && form.Dialect.RecordSep != "":
+		case form.Dialect != nil:
+			of := inputFile{path: r.path, dialect: form.Dialect}
+			if err := of.decode(); err != nil {
+				return nil, r.fail(err)
+			}
+			r.set = of.decoder()
+		}
+		if form.Dialect != nil && form.Dialect.RecordSep != "" {
 			r.end = form.Dialect.RecordSep
 		}
 	}
@@ -226,7 +238,7 @@ func (r *rejectReader) record(line []byte) error {
 		r.text = append(r.text, '\r') // it is the value's, not the line's
 	}
 	r.text = append(r.text, r.end...)
-	if r.form.Format == FormatCSV && !closed(r.text, r.comma) || r.form.Dialect != nil && !delimited.Whole(r.form.Dialect, r.text) {
+	if r.form.Format == FormatCSV && !closed(r.text, r.comma) || r.form.Dialect != nil && !delimited.Whole(r.form.Dialect, r.set, r.text) {
 		return r.fail(errors.New("its record has a quote that is not closed"))
 	}
 	return nil

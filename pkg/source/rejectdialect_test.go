@@ -1,0 +1,129 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/dialect"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// dialectOf is a preset, changed.
+func dialectOf(t interface{ Fatal(...any) }, name string, change func(*dialect.Dialect)) *dialect.Dialect {
+	d, err := dialect.Preset(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(&d)
+	}
+	return &d
+}
+
+// TestRejectsOfDialectsAreReadAgain corrects records of several dialects and character sets, and reads them as they were written.
+func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
+	utf16 := func(s string) (b []byte) {
+		for _, r := range s {
+			b = append(b, byte(r), byte(r>>8))
+		}
+		return b
+	}
+	for name, tt := range map[string]struct {
+		d          *dialect.Dialect
+		text       []byte
+		edit, with string
+		want       []string
+	}{
+		"mysql":     {dialectOf(t, "mysql", nil), []byte("1\tx\n2\\\ny\n3\tz\n"), `"raw":"2\\\ny"`, `"raw":"2\\\ny\t\\N"`, []string{"2\ny", "NULL"}},
+		"multibyte": {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = "@|@", "#@#\n" }), []byte("1@|@x#@#\n2#@#\n"), `"raw":"2"`, `"raw":"2@|@\n"`, []string{"2", "\n"}},
+		"header":    {dialectOf(t, "postgres-csv", func(d *dialect.Dialect) { d.SkipLines, d.SkipEnd, d.Comment = 1, 1, "#" }), []byte("about\na,b\n1,\n2\n3,z\n(3 rows)\n"), `"raw":"2"`, `"raw":"2,\"\""`, []string{"2", ""}},
+		// 誠 is D5 5C: the text is not UTF-8, so that it is kept in base64.
+		"gbk":    {dialectOf(t, "mysql", func(d *dialect.Dialect) { d.Charset = "gbk" }), []byte("1\t\xd5\x5c\n2\xd5\x5c\n"), `"raw_base64":"MtVc"`, `"raw_base64":"MtVcCdVc"`, []string{"2誠", "誠"}},
+		"utf-16": {dialectOf(t, "spark", func(d *dialect.Dialect) { d.Charset = "utf-16le" }), utf16("a,b\n1,誠\n2誠\n"), `"raw":"2誠"`, `"raw":"2誠,誠"`, []string{"2誠", "誠"}},
+	} {
+		o := Options{Dialect: tt.d}
+		if tt.d.Header == dialect.HeaderNo {
+			o.Columns = []string{"a", "b"}
+		}
+		_, bad, path := rejected(t, o, writeFile(t, "x.txt", tt.text))
+		data, err := os.ReadFile(path)
+		if err != nil || len(bad) != 1 {
+			t.Fatalf("%s: %q, %v", name, bad, err)
+		}
+		edited := strings.Replace(string(data), tt.edit, tt.with, 1)
+		if edited == string(data) {
+			t.Fatalf("%s: no %s in %s", name, tt.edit, data)
+		}
+		if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := Open(t.Context(), disk, []string{path}, Options{Format: FormatRejects})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		rows, err := rowsOf(t, in)
+		var got []string
+		for _, row := range rows {
+			for _, c := range []string{"a", "b"} {
+				if row[c] == nil {
+					row[c] = "NULL"
+				}
+				got = append(got, fmt.Sprint(row[c]))
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+// TestRejectsOfDialectsAreBadForTheSameReasons reads the bad records of any text in any dialect again: they are what they were.
+func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		name := rapid.SampledFrom(dialect.Presets()).Draw(rt, "dialect")
+		set := rapid.SampledFrom([]string{"", "gbk"}).Draw(rt, "charset")
+		d := dialectOf(rt, name, func(d *dialect.Dialect) { d.Charset, d.Header = set, dialect.HeaderNo })
+		pieces := rapid.SampledFrom([]string{d.FieldSep, "\n", "\n", d.RecordSep, "a", "\\", "\"", "\"\"", "\xd5\x5c", "\x81", "N", "\r", "x\\\ny"})
+		data := []byte(strings.Join(rapid.SliceOfN(pieces, 0, 40).Draw(rt, "text"), ""))
+		cols := []string{"c", "d", "e"}[:rapid.IntRange(1, 3).Draw(rt, "cols")]
+		o := Options{Dialect: d, Columns: cols, ChunkSize: rapid.IntRange(1, 20).Draw(rt, "chunk")}
+		var before, after []string
+		f := NewRejectFile(filepath.Join(dir, "r.jsonl"))
+		defer f.Abort()
+		o.Reject = func(e RowError) error {
+			if len(e.Raw) == 0 && len(cols) > 1 {
+				rt.Skip("a record without a byte is asked to be removed")
+			}
+			before = append(before, fmt.Sprintf("%s %q", e.Reason, e.Raw))
+			return f.Write(e)
+		}
+		if _, err := loadBytes(rt, o, "x.txt", data); err != nil {
+			rt.Skip(err)
+		}
+		if f.spool == nil {
+			return
+		}
+		var file bytes.Buffer
+		if err := f.spool.copyTo(&file); err != nil {
+			rt.Fatal(err)
+		}
+		again := Options{Format: FormatRejects, Columns: cols, ChunkSize: o.ChunkSize, Reject: func(e RowError) error {
+			after = append(after, fmt.Sprintf("%s %q", e.Reason, e.Raw))
+			return nil
+		}}
+		got, err := loadBytes(rt, again, "r.jsonl", file.Bytes())
+		if err != nil || len(got) > 0 {
+			rt.Fatalf("%q, %v", values(got), err)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			rt.Fatalf("(-before +after):\n%s", diff)
+		}
+	})
+}
