@@ -1,6 +1,10 @@
 package avro
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+
+	"bulkload/pkg/valuetext"
+)
 
 // json takes a value and appends it as JSON without blanks: see the package's documentation for the rules.
 func (c *cursor) json(n *node) bool {
@@ -29,7 +33,7 @@ func (c *cursor) json(n *node) bool {
 			if i > 0 {
 				c.buf = append(c.buf, ',')
 			}
-			c.buf = append(appendString(c.buf, f.name), ':')
+			c.buf = append(valuetext.AppendJSON(c.buf, f.name), ':')
 			if !c.json(f.node) {
 				return c.within(f.name)
 			}
@@ -71,7 +75,7 @@ func (c *cursor) jsonItems(n *node) bool {
 				if !ok || !c.fits(size) {
 					return false
 				}
-				c.buf = append(appendString(c.buf, c.buf[c.at:c.at+size]), ':')
+				c.buf = append(valuetext.AppendJSON(c.buf, c.buf[c.at:c.at+size]), ':')
 				c.at += size
 			}
 			if !c.json(n.items) {
@@ -92,7 +96,7 @@ func (c *cursor) jsonScalar(n *node) bool {
 	if n.kind == kindEnum {
 		i, ok := c.index(len(n.symbols), reasonSymbol)
 		if ok {
-			c.buf = appendString(c.buf, n.symbols[i])
+			c.buf = valuetext.AppendJSON(c.buf, n.symbols[i])
 		}
 		return ok
 	}
@@ -127,7 +131,7 @@ func (c *cursor) jsonOctets(n *node) bool {
 		if !c.fits(size) {
 			return false
 		}
-		c.buf = appendString(c.buf, c.buf[at:c.at])
+		c.buf = valuetext.AppendJSON(c.buf, c.buf[at:c.at])
 	case n.logical == logicalUUID:
 		c.buf = append(appendUUID(append(c.buf, '"'), c.buf[at:c.at]), '"')
 	default:
@@ -137,36 +141,4 @@ func (c *cursor) jsonOctets(n *node) bool {
 		c.buf = append(base64.StdEncoding.AppendEncode(append(c.buf, '"'), c.buf[at:c.at]), '"')
 	}
 	return true
-}
-
-// appendString writes a JSON string. What is not UTF-8 is kept as it is.
-func appendString[S string | []byte](dst []byte, s S) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := range len(s) {
-		b := s[i]
-		if b >= ' ' && b != '"' && b != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', digits[b>>4], digits[b&0xf])
-		}
-	}
-	return append(append(dst, s[from:]...), '"')
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"bulkload/pkg/span"
+	"bulkload/pkg/valuetext"
 )
 
 const (
@@ -97,13 +98,13 @@ func (c *cursor) scalar(n *node) bool {
 	case kindFloat:
 		at, ok := c.take(4)
 		if ok {
-			c.buf = appendFloat(c.buf, float64(math.Float32frombits(binary.LittleEndian.Uint32(c.buf[at:]))), 32)
+			c.buf = valuetext.AppendFloat(c.buf, float64(math.Float32frombits(binary.LittleEndian.Uint32(c.buf[at:]))), 32)
 		}
 		return ok
 	case kindDouble:
 		at, ok := c.take(8)
 		if ok {
-			c.buf = appendFloat(c.buf, math.Float64frombits(binary.LittleEndian.Uint64(c.buf[at:])), 64)
+			c.buf = valuetext.AppendFloat(c.buf, math.Float64frombits(binary.LittleEndian.Uint64(c.buf[at:])), 64)
 		}
 		return ok
 	case kindEnum:
@@ -130,7 +131,7 @@ func (c *cursor) scalar(n *node) bool {
 func (c *cursor) number(n *node, v int64) {
 	switch n.logical {
 	case logicalDate:
-		c.buf = appendDate(c.buf, v)
+		c.buf = valuetext.AppendDate(c.buf, v)
 	case logicalTime:
 		c.buf = appendTime(c.buf, v, n.unit)
 	case logicalInstant:
@@ -147,10 +148,10 @@ func (c *cursor) octets(n *node, at, size int) bool {
 	v := c.buf[at : at+size]
 	switch {
 	case n.logical == logicalDecimal:
-		if size > maxDecimal && len(significant(v)) > maxDecimal {
+		if size > maxDecimal && len(valuetext.Significant(v)) > maxDecimal {
 			return c.fail("a decimal has more than 1024 bytes")
 		}
-		c.buf = appendDecimal(c.buf, v, n.scale)
+		c.buf = valuetext.AppendDecimal(c.buf, v, n.scale)
 	case n.logical == logicalUUID && n.kind == kindFixed:
 		c.buf = appendUUID(c.buf, v)
 	default:

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/pkg/valuetext"
+
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/file"
@@ -266,7 +268,7 @@ func TestFloatText(t *testing.T) {
 		{3, 64, "3"}, {0.1, 64, "0.1"}, {float64(float32(0.1)), 32, "0.1"}, {1e20, 64, "100000000000000000000"}, {1e21, 64, "1e+21"},
 		{1e-6, 64, "0.000001"}, {1.5e-7, 64, "1.5e-07"}, {math.Inf(-1), 64, "-Infinity"}, {math.NaN(), 32, "NaN"}, {math.Copysign(0, -1), 64, "-0"},
 	} {
-		if got := string(appendFloat(nil, tt.f, tt.size)); got != tt.want {
+		if got := string(valuetext.AppendFloat(nil, tt.f, tt.size)); got != tt.want {
 			t.Errorf("%g: %s, want %s", tt.f, got, tt.want)
 		}
 	}
@@ -276,7 +278,7 @@ func TestFloatText(t *testing.T) {
 func TestDateText(t *testing.T) {
 	for day := int64(-720000); day < 2932896; day += 13 {
 		want := time.Unix(day*86400, 0).UTC().Format("2006-01-02")
-		if got := string(appendDate(nil, day)); got != want {
+		if got := string(valuetext.AppendDate(nil, day)); got != want {
 			t.Fatalf("day %d: %s, want %s", day, got, want)
 		}
 	}
@@ -295,7 +297,7 @@ func TestDecimalText(t *testing.T) {
 		{"\xfe" + strings.Repeat("\x00", 16), 0, "-680564733841876926926749214863536422912"},
 		{strings.Repeat("\xff", 20) + "\x9c", 1, "-10.0"},
 	} {
-		if got := string(appendDecimal(nil, []byte(tt.bytes), tt.scale)); got != tt.want {
+		if got := string(valuetext.AppendDecimal(nil, []byte(tt.bytes), tt.scale)); got != tt.want {
 			t.Errorf("%x: %s, want %s", tt.bytes, got, tt.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"bulkload/pkg/span"
+	"bulkload/pkg/valuetext"
 )
 
 // nestedReader makes JSON of nested columns.
@@ -194,7 +195,7 @@ func (t *columnType) appendJSON(dst, text []byte) []byte {
 	switch t.kind {
 	case kindText:
 		if t.text {
-			return appendJSONString(dst, text)
+			return valuetext.AppendJSON(dst, text)
 		}
 		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), text), '"')
 	case kindBool, kindInt, kindUint, kindDecimal, kindDecimalInt:
@@ -205,35 +206,4 @@ func (t *columnType) appendJSON(dst, text []byte) []byte {
 		} // NaN, Infinity
 	}
 	return append(append(append(dst, '"'), text...), '"')
-}
-
-// appendJSONString writes a JSON string. What is not UTF-8 is kept as it is.
-func appendJSONString(dst, s []byte) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i, b := range s {
-		if b >= ' ' && b != '"' && b != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		switch b {
-		case '"', '\\':
-			dst = append(dst, '\\', b)
-		case '\b':
-			dst = append(dst, `\b`...)
-		case '\f':
-			dst = append(dst, `\f`...)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', digits[b>>4], digits[b&0xf])
-		}
-	}
-	return append(append(dst, s[from:]...), '"')
 }

@@ -3,6 +3,8 @@ package source
 import (
 	"errors"
 	"fmt"
+
+	"bulkload/pkg/valuetext"
 )
 
 // shape is a value of a nested column, as its JSON is written.
@@ -94,7 +96,7 @@ func (s *shape) add(kids []*schemaNode, o *Options, add func(*schemaNode, column
 		if err != nil {
 			return err
 		}
-		if kid.name = append(appendJSONString(nil, []byte(n.name)), ':'); i == 0 {
+		if kid.name = append(valuetext.AppendJSON(nil, []byte(n.name)), ':'); i == 0 {
 			s.first = kid.first
 		}
 		s.kids, s.end = append(s.kids, kid), kid.end

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"bulkload/pkg/valuetext"
 )
 
 // kind is the rule by which a value becomes text.
@@ -229,18 +231,18 @@ func (t *columnType) append(dst, v []byte) []byte {
 		}
 		return strconv.AppendUint(dst, binary.LittleEndian.Uint64(v), 10)
 	case kindFloat16:
-		return appendFloat(dst, float16(binary.LittleEndian.Uint16(v)), 32)
+		return valuetext.AppendFloat(dst, float16(binary.LittleEndian.Uint16(v)), 32)
 	case kindFloat:
-		return appendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(v))), 32)
+		return valuetext.AppendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(v))), 32)
 	case kindDouble:
-		return appendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(v)), 64)
+		return valuetext.AppendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(v)), 64)
 	case kindDecimalInt:
 		n := t.int(v)
-		return appendDecimal128(dst, n>>63, uint64(n), t.scale)
+		return valuetext.AppendDecimal128(dst, n>>63, uint64(n), t.scale)
 	case kindDecimal:
-		return appendDecimal(dst, v, t.scale)
+		return valuetext.AppendDecimal(dst, v, t.scale)
 	case kindDate:
-		return appendDate(dst, t.int(v))
+		return valuetext.AppendDate(dst, t.int(v))
 	case kindTime:
 		n := t.int(v)
 		return appendClock(dst, floorDiv(n, int64(t.unit)), floorMod(n, int64(t.unit)), t.unit)

@@ -1,0 +1,33 @@
+package valuetext
+
+// AppendJSON writes a JSON string. What is not UTF-8 is kept as it is.
+func AppendJSON[S string | []byte](dst []byte, s S) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := range len(s) {
+		b := s[i]
+		if b >= ' ' && b != '"' && b != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch b {
+		case '"', '\\':
+			dst = append(dst, '\\', b)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[b>>4], digits[b&0xf])
+		}
+	}
+	return append(append(dst, s[from:]...), '"')
+}
