@@ -37,27 +37,12 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int6
 		return append(starts, size), nil
 	}
 	blocks := make([]csvBlock, (size-f.dataStart+step-1)/step)
-	g, ctx := errgroup.WithContext(ctx)
-	workers := min(runtime.GOMAXPROCS(0), len(blocks))
-	for w := range workers {
-		g.Go(func() (err error) {
-			// Neighbouring blocks to one worker: few places of the file are read at a time.
-			lo, hi := len(blocks)*w/workers, len(blocks)*(w+1)/workers
-			src, err := f.openText(ctx, 0, planChunk)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, src.Close()) }()
-			for i := lo; i < hi; i++ {
-				from := f.dataStart + int64(i)*step
-				if blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), comma); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
+		from := f.dataStart + int64(i)*step
+		blocks[i], err = f.planBlock(ctx, src, from, min(from+step, size), comma)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	inside := 0
@@ -71,6 +56,29 @@ func (f *inputFile) planCSV(ctx context.Context, o *Options, comma byte) ([]int6
 		inside ^= b.quotes & 1
 	}
 	return append(starts, size), nil
+}
+
+// overBlocks looks at n blocks of the file, with all cores.
+func (f *inputFile) overBlocks(ctx context.Context, n int, look func(ctx context.Context, src *textStream, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	workers := min(runtime.GOMAXPROCS(0), n)
+	for w := range workers {
+		g.Go(func() (err error) {
+			src, err := f.openText(ctx, 0, planChunk)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, src.Close()) }()
+			// Neighbouring blocks to one worker: few places of the file are read at a time.
+			for i := n * w / workers; i < n*(w+1)/workers; i++ {
+				if err := look(ctx, src, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
 // csvBlock is what is known of a block for each of the cases that it begins outside [0] and inside [1] of quotes.

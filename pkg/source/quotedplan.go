@@ -2,14 +2,10 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
 
 	"bulkload/pkg/delimited"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // planQuoted is planCSV for dialects whose quotes have escapes: it follows both cases, that a block begins outside and inside
@@ -21,27 +17,13 @@ func (f *inputFile) planQuoted(ctx context.Context, o *Options) ([]int64, error)
 		return append(starts, size), nil
 	}
 	blocks := make([]quotedBlock, (size-f.dataStart+step-1)/step)
-	g, ctx := errgroup.WithContext(ctx)
-	workers := min(runtime.GOMAXPROCS(0), len(blocks))
-	for w := range workers {
-		g.Go(func() (err error) {
-			lo, hi := len(blocks)*w/workers, len(blocks)*(w+1)/workers
-			src, err := f.openText(ctx, 0, planChunk)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, src.Close()) }()
-			s := delimited.New(f.dialect, 1, f.decoder())
-			for i := lo; i < hi; i++ {
-				from := f.dataStart + int64(i)*step
-				if blocks[i], err = f.quotedBlock(ctx, src, s, from, min(from+step, size)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+	s := delimited.New(f.dialect, 1, f.decoder()) // of which blocks change nothing
+	err := f.overBlocks(ctx, len(blocks), func(ctx context.Context, src *textStream, i int) (err error) {
+		from := f.dataStart + int64(i)*step
+		blocks[i], err = f.quotedBlock(ctx, src, s, from, min(from+step, size))
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	inside := 0
