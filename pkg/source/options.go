@@ -47,7 +47,7 @@ type Options struct {
 	// RecordSep is the byte after each record of a dump. Default: 0x10. CSV records end with LF or CR LF.
 	RecordSep Sep
 	// Columns are the names of the columns in the order that batches have them. A dump and a CSV file without header
-	// hold exactly these, in this order. A CSV header and a Parquet schema must have exactly these names, in any order.
+	// hold exactly these, in this order. A CSV header and the schemas of other formats have these names, in any order; Extra and Missing say what else they may have.
 	// Of JSON and Avro a name may also be the path of a nested value, such as addr.city.
 	// Default: the names of the first file that has some; all other files must have the same.
 	Columns []string
