@@ -66,6 +66,11 @@ func TestScannerOfGBK(t *testing.T) {
 	}
 	// What is no character is a fault, at its byte.
 	s := New(preset(t, "csv", nil), 2, set)
+	// It ends no quote, nor the record.
+	quoted := append([]byte("a,b\n\"c\xff\xff\nd\",\"e\"\ng,h\n"), make([]byte, Slack)...)
+	if next, bad := s.Scan(quoted, 0, len(quoted)-Slack, true); bad == nil || bad.At != 6 || bad.Column != 0 || bad.Reason != reasonCharset || next != 16 {
+		t.Errorf("%d %+v", next, bad)
+	}
 	data := append([]byte("a,b\nc,\xff\xffd\ne,f\n"), make([]byte, Slack)...)
 	next, bad := s.Scan(data, 0, len(data)-Slack, true)
 	if bad == nil || bad.At != 6 || bad.Column != 1 || bad.Reason != reasonCharset || next != 10 {

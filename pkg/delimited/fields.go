@@ -51,8 +51,11 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 	if s.charset != nil {
 		out, bad := s.charset.Append(s.Data, raw)
 		if bad >= 0 {
-			_, f := s.fault(start, row, from+bad, n, last, reasonCharset)
-			return f
+			if s.undecoded == nil {
+				s.undecoded = s.newFault(start, row, from+bad, reasonCharset)
+			}
+			s.Fields = append(s.Fields, span.Span{}) // the record goes on, and says so at its end
+			return nil
 		}
 		s.Data, raw = out, out[at:]
 	}
@@ -114,6 +117,10 @@ func (s *Scanner) record(start, row, end, next, n int, last bool) *Fault {
 		return nil
 	}
 	if f := s.put(start, row, end, n, last); f != nil {
+		return f
+	}
+	if f := s.undecoded; f != nil {
+		f.End = next
 		return f
 	}
 	if found := len(s.Fields) - row; found != s.cols {

@@ -41,7 +41,8 @@ type Scanner struct {
 	Starts []uint32    // where each record begins
 	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
 
-	field // at hand
+	field            // at hand
+	undecoded *Fault // the first value of the record at hand that could not be decoded
 }
 
 // field is what is known of the field at hand.
@@ -115,7 +116,7 @@ const Slack = swar.Block
 // one, behind which it may be called again with next.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
-	s.field = field{from: start}
+	s.field, s.undecoded = field{from: start}, nil
 	skip, tail := start, 0 // bytes before skip are dealt with; so many of the next belong to a character
 	row := 0
 	if start = s.pass(start, n, last); start < 0 {
