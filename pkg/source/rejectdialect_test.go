@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,6 +120,9 @@ func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 			return nil
 		}}
 		got, err := loadBytes(rt, again, "r.jsonl", file.Bytes())
+		if d.Escape != "" && bytes.HasSuffix(bytes.TrimRight(data, "\r\n"), []byte(d.Escape)) && errors.Is(err, errOpenRecord) {
+			return // it would take in the next record
+		}
 		if err != nil || len(got) > 0 {
 			rt.Fatalf("%q, %v", values(got), err)
 		}

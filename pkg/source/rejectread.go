@@ -239,10 +239,14 @@ func (r *rejectReader) record(line []byte) error {
 	}
 	r.text = append(r.text, r.end...)
 	if r.form.Format == FormatCSV && !closed(r.text, r.comma) || r.form.Dialect != nil && !delimited.Whole(r.form.Dialect, r.set, r.text) {
-		return r.fail(errors.New("its record has a quote that is not closed"))
+		return r.fail(errOpenRecord)
 	}
 	return nil
 }
+
+// errOpenRecord is of a record that would take in the one that follows. One that an escape ends is read where it is the last
+// of its file, and must be mended by hand here.
+var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: mend it, or remove the line to leave the record out")
 
 // closed says that the last record in data ends with it: no quote stays open that would take in what follows.
 func closed(data []byte, comma byte) bool {
