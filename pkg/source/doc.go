@@ -18,9 +18,12 @@
 //
 // # Formats
 //
-// Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV and
+// Text may be packed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format), .deflate
+// (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end and no checksums:
+// cut behind a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
+// archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV and
 // .parquet, .parq, .pq is Parquet. Any other name (.dump, .txt, .dat, none) leaves it to the content: the magic of
-// gzip, Zstandard or Parquet; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; anything
+// a compression or Parquet; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; anything
 // else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this.
 //
 // A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever

@@ -24,7 +24,7 @@ type inputFile struct {
 	info  fs.FileInfo
 
 	format      Format
-	compression string   // "", "gz" or "zst"
+	compression string   // "" or the name of one of compressions
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
 	constants   []constant
@@ -34,8 +34,8 @@ type inputFile struct {
 	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta
-	window      int64            // zstd: of the first frame
-	mostWindow  uint64           // zstd: of any frame
+	window      int64            // packed: what the first frame asks to be held
+	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
@@ -50,13 +50,8 @@ const detectSize = 64 << 10
 
 var (
 	magicParquet = []byte("PAR1")
-	magicGzip    = []byte{0x1f, 0x8b}
-	magicZstd    = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	bom          = []byte("\ufeff")
 )
-
-// strange are name endings of compressed text that cannot be read here.
-var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc", ".avro"}
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
@@ -69,13 +64,16 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	}
 	name := strings.ToLower(path.Base(f.name))
 	if f.format == FormatAuto {
-		for _, ext := range strange {
-			if strings.HasSuffix(name, ext) {
-				return fmt.Errorf("%s: files of the kind %s cannot be read (text may be packed as .gz or .zst)", f.path, ext)
-			}
+		if err := f.foreignName(name); err != nil {
+			return err
 		}
 	}
-	name = f.stripCompression(name)
+	name, f.compression = cutCompression(name)
+	if f.format == FormatAuto {
+		if err := f.foreignName(name); err != nil {
+			return err
+		}
+	}
 	if f.format == FormatAuto {
 		switch path.Ext(name) {
 		case ".csv":
@@ -101,6 +99,11 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			}
 		}
 	}
+	if o.Format != FormatDump {
+		if err := f.foreignContent(ctx, head); err != nil {
+			return err
+		}
+	}
 	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) {
 		f.format = FormatText
 	}
@@ -124,28 +127,6 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	default:
 		return f.probeCSV(ctx, o)
 	}
-}
-
-// stripCompression takes the ending of a packed file off its name.
-func (f *inputFile) stripCompression(name string) string {
-	for ext, compression := range map[string]string{".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst"} {
-		if base, ok := strings.CutSuffix(name, ext); ok {
-			f.compression = compression
-			return base
-		}
-	}
-	return name
-}
-
-// packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
-func packed(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, magicGzip):
-		return "gz"
-	case bytes.HasPrefix(head, magicZstd):
-		return "zst"
-	}
-	return ""
 }
 
 // detect detects a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
@@ -255,8 +236,8 @@ func (f *inputFile) columnName(i int) string {
 
 // head reads the first bytes of the text.
 func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) {
-	if f.compression == "zst" {
-		if err := f.probeWindow(ctx, o); err != nil {
+	if f.compression != "" {
+		if err := f.probePacked(ctx, o); err != nil {
 			return nil, err
 		}
 	}

@@ -71,7 +71,8 @@ type FileInfo struct {
 	// ChangeTime is when content or attributes last changed (ctime); zero if that is not known.
 	ChangeTime time.Time
 	Format     Format
-	// Compression of a text file: "", "gz" or "zst".
+	// Compression of a text file: "", "gz", "zst", "bz2", "xz", "lz4", "sz" (snappy's framing format), "snappy" or "hadoop-lz4"
+	// (the blocks of Hadoop's codecs) or "deflate" (zlib).
 	Compression string
 }
 
