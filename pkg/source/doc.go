@@ -5,12 +5,21 @@
 //
 // # Inputs
 //
-// An input is a file, a directory, or a pattern with *, ? and [a-z] in any element of the path (path.Match). A directory
-// means all files below it, at any depth. Left out there are names that begin with _ or . (_SUCCESS, _temporary) and
-// empty files; a file that is given by name is always read. A pattern that matches nothing is an error, and so are a
-// file that comes twice, an input without data (but for [Options.AllowEmpty]), a file that is being written (its name
-// says so, or HDFS), a pipe or device, and a directory name=value that no one has named. Files come in the order of the
-// inputs, within each by name.
+// An input is a file, a directory, or a pattern: *, ? and [a-z] within an element of the path (path.Match), {a,b} anywhere, also
+// nested, and ** for any number of directories; a backslash makes any of these characters itself, and a path that exists is no
+// pattern. A directory means all files below it, at any depth. Left out there are empty files, and the names that Hive, Spark
+// and Hadoop hide ([HiddenKind]): .x, _x without =, x._COPYING_; [Input.LeftOut] counts them. A file that is given by name is
+// always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
+// for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
+// written (its name says so, or HDFS), and a pipe or device. A directory that is a table of Delta, Iceberg, Hudi or a
+// transactional one of Hive is refused, and all that lies in it: its files hold rows that were deleted. Files come in the order
+// of the inputs, within each by name. [InputsFrom] reads a list of inputs.
+//
+// Directories name=value are partitions, as Hive, Spark and DuckDB write them, wherever they stand in a file's absolute path:
+// each is a column with that text in all records of the file ([Options.Partitions]), behind the file's own unless
+// [Options.Columns] says otherwise. %XX is decoded once; __HIVE_DEFAULT_PARTITION__ is NULL; nothing else is interpreted. The
+// files of one input must have the same ones in the same order. [Options.Where] chooses partitions, and the others are not
+// listed.
 //
 // A file is compared with what was listed each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
 // what was read of a split.

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"bulkload/pkg/span"
 )
 
 // parquetMeta is what is kept of a file's footer.
@@ -262,7 +265,10 @@ func (r *Reader) emitRows(first int64, n int) error {
 	}
 	fields := r.fields[:n*cols]
 	if order := r.file.order; order != nil {
-		r.scratch = pick(r.scratch[:0], fields, cols, order, nil)
+		if err := r.pathValues(); err != nil {
+			return err
+		}
+		r.scratch = pick(r.scratch[:0], fields, cols, order, r.constants)
 		fields, cols = r.scratch, len(order)
 	}
 	r.batch = Batch{
@@ -272,6 +278,24 @@ func (r *Reader) emitRows(first int64, n int) error {
 	r.records += int64(n)
 	r.offsets = r.offsets[:0]
 	return r.emit(&r.batch)
+}
+
+// pathValues puts the values of the file's path behind the batch's other text.
+func (r *Reader) pathValues() error {
+	r.constants = r.constants[:0]
+	a := &r.parquet.arena
+	for _, c := range r.file.constants {
+		if len(a.buf)+len(c.value) > math.MaxUint32 {
+			return errArena
+		}
+		s := span.Null()
+		if !c.null {
+			s = Span{Off: uint32(len(a.buf)), Len: uint32(len(c.value))}
+		}
+		a.buf = append(a.buf, c.value...)
+		r.constants = append(r.constants, s)
+	}
+	return nil
 }
 
 func (r *Reader) columnError(s Split, col int, err error) error {
