@@ -174,7 +174,7 @@ func (s *zlibStreams) Read(p []byte) (int, error) {
 	}
 }
 
-// snappyFrames tells a stream that ends within a chunk from one that is damaged, which are one error to the library.
+// snappyFrames distinguishes a stream that ends within a chunk from one that is damaged, which are one error to the library.
 type snappyFrames struct {
 	r     io.Reader
 	z     *snappy.Reader

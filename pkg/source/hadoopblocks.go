@@ -16,7 +16,7 @@ import (
 //	block: length of its text, 4 bytes, the first the highest
 //	       chunks, until they have made so much text: length, 4 bytes, and as many packed bytes
 //
-// Blocks have 256 KiB of text, and one chunk, unless the writer was told otherwise or was given more at once. There is no
+// Blocks have 256 KiB of text, and one chunk, unless the writer was set otherwise or was given more at once. There is no
 // mark at the beginning or end, and no checksum: a file cut behind a block is shorter and no more.
 type hadoopBlocks struct {
 	r      io.Reader

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A tableFormat keeps a table as files of which not all are rows of it: some were deleted or written anew, and only its own
+// A tableFormat keeps a table as files of which not all are rows of it: some were deleted or replaced, and only its own
 // log says which.
 type tableFormat struct{ what, from string }
 
@@ -27,7 +27,7 @@ func (k tableFormat) refuse(dir string) error {
 		dir, k.what, strings.ReplaceAll(k.from, "%s", dir))
 }
 
-// entryFormat is the table format that an entry of a directory tells of.
+// entryFormat is the table format that an entry of a directory shows.
 func entryFormat(dir string, entry fs.FileInfo) (tableFormat, bool) {
 	name := entry.Name()
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // xzGuard reads an xz file for its unpacker, which takes as much memory as a block's header says, up to 4 GiB. The guard
 // follows the file's frame (xz-file-format 1.2.1) and the chunks of LZMA2, whose lengths stand before them, and refuses a
-// dictionary before the unpacker has seen the header that asks for it. It also tells a file's end from one between two
+// dictionary before the unpacker has seen the header that asks for it. It also distinguishes a file's end from one between two
 // streams. Checksums and all else are left to the unpacker.
 type xzGuard struct {
 	r    *bufio.Reader
