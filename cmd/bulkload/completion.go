@@ -48,7 +48,7 @@ func flagValues() map[string][]string {
 		"log-level":     {"debug", "info", "warn", "error"},
 		"log-format":    {"auto", "text", "json"},
 		"progress":      {"auto", "live", "lines", "off"},
-		"format":        {"csv", "dump", "parquet", "rejects"},
+		"format":        {"csv", "dump", "parquet", "json", "avro", "rejects"},
 		"get --format":  {"jsonl", "csv", "table"},
 		"scan --format": {"jsonl", "csv", "table"},
 		"header":        {"yes", "no"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bulkload/internal/settings"
+	"bulkload/pkg/dialect"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -25,11 +26,9 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
-	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, or rejects for the bad records of an earlier job (default: by extension and content)")
+	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
-	f.StringVar(&s.spec.Header, "header", "", "csv: yes if the first record holds the column names (default), or no")
-	f.StringVar(&s.spec.FieldSep, "field-sep", "", `dump: byte between columns, such as , or \t or \x01 (default \x01)`)
-	f.StringVar(&s.spec.RecordSep, "record-sep", "", `dump: byte after each record (default \x10)`)
+	s.addText(f)
 	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
@@ -40,6 +39,30 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Encoding, "encoding", "", "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&s.spec.Bloom, "bloom", "", "overrides the family's: NONE, ROW, ROWCOL")
 	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")
+}
+
+// addText registers the flags that say how text is written.
+func (s *specFlags) addText(f *pflag.FlagSet) {
+	r := &s.spec.Reading
+	f.StringVar(&r.Dialect, "dialect", "", "exporter that wrote the text: "+strings.Join(dialect.Presets(), ", "))
+	f.StringVar(&s.spec.Header, "header", "", "text: whether the first record holds the column names: yes, no, first (file only), match (if it is the names)")
+	f.StringVar(&s.spec.FieldSep, "field-sep", "", `text: between columns, 1 to 8 bytes, such as , or \t or \x01 (default \x01 in a dump, a comma in CSV)`)
+	f.StringVar(&s.spec.RecordSep, "record-sep", "", `text: behind each record, 1 to 8 bytes (default \x10 in a dump, LF or CR LF in CSV)`)
+	f.StringVar(&r.Quote, "quote", "", "text: byte around values, or none")
+	f.StringVar(&r.Quotes, "quotes", "", "text: strict (default) or lenient")
+	f.StringVar(&r.Escape, "escape", "", "text: byte before one that is taken as it is, or none")
+	f.StringVar(&r.EscapeMap, "escape-map", "", "text: what letters behind the escape stand for: literal, mysql, mysql-batch, postgres, hive-crlf, jq")
+	f.StringArrayVar((*[]string)(&r.NullValue), "null-value", nil, `text: what NULL is written as, such as \N; may be repeated; none`)
+	f.StringVar(&r.NullQuoted, "null-quoted", "", "text: whether a value in quotes can be NULL: yes or no")
+	f.IntVar(&r.SkipLines, "skip-lines", 0, "text: lines at the start of each file that are no records")
+	f.IntVar(&r.SkipEnd, "skip-end", 0, "text: lines at the end of each file that are no records")
+	f.StringVar(&r.Comment, "comment", "", "text: what a line begins with that is no record")
+	f.StringVar(&r.Trim, "trim", "", "text: ends of values without quotes that lose their blanks: no, left, right, both")
+	f.StringVar(&r.Charset, "charset", "", "text: character set, such as gbk or utf-16 (default: bytes are taken as they are)")
+	f.StringVar(&r.Extra, "extra", "", "columns that nobody asks for: fail (default for text) or ignore")
+	f.StringSliceVar((*[]string)(&r.Partitions), "partitions", nil, "directories name=value above the files: auto (columns, default), off, or their names")
+	f.StringArrayVar((*[]string)(&r.Where), "where", nil, "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold")
+	f.StringVar(&r.Missing, "missing", "", "columns that a file lacks: fail (default) or null")
 }
 
 // addTable registers the flags that say what rows of a table look like: all that a reader needs.
@@ -67,6 +90,10 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"duplicates": {&spec.Duplicates, &s.spec.Duplicates}, "bad-records": {&spec.BadRecords, &s.spec.BadRecords},
 		"verify": {&spec.Verify, &s.spec.Verify}, "compression": {&spec.Compression, &s.spec.Compression},
 		"encoding": {&spec.Encoding, &s.spec.Encoding}, "bloom": {&spec.Bloom, &s.spec.Bloom},
+		"dialect": {&spec.Dialect, &s.spec.Dialect}, "quote": {&spec.Quote, &s.spec.Quote}, "quotes": {&spec.Quotes, &s.spec.Quotes},
+		"escape": {&spec.Escape, &s.spec.Escape}, "escape-map": {&spec.EscapeMap, &s.spec.EscapeMap}, "comment": {&spec.Comment, &s.spec.Comment},
+		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},
+		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing},
 	}
 	for name, t := range text {
 		if given(name) {
@@ -84,6 +111,21 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	}
 	if given("salt-buckets") {
 		spec.Regions = s.spec.Regions
+	}
+	if given("null-value") {
+		spec.NullValue = s.spec.NullValue
+	}
+	if given("partitions") {
+		spec.Partitions = s.spec.Partitions
+	}
+	if given("where") {
+		spec.Where = s.spec.Where
+	}
+	if given("skip-lines") {
+		spec.SkipLines = s.spec.SkipLines
+	}
+	if given("skip-end") {
+		spec.SkipEnd = s.spec.SkipEnd
 	}
 	if given("allow-empty") {
 		spec.AllowEmpty = s.spec.AllowEmpty

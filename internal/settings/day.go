@@ -142,7 +142,7 @@ func templateError(err error) error {
 }
 
 // verbatim are flags in which {{ is nothing but two bytes: keys, rows, bytes.
-var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "field-sep", "record-sep",
+var verbatim = []string{"key", "spec", "splits", "from", "to", "prefix", "start-row", "stop-row", "row-prefix", "page", "field-sep", "record-sep", "quote", "escape", "null-value", "comment",
 	"columns", "query", "define", "date", "time-zone"}
 
 // fillDates finds the day of a command and fills in the settings that are
@@ -232,6 +232,11 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 		for i, input := range s.spec.Inputs {
 			s.Dated = s.Dated || strings.Contains(input, "{{")
 			fill("input", &s.spec.Inputs[i])
+		}
+	}
+	if used("where") {
+		for i := range s.spec.Where {
+			fill("where", &s.spec.Where[i])
 		}
 	}
 	return errors.Join(errs...)

@@ -35,6 +35,7 @@ func List(cmd *cobra.Command) []Setting {
 	done := map[string]bool{}
 	if f := cmd.Flags().Lookup("job"); f != nil && f.Annotations[JobFileFlag] != nil {
 		fields = s.fields(cmd, done)
+		ofDialect(fields, readingSpec(fields))
 	}
 	conf, user := hadoop(cmd), ""
 	if f := cmd.Flags().Lookup("user"); f != nil {
@@ -109,6 +110,9 @@ func specTexts(s spec.Spec) map[string]string {
 		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),
 		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
 		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
+		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),
+		"null_quoted": s.NullQuoted, "skip_lines": number(int64(s.SkipLines)), "skip_end": number(int64(s.SkipEnd)), "comment": s.Comment, "trim": s.Trim,
+		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
 		"timestamp": number(s.Timestamp), "compression": s.Compression, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
 	}
 }

@@ -15,6 +15,8 @@ const DefaultBlock = 64 << 20
 type Block struct {
 	// Offset is the byte of the file that the block begins with, its count of records.
 	Offset int64
+	// Size is how many bytes of the file it takes, with the marker behind it.
+	Size int64
 	// Records is how many there are, and Next how many of them [Plan.Record] has taken.
 	Records, Next int64
 	// At is where the next record begins in the buffer, and End where the block ends.
@@ -128,7 +130,7 @@ func (b *Blocks) next(buf []byte) (grown []byte, block Block, more bool, err err
 	if size := int64(len(buf) - start); count > b.mostRecords(size) || count == 0 && size > 0 {
 		return buf[:start], block, false, fault(fmt.Sprintf("the block of %d bytes cannot hold as many records as it says, %d", size, count), nil)
 	}
-	return buf, Block{Offset: off, Records: count, At: start, End: len(buf)}, count > 0, nil
+	return buf, Block{Offset: off, Size: b.marker + syncSize - off, Records: count, At: start, End: len(buf)}, count > 0, nil
 }
 
 // mostRecords is how many records so many bytes can hold. Of records that take no bytes it is 16 Mi.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 
 	"bulkload/pkg/celltype"
@@ -53,7 +54,7 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 	}
 	// Of a wide row, another record may have the cells.
 	if none < 0 && len(w.plan.wide) == 0 {
-		return noCell()
+		return noCell(w.plan.StoreEmpty)
 	}
 	for i, c := range w.plan.wide {
 		name := b.Field(row, c)
@@ -108,13 +109,16 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 		none &= n
 	}
 	if none < 0 {
-		return noCell()
+		return noCell(w.plan.StoreEmpty)
 	}
 	return nil
 }
 
 // noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
-func noCell() error {
+func noCell(store bool) error {
+	if store {
+		return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is NULL")}
+	}
 	return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/upload"
@@ -37,10 +39,18 @@ type Input struct {
 
 // OpenInput finds the files of a spec and their columns.
 func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
-	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.SplitSize, AllowEmpty: s.AllowEmpty}
-	o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
-	if s.Header == "no" {
-		o.Header = source.HeaderNone
+	o := SelectionOf(s)
+	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
+	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
+	if o.Dialect = s.Text(); o.Dialect != nil {
+		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
+			o.Format = source.FormatText
+		}
+	} else {
+		o.FieldSep, o.RecordSep = s.Separators().Field, s.Separators().Record
+		if s.Header == "no" {
+			o.Header = source.HeaderNone
+		}
 	}
 	k := &Input{allowEmpty: s.AllowEmpty}
 	var err error
@@ -62,12 +72,34 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 	if k.Source, err = source.Open(ctx, open, s.Inputs, o); err != nil {
 		return nil, fail.With(fail.Input, budget.inputMemory(err))
 	}
+	if err := k.namesColumns(s); err != nil {
+		return nil, err
+	}
 	if k.Budget.File != nil {
 		if err := k.Budget.File.Check(k.Source); err != nil {
 			return nil, fail.With(fail.Config, err)
 		}
 	}
 	return k, nil
+}
+
+// SelectionOf are the options that decide on which files the inputs of a job are.
+func SelectionOf(s spec.Job) source.Options {
+	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
+}
+
+// namesColumns refuses JSON lines of which nobody says what to read: a member that shows up late in a file would be lost.
+func (k *Input) namesColumns(s spec.Job) error {
+	if len(s.Columns) > 0 || s.Extra == string(source.ExtraIgnore) {
+		return nil
+	}
+	for _, f := range k.Source.Files() {
+		if f.Format == source.FormatJSON {
+			return fail.Errorf(fail.Config, "%s: JSON lines have no list of columns, and later lines may have others than the first, which have %s: name those to read with %s (or give %s ignore to read these)",
+				f.Path, strings.Join(k.Source.Columns(), ","), setting.Columns, setting.Extra)
+		}
+	}
+	return nil
 }
 
 // startOf is what is known when a build alone begins.

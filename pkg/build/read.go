@@ -32,11 +32,10 @@ func sequence(split int, offset int64) uint64 {
 func place(in *source.Input, seq uint64) string {
 	split := int(seq >> offsetBits)
 	offset := seq & (1<<offsetBits - 1)
-	splits := in.Splits()
-	if split >= len(splits) {
+	if split >= len(in.Splits()) {
 		return fmt.Sprintf("split %d, offset %d", split, offset)
 	}
-	return fmt.Sprintf("%s at offset %d", splits[split].Path, offset)
+	return in.Place(split, int64(offset))
 }
 
 // readers is pass 1: workers take splits in order and fill the sort.

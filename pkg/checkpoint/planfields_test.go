@@ -36,6 +36,22 @@ func fieldsOfASpec() map[string]specField {
 		"Header":      {"plan", func(s *spec.Spec) { s.Header = "no" }, "header was yes, it is no", ""},
 		"FieldSep":    {"plan", func(s *spec.Spec) { s.FieldSep = ";" }, "field_sep was , and 0x01, it is ;", ""},
 		"RecordSep":   {"plan", func(s *spec.Spec) { s.RecordSep = `\n` }, "record_sep was 0x10, it is 0x0a", ""},
+		"Dialect":     {"plan", func(s *spec.Spec) { s.Dialect = "mysql" }, `dialect was not given, it is field_sep=\t record_sep=\n`, ""},
+		"Quote":       {"plan", func(s *spec.Spec) { s.Quote = "'" }, "quote='", ""},
+		"Quotes":      {"plan", func(s *spec.Spec) { s.Quotes = "lenient" }, "lenient=yes", ""},
+		"Escape":      {"plan", func(s *spec.Spec) { s.Escape = "^" }, "escape=^", ""},
+		"EscapeMap":   {"plan", func(s *spec.Spec) { s.Escape, s.EscapeMap = "^", "jq" }, "escape_map=jq", ""},
+		"NullValue":   {"plan", func(s *spec.Spec) { s.NullValue = spec.Texts{"-"} }, "null='-'", ""},
+		"NullQuoted":  {"plan", func(s *spec.Spec) { s.NullQuoted = "yes" }, "null_quoted=yes", ""},
+		"SkipLines":   {"plan", func(s *spec.Spec) { s.SkipLines = 1 }, "skip_lines=1", ""},
+		"SkipEnd":     {"plan", func(s *spec.Spec) { s.SkipEnd = 1 }, "skip_end=1", ""},
+		"Comment":     {"plan", func(s *spec.Spec) { s.Comment = "#" }, "comment=#", ""},
+		"Trim":        {"plan", func(s *spec.Spec) { s.Trim = "both" }, "trim=both", ""},
+		"Charset":     {"plan", func(s *spec.Spec) { s.Charset = "gbk" }, "charset=gbk", ""},
+		"Extra":       {"plan", func(s *spec.Spec) { s.Extra = "ignore" }, "columns was not given, it is extra ignore, missing fail", ""},
+		"Missing":     {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},
+		"Partitions":  {"plan", func(s *spec.Spec) { s.Partitions = spec.Texts{"dt"} }, "partitions was not given, it is dt", ""},
+		"Where":       {"plan", func(s *spec.Spec) { s.Where = spec.Texts{"dt=1"} }, "where was not given, it is dt=1", ""},
 		"AllowEmpty":  {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":       {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
 		"Regions":     {"plan", func(s *spec.Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
@@ -124,7 +140,7 @@ func TestEveryFieldOfReadingIsCompared(t *testing.T) {
 			t.Fatalf("field %d is a %s", i, f.Kind())
 		}
 		f.SetString("new")
-		if all := was.differences(now); len(all) != 1 || !strings.HasSuffix(all[0], " was invalid, it is new") || strings.HasPrefix(all[0], " ") {
+		if all := was.differences(now); len(all) != 1 || !strings.HasSuffix(all[0], " was not given, it is new") || strings.HasPrefix(all[0], " ") {
 			t.Errorf("field %d: %q", i, all)
 		}
 		if all := now.differences(now); len(all) != 0 {

@@ -20,6 +20,10 @@ type readingRecord struct {
 	Header     string `json:"header,omitempty"`     // csv
 	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
 	RecordSep  string `json:"record_sep,omitempty"` // dump
+	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
+	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
+	Partitions string `json:"partitions,omitempty"` // of directories name=value
+	Where      string `json:"where,omitempty"`
 	BadRecords string `json:"bad_records,omitempty"`
 }
 
@@ -40,6 +44,14 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 		fields = append(fields, sepText(s.FieldSep(), source.SepOf(0x01)))
 		r.RecordSep = sepText(s.RecordSep(), source.SepOf(0x10))
 	}
+	text := csv || dump || slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) })
+	if d := s.Text(); d != nil && text {
+		r.Dialect = d.String()
+	}
+	if s.Extra != "" || s.Missing != "" {
+		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
+	}
+	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
 	return r
 }
@@ -74,7 +86,7 @@ func (r *readingRecord) differences(now *readingRecord) (all []string) {
 	for i := range was.NumField() {
 		name, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
 		if old, now := fmt.Sprint(was.Field(i)), fmt.Sprint(is.Field(i)); old != now {
-			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "invalid"), cmp.Or(now, "invalid")))
+			all = append(all, fmt.Sprintf("%s was %s, it is %s", name, cmp.Or(old, "not given"), cmp.Or(now, "not given")))
 		}
 	}
 	return all

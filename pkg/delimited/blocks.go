@@ -1,6 +1,8 @@
 package delimited
 
 import (
+	"bytes"
+	"math/bits"
 	"strings"
 
 	"bulkload/pkg/swar"
@@ -33,22 +35,26 @@ func (s *Scanner) Block(text []byte, n, from, to int, begins, ends bool) (b Bloc
 func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool) (bool, int, bool) {
 	start, faulty := -1, false
 	skip := from
-	if s.hasEscape && (inside || !s.d.QuotedOnly) {
-		run := from
-		for run > 0 && text[run-1] == s.escape {
-			run--
-		}
-		if run == 0 && from > 0 && !begins {
-			faulty = true // more escapes than can be seen
-		}
-		skip += (from - run) & 1
+	tail, aligned := s.align(text[:n], from, begins)
+	escapes := bytes.TrimRight(text[:from], s.d.Escape)
+	switch {
+	case !aligned || s.hasEscape && len(escapes) == 0 && from > 0 && !begins:
+		faulty = true // more escapes, or characters, than can be seen
+	case s.hasEscape && (inside || !s.d.QuotedOnly) && s.escaped(text[:from]):
+		skip++
 	}
 	if begins && from == 0 {
 		start = 0
 	}
 	closed := -1 // the quote that closed a value
 	for base := from; base < to; base += swar.Block {
-		m := swar.Tail(swar.Four((*[swar.Block]byte)(text[base:]), s.a, s.b, s.c, s.e), to-base)
+		block := (*[swar.Block]byte)(text[base:])
+		m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), to-base)
+		if s.unsafe && (tail > 0 || !swar.ASCII(block)) {
+			var starts uint64
+			starts, tail = s.charset.Starts(text[base:min(base+swar.Block+ahead, n)], tail)
+			m &= starts
+		}
 		for ; m != 0; m &= m - 1 {
 			pos := base + swar.Lowest(m)
 			if pos < skip {
@@ -71,6 +77,31 @@ func (s *Scanner) follow(text []byte, n, from, to int, inside, begins, ends bool
 		}
 	}
 	return inside, start, faulty
+}
+
+// align is how many bytes from a place on end a character that began before it. It is false where that cannot be seen.
+func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
+	if !s.unsafe {
+		return 0, true
+	}
+	base := at
+	for base > 0 && text[base-1] >= s.charset.Safe() {
+		base--
+	}
+	if base == 0 && at > 0 && !begins {
+		return 0, false
+	}
+	for skip := 0; ; base += swar.Block {
+		starts, next := s.charset.Starts(text[base:min(base+swar.Block+ahead, len(text))], skip)
+		if at >= base+swar.Block {
+			skip = next
+			continue
+		}
+		if from := starts >> (at - base); from != 0 {
+			return bits.TrailingZeros64(from), true
+		}
+		return base + swar.Block - at + next, true
+	}
 }
 
 // mayOpen says that a value may begin behind a text.

@@ -155,7 +155,7 @@ func (s *Scanner) fault(start, row, at, n int, last bool, reason string) (int, *
 		if i < 0 {
 			break
 		}
-		if at += i; !s.hasEscape || s.d.QuotedOnly || !Escaped(s.Data[start:at], s.escape) {
+		if at += i; !s.hasEscape || s.d.QuotedOnly || !s.escaped(s.Data[start:at]) {
 			f.End = at
 		}
 		at += len(s.end)

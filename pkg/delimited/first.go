@@ -33,13 +33,11 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 		return nil, next, bad
 	}
 	// The first record has one column; where the second begins is where it ends.
-	end := len(text)
+	end := next
 	if len(one.Starts) > 1 {
 		end = int(one.Starts[1])
 	} else if bad != nil {
 		end = bad.Start
-	} else {
-		end = next
 	}
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
@@ -63,17 +61,20 @@ func (s *Scanner) Start(text []byte, at int) int {
 // escaped says that an odd number of escapes ends the text. In a character set whose characters can end with the byte of
 // the escape, they are distinguished from the last byte on that is always itself.
 func (s *Scanner) escaped(text []byte) bool {
-	if s.charset == nil || !Escaped(text, s.escape) {
+	if !s.unsafe {
 		return Escaped(text, s.escape)
 	}
+	if len(text) == 0 || text[len(text)-1] != s.escape {
+		return false
+	}
 	from := len(text)
-	for from > 0 && text[from-1] >= 0x30 {
+	for from > 0 && text[from-1] >= s.charset.Safe() {
 		from--
 	}
 	n, skip := 0, 0
 	for from < len(text) {
 		block := text[from:min(from+64, len(text))]
-		starts, next := s.charset.Starts(block, text[from+len(block):], skip)
+		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
 		for i, c := range block {
 			switch {
 			case starts>>i&1 == 0 || c != s.escape:

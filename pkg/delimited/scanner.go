@@ -12,9 +12,11 @@ import (
 type Charset interface {
 	// Append appends the decoded text to dst. bad is where the first byte lies that belongs to no character, -1 for none.
 	Append(dst, text []byte) (out []byte, bad int)
-	// Starts marks the bytes of text, 64 or fewer, that begin a character, after skip bytes that end one; behind has what
-	// follows. next is how many bytes of what follows end the last character.
-	Starts(text, behind []byte, skip int) (starts uint64, next int)
+	// Starts marks those of the first 64 bytes of text that begin a character, after skip bytes that end one. Text has Ahead
+	// bytes more unless it ends before. next is how many bytes behind the 64 end the last character.
+	Starts(text []byte, skip int) (starts uint64, next int)
+	// Safe is the byte below which all are themselves wherever they stand.
+	Safe() byte
 }
 
 // A Scanner cuts text into records. It belongs to one goroutine.
@@ -28,6 +30,7 @@ type Scanner struct {
 	cr         bool   // a CR before end belongs to it
 	escape     byte
 	quote      byte
+	unsafe     bool // a byte that is looked at can be part of a character
 	hasEscape  bool
 	hasQuote   bool
 	a, b, c, e uint64 // patterns of the bytes that are looked at
@@ -86,11 +89,23 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 		s.e = swar.Spread(s.escape)
 		s.escapes = d.Unescaper()
 	}
+	if charset != nil {
+		special := max(s.sep[0], s.end[0])
+		for _, text := range []string{d.Quote, d.Escape} {
+			if text != "" {
+				special = max(special, text[0])
+			}
+		}
+		s.unsafe = special >= charset.Safe()
+	}
 	for _, null := range d.Null {
 		s.nullSizes |= 1 << min(len(null), 63)
 	}
 	return s
 }
+
+// ahead is how many bytes behind a block say what its last bytes are.
+const ahead = 3
 
 // Slack is how many bytes of memory Scan wants behind the text.
 const Slack = swar.Block
@@ -191,14 +206,15 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 	return n, nil
 }
 
-// mask marks the bytes of a block that are looked at.
+// mask marks the bytes of a block that are looked at. Where the text ends, its last bytes can be those of a
+// character that is not whole: none of them is looked at, since these are ASCII characters and no digits.
 func (s *Scanner) mask(base, n int, tail *int) uint64 {
 	block := (*[swar.Block]byte)(s.Data[base:])
 	m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
-	if s.charset == nil || *tail == 0 && swar.ASCII(block) {
+	if !s.unsafe || *tail == 0 && swar.ASCII(block) {
 		return m
 	}
-	starts, next := s.charset.Starts(s.Data[base:min(base+swar.Block, n)], s.Data[min(base+swar.Block, n):n], *tail)
+	starts, next := s.charset.Starts(s.Data[base:min(base+swar.Block+ahead, n)], *tail)
 	*tail = next
 	return m & starts
 }

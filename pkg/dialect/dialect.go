@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,11 +61,21 @@ const (
 // mostSep is the greatest length of a separator in bytes.
 const mostSep = 8
 
-// Check finds what cannot be read, or could be read in two ways.
+// A FieldError is about one setting of a dialect, by the name that job files have for it.
+type FieldError struct {
+	Field string
+	Err   error
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// Check finds what cannot be read, or could be read in two ways. Its error joins a
+// [*FieldError] for each setting at fault.
 func (d Dialect) Check() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %w", field, fmt.Errorf(format, args...)))
+		errs = append(errs, &FieldError{field, fmt.Errorf(format, args...)})
 	}
 	end := d.RecordSep
 	if end == "" {
@@ -114,6 +125,9 @@ func (d Dialect) Check() error {
 	}
 	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
 		bad("trim", "%q is none of %s", d.Trim, join(trims))
+	}
+	if strings.ContainsAny(d.FieldSep[:1]+end[:1]+d.Quote+d.Escape, "0123456789") {
+		bad("field_sep", "a digit separates or quotes nothing")
 	}
 	for i, null := range d.Null {
 		if slices.Contains(d.Null[:i], null) {
@@ -196,4 +210,53 @@ func (d Dialect) Equal(o Dialect) bool {
 func (d Dialect) Records() Dialect {
 	d.Header, d.SkipLines, d.SkipEnd, d.Comment = HeaderNo, 0, 0, ""
 	return d
+}
+
+// String is all that decides on what comes out of a text, but for the name: settings that are not the zero value, as people
+// write them.
+func (d Dialect) String() string {
+	var b strings.Builder
+	add := func(field, value string) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(field + "=" + value)
+	}
+	text := func(field, value string) {
+		if value != "" {
+			add(field, Text(value))
+		}
+	}
+	yes := func(field string, value bool) {
+		if value {
+			add(field, "yes")
+		}
+	}
+	text("field_sep", d.FieldSep)
+	text("record_sep", d.RecordSep)
+	text("quote", d.Quote)
+	yes("doubled", d.Doubled)
+	yes("lenient", d.Lenient)
+	text("escape", d.Escape)
+	if d.Escape != "" {
+		add("escape_map", string(d.Map))
+	}
+	yes("quoted_only", d.QuotedOnly)
+	for _, null := range d.Null {
+		add("null", "'"+Text(null)+"'")
+	}
+	yes("null_quoted", d.NullQuoted)
+	add("header", string(d.Header))
+	if d.SkipLines > 0 {
+		add("skip_lines", strconv.Itoa(d.SkipLines))
+	}
+	if d.SkipEnd > 0 {
+		add("skip_end", strconv.Itoa(d.SkipEnd))
+	}
+	text("comment", d.Comment)
+	if d.Trim != TrimNone {
+		add("trim", string(d.Trim))
+	}
+	text("charset", d.Charset)
+	return b.String()
 }

@@ -19,13 +19,14 @@ const (
 	PostgresCSV = "postgres-csv" // COPY … TO … CSV HEADER
 	Spark       = "spark"        // DataFrameWriter.csv with a header
 	Oracle      = "oracle"       // SQL*Plus SET MARKUP CSV ON; '' is NULL in Oracle
-	Excel       = "excel"        // CSV of Excel: nothing is NULL
+	Excel       = "excel"        // CSV of Excel, with the separator of its line sep= if it has one
 	JQText      = "jq-tsv"       // jq's @tsv
+	Pandas      = "pandas"       // DataFrame.to_csv: a CR alone needs no quotes
 )
 
 // Presets are the names of all.
 func Presets() []string {
-	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText}
+	return []string{CSV, Dump, Hive, HiveEscaped, OpenCSV, MySQLText, MySQLCSV, MySQLTSV, PostgresTxt, PostgresCSV, Spark, Oracle, Excel, JQText, Pandas}
 }
 
 // Preset is the dialect of an exporter.
@@ -71,10 +72,14 @@ func Preset(name string) (Dialect, error) {
 		d := text(",", Literal, "")
 		d.Quote, d.QuotedOnly, d.Header = `"`, true, HeaderYes
 		return d, nil
+	case Pandas:
+		d := csv(HeaderYes, "")
+		d.RecordSep = "\n"
+		return d, nil
 	case Oracle:
 		return csv(HeaderYes, ""), nil
 	case Excel:
-		return csv(HeaderYes), nil
+		return csv(HeaderYes, ""), nil
 	case JQText:
 		return text("\t", JQ, ""), nil
 	}

@@ -30,6 +30,7 @@ type tally struct {
 	longKeys float64
 	regions  []regionTally
 	cells    []float64 // values that are not empty, by column
+	nulls    []float64 // values that there are not, by column
 	hot      hotKeys
 	keys     *keySample // nil if no one asks for split points
 
@@ -47,15 +48,16 @@ type regionTally struct {
 }
 
 func newTally(regions, columns int) *tally {
-	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns)}
+	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns), nulls: make([]float64, columns)}
 }
 
 // reset makes a tally of another place of it.
 func (t *tally) reset(keys *keySample) {
 	clear(t.regions)
 	clear(t.cells)
+	clear(t.nulls)
 	t.hot.reset()
-	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
+	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, nulls: t.nulls, hot: t.hot, keys: keys}
 }
 
 // merge adds what another has counted, each row for so many.
@@ -73,6 +75,7 @@ func (t *tally) merge(o *tally, factor float64) {
 	}
 	for i, n := range o.cells {
 		t.cells[i] += n * factor
+		t.nulls[i] += o.nulls[i] * factor
 	}
 	t.hot.merge(&o.hot, factor)
 	if t.keys != nil {
@@ -256,6 +259,8 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		}
 		if span.Len > 0 {
 			t.cells[c]++
+		} else if span.IsNull() {
+			t.nulls[c]++
 		}
 		size += int64(span.Len)
 	}

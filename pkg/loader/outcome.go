@@ -163,8 +163,12 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 		}
 	}
 	pauses := retry.Policy{First: settlePause, Most: settlePauseMax}
+	var seen error // by the last look that the end of the time did not cut short
 	for looks := 1; ; looks++ {
 		got, place, err := s.look(ctx)
+		if seen == nil || ctx.Err() == nil {
+			seen = err
+		}
 		if place == PlaceSource || place == PlaceStore {
 			return got, place, l.settled(f, got, place)
 		}
@@ -172,7 +176,7 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 			return f, PlaceUnknown, s.undecided(errNowhere, err)
 		}
 		if pauses.Sleep(ctx, looks) != nil {
-			return f, PlaceUnknown, s.undecided(context.Cause(ctx), err)
+			return f, PlaceUnknown, s.undecided(context.Cause(ctx), seen)
 		}
 	}
 }

@@ -11,6 +11,7 @@ func (n Name) String() string { return "`" + string(n) + "`" }
 const (
 	AllowEmpty  Name = "allow_empty"
 	BadRecords  Name = "bad_records"
+	Columns     Name = "columns"
 	Duplicates  Name = "duplicates"
 	Empty       Name = "empty"
 	Exact       Name = "exact"
@@ -56,7 +57,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Duplicates, Empty, Exact, Extra, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
+		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Exact, Extra, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
 		LoadMode, MaxFileSize, Memory, Missing, OlderThan, Page, Prefix, RecordSep, RejectFile, Restart, SaltBuckets, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,

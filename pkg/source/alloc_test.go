@@ -3,6 +3,8 @@ package source
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/hamba/avro/v2/ocf"
 )
 
 // TestAllocations reads 20,000 rows with a reader whose buffers have grown: what is allocated depends on splits, not on
@@ -15,6 +17,8 @@ func TestAllocations(t *testing.T) {
 		writeFile(t, "x.dump", toDump(rows)),
 		writeFile(t, "x.csv", toCSV(append([][]string{checkColumns}, rows...)...)),
 		parquet,
+		writeFile(t, "x.jsonl", toJSON(checkColumns, rows)),
+		writeFile(t, "x.avro", toAvro(t, checkColumns, rows, ocf.Deflate, 1000, true)),
 	} {
 		in, err := Open(t.Context(), disk, []string{path}, Options{Columns: checkColumns})
 		if err != nil {

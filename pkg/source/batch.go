@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"slices"
 
 	"bulkload/pkg/span"
 )
@@ -23,10 +22,10 @@ type Batch struct {
 	Fields []Span
 	// Offsets has, for each row, the byte at which its record begins in the file (of a compressed file: in what it
 	// unpacks to), or for Parquet the row's number in the file, from 0. Offsets ascend within a split, and from each
-	// split of a file to the next.
+	// split of a file to the next. For Avro they are the record's number in the split, from 0, and ascend within that only.
 	Offsets    []int64
 	Rows, Cols int
-	// Bytes is how much input the records are: bytes of text, or for Parquet of values.
+	// Bytes is how much input the records are: bytes of text, for Parquet of values, for Avro of the file.
 	Bytes int64
 	// First is the number of the first record within its split, from 1. Bad records are counted too, and end a batch,
 	// so row i has the number First+i.
@@ -35,6 +34,8 @@ type Batch struct {
 	reader *Reader
 	base   int64 // offset of Data[0]; text formats only
 	end    int   // where the last record ends in Data; text formats only
+	block  int64 // Avro: the byte of the file at which the block of the records begins
+	number int64 // Avro: the number of the first record in it, from 1
 }
 
 // Field is the value of a column in a row, nil for NULL.
@@ -46,12 +47,15 @@ func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull
 // RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
 // Reason and Err.
 func (b *Batch) RowError(row int) RowError {
+	if b.reader.file.format == FormatAvro {
+		return b.reader.blockError(b.block, b.number+int64(row), b.raw(row))
+	}
 	return b.reader.rowError(b.Offsets[row], b.First+int64(row), b.raw(row))
 }
 
-// raw is the record as the file has it; for Parquet, which has no such thing, its values as a line of CSV.
+// raw is the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
-	if b.reader.file.format == FormatParquet {
+	if f := b.reader.file.format; f == FormatParquet || f == FormatAvro {
 		var line []byte
 		for c := range b.Cols {
 			if c > 0 {
@@ -85,8 +89,9 @@ func appendCSV(dst, value []byte) []byte {
 
 // pick appends the fields of every row in the order of the schema: column c of the schema is the order[c]th of the file's cols
 // columns, none, or one of the constants, whose places are given.
-func pick(dst, fields []Span, cols int, order []int, constants []Span) []Span {
-	for row := range slices.Chunk(fields, cols) {
+func pick(dst, fields []Span, rows, cols int, order []int, constants []Span) []Span {
+	for i := range rows {
+		row := fields[i*cols : (i+1)*cols]
 		for _, from := range order {
 			switch {
 			case from >= 0:

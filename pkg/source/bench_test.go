@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -146,5 +147,14 @@ func BenchmarkParquet(b *testing.B) {
 	rows := checkRows(benchRows)
 	path := filepath.Join(b.TempDir(), "check.parquet")
 	writeParquet(b, path, checkColumns, rows, 50_000)
-	benchmark(b, path, Options{}, int64(len(toDump(rows))))
+	text := int64(len(toDump(rows)))
+	b.Run("all", func(b *testing.B) { benchmark(b, path, Options{}, text) })
+	b.Run("reversed", func(b *testing.B) {
+		columns := slices.Clone(checkColumns)
+		slices.Reverse(columns)
+		benchmark(b, path, Options{Columns: columns}, text)
+	})
+	b.Run("5 of 18", func(b *testing.B) {
+		benchmark(b, path, Options{Columns: []string{"update_date", "id", "rule_no", "hit_ind", "create_by"}}, text)
+	})
 }

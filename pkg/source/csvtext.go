@@ -23,8 +23,11 @@ func (f *inputFile) checkText(head []byte, o *Options) error {
 	if o.Format != FormatDump && bytes.HasPrefix(head, rejectMagic) {
 		return fmt.Errorf("%s: %w", f.path, errRejects)
 	}
+	if f.format == FormatText && o.Dialect.Charset != "" {
+		return nil
+	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if (f.format == FormatCSV || f.format == FormatText) && wide(head) || mark && o.Format != FormatDump {
+	if (f.format == FormatCSV || f.format == FormatText || f.format == FormatJSON) && wide(head) || mark && o.Format != FormatDump {
 		return fmt.Errorf("%s: %w", f.path, errUTF16)
 	}
 	return nil

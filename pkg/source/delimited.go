@@ -8,8 +8,10 @@ import (
 	"io"
 	"slices"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/delimited"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 )
 
 // parseDelimited is parseCSV for text of any dialect.
@@ -60,6 +62,9 @@ func (r *Reader) unclosedQuote(bad *delimited.Fault) error {
 // probeDelimited finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 	f.dialect = o.Dialect
+	if err := f.decode(); err != nil {
+		return err
+	}
 	if err := f.leaveLastLines(ctx, f.dialect.SkipEnd); err != nil {
 		return err
 	}
@@ -95,6 +100,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if bytes.HasPrefix(data, bom) {
 		at = len(bom)
 	}
+	at += f.excelSep(data[at:])
 	for range f.dialect.SkipLines {
 		i := bytes.IndexByte(data[at:], '\n')
 		if i < 0 {
@@ -104,9 +110,9 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	}
 	f.dataStart = int64(at)
 	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
-		return true, nil
+		return true, f.noHeader(data[at:], last, o)
 	}
-	names, next, bad := delimited.New(f.dialect, 1, nil).First(data[at:], last)
+	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
 	if bad != nil {
 		return false, fmt.Errorf("%s: header: column %d, byte %d: %s", f.path, bad.Column+1, at+bad.At, bad.Reason)
 	}
@@ -122,4 +128,58 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	f.columns, f.dataStart = names, int64(at+next)
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
+}
+
+// decode finds the character set of a file's dialect. What is in UTF-16 is decoded as a whole, from the front; of other
+// sets, values are.
+func (f *inputFile) decode() error {
+	if f.dialect.Charset == "" {
+		return nil
+	}
+	set, err := charset.Lookup(f.dialect.Charset)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	f.charset, f.transcoded = set, set.Safe() == 0
+	return nil
+}
+
+// decoder is what decodes values, nil where they are text in UTF-8 or taken as they are.
+func (f *inputFile) decoder() delimited.Charset {
+	if f.charset == nil || f.transcoded {
+		return nil
+	}
+	return f.charset
+}
+
+// sequential says that a file can be read from its beginning only.
+func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
+
+// noHeader refuses a text whose first record would be a row of names.
+func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
+	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
+	if bad == nil && len(o.Columns) > 1 && slices.Equal(names, o.Columns) {
+		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
+	}
+	return nil
+}
+
+// excelSep takes the separator from a line such as sep=; with which text for Excel can begin, and says how long that is.
+func (f *inputFile) excelSep(data []byte) int {
+	rest, ok := bytes.CutPrefix(data, []byte("sep="))
+	if f.dialect.Name != dialect.Excel || !ok || len(rest) < 2 {
+		return 0
+	}
+	line, _, ok := bytes.Cut(rest, []byte("\n"))
+	sep := bytes.TrimSuffix(line, []byte("\r"))
+	if !ok || len(sep) != 1 {
+		return 0
+	}
+	d := *f.dialect
+	d.FieldSep = string(sep)
+	if d.Check() != nil {
+		return 0
+	}
+	f.dialect = &d
+	return len("sep=") + len(line) + 1
 }

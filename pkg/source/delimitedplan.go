@@ -14,12 +14,14 @@ import (
 func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error) {
 	d := f.dialect
 	switch {
+	case f.format == FormatJSON:
+		return f.planLines(ctx, o, lineStart)
 	case d == nil:
 		return f.planCSV(ctx, o, o.FieldSep.or(','))
 	case d.RFC4180():
 		return f.planCSV(ctx, o, d.FieldSep[0])
 	case d.Cuttable() && d.Quote == "":
-		return f.planLines(ctx, o)
+		return f.planLines(ctx, o, delimited.New(d, 1, f.decoder()).Start)
 	}
 	if d.Cuttable() {
 		return f.planQuoted(ctx, o)
@@ -30,9 +32,9 @@ func (f *inputFile) planRecords(ctx context.Context, o *Options) ([]int64, error
 // lineWindow is how much is read to find where a record begins, at first.
 const lineWindow = 64 << 10
 
-// planLines cuts a file whose records end at every separator of records that no escape precedes: each split begins with
-// the first record at or behind its place.
-func (f *inputFile) planLines(ctx context.Context, o *Options) (starts []int64, err error) {
+// planLines cuts a file where the bytes beside a place show that a record begins there: each split begins with the first
+// record at or behind its place. begin is where that is in text, at or behind a byte that is not its first; -1 if none does.
+func (f *inputFile) planLines(ctx context.Context, o *Options, begin func(text []byte, at int) int) (starts []int64, err error) {
 	size := f.size()
 	starts = append(starts, f.dataStart)
 	if size-f.dataStart <= o.SplitSize {
@@ -43,12 +45,11 @@ func (f *inputFile) planLines(ctx context.Context, o *Options) (starts []int64, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	s := delimited.New(f.dialect, 1, nil)
 	for at := f.dataStart + o.SplitSize; at < size; at += o.SplitSize {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := f.recordBehind(src, s, at, starts[len(starts)-1])
+		next, err := f.recordBehind(src, begin, at, starts[len(starts)-1])
 		if err != nil {
 			return nil, err
 		}
@@ -63,19 +64,19 @@ func (f *inputFile) planLines(ctx context.Context, o *Options) (starts []int64, 
 }
 
 // recordBehind is where the first record begins at or behind a byte, -1 if none does. A record begins at from.
-func (f *inputFile) recordBehind(src *textStream, s *delimited.Scanner, at, from int64) (int64, error) {
+func (f *inputFile) recordBehind(src *textStream, begin func(text []byte, at int) int, at, from int64) (int64, error) {
 	if at <= from {
 		return from, nil
 	}
 	for window := int64(lineWindow); ; window *= 4 {
-		begin, end := max(from, at-window), min(at+window, f.size())
-		buf := make([]byte, end-begin)
-		src.at = begin
+		first, end := max(from, at-window), min(at+window, f.size())
+		buf := make([]byte, end-first)
+		src.at = first
 		if _, err := io.ReadFull(src, buf); err != nil {
 			return 0, fmt.Errorf("find the records of %s: %w", f.path, err)
 		}
-		if next := s.Start(buf, int(at-begin)); next >= 0 {
-			return begin + int64(next), nil
+		if next := begin(buf, int(at-first)); next >= 0 {
+			return first + int64(next), nil
 		}
 		if end == f.size() {
 			return -1, nil

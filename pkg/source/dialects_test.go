@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -73,9 +71,7 @@ func (s *exporterSample) dialect() dialect.Dialect {
 	if r.Header {
 		d.Header = dialect.HeaderYes
 	}
-	if r.Charset != "utf-8" {
-		d.Charset = r.Charset
-	}
+	d.Charset = r.Charset
 	return d
 }
 
@@ -133,9 +129,6 @@ func TestExporters(t *testing.T) {
 		}
 		t.Run(s.Path, func(t *testing.T) {
 			d := s.dialect()
-			if d.Charset != "" {
-				t.Skip("not yet")
-			}
 			for _, size := range []int64{0, 1 << 10, 64, 7} {
 				o := Options{Dialect: &d, SplitSize: size}
 				if d.Header == dialect.HeaderNo {
@@ -164,14 +157,10 @@ func TestExporters(t *testing.T) {
 						t.Errorf("splits of %d, row %d:\n%s\n%s", size, i+1, got, want)
 					}
 				}
-				if size == 64 && in.Files()[0].Size > 1000 && len(in.Splits()) < 2 && d.Cuttable() {
+				if size == 64 && in.Files()[0].Size > 1000 && len(in.Splits()) < 2 && d.Cuttable() && !strings.HasPrefix(d.Charset, "utf-16") {
 					t.Errorf("%d splits", len(in.Splits()))
 				}
 			}
 		})
 	}
 }
-
-var _ = filepath.Join
-var _ = slices.Contains[[]string]
-var _ = strings.Contains

@@ -1,14 +1,14 @@
 // Package source turns exports into batches of records: CSV, dumps with one byte between columns and one after each
-// record, and Parquet. [Open] finds the files and cuts them into splits; every worker reads splits with a [Reader] of its
-// own, which calls it back with a [Batch] at a time: spans in one piece of memory, no allocation for a row or a field.
-// Nothing here interprets a value, nor checks that it is UTF-8.
+// record, JSON lines, Parquet and Avro. [Open] finds the files and cuts them into splits; every worker reads splits with a
+// [Reader] of its own, which calls it back with a [Batch] at a time: spans in one piece of memory, no allocation for a row or
+// a field. Nothing here interprets a value, nor checks that it is UTF-8.
 //
 // # Inputs
 //
 // An input is a file, a directory, or a pattern: *, ? and [a-z] within an element of the path (path.Match), {a,b} anywhere, also
 // nested, and ** for any number of directories; a backslash makes any of these characters itself, and a path that exists is no
 // pattern. A directory means all files below it, at any depth. Left out there are empty files, and the names that Hive, Spark
-// and Hadoop hide ([HiddenKind]): .x, _x without =, x._COPYING_; [Input.LeftOut] counts them. A file that is given by name is
+// and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
 // always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
 // for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
 // written (its name says so, or HDFS), and a pipe or device. A directory that is a table of Delta, Iceberg, Hudi or a
@@ -30,10 +30,12 @@
 // Text may be packed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format), .deflate
 // (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end and no checksums:
 // cut behind a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
-// archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV and
-// .parquet, .parq, .pq is Parquet. Any other name (.dump, .txt, .dat, none) leaves it to the content: the magic of
-// a compression or Parquet; then the separator of a dump's records (0x10) within the first 64 KiB means a dump; anything
-// else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this.
+// archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV,
+// .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet and .avro is Avro. Any other name (.dump, .txt,
+// .dat, none) leaves it to the content: the magic of a compression, Parquet or Avro; then the separator of a dump's
+// records (0x10) within the first 64 KiB means a dump; a brace and a name in quotes at the beginning mean JSON lines;
+// anything else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this, and
+// [Options.Dialect] what is said of text.
 //
 // A dump has no header, quotes or escapes: every byte that is not a separator is data, an empty column is kept wherever
 // it stands, and every record must have all columns. The last record may lack its separator.
@@ -45,11 +47,21 @@
 // quoting ends with the line that the fault is on. The first record is the header (or [HeaderNone] and given names): it
 // must have the columns of the schema, all and no others, in any order.
 //
+// JSON lines are one object on each line, as bulkload/pkg/jsonlines reads them: numbers as they stand, null and what is not
+// there as NULL, arrays and objects as JSON. Columns are paths such as addr.city. Unless they are given, they are what the
+// first file's first lines have (1000 lines, or 64 KiB): the innermost members, in the order in which they come; a value in
+// one line that is an object in another is one column. Members of later lines beyond those are passed over, as are all that
+// no one asked for. A file that has none of the columns in its first lines is refused, as is one whose first line says that
+// it is an array or a printed document. Blank lines are no records.
+//
 // A reject file ([RejectFile]) is read with [FormatRejects] only: its records are text in the form that its first line
 // says, as if they were packed.
 //
-// Parquet files must be flat: a nested or repeated column is refused by its name. Pages may be packed with snappy, zstd,
-// gzip, brotli or lz4_raw. Values become text by these rules; a null is an empty field:
+// Of a Parquet file only the columns that are chosen are read, and only of these it matters whether they can be: not
+// whether others are nested, encrypted or packed with LZO. Pages may be packed with snappy, zstd, gzip, brotli, lz4_raw or
+// the older lz4, in Hadoop's frames too. The field city of a struct addr is the column addr.city, unless a column has that
+// name itself; where the struct is null, so is the field. Nothing leads into a list or a map. Values become text by these
+// rules; a null is NULL:
 //
 //	STRING, ENUM, JSON, BSON, plain bytes   the bytes
 //	INT 8 to 64, signed and unsigned        decimal
@@ -64,24 +76,42 @@
 //	                                        stored
 //	TIME                                    15:04:05, with a fraction as above, as stored
 //	UUID                                    00112233-4455-6677-8899-aabbccddeeff
+//	lists, maps, structs                    JSON
+//	INTERVAL                                refused by name
 //
-// The footer is read by Arrow's library; pages are read here. That library's column readers copy every value, panic on
-// damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
+// Logical and converted types that are unknown, or do not fit, leave the physical type. Days of INT96 are signed; all dates
+// are in the Gregorian calendar, whatever the year.
+//
+// JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
+// file's; integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
+// UUIDs strings of the texts above; bytes that are no STRING, ENUM or JSON, base64. A key is a string. Lists of two levels
+// and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
+// No value is longer than [Options.MaxRecord].
+//
+// Footer and pages are read here. Arrow's library panics on logical types that it does not know; its column readers copy
+// every value, panic on damaged pages and loop for ever on some, and know neither lz4_raw nor byte stream splits. Strings are here used where
 // their page was unpacked, and a dictionary's entries become text once. Checksums of pages are verified where there are
 // any. A reader holds one page and one dictionary of each column.
+//
+// Avro files are object containers, as bulkload/pkg/avro reads them: values become text by the rules above, nested ones
+// JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.
+// Without [Options.Columns] they are all fields that have a text: a duration, or a type within itself, is left out. A reader
+// holds one block, packed and unpacked.
 //
 // # Splits
 //
 // A text file is cut at every [Options.SplitSize] bytes, moved to where a record begins: in dumps a separator proves
-// that, in CSV the number of quotes before (see planCSV). A packed file is one split, unpacked while it is parsed; a
-// Parquet file has one for each row group. Splits, their records and the order of these depend on the files and the
-// split size only, and the records not even on that.
+// that, in CSV the number of quotes before (see planCSV), in JSON lines a line feed. A packed file is one split, unpacked
+// while it is parsed; a Parquet file has one for each row group. An Avro file is cut at every SplitSize bytes, unread: a split
+// has the blocks whose marker before them begins in it. Splits, their records and the order of these depend on the files and
+// the split size only, and the records not even on that.
 //
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
-// not closed before the end) is an error in any case. Numbers count a file's records from
-// 1; to know them, the splits before the one at hand are counted where they have not been read yet.
+// not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from
+// 1; to know them, the splits before the one at hand are counted where they have not been read yet. Those of Avro count the
+// records of a block.
 package source

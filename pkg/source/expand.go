@@ -71,6 +71,20 @@ func expand(ctx context.Context, resolve Resolve, inputs []string, o *Options) (
 	return list, closed()
 }
 
+// List finds the files that inputs name, as [Open] does, and opens none. What a file's content says, its format and
+// compression, is not known.
+func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]FileInfo, error) {
+	list, err := expand(ctx, resolve, inputs, &o)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]FileInfo, len(list.files))
+	for i, f := range list.files {
+		infos[i] = f.describe()
+	}
+	return infos, nil
+}
+
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
 // host, or without the directory that a relative path began in.
 func shown(input, name string) func(string) string {

@@ -10,7 +10,7 @@ import (
 type Extent struct {
 	// Rows are those of Parquet files, from their footers.
 	Rows int64
-	// Text is the bytes of all other files, unpacked. Records in them have on average as many bytes as [Batch.Bytes]
+	// Text is the bytes of all other files, of text unpacked, of Avro as they lie there. Records in them have on average as many bytes as [Batch.Bytes]
 	// says of those that were read.
 	Text int64
 	// Exact is false where Text has packed files too large to be unpacked for this; their beginning stands for the rest.
@@ -43,7 +43,7 @@ func (in *Input) plainExtent() (e Extent, packed []*inputFile) {
 			for _, rows := range f.meta.groups {
 				e.Rows += rows
 			}
-		case f.compression == "":
+		case !f.sequential():
 			e.Text += max(0, f.size()-f.dataStart)
 		default:
 			packed = append(packed, f)

@@ -11,7 +11,9 @@ import (
 	"path"
 	"strings"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/setting"
 )
 
@@ -38,7 +40,12 @@ type inputFile struct {
 	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
+	charset     *charset.Charset // of text; nil: bytes are taken as they are
+	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
+	json        *jsonlines.Plan  // of JSON, which values of a line are wanted
+	seen        []string         // of JSON, the paths in the first lines
+	avro        avroMeta
 	firstSplit  int
 	maxRecord   int         // of a reject file
 	rejects     *rejectForm // of a reject file that is an input
@@ -50,6 +57,7 @@ const detectSize = 64 << 10
 
 var (
 	magicParquet = []byte("PAR1")
+	magicAvro    = []byte("Obj\x01")
 	bom          = []byte("\ufeff")
 )
 
@@ -80,12 +88,21 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			if o.Dialect == nil {
 				f.format = FormatCSV
 			}
+		case ".jsonl", ".ndjson", ".json":
+			if o.Dialect == nil {
+				f.format = FormatJSON
+			}
 		case ".parquet", ".parq", ".pq":
 			f.format = FormatParquet
+		case ".avro":
+			f.format = FormatAvro
 		}
 	}
-	if f.format == FormatParquet {
+	switch f.format {
+	case FormatParquet:
 		return f.probeParquet(ctx, o)
+	case FormatAvro:
+		return f.probeAvro(ctx, o)
 	}
 	head, err := f.head(ctx, o)
 	if err != nil {
@@ -104,7 +121,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if f.format == FormatAuto && o.Dialect != nil && !bytes.HasPrefix(head, magicParquet) {
+	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText
 	}
 	if f.format == FormatAuto {
@@ -112,7 +129,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if f.format != FormatParquet {
+	if f.format != FormatParquet && f.format != FormatAvro {
 		if err := f.checkText(head, o); err != nil {
 			return err
 		}
@@ -120,6 +137,10 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	switch f.format {
 	case FormatParquet:
 		return f.probeParquet(ctx, o)
+	case FormatAvro:
+		return f.probeAvro(ctx, o)
+	case FormatJSON:
+		return f.probeJSON(ctx, o)
 	case FormatText:
 		return f.probeDelimited(ctx, o)
 	case FormatDump:
@@ -129,14 +150,23 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	}
 }
 
+// isParquet says that a file begins as Parquet does, its footer encrypted or not.
+func isParquet(head []byte) bool {
+	return bytes.HasPrefix(head, magicParquet) || bytes.HasPrefix(head, []byte(parquetEncrypted))
+}
+
 // detect detects a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
 // the other.
 func (f *inputFile) detect(ctx context.Context, head []byte, o *Options) (Format, error) {
 	field, record := o.dumpSeps()
 	hasField, hasRecord := control(field) && bytes.IndexByte(head, field) >= 0, bytes.IndexByte(head, record) >= 0
 	switch {
-	case bytes.HasPrefix(head, magicParquet):
+	case isParquet(head):
 		return FormatParquet, nil
+	case bytes.HasPrefix(head, magicAvro):
+		return FormatAvro, nil
+	case !hasRecord && !hasField && beginsObject(head):
+		return FormatJSON, nil
 	case hasRecord && (hasField || control(record)):
 		return FormatDump, nil
 	case !hasField:
@@ -217,7 +247,7 @@ func control(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r
 
 // textEnd is where the text ends: unknown when it is packed.
 func (f *inputFile) textEnd() int64 {
-	if f.compression != "" {
+	if f.sequential() {
 		return math.MaxInt64
 	}
 	return f.size()

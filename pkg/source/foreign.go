@@ -25,7 +25,6 @@ const (
 
 var foreigns = []foreign{
 	{"an ORC file", []string{".orc"}, orcMagic, bySpark + "orc.`/path`"},
-	{"an Avro file", []string{".avro"}, headMagic("Obj\x01"), bySpark + "avro.`/path`"},
 	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},

@@ -173,7 +173,7 @@ func globBase(name string) (base, pattern string) {
 	elements := strings.Split(name, "/")
 	for i, element := range elements {
 		if strings.ContainsAny(unescaped(element), "*?[") || element == "**" {
-			return "/" + strings.Join(literals(elements[:i]), "/")[min(1, i):], strings.Join(elements[i:], "/")
+			return "/" + strings.TrimPrefix(strings.Join(literals(elements[:i]), "/"), "/"), strings.Join(elements[i:], "/")
 		}
 	}
 	return strings.Join(literals(elements), "/"), ""
@@ -281,10 +281,7 @@ func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, el
 	return false, nil
 }
 
-// asHidden says that an element of a pattern asks for a hidden name: it begins or ends as that does.
+// asHidden says that an element of a pattern asks for a hidden name: it begins as that does.
 func asHidden(element, name string) bool {
-	if strings.HasSuffix(name, copying) {
-		return strings.HasSuffix(element, copying)
-	}
 	return element[0] == name[0]
 }

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// copying ends the name of a file that hdfs dfs -put writes.
-const copying = "._COPYING_"
-
 // kindPruned and kindEmpty are what is left out for no hidden name.
 const (
 	kindPruned = "partition that where leaves out"
@@ -16,11 +13,10 @@ const (
 )
 
 // HiddenKind says which of the names that Hive, Spark and Hadoop hide this is, as a pattern; "" for a name of data. An
-// underscore hides no name with =, which is a partition directory.
+// underscore hides no name with =, which is a partition directory. A file that is being copied (._COPYING_) is hidden by
+// Hadoop too; here it is refused, since its directory is not complete.
 func HiddenKind(name string) string {
 	switch {
-	case strings.HasSuffix(name, copying):
-		return "*" + copying
 	case strings.HasPrefix(name, ".hive-staging"):
 		return ".hive-staging*"
 	case strings.HasPrefix(name, ".spark-staging"):

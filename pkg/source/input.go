@@ -50,7 +50,8 @@ type Split struct {
 	File int
 	Path string
 	// Start and End bound the records of the split by where they begin: at bytes, or for Parquet at rows. The one split
-	// of a compressed text file has math.MaxInt64 as its end.
+	// of a compressed text file has math.MaxInt64 as its end. Of Avro, the split has the blocks before which a sync marker
+	// begins within the bounds.
 	Start, End int64
 	// RowGroup is the ordinal of the row group; Parquet only.
 	RowGroup int
@@ -147,7 +148,10 @@ func (in *Input) ReaderMemory() int64 {
 		if f.format == FormatParquet {
 			m += 2 * f.meta.memory // while an arena grows there are two
 		}
-		if f.compression != "" {
+		if f.format == FormatAvro {
+			m += f.avro.memory
+		}
+		if f.sequential() {
 			m += readAheadMemory + f.window
 		}
 		most = max(most, m)
@@ -205,9 +209,14 @@ func (in *Input) plan(ctx context.Context) error {
 			}
 		case f.dataStart >= f.textEnd():
 			// No records.
-		case f.compression != "":
+		case f.format == FormatAvro:
+			from, to := f.avro.bounds()
+			for start := from; start < to; start += in.opts.SplitSize {
+				add(start, min(start+in.opts.SplitSize, to), 0)
+			}
+		case f.sequential():
 			add(f.dataStart, math.MaxInt64, 0)
-		case f.format == FormatCSV || f.format == FormatText:
+		case f.format == FormatCSV || f.format == FormatText || f.format == FormatJSON:
 			starts, err := f.planRecords(ctx, &in.opts)
 			if err != nil {
 				return err

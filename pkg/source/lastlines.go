@@ -32,7 +32,7 @@ func lastLines(data []byte, n int, begins bool) int {
 
 // leaveLastLines finds how many bytes the lines take that end a file and are no records.
 func (f *inputFile) leaveLastLines(ctx context.Context, n int) (err error) {
-	if n == 0 || f.compression != "" {
+	if n == 0 || f.sequential() {
 		return nil
 	}
 	file, raw, err := f.open(ctx)

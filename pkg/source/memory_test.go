@@ -43,19 +43,20 @@ type pageKind int
 // readPages reads a column of one row group whose pages are given, and gives its number of values.
 func readPages(typ columnType, how codec, unpacked int64, rows int, limit int64, pages ...[]byte) (values int, err error) {
 	data := bytes.Join(pages, nil)
-	f := &inputFile{columns: []string{"a"}, meta: parquetMeta{types: []columnType{typ},
-		chunks: []columnChunk{{end: int64(len(data)), codec: how, unpacked: unpacked}}}}
-	p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows)}
-	p.pages.raw = bytes.NewReader(data)
-	p.begin(f, Split{End: int64(rows)}, limit)
+	f := &inputFile{columns: []string{"a"}, meta: parquetMeta{leaves: []leaf{{typ: typ}}, flat: 1,
+		chunks: []columnChunk{{end: int64(len(data)), codec: how, values: int64(rows), unpacked: unpacked}}}}
+	p := &parquetReader{pageReader: pageReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), pages: &pageSource{raw: bytes.NewReader(data)}}}
+	if err := p.begin(f, Split{End: int64(rows)}, &Options{Memory: limit}); err != nil {
+		return 0, err
+	}
 	for values < rows {
 		c := &p.cols[0]
-		if err := c.load(p); err != nil {
+		if err := c.load(&p.pageReader); err != nil {
 			return values, err
 		}
 		n := min(c.left, batchRows, rows-values)
 		p.arena.reset()
-		if err := c.take(p, make([]Span, n), 1, n); err != nil {
+		if err := c.take(&p.pageReader, make([]Span, n), 1, n); err != nil {
 			return values, err
 		}
 		values += n
@@ -141,7 +142,7 @@ func TestPagesCannotAskForMemory(t *testing.T) {
 		{"a small page that unpacks to more", text, codecZstd, 1 << 29, 1000, page(pageData, 100, 10, encPlain, packed), "page at byte 0: unpack ZSTD: decompressed size exceeds configured limit"},
 		{"a dictionary as large as can be", text, codecZstd, 1 << 40, 1000, page(pageDictionary, 1<<30, 10, encPlain, []byte{1, 2, 3}), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"a dictionary of numbers", number, codecZstd, 1 << 40, 1000, page(pageDictionary, 1<<30, 10, encPlain, []byte{1, 2, 3}), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
-		{"more values than the row group has rows", number, codecNone, 1 << 20, 1000, page(pageData, 8, 1001, encPlain, make([]byte, 8)), "page at byte 0: it has 1001 values for the 1000 rows that are left"},
+		{"more values than the row group has rows", number, codecNone, 1 << 20, 1000, page(pageData, 8, 1001, encPlain, make([]byte, 8)), "page at byte 0: it has 1001 values, and the column has 1000 left"},
 		{"deltas for every row", number, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaBinary, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"lengths for every row", text, codecNone, 1 << 24, 1 << 27, page(pageData, len(sameDeltas(1<<27)), 1<<27, encDeltaLength, sameDeltas(1<<27)), "page at byte 0: the page needs 1024 MiB of memory, and a reader has 8 MiB"},
 		{"prefixes that grow", text, codecNone, 1 << 20, 1 << 20, page(pageData, len(prefixes)+len(lengths)+len(long), 20_000, encDeltaBytes, slices.Concat(prefixes, lengths, long)), "page at byte 0: the page needs 9 MiB of memory, and a reader has 8 MiB"},

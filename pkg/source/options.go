@@ -18,6 +18,8 @@ const (
 	FormatCSV     Format = "csv"
 	FormatDump    Format = "dump"
 	FormatParquet Format = "parquet"
+	FormatJSON    Format = "json" // lines of JSON, one object each
+	FormatAvro    Format = "avro" // object container files
 	// FormatText is text of [Options.Dialect].
 	FormatText Format = "text"
 	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
@@ -33,7 +35,7 @@ const (
 	HeaderNone
 )
 
-// Options say how inputs are read. The zero value reads CSV with a header and Parquet; dumps need Columns.
+// Options say how inputs are read. The zero value reads CSV with a header, JSON lines, Parquet and Avro; dumps need Columns.
 type Options struct {
 	// Format of all inputs. Default: found for each file.
 	Format Format
@@ -46,12 +48,15 @@ type Options struct {
 	RecordSep Sep
 	// Columns are the names of the columns in the order that batches have them. A dump and a CSV file without header
 	// hold exactly these, in this order. A CSV header and a Parquet schema must have exactly these names, in any order.
+	// Of JSON and Avro a name may also be the path of a nested value, such as addr.city.
 	// Default: the names of the first file that has some; all other files must have the same.
 	Columns []string
 	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
-	// error, but in Parquet files where Columns are given they are not read.
+	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that nobody asked
+	// for are never an error: ExtraFail is refused.
 	Extra Extra
-	// Missing is what becomes of a column that a file lacks. Default: it is an error. With MissingNull and without Columns, and
+	// Missing is what becomes of a column that a file lacks. Default: it is an error; a JSON line lacks no column, as what it
+	// leaves out is NULL. With MissingNull and without Columns, and
 	// unless Extra is ExtraIgnore, the columns are those of all files.
 	Missing Missing
 	// Partitions says what directories name=value on the path of a file mean, below the input and above it. Default, and
@@ -64,7 +69,7 @@ type Options struct {
 	Where []string
 	// Header says whether CSV files have one. Default: they do.
 	Header HeaderMode
-	// SplitSize is the length in bytes of one split of an uncompressed text file. Default 8 MiB: small beside a core's
+	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small beside a core's
 	// share of a file, so that cores finish together, and large beside the cost of opening it once more.
 	SplitSize int64
 	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It
@@ -73,10 +78,11 @@ type Options struct {
 	// MaxRecord is the greatest length of a record in bytes. A longer one ends the reading: most likely a quote or a
 	// separator is missing. Default 64 MiB, at most 1 GiB.
 	MaxRecord int
-	// Memory is how many bytes the buffers of a [Reader] may take: what needs more, a page of a Parquet file or the window
-	// of a zstd file, is a [MemoryError]. Default: no limit.
+	// Memory is how many bytes the buffers of a [Reader] may take: what needs more, a page of a Parquet file, a block
+	// of an Avro file or the window of a zstd file, is a [MemoryError]. Default: no limit.
 	Memory int64
-	// Location is the time zone in which Parquet timestamps that are adjusted to UTC (INT96 too) are written as text.
+	// Location is the time zone in which timestamps of Parquet and Avro that are adjusted to UTC (INT96 too) are written as
+	// text.
 	// Default UTC.
 	Location *time.Location
 	// AllowEmpty accepts inputs without data: files of 0 bytes, and directories and patterns with no others. Default:
@@ -113,8 +119,8 @@ func (o Options) withDefaults() Options {
 
 // Validate finds options that contradict each other.
 func (o Options) Validate() error {
-	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatText, FormatRejects}, o.Format) {
-		return fmt.Errorf("format %q is not known: it is csv, dump, parquet, text or rejects", o.Format)
+	if !slices.Contains([]Format{FormatAuto, FormatCSV, FormatDump, FormatParquet, FormatJSON, FormatAvro, FormatText, FormatRejects}, o.Format) {
+		return fmt.Errorf("format %q is not known: it is csv, dump, parquet, json, avro, text or rejects", o.Format)
 	}
 	if !slices.Contains([]Extra{"", ExtraFail, ExtraIgnore}, o.Extra) || !slices.Contains([]Missing{"", MissingFail, MissingNull}, o.Missing) {
 		return fmt.Errorf("extra %q is not fail or ignore, or missing %q is not fail or null", o.Extra, o.Missing)
@@ -157,6 +163,8 @@ func (o Options) checkDialect() error {
 		return errors.New("text needs a dialect")
 	case d == nil:
 		return nil
+	case o.Format == FormatJSON || o.Format == FormatAvro:
+		return fmt.Errorf("format %s has no dialects", o.Format)
 	case o.Format == FormatCSV || o.Format == FormatDump:
 		return fmt.Errorf("format %s is a dialect of its own: choose one of both", o.Format)
 	case o.FieldSep != Sep{} || o.RecordSep != Sep{} || o.Header != HeaderFirst:

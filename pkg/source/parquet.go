@@ -5,49 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"math"
-
-	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/file"
-	"github.com/apache/arrow/go/v15/parquet/metadata"
-	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"bulkload/pkg/span"
 )
 
-// parquetMeta is what is kept of a file's footer.
-type parquetMeta struct {
-	groups []int64       // rows of each row group
-	types  []columnType  // of each column, in the file's order
-	chunks []columnChunk // row group by row group, in the file's order
-	memory int64         // about what a reader's buffers come to hold
-}
-
-// columnChunk is where the pages of one column in one row group lie.
-type columnChunk struct {
-	start, end int64
-	codec      codec
-	unpacked   int64 // bytes, as the footer has it
-	dictionary bool
-}
-
-// sum is a checksum of the schema, and of where the pages lie.
-func (m *parquetMeta) sum(columns []string) uint32 {
-	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	for i, t := range m.types {
-		fmt.Fprintf(h, "%q %d %d %t %t %d %d;", columns[i], t.kind, t.width, t.bytes, t.optional, t.scale, t.unit)
-	}
-	fmt.Fprint(h, m.groups)
-	for _, c := range m.chunks {
-		fmt.Fprint(h, c.start, c.end, c.codec)
-	}
-	return h.Sum32()
-}
-
-// usualPage is what a page of common writers holds: they begin a new one, and give up a dictionary, at 1 MiB.
-const usualPage = 1<<20 + 64<<10
+// mostFooter bounds a footer where the memory does not.
+const mostFooter = 1 << 30
 
 // probeParquet reads the footer.
 func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
@@ -59,115 +22,25 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	footer, err := parquetFooter(raw, f.info.Size())
+	footer, err := readFooter(raw, f.info.Size(), min(o.memory(), mostFooter))
 	if err != nil {
-		return fmt.Errorf("%s: it is no Parquet file, or it is truncated or damaged: %w", f.path, err)
-	}
-	if err := f.parquetSchema(footer, o); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	largest := make([]int64, len(f.columns)) // of a column's buffers
-	for g := range footer.RowGroups {
-		group := footer.RowGroup(g)
-		f.meta.groups = append(f.meta.groups, group.NumRows())
-		for c, name := range f.columns {
-			chunk, err := f.parquetChunk(group, c)
-			if err != nil {
-				return fmt.Errorf("%s: row group %d, column %s: %w", f.path, g, name, err)
-			}
-			f.meta.chunks = append(f.meta.chunks, chunk)
-			page, dictionary := chunk.buffers()
-			largest[c] = max(largest[c], int64(page+dictionary))
-		}
+	for i := range footer.groups {
+		f.meta.groups = append(f.meta.groups, footer.groups[i].rows)
 	}
-	for _, n := range largest {
-		f.meta.memory += n
-	}
-	f.meta.memory += usualPage // a packed page
-	f.headSum = f.meta.sum(f.columns)
-	return nil
-}
-
-// parquetFooter reads a file's footer. The library that does it trusts what it reads and may panic.
-func parquetFooter(raw io.ReaderAt, size int64) (_ *metadata.FileMetaData, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("footer: %v", p)
-		}
-	}()
-	r, err := file.NewParquetReader(io.NewSectionReader(raw, 0, size))
+	tree, err := footer.tree()
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %w", f.path, damagedFooter("%w", err))
 	}
-	footer := r.MetaData()
-	for g := range footer.RowGroups {
-		if n := footer.RowGroup(g).NumRows(); n < 0 {
-			return nil, fmt.Errorf("footer: row group %d has %d rows", g, n)
-		}
-	}
-	return footer, nil
-}
-
-// parquetSchema takes the columns from the footer.
-func (f *inputFile) parquetSchema(footer *metadata.FileMetaData, o *Options) error {
-	root := footer.Schema.Root()
-	for i := range root.NumFields() {
-		field := root.Field(i)
-		node, ok := field.(*schema.PrimitiveNode)
-		if !ok || field.RepetitionType() == parquet.Repetitions.Repeated {
-			return fmt.Errorf("column %s is nested (a list, map or struct): only flat columns can be read", field.Name())
-		}
-		t, err := typeOf(node, o.Location)
-		if err != nil {
-			return fmt.Errorf("column %s: %w", field.Name(), err)
-		}
-		f.columns = append(f.columns, field.Name())
-		f.meta.types = append(f.meta.types, t)
-	}
+	f.meta.footer, f.meta.tree, f.columns = footer, tree, tree.names()
 	if len(f.columns) == 0 {
-		return errors.New("it has no columns")
+		return fmt.Errorf("%s: it has no columns", f.path)
 	}
-	return checkNames(f.columns)
-}
-
-// parquetChunk takes the place of a column's pages from the footer.
-func (f *inputFile) parquetChunk(group *metadata.RowGroupMetaData, c int) (chunk columnChunk, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("footer: %v", p)
-		}
-	}()
-	m, err := group.ColumnChunk(c)
-	if err != nil {
-		return chunk, err
+	if err := checkNames(f.columns); err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	chunk = columnChunk{start: m.DataPageOffset(), codec: codec(m.Compression()), unpacked: m.TotalUncompressedSize()}
-	if m.HasDictionaryPage() && m.DictionaryPageOffset() > 0 && m.DictionaryPageOffset() < chunk.start {
-		chunk.start, chunk.dictionary = m.DictionaryPageOffset(), true
-	}
-	chunk.end = chunk.start + m.TotalCompressedSize()
-	switch {
-	case group.NumRows() == 0:
-		return chunk, nil // and no pages, which lie nowhere
-	case m.FilePath() != "":
-		return chunk, fmt.Errorf("its data lie in another file, %s", m.FilePath())
-	case m.CryptoMetadata() != nil:
-		return chunk, errors.New("it is encrypted")
-	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
-		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
-	case m.NumValues() != group.NumRows():
-		return chunk, fmt.Errorf("it has %d values for %d rows", m.NumValues(), group.NumRows())
-	}
-	return chunk, chunk.codec.check()
-}
-
-// buffers is how long a page and a dictionary of the chunk are likely to be.
-func (c columnChunk) buffers() (page, dictionary int) {
-	page = int(min(max(c.unpacked, 0), usualPage))
-	if c.dictionary {
-		dictionary = page
-	}
-	return page, dictionary
+	return nil
 }
 
 // batchRows is how many rows of a Parquet file are in one batch: as many as keep their spans in a core's cache.
@@ -176,15 +49,23 @@ const batchRows = 1024
 // wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
 func wideBatch(cols int) int { return min(max(1<<18/cols, 16), batchRows) }
 
-// parquetReader is the part of a [Reader] that reads Parquet. Its buffers stay from split to split.
-type parquetReader struct {
-	cols    []columnReader
+// pageReader is where columns read their pages to, and what they need for that.
+type pageReader struct {
 	arena   arena
-	pages   pageSource
+	pages   *pageSource
 	levels  []uint32
 	index   []uint32
 	scratch []byte
-	memory  int64 // bytes that all of this may take
+	memory  int64 // bytes that the arenas of the reader may take
+}
+
+// parquetReader is the part of a [Reader] that reads Parquet. Its buffers stay from split to split.
+type parquetReader struct {
+	pageReader
+	cols   []columnReader // the flat columns
+	nested nestedReader
+	total  int64 // bytes of all arenas
+	fixed  []Span
 }
 
 // readParquet reads a row group.
@@ -194,82 +75,136 @@ func (r *Reader) readParquet(s Split) (err error) {
 		return err
 	}
 	p := &r.parquet
+	if p.pages == nil {
+		p.pages = &pageSource{}
+		p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
+		p.arena.all = &p.total
+	}
 	defer func() {
 		p.pages.raw = nil
 		err = firstError(err, h.Close())
 	}()
 	p.pages.raw = raw
-	p.begin(r.file, s, r.in.opts.memory())
-	cols := len(p.cols)
-	if p.levels == nil {
-		p.levels, p.index = make([]uint32, batchRows), make([]uint32, batchRows)
-	}
+	cols := len(r.in.columns)
 	most := wideBatch(cols)
 	if len(r.fields) < most*cols {
 		r.fields = make([]Span, most*cols)
+	}
+	if err := p.begin(r.file, s, &r.in.opts); err != nil {
+		return fmt.Errorf("%s: row group %d: %w", r.file.path, s.RowGroup, err)
+	}
+	for _, place := range r.file.meta.null {
+		for at := place; at < most*cols; at += cols {
+			r.fields[at] = span.Null() // and nobody changes it
+		}
 	}
 	for row := s.Start; row < s.End; {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		n := int(min(s.End-row, int64(most)))
-		for i := range p.cols {
-			c := &p.cols[i]
-			if err := c.load(p); err != nil {
-				return r.columnError(s, i, err)
-			}
-			n = min(n, c.left)
+		n, err := r.readRows(s, cols, int(min(s.End-row, int64(most))))
+		if err != nil {
+			return err
 		}
-		p.arena.reset()
-		for i := range p.cols {
-			if err := p.cols[i].take(p, r.fields[i:], cols, n); err != nil {
-				return r.columnError(s, i, err)
-			}
-		}
-		if err := r.emitRows(row, n); err != nil {
+		if err := r.emitRows(row, n, cols); err != nil {
 			return err
 		}
 		row += int64(n)
 	}
+	if err := p.nested.finish(); err != nil {
+		return fmt.Errorf("%s: row group %d, %w", r.file.path, s.RowGroup, err)
+	}
 	for i := range p.cols {
 		r.sum = addSum(r.sum, binary.LittleEndian.AppendUint32(nil, p.cols[i].sum))
+	}
+	for _, l := range p.nested.leaves {
+		r.sum = addSum(r.sum, binary.LittleEndian.AppendUint32(nil, l.col.sum))
 	}
 	return nil
 }
 
-// begin makes the columns ready for a row group.
-func (p *parquetReader) begin(f *inputFile, s Split, memory int64) {
-	p.memory = memory
-	n := len(f.columns)
-	if len(p.cols) != n {
-		p.cols = make([]columnReader, n)
+// readRows reads the next rows, at most n, into the fields, and says how many.
+func (r *Reader) readRows(s Split, cols, n int) (int, error) {
+	p := &r.parquet
+	for i := range p.cols {
+		c := &p.cols[i]
+		if err := c.load(&p.pageReader); err != nil {
+			return 0, r.columnError(s, i, err)
+		}
+		n = min(n, c.left)
+	}
+	p.arena.reset()
+	if len(r.file.meta.nested) > 0 {
+		var err error
+		if p.arena.buf, n, err = p.nested.rows(p.arena.buf, r.fields, cols, n); err != nil {
+			return 0, fmt.Errorf("%s: row group %d, %w", r.file.path, s.RowGroup, err)
+		}
 	}
 	for i := range p.cols {
-		chunk := f.meta.chunks[s.RowGroup*n+i]
-		p.cols[i].begin(i, f.meta.types[i], chunk, s.End-s.Start)
-		page, dictionary := chunk.buffers()
+		if err := p.cols[i].take(&p.pageReader, r.fields[r.file.meta.leaves[i].place:], cols, n); err != nil {
+			return 0, r.columnError(s, i, err)
+		}
+	}
+	base := uint32(p.arena.regions[2*len(p.cols)].off)
+	for i, f := range r.file.meta.fixed {
+		value := p.fixed[i]
+		if !value.IsNull() {
+			value.Off += base
+		}
+		for at := f.place; at < n*cols; at += cols {
+			r.fields[at] = value
+		}
+	}
+	return n, nil
+}
+
+// begin makes the columns ready for a row group. Behind the regions of the columns is one for the values of the file's path.
+func (p *parquetReader) begin(f *inputFile, s Split, o *Options) error {
+	m := &f.meta
+	p.memory = o.memory()
+	if len(p.cols) != m.flat {
+		p.cols = make([]columnReader, m.flat)
+	}
+	chunks := m.chunks[s.RowGroup*len(m.leaves):]
+	for i := range p.cols {
+		p.cols[i].begin(i, m.leaves[i].typ, chunks[i])
+		page, dictionary := chunks[i].buffers()
 		p.arena.want(2*i, page)
 		p.arena.want(2*i+1, dictionary)
 	}
+	p.nested.begin(p, m, chunks[m.flat:len(m.leaves)], o)
+	size := 0
+	for _, c := range m.fixed {
+		size += len(c.constant.value)
+	}
+	region := 2 * m.flat
+	p.arena.want(region, size)
+	if err := p.arena.reserve(region, size); err != nil {
+		return err
+	}
+	p.fixed = p.fixed[:0]
+	data, at := p.region(region), 0
+	for _, c := range m.fixed {
+		if c.constant.null {
+			p.fixed = append(p.fixed, span.Null())
+			continue
+		}
+		n := copy(data[at:], c.constant.value)
+		p.fixed = append(p.fixed, Span{Off: uint32(at), Len: uint32(n)})
+		at += n
+	}
+	return nil
 }
 
 // emitRows gives out the n rows that are in the fields. The first of them is the file's row with the number first.
-func (r *Reader) emitRows(first int64, n int) error {
-	cols := len(r.parquet.cols)
+func (r *Reader) emitRows(first int64, n, cols int) error {
 	for i := range int64(n) {
 		r.offsets = append(r.offsets, first+i)
 	}
-	size := int64(0)
-	for _, s := range r.fields[:n*cols] {
-		size += int64(s.Len)
-	}
 	fields := r.fields[:n*cols]
-	if order := r.file.order; order != nil {
-		if err := r.pathValues(); err != nil {
-			return err
-		}
-		r.scratch = pick(r.scratch[:0], fields, cols, order, r.constants)
-		fields, cols = r.scratch, len(order)
+	size := int64(0)
+	for _, s := range fields {
+		size += int64(s.Len)
 	}
 	r.batch = Batch{
 		Split: r.split, Path: r.file.path, Data: r.parquet.arena.buf, Fields: fields, Offsets: r.offsets,
@@ -280,24 +215,6 @@ func (r *Reader) emitRows(first int64, n int) error {
 	return r.emit(&r.batch)
 }
 
-// pathValues puts the values of the file's path behind the batch's other text.
-func (r *Reader) pathValues() error {
-	r.constants = r.constants[:0]
-	a := &r.parquet.arena
-	for _, c := range r.file.constants {
-		if len(a.buf)+len(c.value) > math.MaxUint32 {
-			return errArena
-		}
-		s := span.Null()
-		if !c.null {
-			s = Span{Off: uint32(len(a.buf)), Len: uint32(len(c.value))}
-		}
-		a.buf = append(a.buf, c.value...)
-		r.constants = append(r.constants, s)
-	}
-	return nil
-}
-
 func (r *Reader) columnError(s Split, col int, err error) error {
-	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.file.columns[col], err)
+	return fmt.Errorf("%s: row group %d, column %s: %w", r.file.path, s.RowGroup, r.file.meta.leaves[col].name, err)
 }

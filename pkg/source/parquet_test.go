@@ -130,8 +130,8 @@ func TestParquetRefused(t *testing.T) {
 		data []byte
 		err  string
 	}{
-		{"nested.parquet", nil, "column list is nested (a list, map or struct): only flat columns can be read"},
-		{"struct.parquet", nil, "column struct is nested (a list, map or struct): only flat columns can be read"},
+		{"others/encrypted-footer.parquet", nil, "its footer is encrypted: write it without encryption"},
+		{"others/encrypted-column.parquet", nil, "row group 0, column secret: it is encrypted: write it without encryption, or choose other columns"},
 		{"truncated.parquet", whole[:len(whole)/2], "it is no Parquet file, or it is truncated or damaged: "},
 		{"headless.parquet", whole[:10], "it is no Parquet file, or it is truncated or damaged: "},
 		{"nothing.parquet", []byte{}, "it is no Parquet file, or it is truncated or damaged: "},
@@ -155,7 +155,7 @@ func TestParquetRefused(t *testing.T) {
 // TestParquetDamage changes every byte of small files: an error or other values, but neither a panic nor a reading
 // without end.
 func TestParquetDamage(t *testing.T) {
-	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet"} {
+	for _, name := range []string{"arrow-v2-plain.parquet", "duckdb-v2.parquet", "others/nested-duckdb.parquet"} {
 		whole, err := os.ReadFile(filepath.Join(parquetDir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestParquetDamage(t *testing.T) {
 }
 
 func FuzzParquet(f *testing.F) {
-	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested"} {
+	for _, name := range []string{"arrow-empty", "arrow-default", "duckdb-v2", "nested", "others/nested-duckdb", "others/nested-arrow-v2", "others/int96", "others/encrypted-column"} {
 		data, err := os.ReadFile(filepath.Join(parquetDir, name+".parquet"))
 		if err != nil {
 			f.Fatal(err)
@@ -215,16 +215,22 @@ func FuzzParquetPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, enc, typ byte, values uint16, optional bool) {
 		types := []columnType{{kind: kindText, bytes: true}, {kind: kindText, width: 3, bytes: true}, {kind: kindInt, width: 4}, {kind: kindTimestamp, width: 8, unit: 1e6},
 			{kind: kindBool, width: 1}, {kind: kindDecimal, bytes: true, scale: 3}, {kind: kindDouble, width: 8}}
-		p := &parquetReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), memory: 1 << 20}
+		p := &pageReader{levels: make([]uint32, batchRows), index: make([]uint32, batchRows), memory: 1 << 20, pages: &pageSource{}}
 		c := columnReader{typ: types[int(typ)%len(types)]}
-		c.typ.optional = optional
+		if optional {
+			c.typ.def = 1 + int(typ>>4)%4
+			c.typ.rep = min(int(values>>14), c.typ.def)
+		}
 		p.arena.want(c.pageRegion(), 0)
 		p.arena.want(c.dictRegion(), 0)
 		entries := len(data) / 8
 		if c.dictionary(p, pageHeader{kind: pageDictionary, unpacked: len(data), packed: len(data), values: entries}, data) != nil {
 			c.dict = c.dict[:0]
 		}
-		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE}
+		h := pageHeader{kind: pageData, unpacked: len(data), packed: len(data), values: int(values), encoding: encoding(enc % 10), defEncoding: encRLE, repEncoding: encRLE}
+		if enc >= 128 {
+			h.defEncoding, h.repEncoding = encBitPacked, encBitPacked
+		}
 		if c.page(p, h, data) != nil {
 			return
 		}
@@ -235,11 +241,17 @@ func FuzzParquetPage(f *testing.F) {
 			n := min(c.left, batchRows)
 			p.arena.reset()
 			spans := make([]Span, n)
-			if c.take(p, spans, 1, n) != nil {
+			var err error
+			if c.typ.rep > 0 {
+				err = c.takeEntries(p, make([]uint32, n), make([]uint32, n), spans)
+			} else {
+				err = c.take(p, spans, 1, n)
+			}
+			if err != nil {
 				return
 			}
 			for _, s := range spans {
-				_ = p.arena.buf[s.Off : s.Off+s.Len]
+				_ = s.Of(p.arena.buf)
 			}
 		}
 	})

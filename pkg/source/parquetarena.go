@@ -11,14 +11,18 @@ import (
 type arena struct {
 	buf     []byte
 	regions []region
-	total   int // bytes of all regions
-	base    int // where the regions end
+	total   int    // bytes of all regions
+	base    int    // where the regions end; -1: they have to be moved
+	all     *int64 // the total of all arenas of a reader; nil: there is no other
 }
 
 type region struct{ off, size int }
 
 // slack lies behind the regions, so that a word can be loaded from any byte of one.
 const slack = 8
+
+// mostArena is where spans end, and NULL begins.
+const mostArena = math.MaxUint32 - 1
 
 var errArena = errors.New("the pages of its columns are larger than 4 GiB together")
 
@@ -30,6 +34,9 @@ func (a *arena) want(i, size int) {
 		a.base = -1
 	}
 	if a.regions[i].size < size {
+		if a.all != nil {
+			*a.all += int64(size - a.regions[i].size)
+		}
 		a.total += size - a.regions[i].size
 		a.regions[i].size = size
 		a.base = -1
@@ -37,9 +44,13 @@ func (a *arena) want(i, size int) {
 }
 
 // reserve gives a region at least the given size, and refuses it when all regions together take more than the memory.
-func (p *parquetReader) reserve(i, size int) error {
-	if more := size - p.arena.regions[i].size; more > 0 && int64(p.arena.total+more) > p.memory {
-		return &MemoryError{"the page with those of other columns", int64(p.arena.total + more), p.memory}
+func (p *pageReader) reserve(i, size int) error {
+	total := int64(p.arena.total)
+	if p.arena.all != nil {
+		total = *p.arena.all
+	}
+	if more := int64(size - p.arena.regions[i].size); more > 0 && total+more > p.memory {
+		return &MemoryError{"the page with those of other columns", total + more, p.memory}
 	}
 	return p.arena.reserve(i, size)
 }
@@ -51,7 +62,7 @@ func (a *arena) reserve(i, size int) error {
 	if a.base >= 0 {
 		return nil
 	}
-	if a.total > math.MaxUint32-1<<28 {
+	if a.total > mostArena-1<<28 {
 		return errArena
 	}
 	buf := make([]byte, a.total+slack, a.total+slack+a.total/8)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // columnReader reads one column of a row group, page by page. Places are relative to the column's regions of the arena,
@@ -16,10 +17,11 @@ type columnReader struct {
 	at, end int64 // the pages that are left
 	hint    int   // how long the next page is likely to be
 	most    int64 // bytes that a page can have
-	rows    int64 // left behind the page at hand
+	values  int64 // left behind the page at hand, nulls and empty lists included
 
-	left      int    // rows left in the page
-	levels    hybrid // 1 where there is a value; of columns that may be null
+	left      int    // values left in the page, likewise
+	levels    hybrid // definition levels; of columns that may be null
+	repeats   hybrid // repetition levels; of columns within lists and maps
 	indexed   bool   // values are numbers of dictionary entries
 	index     hybrid
 	next, max int    // the bytes of the values that are left, plain
@@ -28,8 +30,8 @@ type columnReader struct {
 	sum       uint32 // of the pages that were read
 }
 
-func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk, rows int64) {
-	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, rows: rows, dict: c.dict[:0]}
+func (c *columnReader) begin(ordinal int, typ columnType, chunk columnChunk) {
+	*c = columnReader{ordinal: ordinal, typ: typ, codec: chunk.codec, at: chunk.start, end: chunk.end, values: chunk.values, dict: c.dict[:0]}
 	// The footer says how long all pages are together; writers were known to forget headers.
 	c.most = 2*max(chunk.unpacked, 0) + 1<<20
 }
@@ -38,16 +40,16 @@ func (c *columnReader) pageRegion() int { return 2 * c.ordinal }
 func (c *columnReader) dictRegion() int { return 2*c.ordinal + 1 }
 
 // region is a region's bytes with slack behind them.
-func (p *parquetReader) region(i int) []byte {
+func (p *pageReader) region(i int) []byte {
 	r := p.arena.regions[i]
 	return p.arena.buf[r.off : r.off+r.size+slack]
 }
 
-// load makes sure that there are rows left in the page.
-func (c *columnReader) load(p *parquetReader) error {
+// load makes sure that there are values left in the page.
+func (c *columnReader) load(p *pageReader) error {
 	for c.left == 0 {
 		if c.at >= c.end {
-			return errors.New("its pages have fewer rows than the row group")
+			return errors.New("its pages have fewer values than the row group")
 		}
 		start := c.at
 		h, packed, next, err := p.pages.read(c.at, c.end, c.hint)
@@ -66,24 +68,24 @@ func (c *columnReader) load(p *parquetReader) error {
 }
 
 // claim refuses a page that cannot be as its header says, before anything is made as large as it says.
-func (c *columnReader) claim(p *parquetReader, h pageHeader) error {
+func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	if int64(h.unpacked) > c.most {
 		return fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
 	}
 	if h.kind == pageDictionary {
 		return p.fits(h.unpacked)
 	}
-	if int64(h.values) > c.rows {
-		return fmt.Errorf("it has %d values for the %d rows that are left", h.values, c.rows)
+	if int64(h.values) > c.values {
+		return fmt.Errorf("it has %d values, and the column has %d left", h.values, c.values)
 	}
 	if h.kind == pageData || h.kind == pageDataV2 {
-		c.rows -= int64(h.values)
+		c.values -= int64(h.values)
 	}
 	return p.fits(h.unpacked)
 }
 
 // fits refuses a number of bytes beyond the memory of a reader.
-func (p *parquetReader) fits(n int) error {
+func (p *pageReader) fits(n int) error {
 	if int64(n) > p.memory {
 		return &MemoryError{"the page", int64(n), p.memory}
 	}
@@ -91,7 +93,7 @@ func (p *parquetReader) fits(n int) error {
 }
 
 // page takes a page.
-func (c *columnReader) page(p *parquetReader, h pageHeader, packed []byte) error {
+func (c *columnReader) page(p *pageReader, h pageHeader, packed []byte) error {
 	switch h.kind {
 	case pageDictionary:
 		return c.dictionary(p, h, packed)
@@ -110,18 +112,9 @@ func (c *columnReader) page(p *parquetReader, h pageHeader, packed []byte) error
 		if err := p.pages.unpack(c.codec, data[:h.unpacked], packed); err != nil {
 			return err
 		}
-		if c.typ.optional {
-			if h.defEncoding != encRLE {
-				return fmt.Errorf("its levels have the old encoding %d, which cannot be read", h.defEncoding)
-			}
-			if h.unpacked < 4 {
-				return errShortPage
-			}
-			n := int64(binary.LittleEndian.Uint32(data))
-			if levels = int(min(n, math.MaxInt32)) + 4; levels > h.unpacked {
-				return errShortPage
-			}
-			c.levels = hybrid{at: 4, end: levels, width: 1}
+		var err error
+		if levels, err = c.levelsV1(data[:h.unpacked], h); err != nil {
+			return err
 		}
 	default:
 		copy(data, packed[:levels])
@@ -134,16 +127,52 @@ func (c *columnReader) page(p *parquetReader, h pageHeader, packed []byte) error
 				return err
 			}
 		}
-		c.levels = hybrid{at: h.repLen, end: levels, width: 1}
+		c.repeats = hybrid{at: 0, end: h.repLen, width: bits.Len(uint(c.typ.rep))}
+		c.levels = hybrid{at: h.repLen, end: levels, width: bits.Len(uint(c.typ.def))}
 	}
 	c.left = h.values
-	return c.values(p, h, levels)
+	return c.plain(p, h, levels)
+}
+
+// levelsV1 finds the levels of a data page V1, and says where they end.
+func (c *columnReader) levelsV1(data []byte, h pageHeader) (at int, err error) {
+	if c.repeats, at, err = levelsAt(data, 0, c.typ.rep, h.repEncoding, h.values); err == nil {
+		c.levels, at, err = levelsAt(data, at, c.typ.def, h.defEncoding, h.values)
+	}
+	return at, err
+}
+
+// levelsAt finds n levels, none above most, at the place of a page, and says where they end.
+func levelsAt(data []byte, at, most int, enc encoding, n int) (hybrid, int, error) {
+	if most == 0 {
+		return hybrid{}, at, nil
+	}
+	width := bits.Len(uint(most))
+	size := 0
+	switch enc {
+	case encRLE:
+		if len(data)-at < 4 {
+			return hybrid{}, at, errShortPage
+		}
+		size = int(min(int64(binary.LittleEndian.Uint32(data[at:])), math.MaxInt32))
+		at += 4
+	case encBitPacked:
+		if size = (n*width + 7) / 8; size <= len(data)-at {
+			return hybrid{at: at + size, end: at + size, width: width, run: n, packed: true, highFirst: true, bit: at * 8}, at + size, nil
+		}
+	default:
+		return hybrid{}, at, fmt.Errorf("its levels have the encoding %d, which cannot be read", enc)
+	}
+	if size > len(data)-at {
+		return hybrid{}, at, errShortPage
+	}
+	return hybrid{at: at, end: at + size, width: width}, at + size, nil
 }
 
 var errShortPage = errors.New("the page is shorter than what it has to hold")
 
-// values makes the values of a page, at data[from:h.unpacked] of its region, ready to be taken.
-func (c *columnReader) values(p *parquetReader, h pageHeader, from int) (err error) {
+// plain makes the values of a page, at data[from:h.unpacked] of its region, ready to be taken.
+func (c *columnReader) plain(p *pageReader, h pageHeader, from int) (err error) {
 	c.indexed, c.next, c.max = false, from, h.unpacked
 	data := p.region(c.pageRegion())
 	p.scratch = p.scratch[:0]
@@ -193,7 +222,7 @@ func (c *columnReader) values(p *parquetReader, h pageHeader, from int) (err err
 }
 
 // dictionary takes a dictionary page. Its entries become text here, once.
-func (c *columnReader) dictionary(p *parquetReader, h pageHeader, packed []byte) error {
+func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) error {
 	if c.hasDict {
 		return errors.New("it is a second dictionary")
 	}

@@ -13,6 +13,8 @@ type hybrid struct {
 	value   uint32
 	packed  bool // the run is bit-packed, from bit on
 	bit     int
+	// highFirst says that numbers begin with their highest bits: the deprecated BIT_PACKED.
+	highFirst bool
 }
 
 // skipRun skips n numbers if the run at hand has as many, all of them v.
@@ -39,7 +41,15 @@ func (h *hybrid) read(data []byte, dst []uint32) bool {
 		}
 		n := min(h.run, len(dst))
 		h.run -= n
-		if !h.packed {
+		if h.highFirst {
+			for i := range dst[:n] {
+				dst[i] = 0
+				for range h.width {
+					dst[i] = dst[i]<<1 | uint32(data[h.bit>>3]>>(7-h.bit&7)&1)
+					h.bit++
+				}
+			}
+		} else if !h.packed {
 			for i := range dst[:n] {
 				dst[i] = h.value
 			}

@@ -13,6 +13,7 @@ const (
 	encPlain           encoding = 0
 	encPlainDict       encoding = 2
 	encRLE             encoding = 3
+	encBitPacked       encoding = 4 // of levels, in old files
 	encDeltaBinary     encoding = 5
 	encDeltaLength     encoding = 6
 	encDeltaBytes      encoding = 7
@@ -35,6 +36,7 @@ type pageHeader struct {
 	values           int // nulls included
 	encoding         encoding
 	defEncoding      encoding // data page V1
+	repEncoding      encoding // data page V1
 	defLen, repLen   int      // data page V2
 	plainV2          bool     // data page V2 that is not packed
 }
@@ -68,6 +70,8 @@ func parsePageHeader(b []byte) (pageHeader, int, error) {
 					h.encoding = encoding(t.int())
 				case typ == thriftI32 && id == 3 && page == 5:
 					h.defEncoding = encoding(t.int())
+				case typ == thriftI32 && id == 4 && page == 5:
+					h.repEncoding = encoding(t.int())
 				case typ == thriftI32 && id == 5 && v2:
 					defLen = t.int()
 				case typ == thriftI32 && id == 6 && v2:
@@ -154,6 +158,45 @@ func (t *thrift) advance(n uint64) {
 		return
 	}
 	t.at += int(n)
+}
+
+// binary reads bytes, which are those of b.
+func (t *thrift) binary() []byte {
+	n := t.uvarint()
+	at := t.at
+	if t.advance(n); t.bad {
+		return nil
+	}
+	return t.b[at:t.at]
+}
+
+// list reads a list and calls element for each of its elements, which has to read it. Each takes a byte or more.
+func (t *thrift) list(element func(typ byte)) {
+	head := t.byte()
+	n := uint64(head >> 4)
+	if n == 15 {
+		n = t.uvarint()
+	}
+	if n > uint64(len(t.b)-t.at) {
+		t.bad = true
+	}
+	for range n {
+		if t.bad {
+			return
+		}
+		element(head & 0x0f)
+	}
+}
+
+// structures reads a list of structs and calls element for each, which has to read it.
+func (t *thrift) structures(element func()) {
+	t.list(func(typ byte) {
+		if typ != thriftStruct {
+			t.bad = true
+			return
+		}
+		element()
+	})
 }
 
 // structure reads a struct and calls field for each of its fields, which has to read or skip it.

@@ -37,9 +37,9 @@ func (c codec) String() string {
 	return fmt.Sprintf("number %d", int32(c))
 }
 
-// check refuses codecs that cannot be read. LZ4 without RAW was written in several incompatible ways.
+// check refuses codecs that cannot be read.
 func (c codec) check() error {
-	if c < 0 || c > codecLZ4Raw || c == codecLZO || c == codecLZ4 {
+	if c < 0 || c > codecLZ4Raw || c == codecLZO {
 		return fmt.Errorf("its pages are packed with %s, which cannot be read: write them with snappy, zstd, gzip, brotli, lz4_raw or not packed", c)
 	}
 	return nil
@@ -55,6 +55,7 @@ type pageSource struct {
 	bytes  bytes.Reader
 	gzip   *gzip.Reader
 	zstd   *zstd.Decoder
+	lz4    *lz4.Reader
 }
 
 // read reads the header of the page at byte at, which lies before end, and its packed bytes, which are valid until the
@@ -152,6 +153,8 @@ func (s *pageSource) unpack(c codec, dst, packed []byte) (err error) {
 		var out []byte
 		out, err = s.zstd.DecodeAll(packed, dst[:0:len(dst)])
 		n = len(out)
+	case codecLZ4:
+		n, err = s.unpackLZ4(dst, packed)
 	case codecLZ4Raw:
 		if len(dst) > 0 {
 			n, err = lz4.UncompressBlock(packed, dst)

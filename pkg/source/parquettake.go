@@ -3,24 +3,76 @@ package source
 import (
 	"encoding/binary"
 	"errors"
-	"math"
+
+	"bulkload/pkg/span"
 )
 
 // take writes the spans of the next n rows, which are all in the page, to every cols-th place of dst.
-func (c *columnReader) take(p *parquetReader, dst []Span, cols, n int) error {
+func (c *columnReader) take(p *pageReader, dst []Span, cols, n int) error {
 	var present []uint32 // nil: all
 	count := n
-	if c.typ.optional && !c.levels.skipRun(p.region(c.pageRegion()), 1, n) {
+	if c.typ.def > 0 && !c.levels.skipRun(p.region(c.pageRegion()), uint32(c.typ.def), n) {
 		present = p.levels[:n]
 		if !c.levels.read(p.region(c.pageRegion()), present) {
-			return errors.New("its levels are damaged")
+			return errLevels
 		}
-		count = 0
-		for _, v := range present {
-			count += int(v)
+		var err error
+		if count, err = presence(present, c.typ.def); err != nil {
+			return err
 		}
 	}
 	c.left -= n
+	return c.takePresent(p, dst, cols, present, count, n)
+}
+
+var errLevels = errors.New("its levels are damaged")
+
+// presence makes definition levels 1 where there is a value and 0 where there is none, and counts the former.
+func presence(levels []uint32, def int) (count int, err error) {
+	if def > 1 {
+		for i, v := range levels {
+			if v > uint32(def) {
+				return 0, errLevels
+			}
+			levels[i] = 0
+			if v == uint32(def) {
+				levels[i] = 1
+			}
+		}
+	}
+	for _, v := range levels {
+		count += int(v)
+	}
+	return count, nil
+}
+
+// takeEntries takes the next values of a column within a list, a map or a struct, with their levels.
+func (c *columnReader) takeEntries(p *pageReader, repeats, defs []uint32, dst []Span) error {
+	data := p.region(c.pageRegion())
+	if !c.repeats.read(data, repeats) || !c.levels.read(data, defs) {
+		return errLevels
+	}
+	for _, v := range repeats {
+		if v > uint32(c.typ.rep) {
+			return errLevels
+		}
+	}
+	var present []uint32
+	count := len(dst)
+	if c.typ.def > 0 {
+		present = p.levels[:len(dst)]
+		copy(present, defs)
+		var err error
+		if count, err = presence(present, c.typ.def); err != nil {
+			return err
+		}
+	}
+	c.left -= len(dst)
+	return c.takePresent(p, dst, 1, present, count, len(dst))
+}
+
+// takePresent writes the spans of n values, count of which are present, to every cols-th place of dst.
+func (c *columnReader) takePresent(p *pageReader, dst []Span, cols int, present []uint32, count, n int) error {
 	switch {
 	case c.indexed:
 		return c.takeIndexed(p, dst, cols, present, count)
@@ -32,7 +84,7 @@ func (c *columnReader) take(p *parquetReader, dst []Span, cols, n int) error {
 }
 
 // takeIndexed takes entries of the dictionary; count of the rows have one.
-func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, present []uint32, count int) error {
+func (c *columnReader) takeIndexed(p *pageReader, dst []Span, cols int, present []uint32, count int) error {
 	index := p.index[:count]
 	if !c.index.read(p.region(c.pageRegion()), index) {
 		return errors.New("its indexes are damaged")
@@ -53,7 +105,7 @@ func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, prese
 	}
 	next := 0
 	for _, v := range present {
-		var s Span
+		s := span.Null()
 		if v != 0 {
 			i := index[next]
 			next++
@@ -72,13 +124,13 @@ func (c *columnReader) takeIndexed(p *parquetReader, dst []Span, cols int, prese
 var errNoEntry = errors.New("an index is not in the dictionary")
 
 // takeText takes text of any length, which is the form of most columns: takeValues without its cases.
-func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present []uint32, n int) error {
+func (c *columnReader) takeText(p *pageReader, dst []Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max]
 	next, base := c.next, region.off
 	at := 0
 	for i := range n {
-		var s Span
+		s := span.Null()
 		if present == nil || present[i] != 0 {
 			if next+4 > len(data) {
 				return errShortPage
@@ -99,12 +151,12 @@ func (c *columnReader) takeText(p *parquetReader, dst []Span, cols int, present 
 }
 
 // takeValues makes text of values that are none, behind the regions, or takes text of a fixed length.
-func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, present []uint32, n int) error {
+func (c *columnReader) takeValues(p *pageReader, dst []Span, cols int, present []uint32, n int) error {
 	region := p.arena.regions[c.pageRegion()]
 	data := p.arena.buf[region.off : region.off+c.max] // stays valid when the arena grows
 	at := 0
 	for i := range n {
-		var s Span
+		s := span.Null()
 		if present == nil || present[i] != 0 {
 			size := c.typ.width
 			if size == 0 {
@@ -129,7 +181,7 @@ func (c *columnReader) takeValues(p *parquetReader, dst []Span, cols int, presen
 		dst[at] = s
 		at += cols
 	}
-	if len(p.arena.buf) > math.MaxUint32 {
+	if len(p.arena.buf) > mostArena {
 		return errArena
 	}
 	return nil

@@ -8,9 +8,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
 // kind is the rule by which a value becomes text.
@@ -38,9 +35,10 @@ type columnType struct {
 	kind     kind
 	width    int  // bytes of a plain value; 0: any number, its length before it
 	bytes    bool // BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY
-	optional bool
-	scale    int // of a decimal
-	unit     int // units in a second, of times
+	text     bool // a text value is UTF-8
+	def, rep int  // the levels of a value that is there; 0, 0 where nothing can be null
+	scale    int  // of a decimal
+	unit     int  // units in a second, of times
 	zone     *time.Location
 }
 
@@ -49,101 +47,173 @@ func (t *columnType) number() bool {
 	return !t.bytes && t.kind != kindFloat && t.kind != kindDouble && t.kind != kindBool && (t.width == 4 || t.width == 8)
 }
 
+// Physical types of parquet.thrift.
+const (
+	physicalBool = iota
+	physicalInt32
+	physicalInt64
+	physicalInt96
+	physicalFloat
+	physicalDouble
+	physicalBytes
+	physicalFixed
+)
+
+// Logical types of parquet.thrift. Those that are not here leave the physical type as it is.
+const (
+	logicalString    = 1
+	logicalMap       = 2
+	logicalList      = 3
+	logicalEnum      = 4
+	logicalDecimal   = 5
+	logicalDate      = 6
+	logicalTime      = 7
+	logicalTimestamp = 8
+	logicalInteger   = 10
+	logicalJSON      = 12
+	logicalUUID      = 14
+	logicalFloat16   = 15
+)
+
+// Converted types of parquet.thrift, which were before logical types.
+const (
+	convertedUTF8            = 0
+	convertedMap             = 1
+	convertedMapKeyValue     = 2
+	convertedList            = 3
+	convertedEnum            = 4
+	convertedDecimal         = 5
+	convertedDate            = 6
+	convertedTimeMillis      = 7
+	convertedTimeMicros      = 8
+	convertedTimestampMillis = 9
+	convertedTimestampMicros = 10
+	convertedUint8           = 11
+	convertedUint64          = 14
+	convertedJSON            = 19
+	convertedInterval        = 21
+)
+
+// mostScale bounds the digits behind a decimal's point, each of which is a byte of every value.
+const mostScale = 4096
+
 // typeOf finds the rule for a column.
-func typeOf(node *schema.PrimitiveNode, zone *time.Location) (columnType, error) {
-	t := columnType{optional: node.RepetitionType() == parquet.Repetitions.Optional}
-	switch node.PhysicalType() {
-	case parquet.Types.Boolean:
+func typeOf(n *schemaNode, zone *time.Location) (columnType, error) {
+	t := columnType{def: n.def, rep: n.rep}
+	switch n.physical {
+	case physicalBool:
 		t.kind, t.width = kindBool, 1
-	case parquet.Types.Int32:
+	case physicalInt32:
 		t.kind, t.width = kindInt, 4
-	case parquet.Types.Int64:
+	case physicalInt64:
 		t.kind, t.width = kindInt, 8
-	case parquet.Types.Int96:
+	case physicalInt96:
 		t.kind, t.width, t.zone = kindTimestampI96, 12, zone
-	case parquet.Types.Float:
+	case physicalFloat:
 		t.kind, t.width = kindFloat, 4
-	case parquet.Types.Double:
+	case physicalDouble:
 		t.kind, t.width = kindDouble, 8
-	case parquet.Types.ByteArray:
+	case physicalBytes:
 		t.bytes = true
-	case parquet.Types.FixedLenByteArray:
-		t.bytes, t.width = true, node.TypeLength()
+	case physicalFixed:
+		t.bytes, t.width = true, n.length
 		if t.width <= 0 {
 			return t, fmt.Errorf("values of %d bytes", t.width)
 		}
 	default:
-		return t, fmt.Errorf("the type %v is not known", node.PhysicalType())
+		return t, fmt.Errorf("the physical type %d is not known", n.physical)
 	}
-	return t, t.logical(node.LogicalType(), zone)
+	if n.logical == 0 {
+		return t, t.converted(n, zone)
+	}
+	return t, t.logical(n, zone)
 }
 
-// logical applies what the column's values mean.
-func (t *columnType) logical(logical schema.LogicalType, zone *time.Location) error {
-	switch l := logical.(type) {
-	case schema.IntLogicalType:
-		if !l.IsSigned() {
-			t.kind = kindUint
+// logical applies what the column's values mean. What is unknown, or does not fit the physical type, changes nothing.
+func (t *columnType) logical(n *schemaNode, zone *time.Location) error {
+	switch n.logical {
+	case logicalString, logicalEnum, logicalJSON:
+		t.text = t.bytes
+	case logicalInteger:
+		t.integer(n.unsigned)
+	case logicalDecimal:
+		return t.decimal(n.scale)
+	case logicalDate:
+		t.date()
+	case logicalTime:
+		t.time(kindTime, n.unit)
+	case logicalTimestamp:
+		if t.time(kindTimestamp, n.unit); n.instant && t.kind == kindTimestamp {
+			t.zone = zone
 		}
-	case *schema.IntLogicalType:
-		if !l.IsSigned() {
-			t.kind = kindUint
-		}
-	case *schema.DecimalLogicalType:
-		t.decimal(int(l.Scale()))
-	case schema.DecimalLogicalType:
-		t.decimal(int(l.Scale()))
-	case schema.DateLogicalType:
-		t.kind = kindDate
-	case *schema.TimeLogicalType:
-		return t.time(kindTime, l.TimeUnit())
-	case schema.TimeLogicalType:
-		return t.time(kindTime, l.TimeUnit())
-	case *schema.TimestampLogicalType:
-		return t.timestamp(*l, zone)
-	case schema.TimestampLogicalType:
-		return t.timestamp(l, zone)
-	case schema.UUIDLogicalType:
-		if t.width == 16 {
+	case logicalUUID:
+		if t.bytes && t.width == 16 {
 			t.kind = kindUUID
 		}
-	case schema.Float16LogicalType:
+	case logicalFloat16:
 		if t.bytes && t.width == 2 {
 			t.kind = kindFloat16
 		}
-	case schema.IntervalLogicalType:
-		return errors.New("intervals have no form as text: write another type")
 	}
 	return nil
 }
 
-func (t *columnType) decimal(scale int) {
-	t.scale = max(scale, 0)
+// converted applies what old writers say about the column's values.
+func (t *columnType) converted(n *schemaNode, zone *time.Location) error {
+	switch c := n.converted; c {
+	case convertedUTF8, convertedEnum, convertedJSON:
+		t.text = t.bytes
+	case convertedDecimal:
+		return t.decimal(n.scale)
+	case convertedDate:
+		t.date()
+	case convertedTimeMillis, convertedTimeMicros:
+		t.time(kindTime, int16(c-convertedTimeMillis+1))
+	case convertedTimestampMillis, convertedTimestampMicros:
+		if t.time(kindTimestamp, int16(c-convertedTimestampMillis+1)); t.kind == kindTimestamp {
+			t.zone = zone
+		}
+	case convertedInterval:
+		return errors.New("intervals have no form as text: write another type")
+	default:
+		t.integer(c >= convertedUint8 && c <= convertedUint64)
+	}
+	return nil
+}
+
+func (t *columnType) integer(unsigned bool) {
+	if t.kind == kindInt && unsigned {
+		t.kind = kindUint
+	}
+}
+
+func (t *columnType) date() {
+	if t.kind == kindInt && t.width == 4 {
+		t.kind = kindDate
+	}
+}
+
+func (t *columnType) decimal(scale int64) error {
+	switch {
+	case !t.bytes && t.kind != kindInt:
+		return nil
+	case scale < 0 || scale > mostScale:
+		return fmt.Errorf("its decimals have %d digits behind the point", scale)
+	}
+	t.scale = int(scale)
 	if t.kind = kindDecimalInt; t.bytes {
 		t.kind = kindDecimal
 	}
-}
-
-func (t *columnType) timestamp(l schema.TimestampLogicalType, zone *time.Location) error {
-	if l.IsAdjustedToUTC() {
-		t.zone = zone
-	}
-	return t.time(kindTimestamp, l.TimeUnit())
-}
-
-func (t *columnType) time(k kind, unit schema.TimeUnitType) error {
-	t.kind = k
-	switch unit {
-	case schema.TimeUnitMillis:
-		t.unit = 1e3
-	case schema.TimeUnitMicros:
-		t.unit = 1e6
-	case schema.TimeUnitNanos:
-		t.unit = 1e9
-	default:
-		return fmt.Errorf("the unit of its times, %v, is not known", unit)
-	}
 	return nil
+}
+
+// time applies a unit of times: milliseconds of day fit four bytes, all others need eight.
+func (t *columnType) time(k kind, unit int16) {
+	if t.kind != kindInt || unit < 1 || unit > 3 || t.width == 4 && (k != kindTime || unit != 1) {
+		return
+	}
+	t.kind = k
+	t.unit = [...]int{1e3, 1e6, 1e9}[unit-1]
 }
 
 // append writes a plain value as text. The package documentation has the rules.
@@ -180,7 +250,7 @@ func (t *columnType) append(dst, v []byte) []byte {
 	case kindTimestampI96:
 		const julian1970 = 2440588
 		nanos := int64(binary.LittleEndian.Uint64(v))
-		day := int64(binary.LittleEndian.Uint32(v[8:])) - julian1970
+		day := int64(int32(binary.LittleEndian.Uint32(v[8:]))) - julian1970
 		return t.appendTimestamp(dst, day*86400+floorDiv(nanos, 1e9), floorMod(nanos, 1e9), 1e9)
 	case kindUUID:
 		for i, n := range [5]int{4, 2, 2, 2, 6} {

@@ -31,7 +31,7 @@ func (f *inputFile) planQuoted(ctx context.Context, o *Options) ([]int64, error)
 				return err
 			}
 			defer func() { err = errors.Join(err, src.Close()) }()
-			s := delimited.New(f.dialect, 1, nil)
+			s := delimited.New(f.dialect, 1, f.decoder())
 			for i := lo; i < hi; i++ {
 				from := f.dataStart + int64(i)*step
 				if blocks[i], err = f.quotedBlock(ctx, src, s, from, min(from+step, size)); err != nil {

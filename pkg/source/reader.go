@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 
+	"bulkload/pkg/avro"
 	"bulkload/pkg/delimited"
+	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/span"
 	"bulkload/pkg/swar"
 )
@@ -42,7 +44,11 @@ type Reader struct {
 
 	delimited *delimited.Scanner // of the file at hand, if it has a dialect
 
+	json     *jsonlines.Parser // of the file at hand, if it is of JSON
+	jsonPlan *jsonlines.Plan   // what json is made of
+
 	parquet parquetReader
+	avro    *avro.Blocks
 }
 
 // NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
@@ -66,11 +72,17 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	r.records, r.kept, r.offsets, r.counted = 0, 0, r.offsets[:0], false
 	r.sum = r.firstSum(split)
 	var err error
-	if r.file.format == FormatParquet {
+	switch r.file.format {
+	case FormatParquet:
 		err = r.readParquet(s)
-	} else {
+	case FormatAvro:
+		err = r.readAvro(s)
+	default:
+		if p := r.file.json; p != nil && p != r.jsonPlan {
+			r.json, r.jsonPlan = p.NewParser(), p
+		}
 		if d := r.file.dialect; d != nil && (r.delimited == nil || !r.delimited.Is(d, r.file.cols)) {
-			r.delimited = delimited.New(d, r.file.cols, nil)
+			r.delimited = delimited.New(d, r.file.cols, r.file.decoder())
 		}
 		err = r.readText(s)
 	}
@@ -128,6 +140,9 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 // trimEnd takes the end mark off a record.
 func (r *Reader) trimEnd(record []byte) []byte {
 	switch {
+	case r.file.format == FormatJSON:
+		line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
+		return bytes.TrimSuffix(line, []byte{'\r'})
 	case r.file.format == FormatDump:
 		return bytes.TrimSuffix(record, []byte{r.recordSep})
 	case r.file.dialect != nil && r.file.dialect.RecordSep != "":
@@ -181,6 +196,6 @@ func (r *Reader) picked(fields []Span, end int) []Span {
 		at += len(c.value)
 		r.extra = at
 	}
-	r.scratch = pick(r.scratch[:0], fields, r.file.cols, r.file.order, r.constants)
+	r.scratch = pick(r.scratch[:0], fields, len(r.offsets), r.file.cols, r.file.order, r.constants)
 	return r.scratch
 }

@@ -1,6 +1,9 @@
 package source
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // countWithin is how far into a file the records before a place are counted to give a bad record its number. It takes
 // about a second.
@@ -48,4 +51,13 @@ func (in *Input) Records() int64 {
 		n += max(0, in.counts[i].Load())
 	}
 	return n
+}
+
+// Place says where a record lies, from what [Batch.Offsets] says of it, for a message.
+func (in *Input) Place(split int, offset int64) string {
+	s := in.splits[split]
+	if in.files[s.File].format == FormatAvro {
+		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", s.Path, offset+1, s.Start)
+	}
+	return fmt.Sprintf("%s at offset %d", s.Path, offset)
 }

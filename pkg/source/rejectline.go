@@ -26,7 +26,7 @@ type rejectForm struct {
 // rejectMagic is how every reject file begins.
 var rejectMagic = []byte(`{"bulkload_rejects":`)
 
-// rejectForm is that of the file's records. Parquet has no text of its own: its values become a line of CSV.
+// rejectForm is that of the file's records. Parquet and Avro have no text of their own: their values become a line of CSV.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 	field, record := o.dumpSeps()
 	switch f.format {
@@ -35,7 +35,9 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 	case FormatText:
 		d := f.dialect.Records()
 		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
-	case FormatParquet:
+	case FormatJSON:
+		return &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
+	case FormatParquet, FormatAvro:
 		return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: schema}
 	}
 	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: f.columns}

@@ -26,6 +26,9 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 	}
 	f.format, f.compression, f.columns, f.rejects, f.maxRecord = form.Format, packedRejects, form.Columns, form, o.MaxRecord
 	f.dialect = form.Dialect
+	if f.format == FormatJSON && len(o.Columns) > 0 {
+		f.columns = nil // its lines may have any others
+	}
 	return nil
 }
 
@@ -132,7 +135,7 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		if err := form.Dialect.Check(); err != nil {
 			return nil, r.fail(fmt.Errorf("dialect: %w", err))
 		}
-	case form.Format != FormatCSV && form.Format != FormatDump:
+	case form.Format != FormatCSV && form.Format != FormatDump && form.Format != FormatJSON:
 		return nil, r.fail(errors.New("it names no format whose records have text"))
 	}
 	if len(form.Columns) == 0 {

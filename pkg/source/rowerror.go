@@ -10,14 +10,14 @@ import (
 type RowError struct {
 	// Path is the file.
 	Path string
-	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), or for Parquet the
-	// row's number in the file, from 0.
+	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), for Parquet the
+	// row's number in the file, from 0, and for Avro the first byte of the block that the record lies in.
 	Offset int64
 	// Record is the record's number, from 1, within the part of the file that begins at byte Since. A header is not
 	// counted, nor is a blank line; a bad record is.
 	Record int64
 	// Since is 0, so that Record counts from the beginning of the file, unless the record lies so far into the file that
-	// counting would take long.
+	// counting would take long. For Avro it is Offset: Record is the number in the block.
 	Since int64
 	// Lines is how many lines of a CSV file the record spans, 0 for one.
 	Lines int64
@@ -25,13 +25,14 @@ type RowError struct {
 	Column string
 	// Reason says what is wrong.
 	Reason string
-	// Raw is the record without its end mark; of a Parquet file, its values as a line of CSV. It is lent: valid until the
+	// Raw is the record without its end mark; of a Parquet or Avro file, its values as a line of CSV. It is lent: valid until the
 	// callback that got it returns.
 	Raw []byte
 	// Err is the cause behind Reason, if there is one.
 	Err error
 
 	rows  bool // Offset counts rows, not bytes
+	block bool // Record counts within a block
 	split int  // in which it lies
 	form  *rejectForm
 }
@@ -42,6 +43,8 @@ func (e *RowError) Error() string {
 	fmt.Fprintf(&b, "%s: record %d", e.Path, e.Record)
 	switch {
 	case e.rows:
+	case e.block:
+		fmt.Fprintf(&b, " of the block at byte %d", e.Offset)
 	case e.Since > 0:
 		fmt.Fprintf(&b, " after byte %d, at byte %d", e.Since, e.Offset)
 	default:
@@ -82,4 +85,9 @@ func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
 	}
 	e.Record, e.Since = number+r.before, r.since
 	return e
+}
+
+// blockError begins an error about a record of the split at hand that has the given number in the block at a byte.
+func (r *Reader) blockError(block, number int64, raw []byte) RowError {
+	return RowError{Path: r.file.path, Offset: block, Record: number, Since: block, Raw: raw, block: true, split: r.split, form: r.file.form}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/setting"
 )
 
@@ -58,13 +59,26 @@ func (in *Input) schema() error {
 		}
 	}
 	for _, f := range in.files {
+		if f.format == FormatJSON {
+			if err := in.fitLines(f, first); err != nil {
+				return fmt.Errorf("%s: %w", f.path, err)
+			}
+		}
 		if f.columns == nil && !f.unnamed() {
 			f.columns = in.columns // a file without anything
 		}
 		if err := in.fit(f, first); err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
+		if err := f.choose(&in.opts); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
 		f.cols = len(f.columns)
+		if f.format == FormatParquet {
+			if err := f.planParquet(in.columns, &in.opts); err != nil {
+				return fmt.Errorf("%s: %w", f.path, err)
+			}
+		}
 		f.form = f.rejectForm(&in.opts, in.columns)
 	}
 	return nil
@@ -89,10 +103,41 @@ func (in *Input) extra(f *inputFile) Extra {
 	switch {
 	case in.opts.Extra != "":
 		return in.opts.Extra
-	case f.format == FormatParquet && len(in.opts.Columns) > 0:
+	case f.format == FormatJSON, f.named() && len(in.opts.Columns) > 0:
 		return ExtraIgnore
 	}
 	return ExtraFail
+}
+
+// named says that the names of a file's columns are that for certain, and not data of a file without a header.
+func (f *inputFile) named() bool {
+	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON
+}
+
+// choose leaves of a file's columns those that are wanted, in the order of the schema, where a format can pass over the
+// others, and plans their decoding.
+func (f *inputFile) choose(o *Options) (err error) {
+	if f.format != FormatJSON && f.format != FormatAvro {
+		return nil
+	}
+	if f.order != nil {
+		chosen := []string{}
+		for i, place := range f.order {
+			if place >= 0 {
+				f.order[i] = len(chosen)
+				chosen = append(chosen, f.columns[place])
+			}
+		}
+		if f.columns = chosen; len(chosen) == len(f.order) {
+			f.order = nil
+		}
+	}
+	if f.format == FormatJSON {
+		f.json, err = jsonlines.Compile(f.columns)
+		return err
+	}
+	f.ignored = append(f.ignored, f.avro.others...)
+	return f.avro.compile(f.columns, o)
 }
 
 // fit finds for each column of the schema its place in a file.
@@ -104,15 +149,16 @@ func (in *Input) fit(f *inputFile, first string) error {
 			}
 		}
 	}
-	for _, c := range f.constants {
-		if slices.Contains(f.columns, c.name) {
-			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", nameText(c.name))
-		}
+	if f.format == FormatParquet {
+		f.addPaths(in.columns)
 	}
-	proven := f.format == FormatParquet || len(in.opts.Columns) > 0
-	if len(f.columns) == 0 && len(f.constants) > 0 && len(in.columns) > 0 {
+	if err := f.clash(f.columns); err != nil {
+		return err
+	}
+	if len(f.columns) == 0 && f.format != FormatJSON && len(f.constants) > 0 && len(in.columns) > 0 {
 		return errors.New("its records have no column: all that are named are those of its path")
 	}
+	proven := f.named() || len(in.opts.Columns) > 0
 	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
 		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
 	}
@@ -125,6 +171,16 @@ func (in *Input) fit(f *inputFile, first string) error {
 	}
 	if slices.IsSorted(f.order) && len(f.order) == len(f.columns) && !slices.Contains(f.order, placeNull) && len(f.constants) == 0 {
 		f.order = nil
+	}
+	return nil
+}
+
+// clash finds a column of the records that is one of the path too.
+func (f *inputFile) clash(names []string) error {
+	for _, c := range f.constants {
+		if slices.Contains(names, c.name) {
+			return fmt.Errorf("column %s is in the records and in the path: name the columns without it, or turn partitions off", nameText(c.name))
+		}
 	}
 	return nil
 }

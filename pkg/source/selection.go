@@ -55,12 +55,6 @@ func CheckKind(name string, mode fs.FileMode) error {
 	return refuse("%s is %s, which cannot be read as an input: write the data to a file and name that", name, what)
 }
 
-// CheckPartition refuses a directory name=value that can be no partition: none, since its name is a column of all files
-// below it ([Options.Partitions]).
-//
-// Deprecated: it refuses nothing.
-func CheckPartition(string) error { return nil }
-
 // found is what an input has led to, and what was left out.
 type found struct {
 	files, empty, hidden int

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"bulkload/pkg/charset"
 )
 
 // textStream reads a file's text from a place on, unpacked. Its errors name the file and the place.
@@ -26,7 +28,7 @@ func (f *inputFile) openText(ctx context.Context, start int64, chunk int) (_ *te
 		return nil, err
 	}
 	s := &textStream{file: f, f: file, raw: raw, at: start}
-	if f.compression == "" {
+	if !f.sequential() {
 		return s, nil
 	}
 	s.at = 0
@@ -72,7 +74,7 @@ func (s *textStream) Read(p []byte) (int, error) {
 // not read, and what was cut off is missed.
 func (s *textStream) readRaw(p []byte) (int, error) {
 	size := s.file.info.Size()
-	if s.text == nil && s.file.compression == "" {
+	if !s.file.sequential() {
 		size = s.file.size()
 	}
 	if s.at >= size {
@@ -104,6 +106,8 @@ func (s *textStream) unpack() error {
 	stop := func() {}
 	if s.file.compression == packedRejects {
 		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
+	} else if s.file.compression == "" {
+		text = rawReader{s}
 	} else {
 		z, end, err := compressionOf(s.file.compression).open(rawReader{s}, s.file)
 		if err != nil {
@@ -112,6 +116,9 @@ func (s *textStream) unpack() error {
 		if text = z; end != nil {
 			stop = end
 		}
+	}
+	if s.file.transcoded {
+		text = transcoded{s.file.charset.NewReader(text)}
 	}
 	if d := s.file.dialect; d != nil && d.SkipEnd > 0 {
 		text = &withoutLastLines{r: text, n: d.SkipEnd}
@@ -151,6 +158,17 @@ func (r rawReader) Read(p []byte) (int, error) {
 	n, err := r.s.readRaw(p)
 	if err != nil && err != io.EOF {
 		err = rawError{err}
+	}
+	return n, err
+}
+
+// transcoded is a text that is decoded from its beginning. Its own errors are about bytes, not about unpacking.
+type transcoded struct{ r io.Reader }
+
+func (t transcoded) Read(p []byte) (int, error) {
+	n, err := t.r.Read(p)
+	if bad, ok := errors.AsType[*charset.BadBytesError](err); ok {
+		err = rawError{bad}
 	}
 	return n, err
 }

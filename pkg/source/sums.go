@@ -7,8 +7,9 @@ import (
 )
 
 // splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
-// unpacked, of Parquet the pages of the row group. The first split of a file includes the header, every row group the
-// schema. So they depend on the files and on [Options.SplitSize] only.
+// unpacked, of Parquet the pages of the row group that the columns lie in, of Avro the blocks, unpacked. The first split of a
+// file includes the header; of Parquet and Avro every one the schema. So they depend on the files, on the columns and on
+// [Options.SplitSize] only.
 type splitSums struct {
 	mu   sync.Mutex
 	sums []uint32
@@ -29,7 +30,7 @@ func (s *splitSums) set(split int, sum uint32) bool {
 }
 
 // Sum is the CRC32C of what the records of a split, by its ordinal in [Input.Splits], were read from: of text its bytes,
-// unpacked, of Parquet the pages. It is false as long as no [Reader] has read the split to its end.
+// unpacked, of Parquet the pages, of Avro the blocks. It is false as long as no [Reader] has read the split to its end.
 func (in *Input) Sum(split int) (sum uint32, ok bool) {
 	in.sums.mu.Lock()
 	defer in.sums.mu.Unlock()
@@ -38,7 +39,7 @@ func (in *Input) Sum(split int) (sum uint32, ok bool) {
 
 // firstSum is what the checksum of a split begins with.
 func (r *Reader) firstSum(split int) uint32 {
-	if r.file.format == FormatParquet || split == r.file.firstSplit {
+	if r.file.format == FormatParquet || r.file.format == FormatAvro || split == r.file.firstSplit {
 		return r.file.headSum
 	}
 	return 0

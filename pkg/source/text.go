@@ -84,8 +84,11 @@ func (r *Reader) parse(n, limit int, last bool) (int, error) {
 		r.extra = n
 		return r.parseDump(n, limit, last)
 	}
-	if r.file.format == FormatText {
+	switch r.file.format {
+	case FormatText:
 		return r.parseDelimited(n, last)
+	case FormatJSON:
+		return r.parseJSON(n, last)
 	}
 	return r.parseCSV(n, last)
 }
@@ -117,7 +120,10 @@ func (r *Reader) unbalanced(s Split) error {
 func (r *Reader) tooLong(n int) error {
 	e := r.rowError(r.off, r.records+1, nil)
 	e.Reason = fmt.Sprintf("the record is longer than %d bytes: a separator is missing", r.in.opts.MaxRecord)
-	if r.file.format == FormatCSV {
+	switch r.file.format {
+	case FormatJSON:
+		e.Reason = fmt.Sprintf("the line is longer than %d bytes: a line feed is missing, or the file is not JSON lines", r.in.opts.MaxRecord)
+	case FormatCSV:
 		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)
 	}
 	return &e

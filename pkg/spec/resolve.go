@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
@@ -25,6 +26,7 @@ type Job struct {
 	rowKey     keygen.Expr
 	policy     extsort.Policy
 	separators Separators
+	text       *dialect.Dialect
 }
 
 // asked is the spec of a job, whose other fields the phases may complete: the
@@ -50,7 +52,11 @@ func (j Job) Policy() extsort.Policy { return j.policy }
 func (j Job) FieldSep() string  { return j.asked.FieldSep }
 func (j Job) RecordSep() string { return j.asked.RecordSep }
 
-// Separators are the parsed FieldSep and RecordSep.
+// Text is how text is written, nil where the separators and the header say it.
+// It is shared: do not change it.
+func (j Job) Text() *dialect.Dialect { return j.text }
+
+// Separators are the parsed FieldSep and RecordSep, where Text is nil.
 func (j Job) Separators() Separators { return j.separators }
 
 // Spec is a copy of what was asked for, with its defaults.
@@ -72,12 +78,22 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		}
 	}
 	or(&s.Family, defaultFamily)
-	or(&s.Empty, "skip")
 	or(&s.Duplicates, "fail")
 	or(&s.Verify, "sample")
+	text, dialectErr := s.dialect()
+	if text != nil {
+		s.Header = string(text.Header)
+	}
 	or(&s.Header, "yes")
-	j := Job{asked: s}
+	if text != nil && len(text.Null) > 0 {
+		or(&s.Empty, "store") // what is NULL is no cell, and an empty text is a text
+	}
+	or(&s.Empty, "skip")
+	j := Job{asked: s, text: text}
 	var errs []error
+	if dialectErr != nil {
+		errs = append(errs, dialectErr)
+	}
 	bad := func(field string, err error) {
 		if err != nil {
 			errs = append(errs, &FieldError{field, err})
@@ -97,16 +113,20 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
-	oneOf("format", s.Format, "", "csv", "dump", "parquet", "rejects")
-	oneOf("header", s.Header, "yes", "no")
+	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
+	oneOf("header", s.Header, "yes", "no", "first", "match")
+	oneOf("extra", s.Extra, "", "fail", "ignore")
+	oneOf("missing", s.Missing, "", "fail", "null")
 	oneOf("empty", s.Empty, "skip", "store")
 	oneOf("verify", s.Verify, "full", "sample", "off")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
-	j.separators.Field, err = source.ParseSep(s.FieldSep)
-	bad("field_sep", err)
-	j.separators.Record, err = source.ParseSep(s.RecordSep)
-	bad("record_sep", err)
+	if text == nil && dialectErr == nil {
+		j.separators.Field, err = source.ParseSep(s.FieldSep)
+		bad("field_sep", err)
+		j.separators.Record, err = source.ParseSep(s.RecordSep)
+		bad("record_sep", err)
+	}
 	_, err = source.NewBudget(s.BadRecords)
 	bad("bad_records", err)
 	if s.Regions < 0 {

@@ -16,11 +16,12 @@ type Spec struct {
 	Family string `yaml:"family"` // default f
 
 	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
-	Format    string   `yaml:"format"`     // csv, dump, parquet, rejects; default: by extension and content
+	Format    string   `yaml:"format"`     // csv, dump, parquet, json, avro, rejects; default: by extension and content
 	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
-	Header    string   `yaml:"header"`     // csv: "yes" (default) or "no"
-	FieldSep  string   `yaml:"field_sep"`  // dump: one byte, default \x01
-	RecordSep string   `yaml:"record_sep"` // dump: one byte, default \x10
+	Header    string   `yaml:"header"`     // of text: yes, no, first or match
+	FieldSep  string   `yaml:"field_sep"`  // of text: between columns
+	RecordSep string   `yaml:"record_sep"` // of text: behind a record
+	Reading   `yaml:",inline"`
 
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
@@ -53,6 +54,9 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 	}
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
 		return nil, fail.Errorf(fail.Config, "job file %s: %s", name, yamlText(err))
+	}
+	if err := refuseNull(name, data); err != nil {
+		return nil, err
 	}
 	if s.Regions != nil {
 		lines := FieldLines(data)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/celltype"
+	"bulkload/pkg/dialect"
 )
 
 // FieldType is what a field of a job file takes.
@@ -48,17 +49,34 @@ func SpecFields() []SpecField {
 		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
 
 		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs; local paths or hdfs://. Dates go in as {{ .Date \"20060102\" }}."},
-		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected.", Enum: []string{"csv", "dump", "parquet", "rejects"}},
+		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected.", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}},
 		{Name: "columns", Type: FieldTexts, Flag: "columns", Default: "those of the CSV header or the Parquet schema", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
-		{Name: "header", Type: FieldText, Flag: "header", Default: "yes", Doc: "CSV: whether the first record holds the column names.", Enum: []string{"yes", "no"}},
-		{Name: "field_sep", Type: FieldText, Flag: "field-sep", Default: `\x01 (dump), a comma (csv)`, Doc: `The byte between columns, such as , or \t or \x01.`},
-		{Name: "record_sep", Type: FieldText, Flag: "record-sep", Default: `\x10`, Doc: "Dump: the byte after each record."},
+		{Name: "header", Type: FieldText, Flag: "header", Default: "yes", Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns.", Enum: []string{"yes", "no", "first", "match"}},
+		{Name: "field_sep", Type: FieldText, Flag: "field-sep", Default: `\x01 (dump), a comma (csv), the dialect's`, Doc: `What stands between columns: 1 to 8 bytes, such as , or \t or \x01 or @|@.`},
+		{Name: "record_sep", Type: FieldText, Flag: "record-sep", Default: `\x10 (dump), LF or CR LF (csv), the dialect's`, Doc: "What stands behind a record: 1 to 8 bytes."},
+		{Name: "dialect", Type: FieldText, Flag: "dialect", Default: "csv or dump", Doc: "The exporter that wrote the text: its separators, quotes, escapes, NULL and header, which other fields override.", Enum: dialect.Presets()},
+		{Name: "quote", Type: FieldText, Flag: "quote", Default: "the dialect's", Doc: "The byte around values, or none."},
+		{Name: "quotes", Type: FieldText, Flag: "quotes", Default: "strict", Doc: "Lenient: a quote within a value is not doubled, and closes the value only before a separator.", Enum: []string{"strict", "lenient"}},
+		{Name: "escape", Type: FieldText, Flag: "escape", Default: "the dialect's", Doc: "The byte before one that is not read as a separator, a quote or an escape; or none."},
+		{Name: "escape_map", Type: FieldText, Flag: "escape-map", Default: "the dialect's", Doc: "What letters behind the escape stand for.", Enum: maps()},
+		{Name: "null_value", Type: FieldTexts, Flag: "null-value", Default: "the dialect's", Doc: "What NULL is written as: one text or several, compared before escapes are read. none: nothing is NULL. NULL is no cell."},
+		{Name: "null_quoted", Type: FieldText, Flag: "null-quoted", Default: "the dialect's", Doc: "Whether a value in quotes can be NULL.", Enum: []string{"yes", "no"}},
+		{Name: "skip_lines", Type: FieldNumber, Flag: "skip-lines", Default: "0", Doc: "Lines at the start of each file of text, before its header, that are no records."},
+		{Name: "skip_end", Type: FieldNumber, Flag: "skip-end", Default: "0", Doc: "Lines at the end of each file of text that are no records."},
+		{Name: "comment", Type: FieldText, Flag: "comment", Doc: "What a line of text begins with that is no record."},
+		{Name: "trim", Type: FieldText, Flag: "trim", Default: "no", Doc: "Which ends of values without quotes lose their blanks and tabs.", Enum: []string{"no", "left", "right", "both"}},
+		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
+		{Name: "extra", Type: FieldText, Flag: "extra", Default: "fail (text), ignore (Parquet, with columns)", Doc: "What becomes of columns that are not among those asked for.", Enum: []string{"fail", "ignore"}},
+		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails.", Enum: []string{"fail", "null"}},
+
+		{Name: "partitions", Type: FieldTexts, Flag: "partitions", Default: "auto", Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
+		{Name: "where", Type: FieldTexts, Flag: "where", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
 
 		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Flag: "salt-buckets", Default: "the number of salts that the table is split for", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
-		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip, or store where NULL is written", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
@@ -94,4 +112,12 @@ func SpecFields() []SpecField {
 
 		{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
 	}
+}
+
+// maps are the names of the maps of escapes.
+func maps() (names []string) {
+	for _, m := range dialect.Maps() {
+		names = append(names, string(m))
+	}
+	return names
 }

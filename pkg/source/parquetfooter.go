@@ -1,0 +1,281 @@
+package source
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+)
+
+// footer is what is needed of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
+// types and converted types that it does not know.
+type footer struct {
+	elements []schemaElement // depth first, the root before all
+	groups   []footerGroup
+	writer   string // created_by
+}
+
+// footerGroup is a row group.
+type footerGroup struct {
+	rows   int64
+	chunks []footerChunk // one for each leaf of the schema
+}
+
+// footerChunk is a column of a row group.
+type footerChunk struct {
+	elsewhere        bool // its pages lie in another file
+	encrypted        bool
+	known            bool // it has metadata
+	codec            codec
+	values           int64 // nulls and empty lists included
+	unpacked, packed int64
+	data, dictionary int64 // where the first page of data and the dictionary lie; 0: it does not say
+	indexed          bool  // an encoding is that of a dictionary
+}
+
+// schemaElement is a column, or a group of columns, with the numbers of parquet.thrift.
+type schemaElement struct {
+	name       string
+	physical   int32 // Type; -1: a group
+	length     int
+	repetition int32
+	children   int64
+	converted  int32 // ConvertedType; -1: none
+	logical    int16 // which LogicalType; 0: none
+	scale      int64 // of a decimal
+	unit       int16 // of a time: 1 milliseconds, 2 microseconds, 3 nanoseconds
+	instant    bool  // a time is adjusted to UTC
+	unsigned   bool
+}
+
+// Repetitions of schema elements.
+const (
+	repRequired = 0
+	repOptional = 1
+	repRepeated = 2
+)
+
+const footerTail = 8 // the footer's length and the magic, at the end of the file
+
+// parquetEncrypted is the magic of files whose footer is encrypted.
+const parquetEncrypted = "PARE"
+
+// readFooter reads a file's footer, which may have most bytes.
+func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
+	var tail [footerTail]byte
+	if size < int64(len(magicParquet))+footerTail {
+		return nil, damagedFooter("it has %d bytes", size)
+	}
+	if err := readAt(raw, tail[:], size-footerTail); err != nil {
+		return nil, err
+	}
+	switch string(tail[4:]) {
+	case string(magicParquet):
+	case parquetEncrypted:
+		return nil, errors.New("its footer is encrypted: write it without encryption")
+	default:
+		return nil, damagedFooter("it does not end with PAR1")
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-footerTail-int64(len(magicParquet)) {
+		return nil, damagedFooter("its footer of %d bytes is longer than the file", n)
+	}
+	if n > most {
+		return nil, &MemoryError{"the footer", n, most}
+	}
+	b := make([]byte, n)
+	if err := readAt(raw, b, size-footerTail-n); err != nil {
+		return nil, err
+	}
+	f, err := parseFooter(b)
+	if err != nil {
+		return nil, damagedFooter("%w", err)
+	}
+	return f, nil
+}
+
+func damagedFooter(format string, args ...any) error {
+	return fmt.Errorf("it is no Parquet file, or it is truncated or damaged: %w", fmt.Errorf(format, args...))
+}
+
+// readAt fills b.
+func readAt(raw io.ReaderAt, b []byte, at int64) error {
+	n, err := raw.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read at byte %d: %w", at+int64(n), err)
+}
+
+// parseFooter reads a footer in Thrift's compact protocol. What may follow it, a signature, is passed over.
+func parseFooter(b []byte) (*footer, error) {
+	t := thrift{b: b}
+	f := &footer{}
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 2 && typ == thriftList:
+			t.structures(func() { f.elements = append(f.elements, t.schemaElement()) })
+		case id == 4 && typ == thriftList:
+			t.structures(func() { f.groups = append(f.groups, t.footerGroup()) })
+		case id == 6 && typ == thriftBinary:
+			f.writer = string(t.binary())
+		default:
+			t.skip(0, typ)
+		}
+	})
+	if t.bad {
+		return nil, fmt.Errorf("the footer is damaged at its byte %d", t.at)
+	}
+	for i, g := range f.groups {
+		if g.rows < 0 {
+			return nil, fmt.Errorf("row group %d has %d rows", i, g.rows)
+		}
+	}
+	return f, nil
+}
+
+func (t *thrift) schemaElement() schemaElement {
+	e := schemaElement{physical: -1, converted: -1}
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 1 && typ == thriftI32:
+			e.physical = int32(t.int())
+		case id == 2 && typ == thriftI32:
+			e.length = int(t.int())
+		case id == 3 && typ == thriftI32:
+			e.repetition = int32(t.int())
+		case id == 4 && typ == thriftBinary:
+			e.name = string(t.binary())
+		case id == 5 && typ == thriftI32:
+			e.children = t.int()
+		case id == 6 && typ == thriftI32:
+			e.converted = int32(t.int())
+		case id == 7 && typ == thriftI32:
+			e.scale = t.int()
+		case id == 10 && typ == thriftStruct:
+			t.structure(func(id int16, typ byte) {
+				e.logical = id
+				t.logicalType(&e, typ)
+			})
+		default:
+			t.skip(0, typ)
+		}
+	})
+	return e
+}
+
+// logicalType reads what the type of an element's logical type says.
+func (t *thrift) logicalType(e *schemaElement, typ byte) {
+	if typ != thriftStruct {
+		t.skip(0, typ)
+		return
+	}
+	t.structure(func(id int16, typ byte) {
+		switch timed := e.logical == logicalTime || e.logical == logicalTimestamp; {
+		case timed && id == 1 && (typ == thriftTrue || typ == thriftFalse):
+			e.instant = typ == thriftTrue
+		case timed && id == 2 && typ == thriftStruct:
+			t.structure(func(id int16, typ byte) {
+				e.unit = id
+				t.skip(0, typ)
+			})
+		case e.logical == logicalDecimal && id == 1 && typ == thriftI32:
+			e.scale = t.int()
+		case e.logical == logicalInteger && id == 2 && (typ == thriftTrue || typ == thriftFalse):
+			e.unsigned = typ == thriftFalse
+		default:
+			t.skip(0, typ)
+		}
+	})
+}
+
+func (t *thrift) footerGroup() (g footerGroup) {
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 1 && typ == thriftList:
+			t.structures(func() { g.chunks = append(g.chunks, t.footerChunk()) })
+		case id == 3 && typ == thriftI64:
+			g.rows = t.int()
+		default:
+			t.skip(0, typ)
+		}
+	})
+	return g
+}
+
+func (t *thrift) footerChunk() (c footerChunk) {
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 1 && typ == thriftBinary:
+			c.elsewhere = len(t.binary()) > 0
+		case id == 3 && typ == thriftStruct:
+			c.known = true
+			t.structure(func(id int16, typ byte) { t.chunkField(&c, id, typ) })
+		case id == 8 || id == 9:
+			c.encrypted = true
+			t.skip(0, typ)
+		default:
+			t.skip(0, typ)
+		}
+	})
+	return c
+}
+
+// chunkField reads a field of a ColumnMetaData.
+func (t *thrift) chunkField(c *footerChunk, id int16, typ byte) {
+	switch {
+	case id == 2 && typ == thriftList:
+		t.list(func(typ byte) {
+			if typ != thriftI32 {
+				t.elements(0, 1, typ)
+				return
+			}
+			e := encoding(t.int())
+			c.indexed = c.indexed || e == encPlainDict || e == encRLEDict
+		})
+	case id == 4 && typ == thriftI32:
+		c.codec = codec(t.int())
+	case typ != thriftI64:
+		t.skip(0, typ)
+	case id == 5:
+		c.values = t.int()
+	case id == 6:
+		c.unpacked = t.int()
+	case id == 7:
+		c.packed = t.int()
+	case id == 9:
+		c.data = t.int()
+	case id == 11:
+		c.dictionary = t.int()
+	default:
+		t.skip(0, typ)
+	}
+}
+
+// oldSize is how many bytes the sizes of columns may lack: parquet-mr before 1.2.9 did not count the header of the
+// dictionary (PARQUET-816). Arrow's readers add as many.
+const oldSize = 100
+
+var parquetMR = regexp.MustCompile(`^parquet-mr(?: version (\d+)\.(\d+)\.(\d+))?`)
+
+// slack is how many bytes may lie behind where a column ends by its size.
+func (f *footer) slack() int64 {
+	m := parquetMR.FindStringSubmatch(f.writer)
+	if m == nil {
+		return 0
+	}
+	version := 0
+	for _, s := range m[1:] {
+		n, _ := strconv.Atoi(s) // digits, or nothing for no version at all, which is old
+		version = version*1000 + min(n, 999)
+	}
+	if version < 1_002_009 {
+		return oldSize
+	}
+	return 0
+}

@@ -1,0 +1,239 @@
+package source
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/span"
+)
+
+// nestedReader makes JSON of nested columns.
+type nestedReader struct {
+	cols   []nestedPlace
+	names  []leaf // of the leaves
+	leaves []leafStream
+	most   int // bytes of a value
+}
+
+// batchText is how many bytes of JSON end a batch.
+const batchText = 1 << 20
+
+func (r *nestedReader) begin(p *parquetReader, m *parquetMeta, chunks []columnChunk, o *Options) {
+	r.cols, r.names = m.nested, m.leaves[m.flat:]
+	r.most = int(min(int64(o.MaxRecord), p.memory))
+	if len(r.leaves) != len(r.names) {
+		for i := range r.leaves {
+			p.total -= int64(r.leaves[i].arena.total)
+		}
+		r.leaves = make([]leafStream, len(r.names))
+	}
+	for i := range r.leaves {
+		r.leaves[i].begin(p, r.names[i].typ, chunks[i])
+	}
+}
+
+// rows appends the values of at most n rows to dst, as JSON, and puts their spans at the columns' places of the fields. It says
+// how many rows these are: fewer where they are long.
+func (r *nestedReader) rows(dst []byte, fields []Span, cols, n int) ([]byte, int, error) {
+	full := len(dst) + batchText
+	for row := range n {
+		for i := range r.cols {
+			c := &r.cols[i]
+			start := len(dst)
+			s := &fields[row*cols+c.place]
+			w := nestedWriter{leaves: r.leaves[c.first:], most: start + r.most}
+			def, err := w.look(c.shape, 0)
+			switch {
+			case err != nil:
+			case def < c.shape.def:
+				*s = span.Null()
+				err = w.pass(c.shape, 0, c.shape.def)
+			default:
+				dst, err = w.value(dst, c.shape, 0)
+				*s = Span{Off: uint32(start), Len: uint32(len(dst) - start)}
+			}
+			if err == nil && int64(len(dst)) > mostArena {
+				err = errArena
+			}
+			if err != nil {
+				return dst, 0, fmt.Errorf("column %s: %w", r.names[c.first+w.at].name, err)
+			}
+		}
+		if len(dst) >= full {
+			return dst, row + 1, nil
+		}
+	}
+	return dst, n, nil
+}
+
+// finish sees that nothing is left behind the last row.
+func (r *nestedReader) finish() error {
+	for i := range r.leaves {
+		if l := &r.leaves[i]; l.at < l.n || l.col.left > 0 || l.col.values > 0 {
+			return fmt.Errorf("column %s: it has more values than the rows of the row group", r.names[i].name)
+		}
+	}
+	return nil
+}
+
+// nestedWriter writes a value of a nested column.
+type nestedWriter struct {
+	leaves []leafStream
+	at     int // the leaf that was read last
+	most   int // where the JSON has to end
+}
+
+var errLongJSON = errors.New("a value is longer as JSON than a record may be")
+
+// look is the definition level of a shape's first leaf.
+func (w *nestedWriter) look(s *shape, rep int) (int, error) {
+	w.at = s.first
+	return w.leaves[s.first].look(rep)
+}
+
+// pass passes over an entry of each of a shape's leaves, where there is nothing from the definition level most on.
+func (w *nestedWriter) pass(s *shape, rep, most int) error {
+	for w.at = s.first; w.at < s.end; w.at++ {
+		l := &w.leaves[w.at]
+		def, err := l.look(rep)
+		if err != nil {
+			return err
+		}
+		if def >= most {
+			return errDisagree
+		}
+		l.at++
+	}
+	w.at = s.first
+	return nil
+}
+
+// value appends a value, whose entries have the given repetition level.
+func (w *nestedWriter) value(dst []byte, s *shape, rep int) ([]byte, error) {
+	if len(dst) > w.most {
+		return dst, errLongJSON
+	}
+	def, err := w.look(s, rep)
+	if err != nil {
+		return dst, err
+	}
+	if def < s.def {
+		return append(dst, "null"...), w.pass(s, rep, s.def)
+	}
+	switch s.kind {
+	case shapeLeaf:
+		l := &w.leaves[s.leaf]
+		v := l.value()
+		if len(v) > w.most-len(dst) {
+			return dst, errLongJSON
+		}
+		dst = s.typ.appendJSON(dst, v)
+		l.at++
+		return dst, nil
+	case shapeStruct:
+		dst = append(dst, '{')
+		for i, kid := range s.kids {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = w.value(append(dst, kid.name...), kid, rep); err != nil {
+				return dst, err
+			}
+		}
+		return append(dst, '}'), nil
+	}
+	open, shut := byte('['), byte(']')
+	if s.kind == shapeMap {
+		open, shut = '{', '}'
+	}
+	dst = append(dst, open)
+	if def < s.item {
+		return append(dst, shut), w.pass(s, rep, s.item)
+	}
+	for {
+		if s.kind == shapeMap {
+			dst, err = w.entry(dst, s, rep)
+		} else {
+			dst, err = w.value(dst, s.kids[0], rep)
+		}
+		if err != nil {
+			return dst, err
+		}
+		w.at = s.first
+		l := &w.leaves[s.first]
+		more, err := l.more()
+		if err != nil {
+			return dst, err
+		}
+		if rep = s.rep; !more || l.repeats[l.at] != uint32(rep) {
+			return append(dst, shut), nil
+		}
+		dst = append(dst, ',')
+	}
+}
+
+// entry appends a key of a map and its value.
+func (w *nestedWriter) entry(dst []byte, s *shape, rep int) ([]byte, error) {
+	key := s.kids[0]
+	start := len(dst)
+	dst, err := w.value(dst, key, rep)
+	if err != nil {
+		return dst, err
+	}
+	if dst[start] != '"' { // nothing in what is no string needs an escape
+		dst = append(dst, 0, '"')
+		copy(dst[start+1:], dst[start:len(dst)-2])
+		dst[start] = '"'
+	}
+	return w.value(append(dst, ':'), s.kids[1], rep)
+}
+
+// appendJSON writes a value's text as JSON: a number or a boolean as it is, anything else as a string.
+func (t *columnType) appendJSON(dst, text []byte) []byte {
+	switch t.kind {
+	case kindText:
+		if t.text {
+			return appendJSONString(dst, text)
+		}
+		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), text), '"')
+	case kindBool, kindInt, kindUint, kindDecimal, kindDecimalInt:
+		return append(dst, text...)
+	case kindFloat16, kindFloat, kindDouble:
+		if c := text[len(text)-1]; c >= '0' && c <= '9' {
+			return append(dst, text...)
+		} // NaN, Infinity
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}
+
+// appendJSONString writes a JSON string. What is not UTF-8 is kept as it is.
+func appendJSONString(dst, s []byte) []byte {
+	const digits = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i, b := range s {
+		if b >= ' ' && b != '"' && b != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch b {
+		case '"', '\\':
+			dst = append(dst, '\\', b)
+		case '\b':
+			dst = append(dst, `\b`...)
+		case '\f':
+			dst = append(dst, `\f`...)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[b>>4], digits[b&0xf])
+		}
+	}
+	return append(append(dst, s[from:]...), '"')
+}

@@ -1,0 +1,189 @@
+package source
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const parquetOthers = parquetDir + "/others/"
+
+// expectedTexts are the lines of NAME.jsonl: the columns to choose, and each row's texts by column, nil for NULL.
+func expectedTexts(t *testing.T, name string) (columns []string, rows []map[string]any) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	d := json.NewDecoder(bufio.NewReader(f))
+	if err := d.Decode(&columns); err != nil {
+		t.Fatal(err)
+	}
+	for d.More() {
+		var row map[string]any
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return columns, rows
+}
+
+// sameRows compares rows by column, but for columns that are not expected.
+func sameRows(t *testing.T, columns []string, got, want []map[string]any) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d rows, want %d", len(got), len(want))
+	}
+	for i := range want {
+		for _, c := range columns {
+			if g, w := fmt.Sprintf("%q", got[i][c]), fmt.Sprintf("%q", want[i][c]); g != w {
+				t.Fatalf("row %d, column %s:\n%s, want\n%s", i, c, g, w)
+			}
+		}
+	}
+}
+
+// TestParquetOthers reads nested columns and what other writers do, chosen by name and in any order, and holds it against what
+// pyarrow reads.
+func TestParquetOthers(t *testing.T) {
+	paths, err := filepath.Glob(parquetOthers + "*.jsonl")
+	if err != nil || len(paths) < 6 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		path = strings.TrimSuffix(path, ".jsonl")
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			columns, want := expectedTexts(t, path+".jsonl")
+			got, err := chosenRows(t, Options{Columns: columns}, path+".parquet")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameRows(t, columns, got, want)
+			// Alone, a column is the same: what else is read does not matter.
+			for _, c := range columns {
+				if got, err = chosenRows(t, Options{Columns: []string{c}}, path+".parquet"); err != nil {
+					t.Fatal(err)
+				}
+				sameRows(t, []string{c}, got, want)
+			}
+		})
+	}
+}
+
+// chosenRows reads files: each row's values by column, nil for NULL.
+func chosenRows(t *testing.T, o Options, paths ...string) ([]map[string]any, error) {
+	t.Helper()
+	in, err := Open(t.Context(), disk, paths, o)
+	if err != nil {
+		return nil, err
+	}
+	return rowsOf(t, in)
+}
+
+// TestParquetOfSpark reads what Spark wrote, its instants in UTC: nested columns unread, partitions, and files that lack columns.
+func TestParquetOfSpark(t *testing.T) {
+	columns := strings.Fields("id check_id name amount n d ts flag remark")
+	want := expectedRows(t, "expected/35.jsonl")
+	for _, path := range []string{"spark/parquet.parquet", "spark/parquet-nested.parquet"} {
+		got, err := chosenRows(t, Options{Columns: columns}, exporterSamples+path)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		sameRows(t, columns, got, want)
+	}
+	all, err := Open(t.Context(), disk, []string{exporterSamples + "spark/parquet-nested.parquet"}, Options{})
+	if err != nil || !slices.Contains(all.Columns(), "nested") || !slices.Contains(all.Columns(), "m") {
+		t.Fatal(all.Columns(), err)
+	}
+	parts, err := filepath.Glob(exporterSamples + "spark/part-parquet/*/*/*.parquet")
+	if err != nil || len(parts) != 10 {
+		t.Fatal(parts, err)
+	}
+	byID := map[any]map[string]any{}
+	for _, row := range expectedRows(t, "expected/38.jsonl") {
+		byID[row["id"]] = row
+	}
+	part, err := chosenRows(t, Options{}, parts...)
+	if err != nil || len(part) != len(byID) {
+		t.Fatal(len(part), err)
+	}
+	for _, row := range part {
+		columns := slices.Collect(maps.Keys(row))
+		sameRows(t, columns, []map[string]any{row}, []map[string]any{byID[row["id"]]})
+	}
+	// The files of the evolved table have some columns each.
+	evolved, err := filepath.Glob(exporterSamples + "spark/evolve-parquet/*.parquet")
+	if err != nil || len(evolved) != 2 {
+		t.Fatal(evolved, err)
+	}
+	rows, err := chosenRows(t, Options{Columns: []string{"extra", "name", "id", "amount"}, Missing: MissingNull}, evolved...)
+	if err != nil || len(rows) != 6 {
+		t.Fatal(len(rows), err)
+	}
+	names, amounts := 0, 0
+	for _, row := range rows {
+		if row["id"] == nil || row["name"] != nil && (row["amount"] != nil || row["extra"] != nil) {
+			t.Errorf("%q", row)
+		}
+		if row["name"] != nil {
+			names++
+		}
+		if row["amount"] != nil {
+			amounts++
+		}
+	}
+	if names == 0 || amounts == 0 || names+amounts > 6 {
+		t.Errorf("%d names, %d amounts: %q", names, amounts, rows)
+	}
+	if _, err := chosenRows(t, Options{Columns: []string{"name", "id", "amount"}}, evolved...); err == nil || !strings.Contains(err.Error(), `column "amount" is missing`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestParquetConstants puts values of the path among those of the records: in front, in between and behind, null too, whatever
+// happens to the reader's memory.
+func TestParquetConstants(t *testing.T) {
+	path := parquetOthers + "nested-arrow-v1.parquet"
+	columns, want := expectedTexts(t, parquetOthers+"nested-arrow-v1.jsonl")
+	for i := range want {
+		want[i]["dt"], want[i]["none"], want[i]["gone"] = "2026-03-05", nil, nil
+	}
+	columns = append([]string{"dt", "none"}, append(columns, "gone", "dt2")...)
+	in, err := openWith(t, path, Options{Columns: columns, Missing: MissingNull}, []constant{{name: "none", null: true}, {name: "dt2", value: []byte("第二")}, {name: "dt", value: []byte("2026-03-05")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rowsOf(t, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i]["dt2"] = "第二"
+	}
+	sameRows(t, columns, got, want)
+}
+
+// openWith opens a file that has constants by its path.
+func openWith(t *testing.T, path string, o Options, constants []constant) (*Input, error) {
+	t.Helper()
+	in, err := Open(t.Context(), disk, []string{path}, Options{})
+	if err != nil {
+		return nil, err
+	}
+	in.opts = o.withDefaults()
+	f := in.files[0]
+	f.meta = parquetMeta{}
+	if err := f.probeParquet(t.Context(), &in.opts); err != nil {
+		return nil, err
+	}
+	f.constants = constants
+	return in, in.schema()
+}

@@ -1,0 +1,151 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// schemaNode is a column or a group of columns in the tree of a file's schema.
+type schemaNode struct {
+	schemaElement
+	kids   []*schemaNode
+	first  int // the ordinal of the first leaf that it has
+	leaves int // how many it has
+	// The levels of a value that is there: how many optional and repeated nodes lead to it, and how many repeated ones, itself
+	// included.
+	def, rep int
+}
+
+// mostDepth is how many nodes of a schema may lie within each other. Levels have so few bits then that they are read like
+// other numbers.
+const mostDepth = 100
+
+// tree is the root of the schema.
+func (f *footer) tree() (*schemaNode, error) {
+	if len(f.elements) == 0 {
+		return nil, errors.New("its schema is empty")
+	}
+	leaf, at := 0, 0
+	var node func(parent *schemaNode, depth int) (*schemaNode, error)
+	node = func(parent *schemaNode, depth int) (*schemaNode, error) {
+		if at == len(f.elements) {
+			return nil, errors.New("its schema is cut off")
+		}
+		if depth > mostDepth {
+			return nil, fmt.Errorf("its schema is more than %d groups deep", mostDepth)
+		}
+		n := &schemaNode{schemaElement: f.elements[at], first: leaf}
+		at++
+		if parent != nil {
+			n.def, n.rep = parent.def, parent.rep
+			switch n.repetition {
+			case repRequired:
+			case repOptional:
+				n.def++
+			case repRepeated:
+				n.def++
+				n.rep++
+			default:
+				return nil, fmt.Errorf("column %s has the repetition %d, which is not known", nameText(n.name), n.repetition)
+			}
+		}
+		if n.children == 0 && n.physical != -1 && parent != nil {
+			n.leaves = 1
+			leaf++
+		}
+		for range n.children {
+			kid, err := node(n, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			n.kids = append(n.kids, kid)
+			n.leaves += kid.leaves
+		}
+		return n, nil
+	}
+	return node(nil, 0)
+}
+
+// leaf says that a node has values.
+func (n *schemaNode) leaf() bool { return len(n.kids) == 0 && n.leaves == 1 }
+
+// names are the columns of a file: those at the top of its schema.
+func (n *schemaNode) names() []string {
+	names := make([]string, len(n.kids))
+	for i, kid := range n.kids {
+		names[i] = kid.name
+	}
+	return names
+}
+
+// find is the node that a name leads to: a.b is the field b of the struct a, but where a name has that point itself. It is
+// nil if there is none. Nothing leads into lists and maps.
+func (n *schemaNode) find(name string) *schemaNode {
+	for _, kid := range n.kids {
+		if kid.name == name {
+			return kid
+		}
+	}
+	for _, kid := range n.kids {
+		rest, ok := strings.CutPrefix(name, kid.name+".")
+		if !ok || kid.repetition == repRepeated || kid.listed() != nil || kid.entries() != nil {
+			continue
+		}
+		if found := kid.find(rest); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// addPaths makes what lies within structs and is among the wanted columns columns of the file. A struct of which only a part
+// is wanted is none then.
+func (f *inputFile) addPaths(wanted []string) {
+	names := f.meta.tree.names()
+	f.columns = nil
+	var paths []string
+	for _, name := range names {
+		inside := len(paths)
+		found := false
+		for _, want := range wanted {
+			if found = found || want == name; !strings.HasPrefix(want, name+".") || slices.Contains(names, want) {
+				continue
+			}
+			if f.meta.tree.find(want) != nil && !slices.Contains(paths, want) {
+				paths = append(paths, want)
+			}
+		}
+		if found || len(paths) == inside {
+			f.columns = append(f.columns, name)
+		}
+	}
+	f.columns = append(f.columns, paths...)
+}
+
+// listed is the repeated node of a group that is a list, and nil of others.
+func (n *schemaNode) listed() *schemaNode {
+	if (n.logical == logicalList || n.logical == 0 && n.converted == convertedList) && len(n.kids) == 1 && n.kids[0].repetition == repRepeated {
+		return n.kids[0]
+	}
+	return nil
+}
+
+// entries is the repeated node of a group that is a map, and nil of others. Old writers annotate the map as they should its
+// entries: MAP_KEY_VALUE. A map without values is the list of its keys, as Arrow has it.
+func (n *schemaNode) entries() *schemaNode {
+	if n.logical != logicalMap && (n.logical != 0 || n.converted != convertedMap && n.converted != convertedMapKeyValue) || len(n.kids) != 1 {
+		return nil
+	}
+	if r := n.kids[0]; r.repetition == repRepeated && len(r.kids) > 0 && len(r.kids) <= 2 && r.kids[0].leaf() && r.kids[0].repetition != repRepeated {
+		return r
+	}
+	return nil
+}
+
+// isItem says whether the repeated node of a list is its item, or else has it as its only field: the rules for old writers
+// of parquet-format's LogicalTypes.md.
+func (n *schemaNode) isItem(list *schemaNode) bool {
+	return len(n.kids) != 1 || n.name == "array" || n.name == list.name+"_tuple" || n.kids[0].repetition == repRepeated
+}

@@ -1,0 +1,103 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+)
+
+// shape is a value of a nested column, as its JSON is written.
+type shape struct {
+	kind shapeKind
+	name []byte // of a struct's field, as JSON with its colon
+	def  int    // the definition level from which on it is there, and below which it is null
+	rep  int    // of lists and maps: the repetition level of all their items but the first
+	item int    // likewise: the definition level from which on there is an item
+	leaf int    // of leaves: which of the column's
+	typ  columnType
+	kids []*shape // of lists the item, of maps the key and the value
+	// Leaves are those from first up to end.
+	first, end int
+}
+
+type shapeKind int
+
+const (
+	shapeLeaf shapeKind = iota
+	shapeStruct
+	shapeList
+	shapeMap
+)
+
+// errNoLeaf is about a group without columns, of which no file has a trace.
+var errNoLeaf = errors.New("it is a struct without fields")
+
+// shapeOf is the shape of a node's values. add notes a leaf and says which of the column's it is.
+func shapeOf(n *schemaNode, o *Options, add func(*schemaNode, columnType) int) (*shape, error) {
+	if n.leaves == 0 {
+		return nil, errNoLeaf
+	}
+	if n.repetition == repRepeated {
+		return listOf(n, n.def-1, func() (*shape, error) { return itemShape(n, o, add) })
+	}
+	return itemShape(n, o, add)
+}
+
+// itemShape is the shape of a node's values, each for itself if it is repeated.
+func itemShape(n *schemaNode, o *Options, add func(*schemaNode, columnType) int) (*shape, error) {
+	switch r, e := n.listed(), n.entries(); {
+	case n.leaf():
+		t, err := typeOf(n, o.Location)
+		if err != nil {
+			return nil, fmt.Errorf("within it %s: %w", nameText(n.name), err)
+		}
+		s := &shape{kind: shapeLeaf, def: n.def, typ: t}
+		s.leaf = add(n, t)
+		s.first, s.end = s.leaf, s.leaf+1
+		return s, nil
+	case r != nil:
+		return listOf(r, n.def, func() (*shape, error) {
+			if r.isItem(n) {
+				return itemShape(r, o, add)
+			}
+			return shapeOf(r.kids[0], o, add)
+		})
+	case e != nil && len(e.kids) == 1:
+		return listOf(e, n.def, func() (*shape, error) { return shapeOf(e.kids[0], o, add) })
+	case e != nil:
+		s := &shape{kind: shapeMap, def: n.def, rep: e.rep, item: e.def}
+		return s, s.add(e.kids, o, add)
+	default:
+		s := &shape{kind: shapeStruct, def: n.def}
+		return s, s.add(n.kids, o, add)
+	}
+}
+
+// listOf is a list that is there from a definition level on, whose items the repeated node has.
+func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error) {
+	if r.leaves == 0 {
+		return nil, errNoLeaf
+	}
+	kid, err := item()
+	if err != nil {
+		return nil, err
+	}
+	return &shape{kind: shapeList, def: def, rep: r.rep, item: r.def, kids: []*shape{kid}, first: kid.first, end: kid.end}, nil
+}
+
+// add adds the shapes of nodes.
+func (s *shape) add(kids []*schemaNode, o *Options, add func(*schemaNode, columnType) int) error {
+	if len(kids) == 0 {
+		return errNoLeaf
+	}
+	for i, n := range kids {
+		kid, err := shapeOf(n, o, add)
+		if err != nil {
+			return err
+		}
+		if kid.name = append(appendJSONString(nil, []byte(n.name)), ':'); i == 0 {
+			s.first = kid.first
+		}
+		s.kids, s.end = append(s.kids, kid), kid.end
+	}
+	return nil
+}

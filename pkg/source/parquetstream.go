@@ -1,0 +1,61 @@
+package source
+
+import "errors"
+
+// leafStream reads a leaf of a nested column, entry by entry: a value or a null, or that a list or a map has none, with its
+// levels. It has an arena of its own, since its pages end elsewhere than those of the others.
+type leafStream struct {
+	pageReader
+	col           columnReader
+	repeats, defs []uint32
+	spans         []Span
+	at, n         int // the entry at hand, and how many there are
+}
+
+// streamMemory is about what a stream holds beside its pages.
+const streamMemory = batchRows * (4 + 4 + 8 + 16)
+
+func (l *leafStream) begin(p *parquetReader, typ columnType, chunk columnChunk) {
+	l.pages, l.levels, l.index, l.memory, l.arena.all = p.pages, p.levels, p.index, p.memory, &p.total
+	if l.spans == nil {
+		l.repeats, l.defs, l.spans = make([]uint32, batchRows), make([]uint32, batchRows), make([]Span, batchRows)
+	}
+	l.at, l.n = 0, 0
+	l.col.begin(0, typ, chunk)
+	page, dictionary := chunk.buffers()
+	l.arena.want(0, page)
+	l.arena.want(1, dictionary)
+}
+
+// more says whether there is an entry at hand, and reads some if there is none.
+func (l *leafStream) more() (bool, error) {
+	if l.at < l.n {
+		return true, nil
+	}
+	if l.col.left == 0 && l.col.values == 0 {
+		return false, nil
+	}
+	if err := l.col.load(&l.pageReader); err != nil {
+		return false, err
+	}
+	l.at, l.n = 0, min(l.col.left, batchRows)
+	l.arena.reset()
+	return true, l.col.takeEntries(&l.pageReader, l.repeats[:l.n], l.defs[:l.n], l.spans[:l.n])
+}
+
+var errDisagree = errors.New("its levels do not agree with those of its other columns")
+
+// look is the definition level of the entry at hand, which must have the given repetition level.
+func (l *leafStream) look(rep int) (def int, err error) {
+	ok, err := l.more()
+	switch {
+	case err != nil:
+		return 0, err
+	case !ok || l.repeats[l.at] != uint32(rep):
+		return 0, errDisagree
+	}
+	return int(l.defs[l.at]), nil
+}
+
+// value is the value of the entry at hand, nil if it is null.
+func (l *leafStream) value() []byte { return l.spans[l.at].Of(l.arena.buf) }

@@ -1,0 +1,219 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/charset"
+	"bulkload/pkg/dialect"
+
+	"bulkload/pkg/fail"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Texts is a list of texts; of one text a job file may give that alone.
+type Texts []string
+
+// UnmarshalYAML reads a list, or one text. YAML's own null is refused: what people mean by it is a text.
+func (t *Texts) UnmarshalYAML(data []byte) error {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	*t = Texts{}
+	for _, v := range list {
+		if v == nil {
+			return errors.New("null is YAML's own: write the text in quotes, as 'NULL'")
+		}
+		*t = append(*t, fmt.Sprint(v))
+	}
+	return nil
+}
+
+// Reading is how text is written, and which of its columns are read. Every field
+// is optional: the dialect has the exporter's own.
+type Reading struct {
+	Dialect    string `yaml:"dialect"`     // a preset of package dialect; default: csv or dump, as the text says
+	Quote      string `yaml:"quote"`       // the byte around a value, or none
+	Quotes     string `yaml:"quotes"`      // strict or lenient
+	Escape     string `yaml:"escape"`      // the byte before one that means nothing, or none
+	EscapeMap  string `yaml:"escape_map"`  // what letters behind the escape mean
+	NullValue  Texts  `yaml:"null_value"`  // what NULL is written as; none: nothing is NULL
+	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
+	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
+	SkipEnd    int    `yaml:"skip_end"`    // at its end
+	Comment    string `yaml:"comment"`     // what a line begins with that is no record
+	Trim       string `yaml:"trim"`        // no, left, right or both ends of values without quotes
+	Charset    string `yaml:"charset"`     // character set
+	Extra      string `yaml:"extra"`       // columns that nobody asks for: fail or ignore
+	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
+	Partitions Texts  `yaml:"partitions"`  // directories name=value: auto, off, or the names
+	Where      Texts  `yaml:"where"`       // which partitions are read, such as dt=2026-11-01
+}
+
+// none is the word for no quote, no escape and no NULL.
+const none = "none"
+
+// texts says whether a spec says anything about text that the plain formats csv
+// and dump cannot have.
+func (s *Spec) ofDialect() bool {
+	r := s.Reading
+	many := func(sep string) bool {
+		bytes, err := dialect.Parse(sep)
+		return err == nil && len(bytes) > 1
+	}
+	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" || s.Header == "first" || s.Header == "match" ||
+		many(s.FieldSep) || many(s.RecordSep)
+}
+
+// dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
+// default.
+func (s *Spec) dialect() (*dialect.Dialect, error) {
+	if !s.ofDialect() {
+		return nil, nil
+	}
+	name := s.Reading.Dialect
+	switch {
+	case name == "" && s.Format == "dump":
+		name = dialect.Dump
+	case name == "":
+		name = dialect.CSV
+	case s.Format != "" && s.Format != name:
+		return nil, &FieldError{"dialect", fmt.Errorf("%s is text, and format says %s", name, s.Format)}
+	}
+	d, err := dialect.Preset(name)
+	if err != nil {
+		return nil, &FieldError{"dialect", err}
+	}
+	var errs []error
+	bytes := func(field, text string, p *string) {
+		if text == "" {
+			return
+		}
+		b, err := dialect.Parse(text)
+		if err != nil {
+			errs = append(errs, &FieldError{field, err})
+		}
+		*p = b
+	}
+	bytes("field_sep", s.FieldSep, &d.FieldSep)
+	bytes("record_sep", s.RecordSep, &d.RecordSep)
+	if d.RecordSep == "\r\n" {
+		d.RecordSep = "" // LF ends a record too
+	}
+	if s.Header != "" {
+		d.Header = dialect.Header(s.Header)
+	}
+	errs = append(errs, s.Reading.over(&d, bytes)...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if joined, ok := d.Check().(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if e, ok := errors.AsType[*dialect.FieldError](err); ok {
+				errs = append(errs, &FieldError{e.Field, e.Err})
+			}
+		}
+		return nil, errors.Join(errs...)
+	}
+	return &d, nil
+}
+
+// over puts what was given over a preset.
+func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *string)) (errs []error) {
+	switch r.Quote {
+	case "":
+	case none:
+		d.Quote, d.Doubled, d.Lenient, d.QuotedOnly, d.NullQuoted = "", false, false, false, false
+	default:
+		had := d.Quote != ""
+		bytes("quote", r.Quote, &d.Quote)
+		d.Doubled = d.Doubled || !had && d.Escape == ""
+	}
+	switch r.Escape {
+	case "":
+	case none:
+		if d.Escape != "" {
+			d.Escape, d.QuotedOnly, d.Map = "", false, dialect.Literal
+			d.Doubled = d.Quote != ""
+		}
+	case r.Quote, d.Quote:
+		if d.Quote == "" {
+			break
+		}
+		d.Escape, d.QuotedOnly, d.Map, d.Doubled = "", false, dialect.Literal, true // a quote is escaped by another
+	default:
+		bytes("escape", r.Escape, &d.Escape)
+		d.Doubled = false
+	}
+	switch r.Quotes {
+	case "", "strict":
+	case "lenient":
+		d.Lenient, d.Doubled = true, false
+	default:
+		errs = append(errs, &FieldError{"quotes", fmt.Errorf("%q is none of strict, lenient", r.Quotes)})
+	}
+	if r.EscapeMap != "" {
+		d.Map = dialect.Map(r.EscapeMap)
+	}
+	switch {
+	case len(r.NullValue) == 1 && r.NullValue[0] == none:
+		d.Null = nil
+	case r.NullValue != nil:
+		d.Null = slices.Clone(r.NullValue)
+	}
+	switch r.NullQuoted {
+	case "":
+	case "yes", "no":
+		d.NullQuoted = r.NullQuoted == "yes"
+	default:
+		errs = append(errs, &FieldError{"null_quoted", fmt.Errorf("%q is none of yes, no", r.NullQuoted)})
+	}
+	d.SkipLines, d.SkipEnd, d.Comment = r.SkipLines, r.SkipEnd, r.Comment
+	if r.Trim != "" {
+		d.Trim = dialect.Trim(r.Trim)
+	}
+	if r.Charset != "" {
+		if _, err := charset.Lookup(r.Charset); err != nil {
+			errs = append(errs, &FieldError{"charset", err})
+		}
+		d.Charset = strings.ToLower(r.Charset)
+	}
+	return errs
+}
+
+// refuseNull refuses YAML's own null where people mean a text: as a field's name and as the text of NULL. The decoder passes
+// over both without a word.
+func refuseNull(name string, data []byte) error {
+	f, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil // the decoder has said so
+	}
+	for _, doc := range f.Docs {
+		m, ok := doc.Body.(ast.MapNode)
+		if !ok {
+			continue
+		}
+		for it := m.MapRange(); it.Next(); {
+			key := it.Key().GetToken()
+			if key.Type == token.NullType {
+				return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (what NULL is written as is null_value)", name, key.Position.Line, key.Value)
+			}
+			if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+				return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+			}
+		}
+	}
+	return nil
+}
