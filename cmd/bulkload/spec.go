@@ -60,6 +60,8 @@ func (s *specFlags) addText(f *pflag.FlagSet) {
 	f.StringVar(&r.Trim, "trim", "", "text: ends of values without quotes that lose their blanks: no, left, right, both")
 	f.StringVar(&r.Charset, "charset", "", "text: character set, such as gbk or utf-16 (default: bytes are taken as they are)")
 	f.StringVar(&r.Extra, "extra", "", "columns that nobody asks for: fail (default for text) or ignore")
+	f.StringSliceVar((*[]string)(&r.Partitions), "partitions", nil, "directories name=value above the files: auto (columns, default), off, or their names")
+	f.StringArrayVar((*[]string)(&r.Where), "where", nil, "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold")
 	f.StringVar(&r.Missing, "missing", "", "columns that a file lacks: fail (default) or null")
 }
 
@@ -112,6 +114,12 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	}
 	if given("null-value") {
 		spec.NullValue = s.spec.NullValue
+	}
+	if given("partitions") {
+		spec.Partitions = s.spec.Partitions
+	}
+	if given("where") {
+		spec.Where = s.spec.Where
 	}
 	if given("skip-lines") {
 		spec.SkipLines = s.spec.SkipLines

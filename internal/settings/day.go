@@ -234,6 +234,11 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 			fill("input", &s.spec.Inputs[i])
 		}
 	}
+	if used("where") {
+		for i := range s.spec.Where {
+			fill("where", &s.spec.Where[i])
+		}
+	}
 	return errors.Join(errs...)
 }
 

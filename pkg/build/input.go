@@ -39,7 +39,8 @@ type Input struct {
 
 // OpenInput finds the files of a spec and their columns.
 func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
-	o := source.Options{Format: source.Format(s.Format), Columns: s.Columns, SplitSize: w.SplitSize, AllowEmpty: s.AllowEmpty}
+	o := SelectionOf(s)
+	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
 		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
@@ -80,6 +81,11 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 		}
 	}
 	return k, nil
+}
+
+// SelectionOf are the options that decide on which files the inputs of a job are.
+func SelectionOf(s spec.Job) source.Options {
+	return source.Options{AllowEmpty: s.AllowEmpty, Partitions: s.Partitions, Where: s.Where}
 }
 
 // namesColumns refuses JSON lines of which nobody says what to read: a member that shows up late in a file would be lost.

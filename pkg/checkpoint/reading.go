@@ -22,6 +22,8 @@ type readingRecord struct {
 	RecordSep  string `json:"record_sep,omitempty"` // dump
 	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
 	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
+	Partitions string `json:"partitions,omitempty"` // of directories name=value
+	Where      string `json:"where,omitempty"`
 	BadRecords string `json:"bad_records,omitempty"`
 }
 
@@ -49,6 +51,7 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	if s.Extra != "" || s.Missing != "" {
 		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
 	}
+	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")
 	return r
 }

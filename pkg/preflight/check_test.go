@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/source"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
@@ -184,10 +184,13 @@ func TestWalkInput(t *testing.T) {
 		{"/in/none", "error"},
 	} {
 		var got []string
-		err := walkInput(context.Background(), m, c.input, func(name string, _ fs.FileInfo) error {
-			got = append(got, name)
-			return readable(t.Context(), m, name)
-		})
+		files, err := source.List(t.Context(), func(name string) (source.FS, string, error) { return m, name, nil }, []string{c.input}, source.Options{})
+		for _, f := range files {
+			got = append(got, f.Name)
+			if err := readable(t.Context(), m, f.Name); err != nil {
+				t.Error(err)
+			}
+		}
 		if err != nil {
 			got = []string{"error"}
 		}

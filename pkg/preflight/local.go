@@ -28,55 +28,37 @@ type inputFacts struct {
 	files int
 	bytes int64 // as they lie there
 	text  int64 // about how much text they hold
-	more  bool  // there are more files than were looked at
 
 	allowEmpty bool // that they hold nothing
 }
 
-const (
-	// maxListed is how many files are looked at: enough to judge by.
-	maxListed = 5000
-	// maxOpened is how many of them are opened.
-	maxOpened = 8
-)
+// maxOpened is how many files are opened.
+const maxOpened = 8
 
-// askInputs lists the inputs and opens some of the files. What they hold is
-// seen when a job opens them.
+// askInputs lists the inputs as a job does, and opens some of the files. What they hold is seen when a job opens them.
 func (f *checkFacts) askInputs(ctx context.Context) {
 	in := &f.inputs
 	in.given, in.allowEmpty = len(f.spec.Inputs) > 0, f.spec.AllowEmpty
-	opened, listed := 0, 0
-	for _, input := range f.spec.Inputs {
-		fsys, name, err := f.env.Resolve(input)
+	if !in.given {
+		return
+	}
+	files, err := source.List(ctx, f.env.Source, f.spec.Inputs, build.SelectionOf(f.spec))
+	if in.err = err; err != nil {
+		return
+	}
+	for i, file := range files {
+		in.files++
+		in.bytes += file.Size
+		in.text += textSize(file.Name, file.Size)
+		if i >= maxOpened {
+			continue
+		}
+		fsys, _, err := f.env.Resolve(f.spec.Inputs[file.Input])
 		if err == nil {
-			var names []string // of empty files too: one that is being written may look so
-			err = walkInput(ctx, fsys, path.Clean(name), func(name string, info fs.FileInfo) error {
-				if err := errors.Join(source.CheckName(name), source.CheckKind(name, info.Mode())); err != nil {
-					return err // to open a pipe would wait
-				}
-				if listed++; listed <= maxListed {
-					names = append(names, name)
-				}
-				if info.Size() == 0 {
-					return nil
-				}
-				if in.files++; in.files > maxListed {
-					in.more = true
-					return fs.SkipAll
-				}
-				in.bytes += info.Size()
-				in.text += textSize(name, info.Size())
-				if opened++; opened > maxOpened {
-					return nil
-				}
-				return readable(ctx, fsys, name)
-			})
-			if err == nil || errors.Is(err, fs.SkipAll) {
-				err = source.CheckClosed(ctx, fsys, names)
-			}
+			err = readable(ctx, fsys, file.Name)
 		}
 		if err != nil {
-			in.err = fmt.Errorf("input %s: %w", input, err)
+			in.err = fmt.Errorf("input %s: %w", f.spec.Inputs[file.Input], err)
 			return
 		}
 	}
@@ -85,7 +67,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 // textSize is about how much text a file holds, by its name.
 func textSize(name string, size int64) int64 {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".gz", ".zst", ".parquet", ".parq", ".pq":
+	case ".gz", ".zst", ".bz2", ".xz", ".lz4", ".snappy", ".sz", ".deflate", ".parquet", ".parq", ".pq", ".avro":
 		return 4 * size
 	}
 	return size
@@ -104,105 +86,6 @@ func readable(ctx context.Context, fsys hdfsio.FS, name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// walkInput visits the files that an input means: as a job opens them, but
-// for what only a reader would notice.
-func walkInput(ctx context.Context, fsys hdfsio.FS, name string, visit func(string, fs.FileInfo) error) error {
-	info, err := fsys.Stat(ctx, name)
-	switch {
-	case err == nil && info.IsDir():
-		return walkDir(ctx, fsys, name, visit)
-	case err == nil:
-		return visit(name, info)
-	case !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(name, `*?[\`):
-		return err
-	}
-	found := false
-	err = walkPattern(ctx, fsys, "/", strings.Split(strings.TrimPrefix(name, "/"), "/"), func(name string, info fs.FileInfo) error {
-		found = true
-		if info.IsDir() {
-			return walkDir(ctx, fsys, name, visit)
-		}
-		return visit(name, info)
-	})
-	if err == nil && !found {
-		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
-	}
-	return err
-}
-
-// walkDir visits the files below a directory, but for hidden ones.
-func walkDir(ctx context.Context, fsys hdfsio.FS, dir string, visit func(string, fs.FileInfo) error) error {
-	list, err := fsys.ReadDir(ctx, dir)
-	if err != nil {
-		return err
-	}
-	for _, info := range list {
-		name := path.Join(dir, info.Name())
-		if info.IsDir() {
-			if err := source.CheckPartition(name); err != nil {
-				return err
-			}
-		}
-		switch {
-		case hiddenName(info.Name()):
-			continue
-		case info.IsDir():
-			err = walkDir(ctx, fsys, name, visit)
-		default:
-			err = visit(name, info)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func hiddenName(name string) bool {
-	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")
-}
-
-// walkPattern visits what matches, element by element.
-func walkPattern(ctx context.Context, fsys hdfsio.FS, dir string, elements []string, visit func(string, fs.FileInfo) error) error {
-	if len(elements) == 0 {
-		info, err := fsys.Stat(ctx, dir)
-		if err != nil {
-			return err
-		}
-		return visit(dir, info)
-	}
-	first := elements[0]
-	if !strings.ContainsAny(first, `*?[\`) {
-		err := walkPattern(ctx, fsys, path.Join(dir, first), elements[1:], visit)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	list, err := fsys.ReadDir(ctx, dir)
-	if err != nil {
-		return err
-	}
-	for _, info := range list {
-		ok, err := path.Match(first, info.Name())
-		if err != nil {
-			return fmt.Errorf("pattern: %w", err)
-		}
-		if !ok || hiddenName(info.Name()) && !hiddenName(first) {
-			continue
-		}
-		if info.IsDir() {
-			if err := source.CheckPartition(path.Join(dir, info.Name())); err != nil {
-				return err
-			}
-		}
-		if err := walkPattern(ctx, fsys, path.Join(dir, info.Name()), elements[1:], visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func checkInputs(in inputFacts) Check {
 	const name = "inputs"
 	switch {
@@ -214,8 +97,6 @@ func checkInputs(in inputFacts) Check {
 		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
 	case in.files == 0 || in.bytes == 0:
 		return bad(name, setting.Textf("see that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs hold nothing")
-	case in.more:
-		return good(name, "more than %d files", maxListed)
 	}
 	return good(name, "%d files, %s", in.files, spec.Size(in.bytes).Rounded())
 }

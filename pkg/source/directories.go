@@ -22,8 +22,8 @@ type Directory struct {
 
 // Directories finds the directories that the inputs' files lie in, ordered by name. Inputs are directories, or patterns
 // that match directories. A directory that has files beside directories with files is an error: as an input it would
-// mean them all. An input without data is an error unless opts.AllowEmpty, the only option that is looked at: no file is
-// opened.
+// mean them all. An input without data is an error unless opts.AllowEmpty; that, Partitions and Where are the only options
+// that are looked at: no file is opened.
 func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
@@ -31,13 +31,17 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Opt
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}
 	}
-	files, err := expand(ctx, resolve, trimmed, opts.AllowEmpty)
+	list, err := expand(ctx, resolve, trimmed, &opts)
+	if err != nil {
+		return nil, err
+	}
+	where, err := parseWhere(opts.Where)
 	if err != nil {
 		return nil, err
 	}
 	byPath := map[string]*Directory{}
 	var dirs []*Directory
-	for _, f := range files {
+	for _, f := range list.files {
 		p := "."
 		if slash := strings.LastIndexByte(f.path, '/'); slash >= 0 {
 			p = f.path[:slash] // path.Dir would make one slash of the two behind a scheme
@@ -53,18 +57,18 @@ func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Opt
 		}
 		d.Files = append(d.Files, f.describe())
 	}
-	list := make([]Directory, 0, len(dirs))
+	parts := make([]Directory, 0, len(dirs))
 	for _, d := range dirs {
-		if err := d.holds(ctx, resolve); err != nil {
+		if err := d.holds(ctx, resolve, where); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(d.Files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
-		list = append(list, *d)
+		parts = append(parts, *d)
 	}
-	slices.SortFunc(list, func(a, b Directory) int {
+	slices.SortFunc(parts, func(a, b Directory) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Path, b.Path))
 	})
-	return list, nil
+	return parts, nil
 }
 
 // meansItself sees that the path, as an input, is this directory.
@@ -84,12 +88,12 @@ func (d *Directory) meansItself(ctx context.Context, resolve Resolve) error {
 
 // holds sees that the directory, as an input, means the files that were found in it and no others. None of them is asked
 // again whether it is being written.
-func (d *Directory) holds(ctx context.Context, resolve Resolve) error {
+func (d *Directory) holds(ctx context.Context, resolve Resolve, where []condition) error {
 	fsys, name, err := resolve(d.Path)
 	if err != nil {
 		return err
 	}
-	e := expansion{fs: fsys, show: shown(d.Path, name)}
+	e := expansion{fs: fsys, show: shown(d.Path, name), where: where}
 	if err := e.dir(ctx, d.Name); err != nil {
 		return fmt.Errorf("input %s: %w", d.Path, err)
 	}

@@ -5,12 +5,21 @@
 //
 // # Inputs
 //
-// An input is a file, a directory, or a pattern with *, ? and [a-z] in any element of the path (path.Match). A directory
-// means all files below it, at any depth. Left out there are names that begin with _ or . (_SUCCESS, _temporary) and
-// empty files; a file that is given by name is always read. A pattern that matches nothing is an error, and so are a
-// file that comes twice, an input without data (but for [Options.AllowEmpty]), a file that is being written (its name
-// says so, or HDFS), a pipe or device, and a directory name=value that no one has named. Files come in the order of the
-// inputs, within each by name.
+// An input is a file, a directory, or a pattern: *, ? and [a-z] within an element of the path (path.Match), {a,b} anywhere, also
+// nested, and ** for any number of directories; a backslash makes any of these characters itself, and a path that exists is no
+// pattern. A directory means all files below it, at any depth. Left out there are empty files, and the names that Hive, Spark
+// and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
+// always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
+// for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
+// written (its name says so, or HDFS), and a pipe or device. A directory that is a table of Delta, Iceberg, Hudi or a
+// transactional one of Hive is refused, and all that lies in it: its files hold rows that were deleted. Files come in the order
+// of the inputs, within each by name. [InputsFrom] reads a list of inputs.
+//
+// Directories name=value are partitions, as Hive, Spark and DuckDB write them, wherever they stand in a file's absolute path:
+// each is a column with that text in all records of the file ([Options.Partitions]), behind the file's own unless
+// [Options.Columns] says otherwise. %XX is decoded once; __HIVE_DEFAULT_PARTITION__ is NULL; nothing else is interpreted. The
+// files of one input must have the same ones in the same order. [Options.Where] chooses partitions, and the others are not
+// listed.
 //
 // A file is compared with what was listed each time it is opened, and by [Input.Recheck]; [Input.Sum] is a checksum of
 // what was read of a split.
@@ -18,9 +27,12 @@
 //
 // # Formats
 //
-// Text may be packed: as .gz (of any number of members) or .zst. Other compressions are refused. Then .csv is CSV,
+// Text may be packed, in any number of members or streams: .gz, .zst, .bz2, .xz, .lz4, .sz (snappy's framing format), .deflate
+// (zlib, as Hadoop's DefaultCodec), and .snappy and .lz4 in the blocks of Hadoop's codecs, which have no end and no checksums:
+// cut behind a block, such a file is only shorter. What an unpacker has to hold is within [Options.Memory]. Other compressions,
+// archives, ORC, SequenceFiles and the like are refused by their name and by how they begin. Then .csv is CSV,
 // .jsonl, .ndjson, .json is JSON lines, .parquet, .parq, .pq is Parquet and .avro is Avro. Any other name (.dump, .txt,
-// .dat, none) leaves it to the content: the magic of gzip, Zstandard, Parquet or Avro; then the separator of a dump's
+// .dat, none) leaves it to the content: the magic of a compression, Parquet or Avro; then the separator of a dump's
 // records (0x10) within the first 64 KiB means a dump; a brace and a name in quotes at the beginning mean JSON lines;
 // anything else is CSV, but for text with 0x01 and no 0x10 at all, which is refused. [Options.Format] overrides this, and
 // [Options.Dialect] what is said of text.

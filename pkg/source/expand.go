@@ -8,15 +8,26 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
+// listing is what inputs have led to.
+type listing struct {
+	files []*inputFile
+	left  []LeftOut
+}
+
 // expand finds the files that inputs name: files, directories with all that is below them, and patterns. An input without
-// data is an error unless allowEmpty, and so is a file that is being written.
-func expand(ctx context.Context, resolve Resolve, inputs []string, allowEmpty bool) ([]*inputFile, error) {
+// data is an error unless o.AllowEmpty, and so is a file that is being written, or that comes twice.
+func expand(ctx context.Context, resolve Resolve, inputs []string, o *Options) (*listing, error) {
 	if len(inputs) == 0 {
 		return nil, errors.New("no input is given")
 	}
-	var files, all []*inputFile
+	where, err := parseWhere(o.Where)
+	if err != nil {
+		return nil, err
+	}
+	var all []*inputFile
 	closed := func() error {
 		return each(ctx, all, func(ctx context.Context, f *inputFile) error {
 			if err := f.closed(ctx); err != nil {
@@ -25,32 +36,53 @@ func expand(ctx context.Context, resolve Resolve, inputs []string, allowEmpty bo
 			return nil
 		})
 	}
-	from := make(map[string]string) // the input that each file came from
+	list, once := &listing{}, names{inputs: inputs, files: map[fileKey]*inputFile{}}
+	clean := map[any]map[string]bool{}
 	for i, input := range inputs {
 		fsys, name, err := resolve(input)
 		if err != nil {
 			return nil, err
 		}
-		e := expansion{fs: fsys, show: shown(input, name), input: i}
+		e := expansion{fs: fsys, show: shown(input, name), input: i, where: where, clean: clean[systemKey(fsys)]}
+		if e.clean == nil {
+			e.clean = map[string]bool{}
+			clean[systemKey(fsys)] = e.clean
+		}
 		if err := e.expand(ctx, path.Clean(name)); err != nil {
 			return nil, fmt.Errorf("input %s: %w", input, err)
 		}
 		all = append(append(all, e.files...), e.empty...)
-		if e.found.files == 0 && !allowEmpty {
+		if e.found.files == 0 && !o.AllowEmpty {
 			if err := closed(); err != nil {
 				return nil, err
 			}
 			return nil, fmt.Errorf("input %s: %w", input, e.found.nothing())
 		}
-		for _, f := range e.files {
-			if other, ok := from[f.path]; ok {
-				return nil, fmt.Errorf("input %s: the file %s is there twice (it also comes from %s)", input, f.path, other)
-			}
-			from[f.path] = input
+		if err := partition(e.files, o, where); err != nil {
+			return nil, fmt.Errorf("input %s: %w", input, err)
 		}
-		files = append(files, e.files...)
+		for _, f := range e.files {
+			if err := once.add(f); err != nil {
+				return nil, fmt.Errorf("input %s: %w", input, err)
+			}
+		}
+		list.files, list.left = append(list.files, e.files...), addLeft(list.left, e.left)
 	}
-	return files, closed()
+	return list, closed()
+}
+
+// List finds the files that inputs name, as [Open] does, and opens none. What a file's content says, its format and
+// compression, is not known.
+func List(ctx context.Context, resolve Resolve, inputs []string, o Options) ([]FileInfo, error) {
+	list, err := expand(ctx, resolve, inputs, &o)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]FileInfo, len(list.files))
+	for i, f := range list.files {
+		infos[i] = f.describe()
+	}
+	return infos, nil
 }
 
 // shown makes, from a name in the file system, a path in the form in which the user gave the input: with the scheme and
@@ -70,31 +102,50 @@ type expansion struct {
 	fs    FS
 	show  func(string) string
 	input int // its ordinal
+	where []condition
+	clean map[string]bool // directories that were looked at, and are no table of another engine
 	files []*inputFile
 	empty []*inputFile // found, and left out
+	left  []LeftOut
 	found found
+
+	seen    map[string]bool // of a pattern: names that were taken or left out
+	visited map[visit]bool  // of a pattern
 }
 
 func (e *expansion) expand(ctx context.Context, name string) error {
 	info, err := e.fs.Stat(ctx, name)
 	if err == nil {
-		return e.named(ctx, name, info)
+		return e.given(ctx, name, info)
 	}
-	if !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(name, `*?[\`) {
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENAMETOOLONG) || !strings.ContainsAny(name, wild) {
 		return err
 	}
-	base, pattern := globBase(name)
-	if _, err := path.Match(pattern, ""); err != nil {
-		return fmt.Errorf("pattern: %w", err)
+	return e.patterns(ctx, name)
+}
+
+// given takes a file or directory that was asked for by name, unless its path leaves it out.
+func (e *expansion) given(ctx context.Context, name string, info fs.FileInfo) error {
+	dir := name
+	if !info.IsDir() {
+		dir = path.Dir(name)
 	}
-	found, err := e.glob(ctx, base, strings.Split(pattern, "/"))
-	if err != nil {
+	if err := e.above(ctx, dir); err != nil || e.prunedPath(dir) {
 		return err
 	}
-	if !found && e.found.hidden == 0 {
-		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
+	return e.named(ctx, name, info)
+}
+
+// again says whether a pattern has led to a name before.
+func (e *expansion) again(name string) bool {
+	if e.seen == nil {
+		return false
 	}
-	return nil
+	if e.seen[name] {
+		return true
+	}
+	e.seen[name] = true
+	return false
 }
 
 // named takes a file, or what is below a directory, that was asked for by name.
@@ -104,6 +155,9 @@ func (e *expansion) named(ctx context.Context, name string, info fs.FileInfo) er
 	}
 	if err := e.check(name, info); err != nil {
 		return err
+	}
+	if e.again(name) {
+		return nil
 	}
 	if e.found.named = true; info.Size() > 0 {
 		e.found.files++
@@ -125,7 +179,7 @@ func (e *expansion) file(name string, info fs.FileInfo) *inputFile {
 }
 
 // dir takes all files below a directory, ordered by name, but for what is no data: marker and hidden files, output that
-// is being written (_temporary), empty files.
+// is being written (_temporary), partitions that cannot match, empty files.
 func (e *expansion) dir(ctx context.Context, name string) error {
 	entries, err := e.list(ctx, name)
 	if err != nil {
@@ -133,17 +187,16 @@ func (e *expansion) dir(ctx context.Context, name string) error {
 	}
 	for _, entry := range entries {
 		child := path.Join(name, entry.Name())
-		if entry.IsDir() {
-			if err := CheckPartition(e.show(child)); err != nil {
-				return err
-			}
-		}
-		if hidden(entry.Name()) {
-			e.found.hide(entry.Name())
+		if kind := HiddenKind(entry.Name()); kind != "" {
+			e.hide(kind, child)
 			continue
 		}
 		if entry, err = e.follow(ctx, child, entry); err != nil {
 			return err
+		}
+		if entry.IsDir() && e.pruned(path.Base(child)) {
+			e.leave(kindPruned, child)
+			continue
 		}
 		if err := e.entry(ctx, child, entry); err != nil {
 			return err
@@ -152,9 +205,13 @@ func (e *expansion) dir(ctx context.Context, name string) error {
 	return nil
 }
 
-// list lists a directory in the order of names, which the order of splits rests on.
+// list lists a directory in the order of names, which the order of splits rests on, and refuses one that is a table of
+// another engine.
 func (e *expansion) list(ctx context.Context, dir string) ([]fs.FileInfo, error) {
 	entries, err := e.fs.ReadDir(ctx, dir)
+	if err == nil {
+		err = e.checkTable(dir, entries)
+	}
 	return slices.SortedFunc(slices.Values(entries), func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) }), err
 }
 
@@ -166,8 +223,9 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 	switch {
 	case info.IsDir():
 		return e.dir(ctx, name)
+	case e.again(name):
 	case info.Size() == 0:
-		e.found.empty++
+		e.leave(kindEmpty, name)
 		e.empty = append(e.empty, e.file(name, info))
 	default:
 		e.found.files++
@@ -176,68 +234,24 @@ func (e *expansion) entry(ctx context.Context, name string, info fs.FileInfo) er
 	return nil
 }
 
-// follow gives what a symbolic link leads to: its own size would be that of the link.
+// follow gives what a symbolic link leads to: its own size would be that of the link. A link to a directory that it lies in
+// would never end.
 func (e *expansion) follow(ctx context.Context, name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if info.Mode().Type()&fs.ModeSymlink == 0 {
 		return info, nil
 	}
-	return e.fs.Stat(ctx, name)
-}
-
-func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
-
-// globBase cuts a pattern before its first element that has a wildcard.
-func globBase(name string) (base, pattern string) {
-	i := strings.IndexAny(name, `*?[\`)
-	cut := strings.LastIndexByte(name[:i], '/')
-	if cut <= 0 {
-		return "/", strings.TrimPrefix(name, "/")
+	to, err := e.fs.Stat(ctx, name)
+	if err != nil || !to.IsDir() {
+		return to, err
 	}
-	return name[:cut], name[cut+1:]
-}
-
-// glob takes what matches the elements of a pattern, level by level, ordered by name. Hidden names match only an element
-// that begins as they do.
-func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bool, error) {
-	entries, err := e.list(ctx, dir)
-	if err != nil {
-		return false, err
-	}
-	found := false
-	for _, entry := range entries {
-		name := entry.Name()
-		if ok, err := path.Match(elements[0], name); err != nil {
-			return false, fmt.Errorf("pattern: %w", err)
-		} else if !ok {
-			continue
-		}
-		child := path.Join(dir, name)
-		if hidden(name) && !hidden(elements[0]) {
-			if len(elements) == 1 {
-				e.found.hide(name)
-			}
-			continue
-		}
-		if entry, err = e.follow(ctx, child, entry); err != nil {
-			return false, err
-		}
-		if entry.IsDir() && strings.ContainsAny(elements[0], "*?[") {
-			if err := CheckPartition(e.show(child)); err != nil {
-				return false, err
+	id := identityOf(to)
+	for dir := name; id.file != 0 && dir != path.Dir(dir); {
+		dir = path.Dir(dir)
+		if above, err := e.fs.Stat(ctx, dir); err == nil {
+			if a := identityOf(above); a.device == id.device && a.file == id.file {
+				return nil, refuse("%s is a link to %s, which it lies in: remove it, or name inputs that do not include it", e.show(name), e.show(dir))
 			}
 		}
-		switch {
-		case len(elements) == 1:
-			found = true
-			err = e.entry(ctx, child, entry)
-		case entry.IsDir():
-			var below bool
-			below, err = e.glob(ctx, child, elements[1:])
-			found = found || below
-		}
-		if err != nil {
-			return false, err
-		}
 	}
-	return found, nil
+	return to, nil
 }

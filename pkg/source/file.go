@@ -26,7 +26,7 @@ type inputFile struct {
 	info  fs.FileInfo
 
 	format      Format
-	compression string   // "", "gz" or "zst"
+	compression string   // "" or the name of one of compressions
 	columns     []string // in the file's order; nil: it does not name them
 	cols        int
 	constants   []constant
@@ -36,8 +36,8 @@ type inputFile struct {
 	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta
-	window      int64            // zstd: of the first frame
-	mostWindow  uint64           // zstd: of any frame
+	window      int64            // packed: what the first frame asks to be held
+	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
@@ -58,13 +58,8 @@ const detectSize = 64 << 10
 var (
 	magicParquet = []byte("PAR1")
 	magicAvro    = []byte("Obj\x01")
-	magicGzip    = []byte{0x1f, 0x8b}
-	magicZstd    = []byte{0x28, 0xb5, 0x2f, 0xfd}
 	bom          = []byte("\ufeff")
 )
-
-// strange are name endings of compressed text that cannot be read here.
-var strange = []string{".bz2", ".lz4", ".lzo", ".snappy", ".deflate", ".xz", ".zip", ".br", ".lzma", ".7z", ".z", ".orc"}
 
 // probe determines the file's format and compression, its columns, and where its records begin.
 func (f *inputFile) probe(ctx context.Context, o *Options) error {
@@ -77,13 +72,16 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	}
 	name := strings.ToLower(path.Base(f.name))
 	if f.format == FormatAuto {
-		for _, ext := range strange {
-			if strings.HasSuffix(name, ext) {
-				return fmt.Errorf("%s: files of the kind %s cannot be read (text may be packed as .gz or .zst)", f.path, ext)
-			}
+		if err := f.foreignName(name); err != nil {
+			return err
 		}
 	}
-	name = f.stripCompression(name)
+	name, f.compression = cutCompression(name)
+	if f.format == FormatAuto {
+		if err := f.foreignName(name); err != nil {
+			return err
+		}
+	}
 	if f.format == FormatAuto {
 		switch path.Ext(name) {
 		case ".csv":
@@ -118,6 +116,11 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 			}
 		}
 	}
+	if o.Format != FormatDump {
+		if err := f.foreignContent(ctx, head); err != nil {
+			return err
+		}
+	}
 	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText
 	}
@@ -147,31 +150,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	}
 }
 
-// stripCompression takes the ending of a packed file off its name.
-func (f *inputFile) stripCompression(name string) string {
-	for ext, compression := range map[string]string{".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst"} {
-		if base, ok := strings.CutSuffix(name, ext); ok {
-			f.compression = compression
-			return base
-		}
-	}
-	return name
-}
-
 // isParquet says that a file begins as Parquet does, its footer encrypted or not.
 func isParquet(head []byte) bool {
 	return bytes.HasPrefix(head, magicParquet) || bytes.HasPrefix(head, []byte(parquetEncrypted))
-}
-
-// packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
-func packed(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, magicGzip):
-		return "gz"
-	case bytes.HasPrefix(head, magicZstd):
-		return "zst"
-	}
-	return ""
 }
 
 // detect detects a format from a file's first bytes, or from all of it where they have the one separator of dumps and not
@@ -285,8 +266,8 @@ func (f *inputFile) columnName(i int) string {
 
 // head reads the first bytes of the text.
 func (f *inputFile) head(ctx context.Context, o *Options) (_ []byte, err error) {
-	if f.compression == "zst" {
-		if err := f.probeWindow(ctx, o); err != nil {
+	if f.compression != "" {
+		if err := f.probePacked(ctx, o); err != nil {
 			return nil, err
 		}
 	}

@@ -69,7 +69,9 @@ func (f *inputFile) same(info fs.FileInfo) error {
 // Recheck lists all inputs again and looks at every file. A file that has changed, is new or is gone gives a
 // [*ChangedError].
 func (in *Input) Recheck(ctx context.Context) error {
-	now, err := expand(ctx, in.resolve, in.inputs, true)
+	opts := in.opts
+	opts.AllowEmpty = true
+	now, err := expand(ctx, in.resolve, in.inputs, &opts)
 	if err != nil {
 		return fmt.Errorf("look at the input again: %w", err)
 	}
@@ -77,7 +79,7 @@ func (in *Input) Recheck(ctx context.Context) error {
 	for _, f := range in.files {
 		was[f.path] = f
 	}
-	for _, f := range now {
+	for _, f := range now.files {
 		old := was[f.path]
 		if old == nil {
 			return &ChangedError{f.path, "it is new"}

@@ -24,7 +24,7 @@ type FS interface {
 }
 
 // Resolve finds the file system of an input, and its absolute name there. Patterns go through it too, so it must leave
-// *, ?, [ and ] as they are.
+// *, ?, [, ], {, } and \ as they are.
 type Resolve func(path string) (fsys FS, name string, err error)
 
 // Input is a set of files, all with the same columns, cut into splits. It does not change; any number of goroutines may
@@ -41,6 +41,7 @@ type Input struct {
 
 	resolve Resolve
 	inputs  []string // as they were given
+	left    []LeftOut
 }
 
 // Split is a part of a file that is read on its own.
@@ -72,7 +73,8 @@ type FileInfo struct {
 	// ChangeTime is when content or attributes last changed (ctime); zero if that is not known.
 	ChangeTime time.Time
 	Format     Format
-	// Compression of a text file: "", "gz" or "zst".
+	// Compression of a text file: "", "gz", "zst", "bz2", "xz", "lz4", "sz" (snappy's framing format), "snappy" or "hadoop-lz4"
+	// (the blocks of Hadoop's codecs) or "deflate" (zlib).
 	Compression string
 }
 
@@ -88,10 +90,11 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 		return nil, err
 	}
 	in := &Input{opts: opts.withDefaults(), resolve: resolve, inputs: inputs}
-	var err error
-	if in.files, err = expand(ctx, resolve, inputs, opts.AllowEmpty); err != nil {
+	list, err := expand(ctx, resolve, inputs, &in.opts)
+	if err != nil {
 		return nil, err
 	}
+	in.files, in.left = list.files, list.left
 	if len(in.files) > 0 {
 		in.files[0].first = true
 	}

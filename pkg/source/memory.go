@@ -39,19 +39,28 @@ func (o *Options) memory() int64 {
 // that is unpacked ahead.
 func (o *Options) textMemory() int64 { return 4*int64(o.ChunkSize) + readAheadMemory }
 
-// probeWindow finds how much of its text a zstd file refers back to, all of which its reader has to hold, and refuses
-// what is beyond the memory of a reader before any of it is allocated.
-func (f *inputFile) probeWindow(ctx context.Context, o *Options) (err error) {
+// probePacked finds which of the compressions with one ending a file has, and how much of its text it refers back to, all of
+// which its reader has to hold. What is beyond the memory of a reader is refused before any of it is allocated.
+func (f *inputFile) probePacked(ctx context.Context, o *Options) (err error) {
 	file, raw, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if f.window, err = firstWindow(raw, f.info.Size()); err != nil {
+	head := make([]byte, min(f.info.Size(), 16))
+	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", f.path, err)
+	}
+	f.compression = refined(f.compression, head)
+	c := compressionOf(f.compression)
+	if c.need == nil {
+		return nil
+	}
+	if f.window, err = c.need(raw, f.info.Size()); err != nil {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
 	if have := o.memory(); f.window > have-o.textMemory() {
-		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its zstd window of " + mebibytes(f.window), f.window + o.textMemory(), have})
+		return fmt.Errorf("%s: %w", f.path, &MemoryError{"its " + c.holds + " of " + mebibytes(f.window), f.window + o.textMemory(), have})
 	}
 	// Frames behind the first may have larger windows. What they take beyond the first's is in nobody's account.
 	f.mostWindow = uint64(max(f.window, min(o.memory()/8, zstd.MaxWindowSize), zstd.MinWindowSize))
@@ -89,6 +98,9 @@ func firstWindow(raw io.ReaderAt, size int64) (int64, error) {
 func (f *inputFile) windowError(err error) error {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return &MemoryError{What: "the zstd window of a frame behind the first", Have: int64(f.mostWindow)}
+	}
+	if e, ok := errors.AsType[*MemoryError](err); ok {
+		return e
 	}
 	return nil
 }

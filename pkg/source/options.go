@@ -59,6 +59,14 @@ type Options struct {
 	// leaves out is NULL. With MissingNull and without Columns, and
 	// unless Extra is ExtraIgnore, the columns are those of all files.
 	Missing Missing
+	// Partitions says what directories name=value on the path of a file mean, below the input and above it. Default, and
+	// with PartitionsAuto alone: each is a column of the file, of that name, with one value as text in all its records. With
+	// PartitionsOff alone nothing. Otherwise these are the columns, in this order: the last such directories of every file's
+	// path must have these names, and those above them mean nothing.
+	Partitions []string
+	// Where chooses partitions, such as dt>=2026-11-01; all conditions must hold. Values are compared as text. Directories that
+	// cannot match are not listed. Default: all.
+	Where []string
 	// Header says whether CSV files have one. Default: they do.
 	Header HeaderMode
 	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small beside a core's
@@ -128,6 +136,9 @@ func (o Options) Validate() error {
 	}
 	if f, r := o.dumpSeps(); f == r {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))
+	}
+	if err := o.checkPartitions(); err != nil {
+		return err
 	}
 	if err := checkNames(o.Columns); err != nil {
 		return err

@@ -155,6 +155,9 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if err := f.clash(f.columns); err != nil {
 		return err
 	}
+	if len(f.columns) == 0 && f.format != FormatJSON && len(f.constants) > 0 && len(in.columns) > 0 {
+		return errors.New("its records have no column: all that are named are those of its path")
+	}
 	proven := f.named() || len(in.opts.Columns) > 0
 	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
 		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
@@ -220,6 +223,17 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		default:
 			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over what nobody asks for", setting.Extra)}
 		}
+	}
+	for _, c := range f.constants {
+		if _, left := at[c.name]; !left {
+			continue
+		}
+		if in.extra(f) == ExtraIgnore {
+			f.ignored = append(f.ignored, c.name)
+			continue
+		}
+		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", nameText(c.name)),
+			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over what nobody asks for", setting.Extra)}
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {
 		return errors.New("it has none of the columns")

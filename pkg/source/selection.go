@@ -55,19 +55,10 @@ func CheckKind(name string, mode fs.FileMode) error {
 	return refuse("%s is %s, which cannot be read as an input: write the data to a file and name that", name, what)
 }
 
-// CheckPartition refuses a directory name=value, as Hive and Spark write them: its column is in no record, and rows of
-// different partitions would be mixed.
-func CheckPartition(name string) error {
-	column, _, ok := strings.Cut(path.Base(name), "=")
-	if !ok || column == "" || strings.HasPrefix(column, ".") {
-		return nil
-	}
-	return refuse("%s is a partition directory, whose column %q is in none of its records, and would be lost: load one partition at a time by naming its directory as the input", name, column)
-}
-
 // found is what an input has led to, and what was left out.
 type found struct {
 	files, empty, hidden int
+	pruned               int // partitions
 	firstHidden          string
 	named                bool // the input is a file
 }
@@ -86,6 +77,9 @@ func (f *found) nothing() error {
 			return "1 " + what
 		}
 		return fmt.Sprintf("%d %ss", n, what)
+	}
+	if f.pruned > 0 {
+		return setting.Errorf("where leaves nothing of it: %s cannot match (%s)", count(f.pruned, "partition"), AllowEmptyHint())
 	}
 	switch hidden := fmt.Sprintf("%s, such as %s", count(f.hidden, "hidden name"), f.firstHidden); {
 	case f.named:

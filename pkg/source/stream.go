@@ -8,9 +8,6 @@ import (
 	"io/fs"
 
 	"bulkload/pkg/charset"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // textStream reads a file's text from a place on, unpacked. Its errors name the file and the place.
@@ -111,19 +108,14 @@ func (s *textStream) unpack() error {
 		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
 	} else if s.file.compression == "" {
 		text = rawReader{s}
-	} else if s.file.compression == "gz" {
-		z, err := gzip.NewReader(rawReader{s})
-		if err != nil {
-			return s.packError(err)
-		}
-		text = z
 	} else {
-		// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
-		z, err := zstd.NewReader(rawReader{s}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(s.file.mostWindow))
+		z, end, err := compressionOf(s.file.compression).open(rawReader{s}, s.file)
 		if err != nil {
-			return s.packError(err)
+			return s.unpackError(err)
 		}
-		text, stop = z, z.Close
+		if text = z; end != nil {
+			stop = end
+		}
 	}
 	if s.file.transcoded {
 		text = transcoded{s.file.charset.NewReader(text)}
@@ -138,6 +130,14 @@ func (s *textStream) unpack() error {
 		stop()
 	}
 	return nil
+}
+
+// unpackError is an error of reading as it is, and one of unpacking with its place.
+func (s *textStream) unpackError(err error) error {
+	if raw, ok := errors.AsType[rawError](err); ok {
+		return raw.error
+	}
+	return s.packError(err)
 }
 
 // packError says where in a packed file unpacking ended.
@@ -189,9 +189,5 @@ func (r unpackReader) Read(p []byte) (int, error) {
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	var raw rawError
-	if errors.As(err, &raw) {
-		return n, raw.error
-	}
-	return n, r.s.packError(err)
+	return n, r.s.unpackError(err)
 }

@@ -57,6 +57,8 @@ type Reading struct {
 	Charset    string `yaml:"charset"`     // character set
 	Extra      string `yaml:"extra"`       // columns that nobody asks for: fail or ignore
 	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
+	Partitions Texts  `yaml:"partitions"`  // directories name=value: auto, off, or the names
+	Where      Texts  `yaml:"where"`       // which partitions are read, such as dt=2026-11-01
 }
 
 // none is the word for no quote, no escape and no NULL.

@@ -69,6 +69,9 @@ func SpecFields() []SpecField {
 		{Name: "extra", Type: FieldText, Flag: "extra", Default: "fail (text), ignore (Parquet, with columns)", Doc: "What becomes of columns that are not among those asked for.", Enum: []string{"fail", "ignore"}},
 		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails.", Enum: []string{"fail", "null"}},
 
+		{Name: "partitions", Type: FieldTexts, Flag: "partitions", Default: "auto", Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
+		{Name: "where", Type: FieldTexts, Flag: "where", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
+
 		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Flag: "salt-buckets", Default: "the number of salts that the table is split for", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},

@@ -1,0 +1,275 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"encoding/binary"
+	"io"
+	"strings"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
+)
+
+// A compression is a way in which text is packed. All are read to the end of the file: as many members, frames or streams as
+// it has.
+type compression struct {
+	name    string
+	endings []string // of names, in lower case
+	// magic says that a file begins as its own do; nil: its files begin in no way of their own.
+	magic func(head []byte) bool
+	// holds is what an unpacker has to keep beyond what [readAheadMemory] allows for, as messages call it, and need how many
+	// bytes that is of the file's first part; both are of few compressions.
+	holds string
+	need  func(raw io.ReaderAt, size int64) (int64, error)
+	// open unpacks what r has. stop, if there is one, ends that.
+	open func(r io.Reader, f *inputFile) (text io.Reader, stop func(), err error)
+}
+
+// compressions are those that can be read.
+var compressions = []*compression{
+	{name: "gz", endings: []string{".gz", ".gzip"}, magic: begins("\x1f\x8b"), open: openGzip},
+	{name: "zst", endings: []string{".zst", ".zstd"}, magic: begins("\x28\xb5\x2f\xfd"), holds: "zstd window", need: firstWindow, open: openZstd},
+	{name: "bz2", endings: []string{".bz2", ".bz"}, magic: bzipMagic, open: openBzip},
+	{name: "xz", endings: []string{".xz"}, magic: begins(xzMagic), holds: "xz dictionary", need: firstDictionary, open: openXZ},
+	{name: "lz4", endings: []string{".lz4"}, magic: begins(lz4Magic), holds: "lz4 block", need: lz4Block, open: openLZ4},
+	{name: "sz", endings: []string{".sz"}, magic: begins("\xff\x06\x00\x00sNaPpY"), open: openSnappy},
+	{name: "snappy", endings: []string{".snappy"}, holds: "snappy block", need: hadoopBlock(snappyRatio), open: openHadoop(decodeSnappy)},
+	{name: "deflate", endings: []string{".deflate", ".zlib"}, open: openZlib},
+	{name: hadoopLZ4, holds: "lz4 block", need: hadoopBlock(lz4Ratio), open: openHadoop(decodeLZ4)},
+}
+
+// hadoopLZ4 is what Hadoop's Lz4Codec writes, whose files have the ending of lz4's own frames.
+const hadoopLZ4 = "hadoop-lz4"
+
+const (
+	xzMagic  = "\xfd7zXZ\x00"
+	lz4Magic = "\x04\x22\x4d\x18"
+)
+
+func begins(magic string) func([]byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// bzipMagic asks for the magic of the first block too, or of the end of a stream without any: text can begin with BZh9.
+func bzipMagic(head []byte) bool {
+	return len(head) >= 10 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9' &&
+		(string(head[4:10]) == "1AY&SY" || string(head[4:10]) == "\x17\x72\x45\x38\x50\x90")
+}
+
+// compressionOf is a compression by its name.
+func compressionOf(name string) *compression {
+	for _, c := range compressions {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// cutCompression takes the ending of a packed file off its name, which is in lower case.
+func cutCompression(name string) (base, compression string) {
+	for _, c := range compressions {
+		for _, ending := range c.endings {
+			if base, ok := strings.CutSuffix(name, ending); ok {
+				return base, c.name
+			}
+		}
+	}
+	return name, ""
+}
+
+// packed is the compression that the first bytes of a file report: no text in UTF-8 begins like that.
+func packed(head []byte) string {
+	for _, c := range compressions {
+		if c.magic != nil && c.magic(head) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+// refined is the compression of a file with an ending that several have.
+func refined(compression string, head []byte) string {
+	switch {
+	case compression == "snappy" && packed(head) == "sz":
+		return "sz"
+	case compression == "lz4" && packed(head) == "" && !lz4Skippable(head) && !bytes.HasPrefix(head, []byte(lz4Legacy)):
+		return hadoopLZ4
+	}
+	return compression
+}
+
+func openGzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	z, err := gzip.NewReader(r)
+	return z, nil, err
+}
+
+func openZstd(r io.Reader, f *inputFile) (io.Reader, func(), error) {
+	// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(f.mostWindow))
+	if err != nil {
+		return nil, nil, err
+	}
+	return z, z.Close, nil
+}
+
+// openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
+func openBzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	return bzip2.NewReader(bufio.NewReaderSize(r, unpackBuffer)), nil, nil
+}
+
+func openXZ(r io.Reader, f *inputFile) (io.Reader, func(), error) {
+	z, err := xz.NewReader(&xzGuard{r: bufio.NewReaderSize(r, unpackBuffer), most: int64(f.mostWindow)})
+	return z, nil, err
+}
+
+func openSnappy(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	s := &snappyFrames{r: r}
+	s.z = snappy.NewReader(readerFunc(s.readRaw))
+	return s, nil, nil
+}
+
+func openLZ4(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	return &lz4Frames{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
+}
+
+func openZlib(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	return &zlibStreams{r: bufio.NewReaderSize(r, unpackBuffer)}, nil, nil
+}
+
+// unpackBuffer is how much of a packed file is read at a time where an unpacker asks for single bytes.
+const unpackBuffer = 64 << 10
+
+// zlibStreams reads one stream of zlib after the other, as Hadoop's DefaultCodec does.
+type zlibStreams struct {
+	r *bufio.Reader
+	z io.ReadCloser // nil: between two streams
+}
+
+func (s *zlibStreams) Read(p []byte) (int, error) {
+	for {
+		if s.z == nil {
+			if _, err := s.r.Peek(1); err != nil {
+				return 0, err
+			}
+			z, err := zlib.NewReader(s.r)
+			if err != nil {
+				return 0, err
+			}
+			s.z = z
+		}
+		n, err := s.z.Read(p)
+		if err == io.EOF {
+			s.z, err = nil, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// snappyFrames distinguishes a stream that ends within a chunk from one that is damaged, which are one error to the library.
+type snappyFrames struct {
+	r     io.Reader
+	z     *snappy.Reader
+	ended bool
+}
+
+func (s *snappyFrames) readRaw(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.ended = s.ended || err == io.EOF
+	return n, err
+}
+
+func (s *snappyFrames) Read(p []byte) (int, error) {
+	n, err := s.z.Read(p)
+	if err == snappy.ErrCorrupt && s.ended {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// lz4Frames reads one frame after the other, and passes over skippable ones.
+type lz4Frames struct {
+	r *bufio.Reader
+	z *lz4.Reader // nil: between two frames
+}
+
+// lz4Legacy begins a form of lz4 that has no end and no checksums.
+const lz4Legacy = "\x02\x21\x4c\x18"
+
+func lz4Skippable(head []byte) bool {
+	return len(head) >= 4 && head[0]&0xf0 == 0x50 && string(head[1:4]) == "\x2a\x4d\x18"
+}
+
+func (s *lz4Frames) Read(p []byte) (int, error) {
+	for {
+		if s.z == nil {
+			if err := s.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := s.z.Read(p)
+		if err == io.EOF {
+			s.z, err = nil, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// next begins the next frame with data; io.EOF when there is none.
+func (s *lz4Frames) next() error {
+	for {
+		head, err := s.r.Peek(8)
+		switch {
+		case len(head) == 0:
+			return err
+		case !lz4Skippable(head):
+			if len(head) >= 4 && string(head[:4]) != lz4Magic {
+				return lz4.ErrInvalidFrame
+			}
+			s.z = lz4.NewReader(s.r)
+			return nil
+		case len(head) < 8:
+			return io.ErrUnexpectedEOF
+		}
+		skip := 8 + int64(binary.LittleEndian.Uint32(head[4:]))
+		if n, err := io.CopyN(io.Discard, s.r, skip); n < skip {
+			return noEOF(err)
+		}
+	}
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// lz4Block is what an unpacker holds of a frame, twice the block: 4 MiB at most, by the format.
+func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
+	head := make([]byte, 6)
+	if size < int64(len(head)) {
+		return 0, nil
+	}
+	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
+		return 0, err
+	}
+	if code := head[5] >> 4 & 7; string(head[:4]) == lz4Magic && code >= 4 {
+		return 2 << (8 + 2*code), nil
+	}
+	return 0, nil
+}

@@ -1,0 +1,299 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+)
+
+const packedDir = "testdata/packed"
+
+// packedSample is a file that another program packed.
+func packedSample(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(packedDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// unpacked is all of a file's text.
+func unpacked(t testing.TB, name string, data []byte, o Options) ([]byte, string, error) {
+	t.Helper()
+	m := &memFile{"/" + name, data}
+	o.AllowEmpty = true
+	o = o.withDefaults()
+	f := &inputFile{fs: m, name: m.name, path: m.name, info: m}
+	_, f.compression = cutCompression(name)
+	if err := f.probePacked(t.Context(), &o); err != nil {
+		return nil, f.compression, err
+	}
+	src, err := f.openText(t.Context(), 0, o.ChunkSize)
+	if err != nil {
+		return nil, f.compression, err
+	}
+	text, err := io.ReadAll(src)
+	return text, f.compression, errors.Join(err, src.Close())
+}
+
+// packedSamples are the files that are read, with the name of their compression.
+var packedSamples = map[string]string{
+	"one.csv.bz2": "bz2", "two.csv.bz2": "bz2", "hadoop-4096.csv.bz2": "bz2",
+	"one.csv.xz": "xz", "two.csv.xz": "xz", "blocks.csv.xz": "xz",
+	"two.csv.lz4": "lz4", "eight.csv.lz4": "lz4", "hadoop-4096.csv.lz4": hadoopLZ4, "hadoop-262144.csv.lz4": hadoopLZ4,
+	"hadoop-4096.csv.snappy": "snappy", "hadoop-262144.csv.snappy": "snappy", "two.csv.sz": "sz",
+	"two.csv.deflate": "deflate", "hadoop-4096.csv.deflate": "deflate", "hadoop-262144.csv.deflate": "deflate",
+}
+
+// TestPackedByOthers reads what other programs packed: by its ending, and by its magic where there is one.
+func TestPackedByOthers(t *testing.T) {
+	text := packedSample(t, "text.csv")
+	for name, how := range packedSamples {
+		data, want := packedSample(t, name), text
+		if strings.HasPrefix(name, "eight") {
+			want = bytes.Repeat(text, 8)
+		}
+		got, compression, err := unpacked(t, name, data, Options{})
+		if err != nil || compression != how || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes of %s, %v", name, len(got), compression, err)
+		}
+		inputs := []string{name}
+		if compressionOf(how).magic != nil {
+			inputs = append(inputs, "part-00000")
+		}
+		for _, as := range inputs {
+			rows, err := loadBytes(t, Options{Memory: 600 << 20}, as, data)
+			if n := bytes.Count(want, []byte("\n")) - 1; err != nil || len(rows) != n || rows[0].Values[1] != "n"+rows[0].Values[1][1:] {
+				t.Errorf("%s as %s: %d records, %v", name, as, len(rows), err)
+			}
+		}
+	}
+	if got, err := loadBytes(t, Options{Columns: []string{"a"}}, "empty.csv.xz", packedSample(t, "empty.csv.xz")); err != nil || len(got) != 0 {
+		t.Errorf("nothing: %d records, %v", len(got), err)
+	}
+	if got, _, err := unpacked(t, "x.snappy", packedSample(t, "two.csv.sz"), Options{}); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("frames of snappy as .snappy: %v", err)
+	}
+	if _, err := loadBytes(t, Options{}, "filter.csv.xz", packedSample(t, "filter.csv.xz")); err == nil || !strings.Contains(err.Error(), "LZMA2 alone") {
+		t.Errorf("another filter: %v", err)
+	}
+}
+
+// TestPackedByOthersTruncated cuts files at every place: the text that comes is the text's beginning, and is the whole or
+// ends with an error, but where the format has no end: behind a block, or a stream.
+func TestPackedByOthersTruncated(t *testing.T) {
+	for name, how := range packedSamples {
+		if strings.HasPrefix(name, "eight") || strings.HasPrefix(name, "one") || strings.Contains(name, "262144") {
+			continue
+		}
+		data := packedSample(t, name)
+		text := packedSample(t, "text.csv")
+		step := 1
+		switch how {
+		case "xz", "bz2":
+			step = 499
+		case "deflate", "sz":
+			step = 499
+		case "snappy", hadoopLZ4, "lz4":
+			step = 97
+		}
+		silent := 0
+		for n := 1; n < len(data); n++ {
+			if n%step > 0 && n < len(data)-20 && n > 20 {
+				continue
+			}
+			got, _, err := unpacked(t, name, data[:n], Options{})
+			if !bytes.HasPrefix(text, got) {
+				t.Fatalf("%s, cut at %d: other text", name, n)
+			}
+			if err == nil {
+				silent++
+			} else if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), name) {
+				t.Fatalf("%s, cut at %d: %v", name, n, err)
+			}
+		}
+		most := 1 // the end of the first stream
+		switch how {
+		case "snappy", hadoopLZ4:
+			most = len(text)/2048 + 2 // blocks
+		case "sz", "lz4":
+			most = 4 // chunks; skippable frames
+		case "xz":
+			most = 4 // padding behind a stream, in fours
+		}
+		if silent > most {
+			t.Errorf("%s: %d of its beginnings are read without an error", name, silent)
+		}
+	}
+}
+
+// TestPackedByOthersDamaged changes bytes: what comes is the text, or an error that names the file and place. Blocks of
+// Hadoop have no checksum, so there only panics and lengths are looked for.
+func TestPackedByOthersDamaged(t *testing.T) {
+	text := packedSample(t, "text.csv")
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, how := range packedSamples {
+		if strings.HasPrefix(name, "eight") {
+			continue
+		}
+		whole := packedSample(t, name)
+		for range 20 {
+			data := bytes.Clone(whole)
+			at := r.IntN(len(data))
+			data[at] ^= byte(1 + r.IntN(255))
+			got, _, err := unpacked(t, name, data, Options{})
+			switch {
+			case err != nil && !strings.Contains(err.Error(), name):
+				t.Errorf("%s, byte %d: %v", name, at, err)
+			case err == nil && how != "snappy" && how != hadoopLZ4 && name != "two.csv.lz4" && name != "blocks.csv.xz" && !bytes.Equal(got, text):
+				t.Errorf("%s, byte %d: other text, and no error", name, at)
+			}
+		}
+	}
+}
+
+// TestDictionaryBeyondTheBudgetIsRefused, in the first block and in a later stream, before it is allocated.
+func TestDictionaryBeyondTheBudgetIsRefused(t *testing.T) {
+	pack := func(dict int) []byte {
+		var b bytes.Buffer
+		w, err := xz.WriterConfig{DictCap: dict}.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(packedSample(t, "text.csv")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	large, small := pack(256<<20), packedSample(t, "one.csv.xz")
+	const budget = 72 << 20 // one.csv.xz asks for 8 MiB, and an eighth is for later ones
+	for name, data := range map[string][]byte{"first": large, "second": append(bytes.Clone(small), large...)} {
+		var err error
+		used := allocated(func() { _, err = loadBytes(t, Options{Memory: budget}, "x.csv.xz", data) })
+		if _, ok := errors.AsType[*MemoryError](err); !ok || !strings.Contains(err.Error(), "x.csv.xz") || !strings.Contains(err.Error(), "256 MiB") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if used > 2*budget {
+			t.Errorf("%s: %d bytes were allocated", name, used)
+		}
+	}
+	if got, err := loadBytes(t, Options{Memory: budget}, "x.csv.xz", append(bytes.Clone(small), small...)); err != nil || len(got) != 2401 {
+		t.Errorf("%d records, %v", len(got), err)
+	}
+}
+
+// TestLyingLengths: lengths of blocks and chunks that the file cannot hold take no memory.
+func TestLyingLengths(t *testing.T) {
+	for name, data := range map[string]string{
+		"x.snappy": "\x7f\xff\xff\xff\x7f\xff\xff\xffabc", "y.snappy": "\x00\x00\x00\x05\x00\x00\x00\x05\xff\xff\xff\xff\x07", "z.lz4": "\x7f\xff\xff\xff\x00\x00\x00\x02ab",
+		"text.snappy": "a,b\n1,2\n3,4\n", "text.lz4": "a,b\n1,2\n3,4\n", "text.deflate": "a,b\n1,2\n", "text.xz": "a,b\n1,2\n", "text.bz2": "a,b\n1,2\n", "text.sz": "a,b\n1,2\n",
+	} {
+		var err error
+		used := allocated(func() { _, err = loadBytes(t, Options{}, name, []byte(data)) })
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if used > 16<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, used)
+		}
+	}
+}
+
+// TestForeignFormatsAreRefused by their endings and by how they begin, with what to do.
+func TestForeignFormatsAreRefused(t *testing.T) {
+	orc, err := os.ReadFile(exporterSamples + "spark/orc.orc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tar := make([]byte, 1024)
+	copy(tar[257:], "ustar\x0000")
+	for say, files := range map[string]map[string]string{
+		"an ORC file":          {"x.orc": "x", "part-0": string(orc)},
+		"a SequenceFile":       {"x.seq": "x", "part-0": "SEQ\x06\x19org.apache.hadoop.io.Text"},
+		"an RCFile":            {"x.rc": "x", "part-0": "RCF\x01\x00"},
+		"an Excel workbook":    {"x.XLSX": "x", "part-0": "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"},
+		"a zip archive":        {"x.zip": "x", "part-0": "PK\x03\x04\x14\x00"},
+		"a tar archive":        {"x.tar": "x", "x.tar.gz": "x", "x.tgz": "x", "part-0": string(tar), "x.csv.gz": string(pack(t, "gz", tar))},
+		"a 7z archive":         {"x.7z": "x", "part-0": "7z\xbc\xaf\x27\x1c"},
+		"packed with LZO":      {"x.csv.lzo": "x", "part-0": "\x89LZO\x00\r\n\x1a\n"},
+		"lz4's legacy frame":   {"part-0": string(packedSample(t, "legacy.csv.lz4"))},
+		"packed with compress": {"x.csv.Z": "x", "part-0": "\x1f\x9d\x90"},
+	} {
+		for name, data := range files {
+			_, err := loadBytes(t, Options{}, name, []byte(data))
+			wantRefused(t, say+" "+name, err, name, say, ": ")
+		}
+	}
+	for _, text := range []string{"ORC,a\n1,2\n", "SEQ,a\n1,2\n", "RCF,a\n1,2\n", "PK,a\n1,2\n", "BZh9,a\n1,2\n", "ORCID,7z\n1,2\n"} {
+		if got, err := loadBytes(t, Options{}, "x.csv", []byte(text)); err != nil || len(got) != 1 {
+			t.Errorf("%q: %d records, %v", text, len(got), err)
+		}
+	}
+}
+
+// FuzzPacked unpacks anything by each compression: no panic, no end, no memory beyond what the file may take.
+func FuzzPacked(f *testing.F) {
+	endings := []string{"bz2", "xz", "lz4", "snappy", "sz", "deflate"}
+	for name := range packedSamples {
+		data := packedSample(f, name)
+		for i, ending := range endings {
+			if strings.HasSuffix(name, ending) {
+				f.Add(uint8(i), data[:min(len(data), 3000)])
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		if len(data) == 0 || len(data) > 1<<16 {
+			return
+		}
+		m := &memFile{"/x." + endings[int(which)%len(endings)], data}
+		o := Options{Memory: 32 << 20, ChunkSize: 4096}.withDefaults()
+		file := &inputFile{fs: m, name: m.name, path: m.name, info: m}
+		_, file.compression = cutCompression(m.name)
+		if file.probePacked(t.Context(), &o) != nil {
+			return
+		}
+		src, err := file.openText(t.Context(), 0, o.ChunkSize)
+		if err != nil {
+			return
+		}
+		_, err = io.CopyN(io.Discard, src, 8<<20)
+		if closed := src.Close(); closed != nil {
+			t.Error(closed)
+		}
+		if err != nil && err != io.EOF && !strings.Contains(err.Error(), m.name) {
+			t.Errorf("error without a name: %v", err)
+		}
+	})
+}
+
+// BenchmarkUnpack reads the text of each compression.
+func BenchmarkUnpack(b *testing.B) {
+	for _, name := range []string{"one.csv.bz2", "one.csv.xz", "eight.csv.lz4", "hadoop-262144.csv.snappy", "hadoop-262144.csv.lz4", "two.csv.sz", "hadoop-262144.csv.deflate"} {
+		b.Run(name, func(b *testing.B) {
+			one := packedSample(b, name)
+			data := bytes.Repeat(one, 64)
+			text, _, err := unpacked(b, name, data, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				if _, _, err := unpacked(b, name, data, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

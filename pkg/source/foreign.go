@@ -1,0 +1,107 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A foreign format is one that cannot be read here.
+type foreign struct {
+	what    string   // it is
+	endings []string // of names, in lower case
+	// magic says that a file is of the format, by its first bytes and its last four.
+	magic func(head, tail []byte) bool
+	how   string // what makes of it a file that can be read
+}
+
+const (
+	byArchiver = "unpack it and name what it holds"
+	bySpark    = "Spark SQL makes Parquet of it: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM "
+	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
+)
+
+var foreigns = []foreign{
+	{"an ORC file", []string{".orc"}, orcMagic, bySpark + "orc.`/path`"},
+	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
+	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
+	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
+	{"a zip archive", []string{".zip", ".jar"}, headMagic("PK\x03\x04", "PK\x05\x06", "PK\x07\x08"), byArchiver + " (unzip FILE; of a workbook of Excel, save each sheet as CSV)"},
+	{"a tar archive", []string{".tar", ".tgz", ".tbz2", ".txz", ".tzst"}, tarMagic, byArchiver + " (tar -xf FILE)"},
+	{"a 7z archive", []string{".7z"}, headMagic("7z\xbc\xaf\x27\x1c"), byArchiver + " (7z x FILE)"},
+	{"a RAR archive", []string{".rar"}, headMagic("Rar!\x1a\x07"), byArchiver + " (unrar x FILE)"},
+	{"packed with LZO", []string{".lzo", ".lzo_deflate"}, headMagic("\x89LZO\x00\r\n\x1a\n"), "pack it as gzip (lzop -dc FILE | gzip)"},
+	{"packed with Brotli", []string{".br"}, nil, "pack it as gzip (brotli -dc FILE | gzip)"},
+	{"packed with LZMA alone", []string{".lzma"}, nil, "pack it as xz (unlzma -c FILE | xz)"},
+	{"packed with compress", []string{".z"}, headMagic("\x1f\x9d"), "pack it as gzip (gzip -dc FILE | gzip)"},
+	{"packed with lz4's legacy frame", nil, headMagic(lz4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
+}
+
+func headMagic(magics ...string) func(head, tail []byte) bool {
+	return func(head, _ []byte) bool {
+		return slices.ContainsFunc(magics, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) })
+	}
+}
+
+// versionMagic is a word that text too can begin with, and a byte that it cannot have then.
+func versionMagic(magic string, most byte) func(head, tail []byte) bool {
+	return func(head, _ []byte) bool {
+		return len(head) > 3 && string(head[:3]) == magic && head[3] <= most
+	}
+}
+
+// orcMagic: ORC stands at the beginning, and at the end of the last message, before the byte that has its length. Text can
+// begin like that, and has no NUL.
+func orcMagic(head, tail []byte) bool {
+	return bytes.HasPrefix(head, []byte("ORC")) && (len(tail) == 4 && string(tail[:3]) == "ORC" && tail[3] >= 8 || bytes.IndexByte(head, 0) >= 0)
+}
+
+// tarMagic is that of POSIX and of GNU.
+func tarMagic(head, _ []byte) bool {
+	return len(head) >= 512 && (string(head[257:263]) == "ustar\x00" || string(head[257:265]) == "ustar  \x00")
+}
+
+func (k *foreign) refuse(name string) error {
+	return refuse("%s is %s, which cannot be read: %s", name, k.what, k.how)
+}
+
+// foreignName refuses a file whose ending says that it cannot be read.
+func (f *inputFile) foreignName(name string) error {
+	for i := range foreigns {
+		if slices.ContainsFunc(foreigns[i].endings, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			return foreigns[i].refuse(f.path)
+		}
+	}
+	return nil
+}
+
+// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read.
+func (f *inputFile) foreignContent(ctx context.Context, head []byte) error {
+	tail, err := f.orcTail(ctx, head)
+	if err != nil {
+		return err
+	}
+	for i := range foreigns {
+		if m := foreigns[i].magic; m != nil && m(head, tail) {
+			return foreigns[i].refuse(f.path)
+		}
+	}
+	return nil
+}
+
+// orcTail reads the last four bytes of a file that can be ORC by its first.
+func (f *inputFile) orcTail(ctx context.Context, head []byte) (_ []byte, err error) {
+	if f.compression != "" || !bytes.HasPrefix(head, []byte("ORC")) || f.info.Size() < 8 {
+		return nil, nil
+	}
+	file, raw, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	tail := make([]byte, 4)
+	_, err = raw.ReadAt(tail, f.info.Size()-4)
+	return tail, ignoreEOF(err)
+}

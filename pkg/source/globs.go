@@ -1,0 +1,287 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Bounds of a pattern.
+const (
+	mostAlternatives = 10_000
+	mostNesting      = 100 // braces within braces
+)
+
+// alternatives expands {a,b} as shells do: braces without a comma, or that are not closed, are themselves, and so is what
+// stands behind a backslash. The text of all must be within a bound.
+func alternatives(pattern string) ([]string, error) {
+	b := bracer{text: pattern}
+	list, err := b.sequence(0)
+	if err != nil {
+		return nil, fmt.Errorf("pattern: %w", err)
+	}
+	return list, nil
+}
+
+// bracer reads a pattern with braces.
+type bracer struct {
+	text string
+	at   int
+	made int // alternatives, over all
+}
+
+// sequence reads up to the end or, within braces, up to a comma or a closing brace of its own.
+func (b *bracer) sequence(depth int) ([]string, error) {
+	if depth > mostNesting {
+		return nil, fmt.Errorf("braces are nested more than %d deep", mostNesting)
+	}
+	list := []string{""}
+	from := b.at
+	literal := func() {
+		for i := range list {
+			list[i] += b.text[from:b.at]
+		}
+	}
+	for b.at < len(b.text) {
+		switch c := b.text[b.at]; {
+		case c == '\\' && b.at+1 < len(b.text):
+			b.at += 2
+		case depth > 0 && (c == ',' || c == '}'):
+			literal()
+			return list, nil
+		case c == '{' && b.closes():
+			literal()
+			b.at++
+			inner, err := b.braces(depth)
+			if err != nil {
+				return nil, err
+			}
+			if b.made += len(list) * len(inner); b.made > mostAlternatives || len(list)*len(inner) > mostAlternatives {
+				return nil, fmt.Errorf("its braces make more than %d patterns", mostAlternatives)
+			}
+			var all []string
+			for _, head := range list {
+				for _, tail := range inner {
+					all = append(all, head+tail)
+				}
+			}
+			list, from = all, b.at
+		default:
+			b.at++
+		}
+	}
+	literal()
+	return list, nil
+}
+
+// braces reads alternatives up to the closing brace.
+func (b *bracer) braces(depth int) ([]string, error) {
+	var all []string
+	for {
+		list, err := b.sequence(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, list...); len(all) > mostAlternatives {
+			return nil, fmt.Errorf("its braces make more than %d patterns", mostAlternatives)
+		}
+		b.at++
+		if b.text[b.at-1] == '}' {
+			return all, nil
+		}
+	}
+}
+
+// closes says whether the brace at hand has a comma and is closed.
+func (b *bracer) closes() bool {
+	depth, comma := 0, false
+	for i := b.at; i < len(b.text); i++ {
+		switch b.text[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case ',':
+			comma = comma || depth == 1
+		case '}':
+			if depth--; depth == 0 {
+				return comma
+			}
+		}
+	}
+	return false
+}
+
+// wild are the characters that make a pattern of a path.
+const wild = `*?[\{`
+
+// patterns takes what matches the alternatives of a pattern: each file once, ordered by name.
+func (e *expansion) patterns(ctx context.Context, name string) error {
+	list, err := alternatives(name)
+	if err != nil {
+		return err
+	}
+	e.seen = map[string]bool{}
+	found := false
+	for _, pattern := range list {
+		one, err := e.pattern(ctx, path.Clean(pattern))
+		if err != nil && (len(list) == 1 || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+		found = found || one
+	}
+	if !found && e.found.hidden == 0 && e.found.pruned == 0 {
+		return fmt.Errorf("nothing matches the pattern: %w", fs.ErrNotExist)
+	}
+	byName := func(a, b *inputFile) int {
+		return slices.Compare(strings.Split(a.name, "/"), strings.Split(b.name, "/"))
+	}
+	slices.SortStableFunc(e.files, byName)
+	slices.SortStableFunc(e.empty, byName)
+	return nil
+}
+
+// pattern takes what matches a pattern without braces.
+func (e *expansion) pattern(ctx context.Context, name string) (bool, error) {
+	base, pattern := globBase(name)
+	if pattern == "" {
+		info, err := e.fs.Stat(ctx, base)
+		if err != nil {
+			return false, err
+		}
+		return true, e.given(ctx, base, info)
+	}
+	elements := slices.CompactFunc(strings.Split(pattern, "/"), func(a, b string) bool { return a == "**" && b == "**" })
+	for _, element := range elements {
+		if _, err := path.Match(element, ""); err != nil {
+			return false, fmt.Errorf("pattern: %w", err)
+		}
+	}
+	if err := e.above(ctx, base); err != nil || e.prunedPath(base) {
+		return false, err
+	}
+	e.visited = map[visit]bool{}
+	return e.glob(ctx, base, elements)
+}
+
+// globBase cuts a pattern before its first element that has a wildcard. Escaped characters before that are themselves.
+func globBase(name string) (base, pattern string) {
+	elements := strings.Split(name, "/")
+	for i, element := range elements {
+		if strings.ContainsAny(unescaped(element), "*?[") || element == "**" {
+			return "/" + strings.TrimPrefix(strings.Join(literals(elements[:i]), "/"), "/"), strings.Join(elements[i:], "/")
+		}
+	}
+	return strings.Join(literals(elements), "/"), ""
+}
+
+// unescaped is an element without what is escaped in it.
+func unescaped(element string) string {
+	var b strings.Builder
+	for i := 0; i < len(element); i++ {
+		if element[i] == '\\' {
+			i++
+			continue
+		}
+		b.WriteByte(element[i])
+	}
+	return b.String()
+}
+
+// literals are elements without wildcards, without the backslashes before escaped characters.
+func literals(elements []string) []string {
+	list := make([]string, len(elements))
+	for n, element := range elements {
+		var b strings.Builder
+		for i := 0; i < len(element); i++ {
+			if element[i] == '\\' && i+1 < len(element) {
+				i++
+			}
+			b.WriteByte(element[i])
+		}
+		list[n] = b.String()
+	}
+	return list
+}
+
+// visit is a directory and how many elements of a pattern what is in it must match.
+type visit struct {
+	dir  string
+	left int
+}
+
+// glob takes what matches the elements of a pattern, level by level, ordered by name. Hidden names match only an element
+// that begins as they do. ** is any number of directories, none too; links are not followed for it.
+func (e *expansion) glob(ctx context.Context, dir string, elements []string) (bool, error) {
+	v := visit{dir, len(elements)}
+	if e.visited[v] {
+		return false, nil
+	}
+	e.visited[v] = true
+	deep := elements[0] == "**"
+	if deep && len(elements) == 1 {
+		return true, e.dir(ctx, dir)
+	}
+	found := false
+	if deep {
+		var err error
+		if found, err = e.glob(ctx, dir, elements[1:]); err != nil {
+			return false, err
+		}
+	}
+	entries, err := e.list(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	for _, entry := range entries {
+		below, err := e.match(ctx, dir, entry, elements, deep)
+		if err != nil {
+			return false, err
+		}
+		found = found || below
+	}
+	return found, nil
+}
+
+// match takes an entry of a directory if it matches the first of the elements, and what is below it the others.
+func (e *expansion) match(ctx context.Context, dir string, entry fs.FileInfo, elements []string, deep bool) (bool, error) {
+	name, child := entry.Name(), path.Join(dir, entry.Name())
+	if deep {
+		if !entry.IsDir() || HiddenKind(name) != "" || e.pruned(name) {
+			return false, nil
+		}
+		return e.glob(ctx, child, elements)
+	}
+	if ok, err := path.Match(elements[0], name); err != nil || !ok {
+		return false, err
+	}
+	if kind := HiddenKind(name); kind != "" && !asHidden(elements[0], name) {
+		if len(elements) == 1 {
+			e.hide(kind, child)
+		}
+		return false, nil
+	}
+	entry, err := e.follow(ctx, child, entry)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case entry.IsDir() && e.pruned(name):
+		e.leave(kindPruned, child)
+		return false, nil
+	case len(elements) == 1:
+		return true, e.entry(ctx, child, entry)
+	case entry.IsDir():
+		return e.glob(ctx, child, elements[1:])
+	}
+	return false, nil
+}
+
+// asHidden says that an element of a pattern asks for a hidden name: it begins as that does.
+func asHidden(element, name string) bool {
+	return element[0] == name[0]
+}

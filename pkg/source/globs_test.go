@@ -1,0 +1,153 @@
+package source
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGlobsAsBash matches files as bash with globstar does, on a tree without hidden names, where no pattern matches a directory.
+func TestGlobsAsBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const data = "a\n1\n"
+	dir := tree(t, map[string]string{"2017/01/a.csv": data, "2017/02/b.csv": data, "2018/01/a.csv": data, "2018/x.csv": data, "y.csv": data, "a,b/c.csv": data, "{a}/d.csv": data,
+		"w*/e.csv": data, "2017/01/deep/er/a.csv": data, "2017/01/z.txt": data, "q{/f.csv": data})
+	for _, pattern := range []string{"{2017,2018}/01/*.csv", "201[78]/*/a.csv", "**/a.csv", "**/*.csv", "2017/**/a.csv", "{2017/{01,02},2018}/*.csv", "**/0?/**/*.csv", "**/**/x.csv",
+		"{**/a,y}.csv", "{a}/*.csv", `a\,b/*.csv`, `{a\,b,nothing}/*.csv`, `w\*/*.csv`, `w\*/e.csv`, "q{/*.csv", "{,}y.csv", "{y,y}.csv", "{2017,none}/01/*.csv", "2017/0{1,2}/?.csv", "*/{a,b,c}.csv", `\{a\}/d.csv`, "2017/01/{a,z}.{csv,txt}"} {
+		cmd := exec.CommandContext(t.Context(), bash, "-O", "globstar", "-O", "nullglob", "-c", "for f in "+pattern+`; do test -f "$f" && printf '%s\n' "$f"; done | LC_ALL=C sort -u`)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.Fields(string(out))
+		list, err := expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		var got []string
+		for _, f := range list.files {
+			name, _ := filepath.Rel(dir, f.name)
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, bash has %q", pattern, got, want)
+		}
+	}
+	for pattern, say := range map[string]string{"{a,b": "no such file", "{x,y}/z": "nothing matches", "**/none": "nothing matches", "a[": "pattern", strings.Repeat("{a,b}", 14): "more than 10000",
+		strings.Repeat("{a,", 200) + strings.Repeat("}", 200): "nested"} {
+		_, err := expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{})
+		wantError(t, pattern, err, say)
+	}
+}
+
+// TestAlternatives are those of bash.
+func TestAlternatives(t *testing.T) {
+	for pattern, want := range map[string]string{"a": "a", "{a,b}": "a b", "x{a,{b,c}d}y": "xay xbdy xcdy", "{a}": "{a}", "{a,b": "{a,b", "a}": "a}", "{{a,b}}": "{a} {b}", "{a,b}{c,d}": "ac ad bc bd",
+		`\{a,b}`: `\{a,b}`, `{a\,b,c}`: `a\,b c`, "a,b": "a,b", "{,x}": " x", "{a,{b}": "{a,{b}"} {
+		got, err := alternatives(pattern)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v", pattern, got, err)
+		}
+	}
+}
+
+// TestOneFileTwiceIsRefused with both names: links, other spellings, inputs that overlap. A pattern that leads to a file in
+// several ways has it once.
+func TestOneFileTwiceIsRefused(t *testing.T) {
+	const data = "a\n1\n"
+	dir := tree(t, map[string]string{"in/a.csv": data, "in/b.csv": data, "hard/x.csv": data})
+	for _, err := range []error{os.Symlink(filepath.Join(dir, "in/a.csv"), filepath.Join(dir, "soft.csv")), os.Link(filepath.Join(dir, "in/b.csv"), filepath.Join(dir, "hard/b.csv"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ inputs, say []string }{
+		{[]string{"in", "in/a.csv"}, []string{"in/a.csv is there twice"}},
+		{[]string{"in", "in/../in/a.csv"}, []string{"in/a.csv"}},
+		{[]string{"in/*", "i?/a.csv"}, []string{"in/a.csv is there twice"}},
+		{[]string{"in", "soft.csv"}, []string{"soft.csv", "in/a.csv", "one file"}},
+		{[]string{"in", "hard"}, []string{"hard/b.csv", "in/b.csv", "one file"}},
+	} {
+		wantError(t, c.inputs[1], openError(t, Options{}, dir, c.inputs...), c.say...)
+	}
+	for _, input := range []string{"{in,in}", "in/{a*,*.csv}", "in/**/{a,*}.csv"} {
+		if list, err := expand(t.Context(), disk, []string{dir + "/" + input}, &Options{}); err != nil || len(list.files) != 2 {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "in", "loop")); err != nil {
+		t.Fatal(err)
+	}
+	wantRefused(t, "a loop", openError(t, Options{}, dir, "in"), "in/loop is a link to")
+}
+
+// TestInputsFrom reads a list as editors and shells leave it.
+func TestInputsFrom(t *testing.T) {
+	name := writeFile(t, "list", []byte("\ufeff# exports of the day\r\n\r\n  /a/b.csv \r\nhdfs://nn/x/{a,b}/*.csv\n#x\n./#y\nt/dt=1"))
+	got, err := InputsFrom(t.Context(), disk, name)
+	if want := []string{"/a/b.csv", "hdfs://nn/x/{a,b}/*.csv", "./#y", "t/dt=1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for data, say := range map[string]string{"": "no inputs", "# x\n\n": "no inputs", "a\nb\x00c\n": "line 2", "a\n\n" + strings.Repeat("x", longestInput+1): "line 3"} {
+		_, err := InputsFrom(t.Context(), disk, writeFile(t, "list", []byte(data)))
+		wantError(t, "list", err, say, "/list")
+	}
+	if _, err := InputsFrom(t.Context(), disk, name+".gone"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	wantError(t, "a directory", func() error { _, err := InputsFrom(t.Context(), disk, path.Dir(name)); return err }(), "is a directory")
+}
+
+// FuzzGlob expands anything: a bounded number of patterns, none longer than the whole.
+func FuzzGlob(f *testing.F) {
+	for _, s := range []string{"{a,b}", "x{a,{b,c}d}y", "{{a}", `\{a,b}`, "**/{a,**}/[x]", "{,,,}{,,,}{,,,}"} {
+		f.Add(s)
+	}
+	dir := plainTree(f)
+	f.Fuzz(func(t *testing.T, pattern string) {
+		if len(pattern) > 200 || strings.Contains(pattern, "..") || strings.ContainsRune(pattern, 0) {
+			return
+		}
+		list, err := alternatives(pattern)
+		if err != nil {
+			return
+		}
+		if len(list) == 0 || len(list) > mostAlternatives {
+			t.Errorf("%d patterns", len(list))
+		}
+		for _, p := range list {
+			if len(p) > len(pattern) {
+				t.Errorf("%q of %q", p, pattern)
+			}
+		}
+		if len(list) < 50 && !strings.ContainsAny(pattern, "\n") {
+			_, _ = expand(t.Context(), disk, []string{dir + "/" + pattern}, &Options{AllowEmpty: true})
+		}
+	})
+}
+
+// plainTree is a small tree for fuzzing.
+func plainTree(f *testing.F) string {
+	f.Helper()
+	dir := f.TempDir()
+	for _, name := range []string{"a/b/c.csv", "a/x.csv", "b/dt=1/y.csv"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			f.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("a\n1\n"), 0o600); err != nil {
+			f.Fatal(err)
+		}
+	}
+	return dir
+}

@@ -1,0 +1,161 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/golang/snappy"
+	"github.com/pierrec/lz4/v4"
+)
+
+// hadoopBlocks reads what Hadoop's SnappyCodec and Lz4Codec write (BlockCompressorStream):
+//
+//	block: length of its text, 4 bytes, the first the highest
+//	       chunks, until they have made so much text: length, 4 bytes, and as many packed bytes
+//
+// Blocks have 256 KiB of text, and one chunk, unless the writer was set otherwise or was given more at once. There is no
+// mark at the beginning or end, and no checksum: a file cut behind a block is shorter and no more.
+type hadoopBlocks struct {
+	r      io.Reader
+	decode decodeBlock
+	size   int64 // of the file
+	most   int64 // bytes that a chunk and its text may take
+
+	left   int64 // of the block's text
+	packed bytes.Buffer
+	text   []byte
+	given  int // of text
+}
+
+// decodeBlock unpacks a chunk that makes at most as many bytes as text has room for behind its length.
+type decodeBlock struct {
+	ratio  int64 // the most text that a packed byte can make
+	unpack func(text, packed []byte, left, most int64) ([]byte, error)
+}
+
+// mostChunk is a length above which a chunk that the file cannot hold is taken for damage, and not for what was cut off.
+const mostChunk = 16 << 20
+
+const (
+	snappyRatio = 22  // 64 bytes of text from 3
+	lz4Ratio    = 255 // a byte of length says 255
+)
+
+var (
+	decodeSnappy = decodeBlock{snappyRatio, unpackSnappy}
+	decodeLZ4    = decodeBlock{lz4Ratio, unpackLZ4}
+
+	errBlockLength = errors.New("the length of a block or chunk cannot be")
+)
+
+func openHadoop(decode decodeBlock) func(io.Reader, *inputFile) (io.Reader, func(), error) {
+	return func(r io.Reader, f *inputFile) (io.Reader, func(), error) {
+		return &hadoopBlocks{r: r, decode: decode, size: f.info.Size(), most: int64(f.mostWindow)}, nil, nil
+	}
+}
+
+// hadoopBlock is what an unpacker holds of the first block, taken as one chunk.
+func hadoopBlock(ratio int64) func(io.ReaderAt, int64) (int64, error) {
+	return func(raw io.ReaderAt, size int64) (int64, error) {
+		head := make([]byte, 8)
+		if size < int64(len(head)) {
+			return 0, nil
+		}
+		if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
+			return 0, err
+		}
+		block, chunk := int64(binary.BigEndian.Uint32(head)), int64(binary.BigEndian.Uint32(head[4:]))
+		if chunk > size-int64(len(head)) || block > math.MaxInt32 {
+			return 0, nil // reading says what is wrong
+		}
+		return chunk + min(block, chunk*ratio), nil
+	}
+}
+
+func (h *hadoopBlocks) Read(p []byte) (int, error) {
+	for h.given == len(h.text) {
+		if err := h.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, h.text[h.given:])
+	h.given += n
+	return n, nil
+}
+
+// next unpacks the next chunk; io.EOF when no block follows.
+func (h *hadoopBlocks) next() error {
+	if h.left == 0 {
+		n, err := h.length()
+		if err != nil || n == 0 {
+			return err
+		}
+		if n > math.MaxInt32 {
+			return errBlockLength
+		}
+		h.left = n
+	}
+	chunk, err := h.length()
+	switch {
+	case err != nil:
+		return noEOF(err)
+	case chunk > h.size && chunk > mostChunk:
+		return errBlockLength
+	case chunk > h.size:
+		return io.ErrUnexpectedEOF
+	case chunk+min(h.left, chunk*h.decode.ratio) > max(h.most, 1<<20):
+		return &MemoryError{What: "a packed block of it", Need: chunk + min(h.left, chunk*h.decode.ratio), Have: h.most}
+	}
+	h.packed.Reset()
+	if _, err := io.CopyN(&h.packed, h.r, chunk); err != nil {
+		return noEOF(err)
+	}
+	h.given = 0
+	if h.text, err = h.decode.unpack(h.text[:0], h.packed.Bytes(), h.left, chunk*h.decode.ratio); err != nil {
+		h.text = nil
+		return err
+	}
+	h.left -= int64(len(h.text))
+	return nil
+}
+
+// length reads a length; io.EOF only where nothing follows.
+func (h *hadoopBlocks) length() (int64, error) {
+	var b [4]byte
+	if _, err := io.ReadFull(h.r, b[:]); err != nil {
+		return 0, err
+	}
+	return int64(binary.BigEndian.Uint32(b[:])), nil
+}
+
+func unpackSnappy(text, packed []byte, left, most int64) ([]byte, error) {
+	if len(packed) == 0 {
+		return text, nil
+	}
+	n, err := snappy.DecodedLen(packed)
+	if err != nil {
+		return nil, err
+	}
+	if int64(n) > left || int64(n) > most {
+		return nil, errBlockLength
+	}
+	return snappy.Decode(text[:cap(text)], packed)
+}
+
+func unpackLZ4(text, packed []byte, left, most int64) ([]byte, error) {
+	if len(packed) == 0 {
+		return text, nil
+	}
+	if n := min(left, most); int64(cap(text)) < n {
+		text = make([]byte, n)
+	}
+	text = text[:min(left, most)]
+	n, err := lz4.UncompressBlock(packed, text)
+	if err != nil {
+		return nil, err
+	}
+	return text[:n], nil
+}

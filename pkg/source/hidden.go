@@ -1,0 +1,89 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// kindPruned and kindEmpty are what is left out for no hidden name.
+const (
+	kindPruned = "partition that where leaves out"
+	kindEmpty  = "empty file"
+)
+
+// HiddenKind says which of the names that Hive, Spark and Hadoop hide this is, as a pattern; "" for a name of data. An
+// underscore hides no name with =, which is a partition directory. A file that is being copied (._COPYING_) is hidden by
+// Hadoop too; here it is refused, since its directory is not complete.
+func HiddenKind(name string) string {
+	switch {
+	case strings.HasPrefix(name, ".hive-staging"):
+		return ".hive-staging*"
+	case strings.HasPrefix(name, ".spark-staging"):
+		return ".spark-staging*"
+	case strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".crc"):
+		return ".*.crc"
+	case strings.HasPrefix(name, "."):
+		return ".*"
+	case !strings.HasPrefix(name, "_") || strings.Contains(name, "="):
+		return ""
+	case name == "_SUCCESS" || name == "_temporary":
+		return name
+	case strings.HasPrefix(name, "_committed_"):
+		return "_committed_*"
+	case strings.HasPrefix(name, "_started_"):
+		return "_started_*"
+	}
+	return "_*"
+}
+
+// LeftOut is what was found and is no data.
+type LeftOut struct {
+	// Kind is a pattern such as _* or .*.crc, or says in words what it is: empty files, partitions.
+	Kind  string
+	Count int
+	// First is the path of one of them.
+	First string
+}
+
+// leave notes what is left out.
+func (e *expansion) leave(kind, name string) {
+	switch kind {
+	case kindPruned:
+		e.found.pruned++
+	case kindEmpty:
+		e.found.empty++
+	}
+	i := slices.IndexFunc(e.left, func(l LeftOut) bool { return l.Kind == kind })
+	if i < 0 {
+		i = len(e.left)
+		e.left = append(e.left, LeftOut{Kind: kind, First: e.show(name)})
+	}
+	e.left[i].Count++
+}
+
+// hide leaves a hidden name out, once.
+func (e *expansion) hide(kind, name string) {
+	if e.again(name) {
+		return
+	}
+	e.found.hide(name[strings.LastIndexByte(name, '/')+1:])
+	e.leave(kind, name)
+}
+
+// addLeft adds what one input leaves out to what others do.
+func addLeft(all, more []LeftOut) []LeftOut {
+	for _, l := range more {
+		if i := slices.IndexFunc(all, func(o LeftOut) bool { return o.Kind == l.Kind }); i >= 0 {
+			all[i].Count += l.Count
+		} else {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b LeftOut) int { return cmp.Compare(a.Kind, b.Kind) })
+	return all
+}
+
+// LeftOut says what the inputs' directories and patterns have led to that is not read, by kind. The slice is shared: do not
+// change it.
+func (in *Input) LeftOut() []LeftOut { return in.left }

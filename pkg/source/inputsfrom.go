@@ -1,0 +1,77 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Bounds of a list of inputs.
+const (
+	mostListed   = 1_000_000 // inputs
+	longestInput = 64 << 10  // bytes of one
+)
+
+// InputsFrom reads a list of inputs, one a line, which are as if they had been given one by one: relative ones are relative
+// to the working directory, not to the list. Blanks around an input, blank lines, lines that begin with # (write ./# for a
+// file of such a name), carriage returns and a byte order mark are passed over. A list without inputs is an error.
+func InputsFrom(ctx context.Context, resolve Resolve, name string) (inputs []string, err error) {
+	fsys, at, err := resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := fsys.Stat(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("list of inputs %s: it is a directory", name)
+	}
+	f, err := fsys.Open(ctx, at)
+	if err != nil {
+		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if inputs, err = parseInputs(f); err != nil {
+		return nil, fmt.Errorf("list of inputs %s: %w", name, err)
+	}
+	return inputs, nil
+}
+
+// parseInputs reads the lines of a list.
+func parseInputs(r io.Reader) ([]string, error) {
+	var inputs []string
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, longestInput)
+	line := 0
+	for s.Scan() {
+		text := s.Bytes()
+		if line++; line == 1 {
+			text = bytes.TrimPrefix(text, bom)
+		}
+		if bytes.IndexByte(text, 0) >= 0 {
+			return nil, fmt.Errorf("line %d has a NUL byte: it is no text in UTF-8", line)
+		}
+		input := strings.TrimSpace(string(text))
+		if input == "" || input[0] == '#' {
+			continue
+		}
+		if len(inputs) == mostListed {
+			return nil, fmt.Errorf("line %d: it has more than %d inputs", line, mostListed)
+		}
+		inputs = append(inputs, input)
+	}
+	switch err := s.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d is longer than %d bytes", line+1, longestInput)
+	case err != nil:
+		return nil, fmt.Errorf("line %d: %w", line+1, err)
+	case len(inputs) == 0:
+		return nil, errors.New("it has no inputs")
+	}
+	return inputs, nil
+}

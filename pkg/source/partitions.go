@@ -1,0 +1,167 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/setting"
+)
+
+// Words of [Options.Partitions].
+const (
+	PartitionsAuto = "auto"
+	PartitionsOff  = "off"
+)
+
+// nullPartition is how Hive, Spark and DuckDB name the directory of rows without a value.
+const nullPartition = "__HIVE_DEFAULT_PARTITION__"
+
+// parsePartition reads the name of a directory, such as dt=2026-11-01. Name and value are unescaped, once.
+func parsePartition(element string) (c constant, ok bool) {
+	name, value, ok := strings.Cut(element, "=")
+	if !ok || name == "" || name[0] == '.' {
+		return constant{}, false
+	}
+	c = constant{name: unescapePath(name), null: value == nullPartition}
+	if !c.null {
+		c.value = []byte(unescapePath(value))
+	}
+	return c, true
+}
+
+// unescapePath decodes every %XX; a % without two hexadecimal digits is itself.
+func unescapePath(s string) string {
+	at := strings.IndexByte(s, '%')
+	if at < 0 {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)), s[:at]...)
+	for ; at < len(s); at++ {
+		if s[at] == '%' && at+2 < len(s) {
+			high, low := hexDigit(s[at+1]), hexDigit(s[at+2])
+			if high >= 0 && low >= 0 {
+				b = append(b, byte(high<<4|low))
+				at += 2
+				continue
+			}
+		}
+		b = append(b, s[at])
+	}
+	return string(b)
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// partitionsOff says that names of directories mean nothing. Records of a reject file lay elsewhere.
+func (o *Options) partitionsOff() bool {
+	return len(o.Partitions) == 1 && o.Partitions[0] == PartitionsOff || o.Format == FormatRejects
+}
+
+// partitionNames are those that were given, nil if all are taken.
+func (o *Options) partitionNames() []string {
+	if len(o.Partitions) == 1 && (o.Partitions[0] == PartitionsAuto || o.Partitions[0] == PartitionsOff) {
+		return nil
+	}
+	return o.Partitions
+}
+
+// checkPartitions finds what contradicts in the options of partitions.
+func (o *Options) checkPartitions() error {
+	if err := checkNames(o.partitionNames()); err != nil {
+		return fmt.Errorf("partitions: %w", err)
+	}
+	where, err := parseWhere(o.Where)
+	if err == nil && len(where) > 0 && o.partitionsOff() {
+		err = errors.New("where chooses partitions, which are turned off or which the format has not")
+	}
+	return err
+}
+
+// pathConstants are the columns that a file has by the directories of its name.
+func pathConstants(name string, o *Options) ([]constant, error) {
+	if o.partitionsOff() {
+		return nil, nil
+	}
+	var list []constant
+	for element := range strings.SplitSeq(path.Dir(name), "/") {
+		if c, ok := parsePartition(element); ok {
+			list = append(list, c)
+		}
+	}
+	if want := o.partitionNames(); want != nil {
+		have := constantNames(list)
+		if len(have) < len(want) || !slices.Equal(have[len(have)-len(want):], want) {
+			return nil, setting.Errorf("its path has the partition columns %s, and %s are asked for", nameList(have), nameList(want))
+		}
+		list = list[len(have)-len(want):]
+	}
+	for i, c := range list {
+		if slices.ContainsFunc(list[:i], func(d constant) bool { return d.name == c.name }) {
+			return nil, fmt.Errorf("its path has the partition column %s twice", nameText(c.name))
+		}
+	}
+	return list, nil
+}
+
+func constantNames(list []constant) []string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.name
+	}
+	return names
+}
+
+// nameList has names as messages do, "none" if there are none.
+func nameList(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	texts := make([]string, len(names))
+	for i, n := range names {
+		texts[i] = nameText(n)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// partition gives the files of one input their columns by the path, which must be alike.
+func partition(files []*inputFile, o *Options, where []condition) error {
+	for _, f := range files {
+		var err error
+		if f.constants, err = pathConstants(f.name, o); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+		have, first := constantNames(f.constants), constantNames(files[0].constants)
+		if !slices.Equal(have, first) {
+			return fmt.Errorf("the partition columns of %s are %s, and those of %s are %s: the files of one input must have the same, in one order: name the directories as several inputs, or turn partitions off",
+				files[0].path, nameList(first), f.path, nameList(have))
+		}
+		for _, c := range where {
+			if !slices.Contains(have, c.name) {
+				return fmt.Errorf("where %s: %s has no partition column of that name; it has %s", c.text, f.path, nameList(have))
+			}
+		}
+	}
+	return nil
+}
+
+// Partitions are the columns that files have by the names of their directories, in the order of the first that has each.
+func (in *Input) Partitions() []string {
+	var names []string
+	for _, f := range in.files {
+		names = union(names, constantNames(f.constants))
+	}
+	return names
+}

@@ -1,0 +1,287 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPartitionedExports reads the directories that Hive, Spark and DuckDB wrote.
+func TestPartitionedExports(t *testing.T) {
+	read := 0
+	for _, s := range readSamples(t) {
+		if s.Format != "text-dir" && s.Format != "parquet-dir" {
+			continue
+		}
+		if !slices.Contains([]string{"hive/part-text", "spark/part-csv", "spark/part-parquet", "duckdb/part-csv"}, s.Path) {
+			continue
+		}
+		read++
+		t.Run(s.Path, func(t *testing.T) {
+			o := Options{}
+			if d := s.dialect(); s.Format == "text-dir" {
+				o.Dialect = &d
+				if !s.Read.Header {
+					o.Columns = append(slices.Clone(s.Read.Columns), s.Read.Partitions...)
+				}
+			}
+			expected := expectedRows(t, *s.Expected)
+			if s.Format == "parquet-dir" { // whose NULLs are empty: those of the path are not
+				for _, row := range expected {
+					for name, v := range row {
+						if v == nil && !slices.Contains(s.Read.Partitions, name) {
+							row[name] = ""
+						}
+					}
+				}
+			}
+			want := rowSet(expected)
+			for _, partitions := range [][]string{nil, {PartitionsAuto}, s.Read.Partitions} {
+				o.Partitions = partitions
+				in, err := Open(t.Context(), disk, []string{exporterSamples + s.Path}, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c := in.Columns(); !slices.Equal(c[len(c)-2:], s.Read.Partitions) || !slices.Equal(in.Partitions(), s.Read.Partitions) {
+					t.Errorf("columns %q", c)
+				}
+				rows, err := rowsOf(t, in)
+				if s.Format == "parquet-dir" {
+					for _, row := range rows {
+						for name, v := range row {
+							if v == nil && !slices.Contains(s.Read.Partitions, name) {
+								row[name] = ""
+							}
+						}
+					}
+				}
+				if got := rowSet(rows); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%v: other rows than those expected: %d, %v", partitions, len(got), err)
+				}
+			}
+			// One of them, chosen in another place, and only its values.
+			o.Columns, o.Partitions, o.Extra, o.Where = []string{"region", "id"}, nil, ExtraIgnore, []string{"dt=2026-03-06", "region!=50%"}
+			if o.Dialect != nil && !s.Read.Header {
+				return
+			}
+			in, err := Open(t.Context(), disk, []string{exporterSamples + s.Path}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := rowsOf(t, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			regions := map[any]bool{}
+			for _, row := range rows {
+				regions[row["region"]] = true
+			}
+			if len(in.Files()) != 2 || !maps.Equal(regions, map[any]bool{"q'#?*": true, "a/b": true}) {
+				t.Errorf("%d files, regions %v", len(in.Files()), regions)
+			}
+		})
+	}
+	if read != 4 {
+		t.Errorf("%d samples", read)
+	}
+}
+
+// rowSet are rows in an order of their own: that of files is not that of rows.
+func rowSet(rows []map[string]any) []string {
+	var list []string
+	for _, r := range rows {
+		list = append(list, fmt.Sprintf("%q", r))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestPartitionsBesideBadRecords: constants stand in every batch, whatever ends it, and rows are of every length.
+func TestPartitionsBesideBadRecords(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("a,b\n")
+	good := 0
+	for i := range 3000 {
+		if i%7 == 3 {
+			b.WriteString("too,many,fields\n")
+			continue
+		}
+		good++
+		fmt.Fprintf(&b, "%d,\"%s\"\"\"\n", i, strings.Repeat("x", i%90))
+	}
+	dir := tree(t, map[string]string{"t/dt=007/r=%E5%8D%8E/a.csv": b.String()})
+	for _, chunk := range []int{0, 100, 1000} {
+		in, err := Open(t.Context(), disk, []string{dir + "/t"}, Options{ChunkSize: chunk, Reject: func(RowError) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := rowsOf(t, in)
+		if err != nil || len(rows) != good {
+			t.Fatalf("%d rows of %d, %v", len(rows), good, err)
+		}
+		for _, row := range rows {
+			if row["dt"] != "007" || row["r"] != "华" || !strings.HasSuffix(row["b"].(string), `"`) {
+				t.Fatalf("chunks of %d: row %v", chunk, row)
+			}
+		}
+	}
+}
+
+// TestPartitionColumns: where they come from, and what is refused.
+func TestPartitionColumns(t *testing.T) {
+	const data = "a\n1\n"
+	dir := tree(t, map[string]string{"t/dt=1/a.csv": data, "t/dt=2/a.csv": data, "u/dt=1/a.csv": data, "u/day=2/b.csv": data, "v/dt=1/a.csv": data, "v/b.csv": data,
+		"w/dt=1/sub/r=x/a.csv": data, "x/a=1/a.csv": data, "y/dt=1/dt=2/a.csv": data, "z/_x=1/a.csv": data, "z/_x=2/a=b.csv": data, "q/=1/a.csv": data, "q/.b=1/a.csv": data,
+		"p/dt=1/a.dump": "1\x10", "s/dt=%/r=%4/q=%zz/a.csv": data})
+	for _, c := range []struct {
+		input string
+		o     Options
+		want  string // columns
+		say   []string
+	}{
+		{"t", Options{}, "a dt", nil},
+		{"t/dt=1", Options{}, "a dt", nil},
+		{"t/dt=1/a.csv", Options{}, "a dt", nil},
+		{"t/*", Options{}, "a dt", nil},
+		{"w", Options{}, "a dt r", nil},
+		{"w/dt=1/sub", Options{}, "a dt r", nil},
+		{"z", Options{}, "a _x", nil},
+		{"q", Options{}, "a", nil},
+		{"s", Options{}, "a dt r q", nil},
+		{"t", Options{Partitions: []string{"off"}}, "a", nil},
+		{"w", Options{Partitions: []string{"r"}}, "a r", nil},
+		{"w", Options{Partitions: []string{"r", "dt"}}, "", []string{`"dt", "r"`, `"r", "dt"`, "w/dt=1/sub/r=x/a.csv"}},
+		{"t", Options{Columns: []string{"dt", "a"}}, "dt a", nil},
+		{"t", Options{Columns: []string{"a"}, Extra: ExtraIgnore}, "a", nil},
+		{"t", Options{Columns: []string{"a"}}, "", []string{`unknown column "dt"`, "partition", "t/dt=1/a.csv"}},
+		{"p", Options{Columns: []string{"a"}}, "", []string{`unknown column "dt"`, "`extra` ignore"}},
+		{"p", Options{Columns: []string{"a", "dt"}}, "a dt", nil},
+		{"p", Options{Columns: []string{"dt"}}, "", []string{"no column"}},
+		{"u", Options{}, "", []string{"u/day=2/b.csv", "u/dt=1/a.csv"}},
+		{"v", Options{}, "", []string{"v/b.csv", "v/dt=1/a.csv", "none"}},
+		{"x", Options{}, "", []string{`column "a" is in the records and in the path`}},
+		{"y", Options{}, "", []string{`partition column "dt" twice`}},
+		{"t", Options{Where: []string{"dt>1"}}, "a dt", nil},
+		{"t", Options{Where: []string{"dt=3"}}, "", []string{"where leaves nothing", "2 partitions", "`allow_empty`"}},
+		{"t/dt=1", Options{Where: []string{"dt=2"}}, "", []string{"where leaves nothing"}},
+		{"t", Options{Where: []string{"day=3"}}, "", []string{"where day=3", `it has "dt"`}},
+		{"t", Options{Where: []string{"dt"}}, "", []string{"is no condition"}},
+		{"t", Options{Where: []string{"dt=1"}, Partitions: []string{"off"}}, "", []string{"turned off"}},
+	} {
+		in, err := Open(t.Context(), disk, []string{dir + "/" + c.input}, c.o)
+		if len(c.say) > 0 {
+			wantError(t, c.input, err, c.say...)
+			continue
+		}
+		if err != nil || strings.Join(in.Columns(), " ") != c.want {
+			t.Errorf("%s %+v: %v, %v", c.input, c.o, in, err)
+		}
+	}
+	if err := openError(t, Options{Where: []string{"dt=3"}, AllowEmpty: true}, dir, "t"); err != nil {
+		t.Errorf("nothing, allowed: %v", err)
+	}
+	dirs, err := Directories(t.Context(), disk, []string{dir + "/t"}, Options{Where: []string{"dt<=1"}})
+	if err != nil || len(dirs) != 1 || filepath.Base(dirs[0].Path) != "dt=1" {
+		t.Errorf("directories: %v, %v", dirs, err)
+	}
+}
+
+// TestWhere compares values as text, and NULL as SQL does.
+func TestWhere(t *testing.T) {
+	values := []string{"2026-10-31", "2026-11-01", "2026-11-02", "", nullPartition, "9", "10"}
+	for where, want := range map[string]string{
+		"dt=2026-11-01": "2026-11-01", "dt == 2026-11-01": "2026-11-01", "dt>=2026-11-01": "2026-11-01 2026-11-02 9", "dt<2026-11-01": "2026-10-31  10", "dt<=2026-11-01": "2026-10-31 2026-11-01  10",
+		"dt > 10": "2026-10-31 2026-11-01 2026-11-02 9", "dt!=9": "2026-10-31 2026-11-01 2026-11-02  10", "dt<>9": "2026-10-31 2026-11-01 2026-11-02  10",
+		"dt=" + nullPartition: nullPartition, "dt!=" + nullPartition: "2026-10-31 2026-11-01 2026-11-02  9 10", "dt=": "", "dt=a=b": "",
+	} {
+		list, err := parseWhere([]string{where})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range values {
+			c, _ := parsePartition("dt=" + v)
+			if list[0].admits(c) {
+				got = append(got, v)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", where, got)
+		}
+	}
+	for _, bad := range []string{"", "dt", "=1", " <2", "dt!1", "dt<" + nullPartition} {
+		if _, err := parseWhere([]string{bad}); err == nil {
+			t.Errorf("%q is a condition", bad)
+		}
+	}
+}
+
+// TestPrunedDirectoriesAreNotListed: one holds what would be refused.
+func TestPrunedDirectoriesAreNotListed(t *testing.T) {
+	dir := tree(t, map[string]string{"t/dt=1/_delta_log/a": "x", "t/dt=2/a.csv": "a\n1\n"})
+	wantRefused(t, "listed", openError(t, Options{}, dir, "t"), "Delta")
+	for _, input := range []string{"t", "t/*", "t/**", "t/dt=*/*.csv"} {
+		if err := openError(t, Options{Where: []string{"dt=2"}}, dir, input); err != nil {
+			t.Errorf("%s: %v", input, err)
+		}
+	}
+}
+
+// TestTablesOfOtherEnginesAreRefused, given whole, in part, or in a directory above.
+func TestTablesOfOtherEnginesAreRefused(t *testing.T) {
+	const data = "a\n1\n"
+	dir := tree(t, map[string]string{"in/delta/_delta_log/0.json": "{}", "in/delta/dt=1/a.csv": data,
+		"in2/ice/metadata/v1.metadata.json": "{}", "in2/ice/data/dt=1/a.csv": data, "in3/hudi/.hoodie/hoodie.properties": "x", "in3/hudi/eu/a.csv": data,
+		"in4/acid/base_0000005/a.csv": data, "in5/acid/delta_0000001_0000001_0000/a.csv": data, "in6/acid/x/_orc_acid_version": "2", "in6/acid/x/a.csv": data,
+		"in7/acid/delete_delta_0000001_0000001/a.csv": data, "fine/metadata/a.csv": data, "fine/base_2017/b.csv": data, "fine/delta_1_2/b.csv": data})
+	for input, say := range map[string]string{
+		"in": "in/delta is a Delta table", "in/delta": "Delta", "in/delta/dt=1": "Delta", "in/delta/dt=1/a.csv": "Delta", "in/*": "Delta", "in/**/*.csv": "Delta", "in/delta/dt=1/*.csv": "Delta",
+		"in2": "in2/ice is an Iceberg table", "in2/ice/data": "in2/ice is an Iceberg table", "in2/ice/data/dt=1/a.csv": "Iceberg", "in2/*": "Iceberg",
+		"in3": "in3/hudi is a Hudi table", "in3/hudi/eu": "Hudi", "in3/hudi/eu/a.csv": "Hudi", "in4": "transactional", "in4/acid/base_0000005": "transactional",
+		"in4/acid/base_0000005/a.csv": "transactional", "in5": "transactional", "in6": "transactional", "in7": "transactional",
+	} {
+		wantRefused(t, input, openError(t, Options{}, dir, input), say, "SELECT")
+	}
+	if err := openError(t, Options{}, dir, "fine"); err != nil {
+		t.Error(err)
+	}
+}
+
+// FuzzPartition: the parsers of partitions and of conditions take anything; what they read is what was written.
+func FuzzPartition(f *testing.F) {
+	for _, s := range []string{"dt=2026-11-01", "region=a%2Fb", "r=%E5%8D%8E", "x=%", "x=%4", "=1", "_x=1", "%3D==", "dt=" + nullPartition} {
+		f.Add(s, "x")
+	}
+	f.Fuzz(func(t *testing.T, element, value string) {
+		if c, ok := parsePartition(element); ok && len(c.name)+len(c.value) >= len(element) {
+			t.Errorf("%q: %q %q", element, c.name, c.value)
+		}
+		c, ok := parsePartition("n=" + escapePath(value))
+		if !ok || c.null != (value == nullPartition) || !c.null && !bytes.Equal(c.value, []byte(value)) {
+			t.Errorf("%q became %q", value, c.value)
+		}
+		if list, err := parseWhere([]string{element}); err == nil {
+			list[0].admits(c)
+		}
+		if list, err := parseWhere([]string{"n=" + strings.TrimSpace(value)}); err != nil && value != "" || err == nil && strings.TrimSpace(value) == value && !list[0].admits(c) && !strings.HasPrefix(value, "=") {
+			t.Errorf("%q is not equal to itself: %v", value, err)
+		}
+	})
+}
+
+// escapePath is what Hive does (FileUtils.escapePathName).
+func escapePath(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == 0x7f || strings.IndexByte("\"#%'*/:=?\\{[]^", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

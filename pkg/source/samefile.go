@@ -1,0 +1,50 @@
+package source
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// fileKey is one file, whatever it is called: its name in its file system, or its device and number there.
+type fileKey struct {
+	fs           any
+	name         string
+	device, file uint64
+}
+
+// names finds a file that comes twice: by one name, by two spellings of one, by links. Loading it once would hide a mistake.
+type names struct {
+	inputs []string
+	files  map[fileKey]*inputFile
+}
+
+func (n *names) add(f *inputFile) error {
+	system, id := systemKey(f.fs), identityOf(f.info)
+	keys := []fileKey{{fs: system, name: f.name}}
+	if id.file != 0 && (id.device != 0 || system != nil) {
+		key := fileKey{device: id.device, file: id.file}
+		if id.device == 0 {
+			key.fs = system // numbers of one cluster
+		}
+		keys = append(keys, key)
+	}
+	for _, key := range keys {
+		switch other := n.files[key]; {
+		case other == nil:
+			n.files[key] = f
+		case other.path == f.path:
+			return fmt.Errorf("the file %s is there twice (it also comes from %s)", f.path, n.inputs[other.input])
+		default:
+			return fmt.Errorf("%s and %s are one file (the latter comes from %s): a link, or another spelling of its name; name it once", f.path, other.path, n.inputs[other.input])
+		}
+	}
+	return nil
+}
+
+// systemKey is a file system as a key, nil if it cannot be one.
+func systemKey(fsys FS) any {
+	if t := reflect.TypeOf(fsys); t != nil && t.Comparable() {
+		return fsys
+	}
+	return nil
+}
