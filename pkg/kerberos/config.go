@@ -1,0 +1,249 @@
+package kerberos
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+)
+
+// Config is what krb5.conf says of realms and their KDCs. It is not changed after it was read.
+type Config struct {
+	Path string // where it was read, several separated by colons
+	krb5 *config.Config
+}
+
+// DefaultPath is where MIT's libraries have their configuration.
+const DefaultPath = "/etc/krb5.conf"
+
+// LoadConfig reads krb5.conf as MIT's libraries do: a path may be several, separated by colons, of which those that exist
+// are read; include and includedir are followed; the first value of a key counts. An empty path is that of KRB5_CONFIG,
+// or else [DefaultPath].
+func LoadConfig(path string) (*Config, error) {
+	path = cmp.Or(path, os.Getenv("KRB5_CONFIG"), DefaultPath)
+	p := profile{seen: map[string]bool{}}
+	found := false
+	for _, one := range filepath.SplitList(path) {
+		err := p.read(one)
+		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == one && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = true
+	}
+	if !found {
+		return nil, fmt.Errorf("kerberos configuration %s: %w (KRB5_CONFIG names another place)", path, fs.ErrNotExist)
+	}
+	text, err := p.text()
+	if err != nil {
+		return nil, fmt.Errorf("kerberos configuration %s: %w", path, err)
+	}
+	k, err := config.NewFromString(text)
+	if _, unsupported := errors.AsType[config.UnsupportedDirective](err); err != nil && !unsupported {
+		return nil, fmt.Errorf("kerberos configuration %s: %w", path, err)
+	}
+	return &Config{Path: path, krb5: k}, nil
+}
+
+// Realm is the default realm, empty where there is none.
+func (c *Config) Realm() string { return c.krb5.LibDefaults.DefaultRealm }
+
+// profile has the lines of configuration files by section, in MIT's syntax (doc/admin/conf_files/krb5_conf of MIT
+// Kerberos 1.20).
+type profile struct {
+	seen    map[string]bool // files that were opened
+	libs    []string        // of [libdefaults], key = value
+	keys    map[string]bool
+	realms  []string
+	domains []string
+}
+
+// maxIncludes bounds how many files a configuration can be made of.
+const maxIncludes = 256
+
+// read takes the lines of a file and of those that it includes.
+func (p *profile) read(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err // names the path
+	}
+	if p.seen[path] {
+		return nil // a file includes itself, or two include it
+	}
+	if p.seen[path] = true; len(p.seen) > maxIncludes {
+		return fmt.Errorf("kerberos configuration: more than %d files are included", maxIncludes)
+	}
+	section, depth := "", 0
+	for n, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSpace(line)
+		at := func(format string, a ...any) error {
+			return fmt.Errorf("kerberos configuration %s: line %d: %w", path, n+1, fmt.Errorf(format, a...))
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if depth == 0 {
+			word, rest, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
+			rest = strings.TrimSpace(rest)
+			switch word {
+			case "include":
+				if err := p.read(rest); err != nil {
+					return at("include: %w", err)
+				}
+				continue
+			case "includedir":
+				if err := p.readDir(rest); err != nil {
+					return at("includedir: %w", err)
+				}
+				continue
+			case "module":
+				return at("profile modules are not supported")
+			}
+			if name, ok := strings.CutPrefix(line, "["); ok {
+				name, _, closed := strings.Cut(name, "]")
+				if !closed {
+					return at("a section's name is not closed")
+				}
+				section = strings.ToLower(strings.TrimSpace(name))
+				continue
+			}
+		}
+		begins := depth
+		depth += strings.Count(line, "{") - strings.Count(line, "}")
+		if depth < 0 {
+			return at("a brace is closed and was not opened")
+		}
+		switch section {
+		case "libdefaults":
+			if begins == 0 && depth == 0 {
+				p.libdefault(line)
+			}
+		case "realms":
+			p.realms = append(p.realms, line)
+		case "domain_realm":
+			p.domains = append(p.domains, line)
+		}
+	}
+	if depth != 0 {
+		return fmt.Errorf("kerberos configuration %s: a brace is opened and not closed", path)
+	}
+	return nil
+}
+
+// includable are the names that includedir takes.
+var includable = regexp.MustCompile(`^([A-Za-z0-9_-]+|[^.].*\.conf)$`)
+
+func (p *profile) readDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() || !includable.MatchString(e.Name()) {
+			continue
+		}
+		if err := p.read(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// libdefault keeps a line of [libdefaults] in the form that gokrb5 reads.
+func (p *profile) libdefault(line string) {
+	key, value, ok := strings.Cut(line, "=")
+	if !ok {
+		return // as MIT's libraries, which pass over it
+	}
+	key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+	if p.keys == nil {
+		p.keys = map[string]bool{}
+	}
+	if p.keys[key] {
+		return
+	}
+	p.keys[key] = true
+	switch key {
+	case "dns_canonicalize_hostname", "rdns": // names of services are those that the cluster's configuration has
+		return
+	case "default_tkt_enctypes", "default_tgs_enctypes", "permitted_enctypes":
+		if value = enctypes(value); value == "" {
+			return
+		}
+	case "dns_lookup_kdc", "dns_lookup_realm", "forwardable", "proxiable", "canonicalize", "allow_weak_crypto", "noaddresses":
+		switch strings.ToLower(value) {
+		case "on":
+			value = "true"
+		case "off", "nil":
+			value = "false"
+		}
+	case "default_realm", "clockskew", "ticket_lifetime", "renew_lifetime", "udp_preference_limit", "kdc_timesync":
+	default:
+		return // nothing that an exchange depends on
+	}
+	p.libs = append(p.libs, key+" = "+value)
+}
+
+// enctypes is a list of encryption types with the families and commas of MIT's syntax resolved. It is empty where the
+// default is meant.
+func enctypes(value string) string {
+	var names []string
+	for _, name := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+		switch name = strings.TrimPrefix(strings.ToLower(name), "+"); name {
+		case "default":
+			names = append(names, defaultEnctypes...)
+		case "aes":
+			names = append(names, defaultEnctypes[:4]...)
+		case "rc4":
+			names = append(names, "arcfour-hmac")
+		default:
+			if not, ok := strings.CutPrefix(name, "-"); ok {
+				id := etypeID.ETypesByName[not]
+				kept := names[:0]
+				for _, n := range names {
+					if etypeID.ETypesByName[n] != id {
+						kept = append(kept, n)
+					}
+				}
+				names = kept
+				continue
+			}
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// defaultEnctypes are those of MIT Kerberos 1.20 that gokrb5 has.
+var defaultEnctypes = []string{"aes256-cts-hmac-sha1-96", "aes128-cts-hmac-sha1-96", "aes256-cts-hmac-sha384-192", "aes128-cts-hmac-sha256-128", "arcfour-hmac"}
+
+// text is the configuration as gokrb5 reads it: each section once.
+func (p *profile) text() (string, error) {
+	for _, line := range p.realms {
+		if key, value, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == "kdc" && strings.Contains(value, "://") {
+			return "", errors.New("a KDC behind an HTTPS proxy is not supported: name one that is reached directly (kdc = HOST)")
+		}
+	}
+	for _, key := range []string{"default_tkt_enctypes", "default_tgs_enctypes", "permitted_enctypes"} {
+		if !p.keys[key] {
+			p.libs = append(p.libs, key+" = "+strings.Join(defaultEnctypes, " "))
+		}
+	}
+	var b strings.Builder
+	for _, section := range []struct {
+		name  string
+		lines []string
+	}{{"libdefaults", p.libs}, {"realms", p.realms}, {"domain_realm", p.domains}} {
+		fmt.Fprintf(&b, "[%s]\n%s\n", section.name, strings.Join(section.lines, "\n"))
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,190 @@
+package kerberos
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/crypto/etype"
+	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// Context is the initiator's side of a GSS-API security context of Kerberos (RFC 4121), without mutual authentication:
+// the acceptor proves itself by its first wrapped token, which only one that has the service's key can make. It belongs to
+// one goroutine that seals and one that opens.
+type Context struct {
+	etype etype.EType
+	key   types.EncryptionKey
+
+	sent   uint64
+	next   uint64 // sequence number of the acceptor's next token
+	opened bool   // next is known
+}
+
+// Initiate begins a context with a service. token is what the acceptor must get first.
+func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context, []byte, error) {
+	ticket, key, err := c.Ticket(ctx, service, realm)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	krb := c.krb
+	c.mu.Unlock()
+	if krb == nil {
+		return nil, nil, errors.New("kerberos: the client is closed")
+	}
+	request, err := spnego.NewKRB5TokenAPREQ(krb, ticket, key, []int{gssapi.ContextFlagInteg, gssapi.ContextFlagConf, gssapi.ContextFlagReplay, gssapi.ContextFlagSequence}, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	}
+	token, err := request.Marshal()
+	if err != nil {
+		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	}
+	s, err := newContext(key)
+	return s, token, err
+}
+
+func newContext(key types.EncryptionKey) (*Context, error) {
+	e, err := crypto.GetEtype(key.KeyType)
+	if err != nil {
+		return nil, fmt.Errorf("kerberos: encryption type %d of the session key: %w", key.KeyType, err)
+	}
+	if key.KeyType == rc4 {
+		return nil, errors.New("kerberos: the session key is of arcfour-hmac, whose tokens (RFC 4757) are not supported: give the service a key of AES")
+	}
+	return &Context{etype: e, key: key}, nil
+}
+
+const rc4 = 23 // ETYPE-ARCFOUR-HMAC-MD5 (RFC 4757)
+
+// Of wrap tokens (RFC 4121, section 4.2.6.2).
+const (
+	headerLen = 16
+
+	flagAcceptor = 1 // sent by the acceptor
+	flagSealed   = 2
+	flagSubkey   = 4 // the acceptor's key protects it
+
+	usageAcceptor  = 22 // of keys, section 2
+	usageInitiator = 24
+)
+
+// Errors of tokens.
+var (
+	errShort    = errors.New("a token of the service is too short")
+	errToken    = errors.New("a token of the service is no wrap token of RFC 4121")
+	errSubkey   = errors.New("a token of the service is protected by a key that was not agreed upon")
+	errUnsealed = errors.New("a token of the service is not sealed, and privacy was agreed upon")
+	errChecksum = errors.New("the checksum of a token of the service is wrong: its key is not that of the ticket, or the token was changed on its way")
+	errSequence = errors.New("a token of the service is missing, or came twice")
+)
+
+// Overhead is the most by which a token is longer than what it protects.
+func (s *Context) Overhead() int {
+	return headerLen + s.etype.GetConfounderByteSize() + headerLen + s.etype.GetHMACBitLength()/8
+}
+
+// Seal appends to dst a wrap token of data: encrypted, or with a checksum alone.
+func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
+	var header [headerLen]byte
+	header[0], header[1], header[3] = 5, 4, 0xff
+	binary.BigEndian.PutUint64(header[8:], s.sent)
+	s.sent++
+	if !private {
+		sum, err := s.etype.GetChecksumHash(s.key.KeyValue, append(append([]byte(nil), data...), header[:]...), usageInitiator)
+		if err != nil {
+			return dst, err
+		}
+		binary.BigEndian.PutUint16(header[4:], uint16(len(sum)))
+		dst = append(dst, header[:]...)
+		return append(append(dst, data...), sum...), nil
+	}
+	header[2] = flagSealed
+	plain := make([]byte, 0, len(data)+headerLen)
+	plain = append(append(plain, data...), header[:]...)
+	_, sealed, err := s.etype.EncryptMessage(s.key.KeyValue, plain, usageInitiator)
+	if err != nil {
+		return dst, err
+	}
+	return append(append(dst, header[:]...), sealed...), nil
+}
+
+// Open is the data of the acceptor's next wrap token. The token is used up; the data may lie in it.
+func (s *Context) Open(token []byte, private bool) ([]byte, error) {
+	if len(token) < headerLen {
+		return nil, errShort
+	}
+	var header [headerLen]byte
+	copy(header[:], token)
+	flags := header[2]
+	switch {
+	case header[0] != 5 || header[1] != 4 || header[3] != 0xff || flags&flagAcceptor == 0:
+		return nil, errToken
+	case flags&flagSubkey != 0:
+		return nil, errSubkey
+	case private && flags&flagSealed == 0:
+		return nil, errUnsealed
+	}
+	extra, rotated := int(binary.BigEndian.Uint16(header[4:])), int(binary.BigEndian.Uint16(header[6:]))
+	sequence := binary.BigEndian.Uint64(header[8:])
+	body := token[headerLen:]
+	if len(body) > 0 {
+		body = unrotate(body, rotated%len(body))
+	}
+	header[6], header[7] = 0, 0
+	var data []byte
+	var err error
+	if flags&flagSealed != 0 {
+		data, err = s.decrypt(header, body, extra)
+	} else {
+		data, err = s.verify(header, body, extra)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.opened && sequence != s.next {
+		return nil, errSequence
+	}
+	s.opened, s.next = true, sequence+1
+	return data, nil
+}
+
+func (s *Context) decrypt(header [headerLen]byte, body []byte, extra int) ([]byte, error) {
+	if len(body) < s.etype.GetConfounderByteSize()+headerLen+s.etype.GetHMACBitLength()/8+extra {
+		return nil, errShort
+	}
+	plain, err := s.etype.DecryptMessage(s.key.KeyValue, body, usageAcceptor)
+	if err != nil || len(plain) < headerLen+extra {
+		return nil, errChecksum // the library's error quotes no more than that
+	}
+	cut := len(plain) - headerLen
+	if string(plain[cut:]) != string(header[:]) {
+		return nil, errChecksum
+	}
+	return plain[:cut-extra], nil
+}
+
+func (s *Context) verify(header [headerLen]byte, body []byte, extra int) ([]byte, error) {
+	if extra != s.etype.GetHMACBitLength()/8 || len(body) < extra {
+		return nil, errShort
+	}
+	data, sum := body[:len(body)-extra], body[len(body)-extra:]
+	header[4], header[5] = 0, 0
+	if !s.etype.VerifyChecksum(s.key.KeyValue, append(append([]byte(nil), data...), header[:]...), sum, usageAcceptor) {
+		return nil, errChecksum
+	}
+	return data, nil
+}
+
+// unrotate undoes a rotation to the right by n bytes (RFC 4121, section 4.2.5).
+func unrotate(body []byte, n int) []byte {
+	if n == 0 {
+		return body
+	}
+	return append(append(make([]byte, 0, len(body)), body[n:]...), body[:n]...)
+}

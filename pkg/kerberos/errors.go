@@ -1,0 +1,80 @@
+package kerberos
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors on which callers decide.
+var (
+	// ErrUnknownService is of a service that the KDC does not know.
+	ErrUnknownService = errors.New("the KDC does not know the service")
+	// ErrSkew is of clocks that differ by more than Kerberos allows.
+	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
+)
+
+// mistake is what an error of a KDC means for who runs a job.
+type mistake struct {
+	code string // as RFC 4120 names it, and gokrb5's texts
+	text string // %s: who or what it is about
+}
+
+// mistakes are those of a login.
+var mistakes = []mistake{
+	{"KDC_ERR_C_PRINCIPAL_UNKNOWN", "the KDC does not know the principal %s: check its name and realm"},
+	{"KDC_ERR_PREAUTH_FAILED", "the KDC refuses the key of %s: the keytab is older than the principal's present key: have it written anew"},
+	{"KRB_AP_ERR_BAD_INTEGRITY", "the key of %s does not fit: the keytab is older than the principal's present key: have it written anew"},
+	{"matching key not found in keytab", "the keytab has no key of %s of the type that the KDC asks for: have it written anew"},
+	{"KDC_ERR_CLIENT_REVOKED", "the principal %s is locked or has expired: ask who runs the realm"},
+	{"KDC_ERR_NAME_EXP", "the principal %s has expired: ask who runs the realm"},
+	{"KDC_ERR_KEY_EXPIRED", "the key of %s has expired: ask who runs the realm"},
+	{"KDC_ERR_ETYPE_NOSUPP", "the KDC has no encryption type in common with %s: compare the keytab's types with permitted_enctypes"},
+	{"KDC_ERR_POLICY", "the KDC's policy refuses %s"},
+	{"KDC_ERR_WRONG_REALM", "%s is of another realm than the KDC's"},
+	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
+}
+
+// text finds the first mistake that an error tells of.
+func find(err error) *mistake {
+	for i := range mistakes {
+		if strings.Contains(err.Error(), mistakes[i].code) {
+			return &mistakes[i]
+		}
+	}
+	return nil
+}
+
+// loginError says what a failed login means.
+func loginError(principal string, o Options, err error) error {
+	text := err.Error()
+	switch m := find(err); {
+	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
+		return fmt.Errorf("kerberos login of %s: %w (%w)", principal, ErrSkew, err)
+	case m != nil:
+		return fmt.Errorf("kerberos login: %s (%w)", fmt.Sprintf(m.text, principal), err)
+	case strings.Contains(text, "no KDC SRV records found") || strings.Contains(text, "does not have any defined KDCs") || strings.Contains(text, "no KDCs"):
+		return fmt.Errorf("kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc (%w)", principal, o.Config.Path, err)
+	case strings.Contains(text, "communication error with KDC") || strings.Contains(text, "failed to communicate with KDC") || strings.Contains(text, "error sending to a KDC"):
+		return fmt.Errorf("kerberos login of %s: no KDC of its realm answers: see kdc in %s (%w)", principal, o.Config.Path, err)
+	}
+	return fmt.Errorf("kerberos login of %s: %w", principal, err)
+}
+
+// ticketError says why there is no ticket for a service.
+func ticketError(service string, o Options, err error) error {
+	text := err.Error()
+	switch m := find(err); {
+	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
+		return fmt.Errorf("kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name (%w)", service, ErrUnknownService, err)
+	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
+		return fmt.Errorf("kerberos ticket for %s: %w (%w)", service, ErrSkew, err)
+	case strings.Contains(text, "KRB_AP_ERR_TKT_EXPIRED") || strings.Contains(text, "no valid existing session") || strings.Contains(text, "neither a keytab nor a password"):
+		if o.Keytab == "" {
+			return fmt.Errorf("kerberos ticket for %s: the tickets of the cache have expired: run kinit, keep them renewed (k5start), or use a keytab (%w)", service, err)
+		}
+	case m != nil:
+		return fmt.Errorf("kerberos ticket for %s: %s (%w)", service, fmt.Sprintf(m.text, service), err)
+	}
+	return fmt.Errorf("kerberos ticket for %s: %w", service, err)
+}

@@ -1,0 +1,46 @@
+package sasl
+
+import "errors"
+
+// Client is one side of one conversation. It belongs to one goroutine until it is done.
+type Client interface {
+	// Mechanism is the name that goes over the wire.
+	Mechanism() string
+	// Step answers a challenge; the first one of GSSAPI is nil. A nil response is none.
+	Step(challenge []byte) (response []byte, err error)
+	// Done says that the server has proven itself and that nothing is left to say.
+	Done() bool
+	// Layer is how what follows is protected. It is valid when the client is done.
+	Layer() Layer
+}
+
+// Layer protects what is sent after a conversation. Seal belongs to one goroutine, Open to one.
+type Layer interface {
+	Quality() Quality
+	// Most is how many bytes may be sealed at once.
+	Most() int
+	// Seal appends to dst what carries data.
+	Seal(dst, data []byte) ([]byte, error)
+	// Open is what the peer's next piece carries. The piece is used up; the result may lie in it.
+	Open(piece []byte) ([]byte, error)
+}
+
+// plain is the layer of mere authentication.
+type plain struct{}
+
+func (plain) Quality() Quality                      { return Authentication }
+func (plain) Most() int                             { return 1 << 30 }
+func (plain) Seal(dst, data []byte) ([]byte, error) { return append(dst, data...), nil }
+func (plain) Open(piece []byte) ([]byte, error)     { return piece, nil }
+
+// Errors of conversations.
+var (
+	errOrder = errors.New("sasl: the server sent a challenge after the last one")
+	errSize  = errors.New("sasl: the server takes pieces of no useful size")
+)
+
+// maxPiece bounds what is sealed at once, whatever the server would take.
+const maxPiece = 64 << 10
+
+// minPiece is the least that a server must take: less would be no conversation.
+const minPiece = 256

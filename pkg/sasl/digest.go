@@ -1,0 +1,190 @@
+package sasl
+
+import (
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Credentials are a name and its password in DIGEST-MD5.
+type Credentials struct {
+	Name     string
+	Password string
+}
+
+// TokenCredentials are those that Hadoop makes of a token (SaslRpcServer.encodeIdentifier, encodePassword in Hadoop 3.4).
+func TokenCredentials(identifier, password []byte) Credentials {
+	return Credentials{base64.StdEncoding.EncodeToString(identifier), base64.StdEncoding.EncodeToString(password)}
+}
+
+// digest is RFC 2831, as the class com.sun.security.sasl.digest.DigestMD5Client speaks it.
+type digest struct {
+	who    Credentials
+	uri    string // protocol/server
+	wanted []Quality
+	state  int
+
+	a1     string // H(A1) and what is made of it are kept in these
+	proof  string // the server's
+	layer  Layer
+	cnonce string // given by tests
+}
+
+// DigestMD5 is a conversation with a server, protocol/name as it calls itself. wanted is as in [GSSAPI].
+func DigestMD5(who Credentials, protocol, server string, wanted []Quality) Client {
+	return &digest{who: who, uri: protocol + "/" + server, wanted: wanted}
+}
+
+func (*digest) Mechanism() string { return "DIGEST-MD5" }
+func (d *digest) Done() bool      { return d.state == 2 }
+func (d *digest) Layer() Layer    { return d.layer }
+
+func (d *digest) Step(challenge []byte) ([]byte, error) {
+	d.state++
+	switch d.state {
+	case 1:
+		return d.answer(challenge)
+	case 2:
+		fields, err := parseDigest(challenge)
+		if err != nil {
+			return nil, err
+		}
+		if !hmac.Equal([]byte(fields["rspauth"]), []byte(d.proof)) {
+			return nil, errors.New("sasl: the server does not know the password: it is not who it says it is")
+		}
+		return nil, nil
+	}
+	return nil, errOrder
+}
+
+func (d *digest) answer(challenge []byte) ([]byte, error) {
+	fields, err := parseDigest(challenge)
+	if err != nil {
+		return nil, err
+	}
+	if fields["nonce"] == "" {
+		return nil, errors.New("sasl: the server's challenge has no nonce")
+	}
+	if a := fields["algorithm"]; a != "" && a != "md5-sess" {
+		return nil, errors.New("sasl: the server's algorithm is not md5-sess")
+	}
+	offered := Authentication
+	if q := fields["qop"]; q != "" {
+		list, err := ParseQualities(q)
+		if err != nil {
+			return nil, fmt.Errorf("sasl: qop of the server: %w", err)
+		}
+		offered = 0
+		for _, q := range list {
+			offered |= q
+		}
+	}
+	q, err := choose(offered, d.wanted)
+	if err != nil {
+		return nil, err
+	}
+	size := 65536
+	if m := fields["maxbuf"]; m != "" {
+		if size, err = strconv.Atoi(m); err != nil || size < 64+minPiece || size > 1<<24 {
+			return nil, errSize
+		}
+	}
+	if d.cnonce == "" {
+		var random [32]byte
+		rand.Read(random[:])
+		d.cnonce = base64.StdEncoding.EncodeToString(random[:])
+	}
+	realm, nonce := fields["realm"], fields["nonce"]
+	secret := md5.Sum([]byte(d.who.Name + ":" + realm + ":" + d.who.Password))
+	d.a1 = string(secret[:]) + ":" + nonce + ":" + d.cnonce
+	d.proof = d.response("", nonce, q)
+	var b strings.Builder
+	fmt.Fprintf(&b, `charset=utf-8,username="%s",realm="%s",nonce="%s",nc=00000001,cnonce="%s",digest-uri="%s",maxbuf=65536,response=%s,qop=%s`,
+		quoted(d.who.Name), quoted(realm), quoted(nonce), d.cnonce, quoted(d.uri), d.response("AUTHENTICATE", nonce, q), q.name())
+	key := md5.Sum([]byte(d.a1))
+	switch q {
+	case Integrity:
+		d.layer = newSigned(key, min(size-16, maxPiece))
+	case Privacy:
+		// RC4 is the one cipher that all servers have; what matters is sealed by AES once both sides know each other.
+		if !slices.Contains(strings.Split(fields["cipher"], ","), "rc4") {
+			return nil, fmt.Errorf("sasl: the server has no cipher rc4, but %q", fields["cipher"])
+		}
+		b.WriteString(`,cipher="rc4"`)
+		d.layer = newEncrypted(key, min(size-16, maxPiece))
+	default:
+		d.layer = plain{}
+	}
+	return []byte(b.String()), nil
+}
+
+// response is the proof of one side (RFC 2831, section 2.1.2.1).
+func (d *digest) response(method, nonce string, q Quality) string {
+	a2 := method + ":" + d.uri
+	if q != Authentication {
+		a2 += ":" + strings.Repeat("0", 32)
+	}
+	hash := func(s string) string {
+		sum := md5.Sum([]byte(s))
+		return hex.EncodeToString(sum[:])
+	}
+	return hash(hash(d.a1) + ":" + nonce + ":00000001:" + d.cnonce + ":" + q.name() + ":" + hash(a2))
+}
+
+func quoted(s string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) }
+
+// maxChallenge bounds a challenge: RFC 2831 allows less than 2,048 bytes.
+const maxChallenge = 4096
+
+// parseDigest reads a list of key=value and key="value". Keys are in lower case. A key that comes again, which only realm
+// may, is passed over.
+func parseDigest(text []byte) (map[string]string, error) {
+	if len(text) > maxChallenge {
+		return nil, errors.New("sasl: a challenge is longer than any can be")
+	}
+	fields := map[string]string{}
+	s := string(text)
+	for {
+		s = strings.TrimLeft(s, ", \t\r\n")
+		if s == "" {
+			return fields, nil
+		}
+		key, rest, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, errors.New("sasl: a challenge has a key without a value")
+		}
+		key = strings.ToLower(strings.TrimSpace(key))
+		rest = strings.TrimLeft(rest, " \t\r\n")
+		var value []byte
+		if strings.HasPrefix(rest, `"`) {
+			i := 1
+			for ; i < len(rest) && rest[i] != '"'; i++ {
+				if rest[i] == '\\' && i+1 < len(rest) {
+					i++
+				}
+				value = append(value, rest[i])
+			}
+			if i >= len(rest) {
+				return nil, errors.New("sasl: a challenge has a value whose quote is not closed")
+			}
+			rest = rest[i+1:]
+		} else {
+			i := strings.IndexAny(rest, ", \t\r\n")
+			if i < 0 {
+				i = len(rest)
+			}
+			value, rest = []byte(rest[:i]), rest[i:]
+		}
+		if _, again := fields[key]; !again {
+			fields[key] = string(value)
+		}
+		s = rest
+	}
+}

@@ -1,0 +1,133 @@
+package sasl
+
+import (
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/rc4"
+	"encoding/binary"
+	"errors"
+)
+
+// Errors of the pieces of DIGEST-MD5.
+var (
+	errPiece   = errors.New("sasl: a piece of the server is no piece of DIGEST-MD5")
+	errMAC     = errors.New("sasl: the checksum of a piece of the server is wrong: it was changed on its way")
+	errPlaceOf = errors.New("sasl: a piece of the server is missing, or came twice")
+)
+
+// Names from which the keys of the layers are made (RFC 2831, sections 2.3 and 2.4).
+const (
+	magicSignOut = "Digest session key to client-to-server signing key magic constant"
+	magicSignIn  = "Digest session key to server-to-client signing key magic constant"
+	magicSealOut = "Digest H(A1) to client-to-server sealing key magic constant"
+	magicSealIn  = "Digest H(A1) to server-to-client sealing key magic constant"
+)
+
+const (
+	macLen     = 10
+	trailerLen = 6 // message type 1 and the sequence number
+)
+
+func derive(key []byte, magic string) []byte {
+	sum := md5.Sum(append(append([]byte(nil), key...), magic...))
+	return sum[:]
+}
+
+// signed is the layer of integrity.
+type signed struct {
+	out, in       []byte
+	sent, arrived uint32
+	most          int
+}
+
+func newSigned(key [md5.Size]byte, most int) *signed {
+	return &signed{out: derive(key[:], magicSignOut), in: derive(key[:], magicSignIn), most: most}
+}
+
+func (s *signed) Quality() Quality { return Integrity }
+func (s *signed) Most() int        { return s.most }
+
+func mac(key []byte, sequence uint32, data []byte) []byte {
+	h := hmac.New(md5.New, key)
+	var n [4]byte
+	binary.BigEndian.PutUint32(n[:], sequence)
+	h.Write(n[:])
+	h.Write(data)
+	return h.Sum(nil)[:macLen]
+}
+
+// trailer ends a piece.
+func trailer(dst []byte, sequence uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 0, 1), sequence)
+}
+
+// checkTrailer cuts it off.
+func checkTrailer(piece []byte, sequence uint32) ([]byte, error) {
+	cut := len(piece) - trailerLen
+	switch {
+	case cut < macLen || piece[cut] != 0 || piece[cut+1] != 1:
+		return nil, errPiece
+	case binary.BigEndian.Uint32(piece[cut+2:]) != sequence:
+		return nil, errPlaceOf
+	}
+	return piece[:cut], nil
+}
+
+func (s *signed) Seal(dst, data []byte) ([]byte, error) {
+	dst = append(dst, data...)
+	dst = append(dst, mac(s.out, s.sent, data)...)
+	dst = trailer(dst, s.sent)
+	s.sent++
+	return dst, nil
+}
+
+func (s *signed) Open(piece []byte) ([]byte, error) {
+	body, err := checkTrailer(piece, s.arrived)
+	if err != nil {
+		return nil, err
+	}
+	return s.check(body)
+}
+
+// check compares the checksum at the end of a body.
+func (s *signed) check(body []byte) ([]byte, error) {
+	cut := len(body) - macLen
+	if !hmac.Equal(body[cut:], mac(s.in, s.arrived, body[:cut])) {
+		return nil, errMAC
+	}
+	s.arrived++
+	return body[:cut], nil
+}
+
+// encrypted is the layer of privacy with RC4.
+type encrypted struct {
+	signed
+	encrypt, decrypt *rc4.Cipher
+}
+
+func newEncrypted(key [md5.Size]byte, most int) *encrypted {
+	out, _ := rc4.NewCipher(derive(key[:], magicSealOut)) // errors are of key sizes
+	in, _ := rc4.NewCipher(derive(key[:], magicSealIn))
+	return &encrypted{*newSigned(key, most), out, in}
+}
+
+func (e *encrypted) Quality() Quality { return Privacy }
+
+func (e *encrypted) Seal(dst, data []byte) ([]byte, error) {
+	from := len(dst)
+	dst = append(dst, data...)
+	dst = append(dst, mac(e.out, e.sent, data)...)
+	e.encrypt.XORKeyStream(dst[from:], dst[from:])
+	dst = trailer(dst, e.sent)
+	e.sent++
+	return dst, nil
+}
+
+func (e *encrypted) Open(piece []byte) ([]byte, error) {
+	body, err := checkTrailer(piece, e.arrived)
+	if err != nil {
+		return nil, err
+	}
+	e.decrypt.XORKeyStream(body, body)
+	return e.check(body)
+}

@@ -1,0 +1,103 @@
+package sasl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Quality is how what is sent is protected. Its values are the bits of RFC 4752.
+type Quality byte
+
+// Qualities, as Hadoop's configuration names them.
+const (
+	Authentication Quality = 1 // the peer is known; what is sent is in the clear and can be altered
+	Integrity      Quality = 2 // what is sent can be read, and not altered
+	Privacy        Quality = 4 // what is sent can be neither read nor altered
+)
+
+// all from the strongest on.
+var qualities = []Quality{Privacy, Integrity, Authentication}
+
+func (q Quality) String() string {
+	switch q {
+	case Authentication:
+		return "authentication"
+	case Integrity:
+		return "integrity"
+	case Privacy:
+		return "privacy"
+	}
+	return fmt.Sprintf("quality %d", byte(q))
+}
+
+// name is that of RFC 2831.
+func (q Quality) name() string {
+	switch q {
+	case Integrity:
+		return "auth-int"
+	case Privacy:
+		return "auth-conf"
+	}
+	return "auth"
+}
+
+// ParseQualities reads a list as hadoop.rpc.protection has it: privacy,integrity. An empty text is an empty list: any.
+func ParseQualities(text string) ([]Quality, error) {
+	var list []Quality
+	for name := range strings.SplitSeq(text, ",") {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "":
+		case "authentication", "auth":
+			list = append(list, Authentication)
+		case "integrity", "auth-int":
+			list = append(list, Integrity)
+		case "privacy", "auth-conf":
+			list = append(list, Privacy)
+		default:
+			return nil, fmt.Errorf("%q is none of authentication, integrity, privacy", name)
+		}
+	}
+	return list, nil
+}
+
+// MismatchError is of two sides that have no quality in common.
+type MismatchError struct {
+	Offered []Quality // by the server
+	Wanted  []Quality // by the configuration
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the server offers %s, the configuration asks for %s", names(e.Offered), names(e.Wanted))
+}
+
+func names(list []Quality) string {
+	var all []string
+	for _, q := range list {
+		all = append(all, q.String())
+	}
+	if len(all) == 0 {
+		return "nothing that is known"
+	}
+	return strings.Join(all, ", ")
+}
+
+// choose takes the first wanted quality that is offered, or the strongest one offered when any will do.
+func choose(offered Quality, wanted []Quality) (Quality, error) {
+	from := wanted
+	if len(from) == 0 {
+		from = qualities
+	}
+	for _, q := range from {
+		if offered&q != 0 {
+			return q, nil
+		}
+	}
+	var list []Quality
+	for _, q := range slices.Backward(qualities) {
+		if offered&q != 0 {
+			list = append(list, q)
+		}
+	}
+	return 0, &MismatchError{list, wanted}
+}
