@@ -30,6 +30,8 @@ type Options struct {
 	Qualities []sasl.Quality
 	// QualityKey is the key of the configuration that these are from, for errors.
 	QualityKey string
+	// UnknownKey is called when a DataNode does not know Key. Nil: nothing is.
+	UnknownKey func()
 }
 
 // Errors on which callers decide.
@@ -137,6 +139,9 @@ func (c *Conn) answer() (message, error) {
 	case err != nil:
 		return m, err
 	case m.status == statusUnknownKey:
+		if c.o.UnknownKey != nil {
+			c.o.UnknownKey()
+		}
 		return m, ErrUnknownKey
 	case m.status == statusBadToken:
 		return m, ErrToken

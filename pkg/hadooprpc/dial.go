@@ -61,6 +61,17 @@ func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, erro
 	return c, nil
 }
 
+// Open begins a connection to a server with simple authentication, which believes who the user is.
+func Open(nc net.Conn, user, protocol string) (*Conn, error) {
+	c := &Conn{Conn: nc, client: make([]byte, 16)}
+	rand.Read(c.client)
+	begin := appendPacket([]byte(header+"\x00"), requestHeader(callContext, c.client), connectionContext(user, protocol))
+	if _, err := nc.Write(begin); err != nil {
+		return nil, errors.Join(err, nc.Close())
+	}
+	return c, nil
+}
+
 func logIn(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
 	client := make([]byte, 16)
 	rand.Read(client)

@@ -36,6 +36,8 @@ type HDFSOptions struct {
 	RetryTimeout time.Duration
 	// CloseTimeout is how long Finish waits for the NameNode to hear of the last block from enough DataNodes. Default 2 min.
 	CloseTimeout time.Duration
+	// Security is how a secured cluster is reached, nil for one with simple authentication.
+	Security *Security
 	// Log gets a line for each retry. Default: none.
 	Log *slog.Logger
 }
@@ -62,6 +64,7 @@ type HDFS struct {
 	first  int // index in Addresses to try first: the last one that answered
 	closed bool
 	avoid  map[string]avoidedNode // DataNodes, by UUID
+	key    dataKey
 	open   map[*hdfsFile]struct{} // for reading
 }
 

@@ -34,7 +34,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.s.timeout)); err != nil {
 		return 0, c.fail(err)
 	}
-	n, err := c.Conn.Read(p)
+	n, err := c.s.read(c, p)
 	if !c.dataNode {
 		if e := c.frames.Pass(p[:n]); e != nil {
 			return 0, c.fail(e)
@@ -58,6 +58,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		if err == nil {
 			b := p
 			if !c.dataNode {
+				c.s.defaults.request(p)
 				b = c.s.opens.request(c.s.blocks.request(p))
 			}
 			_, err = c.Conn.Write(b)

@@ -19,6 +19,7 @@ import (
 // the client library keeps unguarded state in its Client, and so that a cancelled context can cut exactly the
 // connections of its own operation.
 type session struct {
+	h       *HDFS
 	client  *hdfs.Client
 	dialer  net.Dialer
 	timeout time.Duration
@@ -31,8 +32,9 @@ type session struct {
 	nn    string // the NameNode that was dialled last
 	nnErr error  // why it could not be
 
-	blocks blockWatch // on the way to the NameNode
-	opens  openWatch
+	blocks   blockWatch // on the way to the NameNode
+	opens    openWatch
+	defaults defaultsWatch
 }
 
 // acquire takes an idle session or makes one. The context is its life until release.
@@ -55,6 +57,7 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	fresh := s == nil
 	if fresh {
 		s = &session{
+			h:       h,
 			dialer:  net.Dialer{Timeout: h.o.DialTimeout, KeepAlive: 30 * time.Second},
 			timeout: h.o.IOTimeout,
 			conns:   map[*conn]struct{}{},
@@ -278,6 +281,14 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 		ctx = context.Background() // the lease renewal of an idle session; the dialer has its timeout
 	}
 	nc, err := s.dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if dataNode {
+		nc, err = s.secureDataNode(ctx, nc)
+	} else {
+		nc, err = s.h.secureNameNode(ctx, nc, addr)
+	}
 	if err != nil {
 		return nil, err
 	}
