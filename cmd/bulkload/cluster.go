@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"bulkload/pkg/cluster"
@@ -17,12 +18,15 @@ type clusterFlags struct {
 	znode     string
 	hdfs      string
 	user      string
+	identity  cluster.Identity
 }
 
 func (c *clusterFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.zookeeper, "zookeeper", "", "ZooKeeper of HBase, host:port with commas (default: from HBASE_CONF_DIR)")
 	f.StringVar(&c.znode, "znode", "", "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)")
 	f.StringVar(&c.hdfs, "hdfs", "", "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)")
+	f.StringVar(&c.identity.Principal, "principal", "", "Kerberos principal, USER@REALM (default: that of the ticket cache)")
+	f.StringVar(&c.identity.Keytab, "keytab", "", "keytab of the principal (default: the ticket cache, KRB5CCNAME)")
 	f.StringVar(&c.user, "user", "", "user name for simple authentication (default: HADOOP_USER_NAME, else the unix user)")
 }
 
@@ -49,7 +53,10 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	set("hbase.zookeeper.quorum", c.zookeeper, "--zookeeper")
 	set("zookeeper.znode.parent", c.znode, "--znode")
 	set("fs.defaultFS", c.hdfs, "--hdfs")
-	return &cluster.Env{Conf: conf, Log: g.logger()}, nil
+	if c.identity.Keytab != "" && c.identity.Principal == "" {
+		return nil, usageError{errors.New("--keytab needs --principal")}
+	}
+	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity}, nil
 }
 
 // withCluster connects to HBase for the time of a call.

@@ -20,11 +20,14 @@ import (
 // clusters that it leads to. They are opened when they are first needed.
 // Safe for concurrent use.
 type Env struct {
-	Conf *hdfsio.Conf
-	Log  *slog.Logger
+	Conf     *hdfsio.Conf
+	Log      *slog.Logger
+	Identity Identity // on secured clusters
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses
+
+	secrets secrets
 }
 
 // Resolve finds the file system of a path that a user gave, and its absolute
@@ -52,6 +55,9 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	o, err := e.Conf.HDFSOptions(l, e.Log)
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
+	}
+	if err := e.secureHDFS(&o); err != nil {
+		return nil, err
 	}
 	h, err := hdfsio.NewHDFS(o)
 	if err != nil {
@@ -87,8 +93,9 @@ func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	return all, nil
 }
 
-// Close closes all connections.
+// Close closes all connections, gives back the tokens that the environment was given, and ends its login.
 func (e *Env) Close() error {
+	e.closeSecrets()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error

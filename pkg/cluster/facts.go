@@ -19,15 +19,15 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if e.Conf.Quorum() == "" {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
-	if err := e.Conf.CheckAuthentication(); err != nil {
-		return nil, fail.With(fail.Check, err)
-	}
 	user, err := e.Conf.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	c, err := loader.Dial(ctx, loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user,
-		RootDir: e.Conf.Value("hbase.rootdir")}, e.Log)
+	cfg := loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user, RootDir: e.Conf.Value("hbase.rootdir")}
+	if err := e.secureHBase(&cfg); err != nil {
+		return nil, err
+	}
+	c, err := loader.Dial(ctx, cfg, e.Log)
 	return c, Failure(err)
 }
 

@@ -222,18 +222,14 @@ func unixUser() (string, error) {
 	return u.Username, nil
 }
 
-// ErrKerberos is given where a configuration asks for Kerberos.
-var ErrKerberos = errors.New("kerberos authentication is not yet supported")
+// Keys that say how users prove who they are.
+const (
+	HadoopAuthentication = "hadoop.security.authentication"
+	HBaseAuthentication  = "hbase.security.authentication"
+)
 
-// CheckAuthentication refuses a configuration whose clusters want Kerberos.
-func (c *Conf) CheckAuthentication() error {
-	for _, key := range []string{"hadoop.security.authentication", "hbase.security.authentication"} {
-		if value := c.Value(key); strings.EqualFold(value, "kerberos") {
-			return fmt.Errorf("%s = %s in %s: %w", key, value, c.props[key].File, ErrKerberos)
-		}
-	}
-	return nil
-}
+// Kerberos says whether a key asks for it.
+func (c *Conf) Kerberos(key string) bool { return strings.EqualFold(c.Value(key), "kerberos") }
 
 // Quorum is ZooKeeper's servers, host:port with commas, from hbase.zookeeper.quorum and
 // hbase.zookeeper.property.clientPort (2181 when absent). It is "" when no quorum is configured.

@@ -150,15 +150,13 @@ func must1[T any](v T, err error) T {
 	return v
 }
 
-func TestKerberosRefused(t *testing.T) {
+func TestUserAndKerberos(t *testing.T) {
 	c, err := confOf(t, map[string]string{
 		"core-site.xml": prop("fs.defaultFS", "hdfs://h") + prop("hadoop.security.authentication", "Kerberos"),
 	}, map[string]string{"HADOOP_USER_NAME": "me"})
 	must(t, err)
-	l, err := c.Resolve("hdfs:///x")
-	must(t, err)
-	if _, err := c.HDFSOptions(l, nil); !errors.Is(err, ErrKerberos) || !strings.Contains(err.Error(), "core-site.xml") {
-		t.Fatalf("kerberos: %v", err)
+	if !c.Kerberos(HadoopAuthentication) || c.Kerberos(HBaseAuthentication) {
+		t.Error("core-site.xml asks for Kerberos, no other file does")
 	}
 	if u, err := c.User(); u != "me" || err != nil {
 		t.Fatalf("user: %q, %v", u, err)

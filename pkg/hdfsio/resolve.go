@@ -160,14 +160,11 @@ func withPort(address string) string {
 	return net.JoinHostPort(strings.Trim(address, "[]"), defaultNameNodePort)
 }
 
-// HDFSOptions are the options to reach the cluster of a location, as the configured user. A Kerberos client would be made
-// here; until then a configuration that wants one is refused with [ErrKerberos].
+// HDFSOptions are the options to reach the cluster of a location, as the configured user. How one with Kerberos is reached is
+// for the caller to fill in.
 func (c *Conf) HDFSOptions(l Location, log *slog.Logger) (HDFSOptions, error) {
 	if l.Scheme != "hdfs" {
 		return HDFSOptions{}, fmt.Errorf("%s is not on HDFS", l)
-	}
-	if err := c.CheckAuthentication(); err != nil {
-		return HDFSOptions{}, err
 	}
 	name, err := c.User()
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 var (
 	// ErrUnknownService is of a service that the KDC does not know.
 	ErrUnknownService = errors.New("the KDC does not know the service")
+	// ErrNoKDC is of a realm of which no KDC answers: it may do so later.
+	ErrNoKDC = errors.New("no KDC of the realm answers")
 	// ErrSkew is of clocks that differ by more than Kerberos allows.
 	ErrSkew = errors.New("the clocks of this host and the KDC or service differ by more than Kerberos allows, 5 minutes unless it is configured otherwise: synchronize them")
 )
@@ -55,10 +57,20 @@ func loginError(principal string, o Options, err error) error {
 		return fmt.Errorf("kerberos login: %s (%w)", fmt.Sprintf(m.text, principal), err)
 	case strings.Contains(text, "no KDC SRV records found") || strings.Contains(text, "does not have any defined KDCs") || strings.Contains(text, "no KDCs"):
 		return fmt.Errorf("kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc (%w)", principal, o.Config.Path, err)
-	case strings.Contains(text, "communication error with KDC") || strings.Contains(text, "failed to communicate with KDC") || strings.Contains(text, "error sending to a KDC"):
-		return fmt.Errorf("kerberos login of %s: no KDC of its realm answers: see kdc in %s (%w)", principal, o.Config.Path, err)
+	case away(text):
+		return fmt.Errorf("kerberos login of %s: %w: see kdc in %s (%w)", principal, ErrNoKDC, o.Config.Path, err)
 	}
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
+}
+
+// away says that no KDC was reached.
+func away(text string) bool {
+	for _, part := range []string{"communication error with KDC", "failed to communicate with KDC", "error sending to a KDC"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // ticketError says why there is no ticket for a service.
@@ -67,6 +79,8 @@ func ticketError(service string, o Options, err error) error {
 	switch m := find(err); {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
 		return fmt.Errorf("kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name (%w)", service, ErrUnknownService, err)
+	case away(text):
+		return fmt.Errorf("kerberos ticket for %s: %w: see kdc in %s (%w)", service, ErrNoKDC, o.Config.Path, err)
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
 		return fmt.Errorf("kerberos ticket for %s: %w (%w)", service, ErrSkew, err)
 	case strings.Contains(text, "KRB_AP_ERR_TKT_EXPIRED") || strings.Contains(text, "no valid existing session") || strings.Contains(text, "neither a keytab nor a password"):

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/hadooprpc"
 	"context"
 	"fmt"
 	"path"
@@ -20,7 +21,8 @@ const (
 	preparedToken     = 1 // PrepareBulkLoadResponse.bulk_token
 	cleanupToken      = 1 // CleanupBulkLoadRequest.bulk_token
 	cleanupRegion     = 2 // .region
-	bulkLoadToken     = 5 // BulkLoadHFileRequest.bulk_token
+	bulkLoadFSToken   = 4 // BulkLoadHFileRequest.fs_token
+	bulkLoadToken     = 5 // .bulk_token
 	bulkLoadCopyFile  = 6 // .copy_file
 	bulkLoadReplicate = 8 // .replicate
 )
@@ -132,13 +134,21 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 }
 
 // bulkLoadRequest is the request for the files of a region. cluster_ids is left out: a server that finds its own
-// cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly.
-func bulkLoadRequest(r Region, token string, files []HFile) *pb.BulkLoadHFileRequest {
+// cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a
+// DelegationToken: identifier, password, kind, service.
+func bulkLoadRequest(r Region, token string, fs *hadooprpc.Token, files []HFile) *pb.BulkLoadHFileRequest {
 	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
 	for _, f := range files {
 		req.FamilyPath = append(req.FamilyPath, &pb.BulkLoadHFileRequest_FamilyPath{Family: []byte(f.Family), Path: proto.String(f.Path)})
 	}
 	var b []byte
+	if fs != nil {
+		t := appendBytes(nil, 1, fs.Identifier)
+		t = appendBytes(t, 2, fs.Password)
+		t = appendBytes(t, 3, []byte(fs.Kind))
+		t = appendBytes(t, 4, []byte(fs.Service))
+		b = appendBytes(b, bulkLoadFSToken, t)
+	}
 	if token != "" {
 		b = appendBytes(b, bulkLoadToken, []byte(token))
 	}

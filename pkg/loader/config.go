@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/hadooprpc"
 	"cmp"
 	"context"
 	"errors"
@@ -16,12 +17,17 @@ type Config struct {
 	Quorum string
 	// Root is HBase's znode. Default /hbase.
 	Root string
-	// EffectiveUser is who acts. Without Kerberos the servers believe it. Loads need it to be the user that owns the files
-	// on HDFS. Required.
+	// EffectiveUser is who acts. Without Kerberos the servers believe it; with it, it is the whole principal. Loads need it
+	// to be the user that owns the files on HDFS. Required.
 	EffectiveUser string
-	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP. A
-	// handshake that comes before HBase's own words would be made here.
+	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Secure logs in on a connection to the master or to a region server of that host name, and gives one that can be used
+	// as one without security. It closes the connection when that fails. Nil: the cluster has no security.
+	Secure func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error)
+	// Token gives the delegation token of HDFS with which a region server takes a file as the user. Nil: the cluster has no
+	// security; the server takes files as itself then.
+	Token func(ctx context.Context, file string) (*hadooprpc.Token, error)
 	// DialTimeout bounds a connect. Default 20 s.
 	DialTimeout time.Duration
 	// LookupTimeout bounds one look into ZooKeeper. Default 15 s.

@@ -90,6 +90,15 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 		}
 		return nil, &ConnectionError{Addr: addr, Err: err}
 	}
+	if c.cfg.Secure != nil {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, errors.Join(err, nc.Close())
+		}
+		if nc, err = c.cfg.Secure(ctx, nc, host, service == region.MasterClient); err != nil {
+			return nil, &ConnectionError{Addr: addr, Err: err}
+		}
+	}
 	t := newTap(nc, c.cfg.CallTimeout)
 	// A queue of one and no flush interval: nothing of ours is batched.
 	client := region.NewClient(addr, service, 1, 0, c.cfg.EffectiveUser, readTimeout, nil,

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"bulkload/pkg/hadooprpc"
 	"context"
 	"errors"
 	"fmt"
@@ -110,6 +111,12 @@ func (l *load) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c := l.c.cfg; c.Token != nil && !l.direct {
+		// Without one the region server moves files as itself, and loses those that it then may not change.
+		if l.fs, err = c.Token(ctx, files[0].Path); err != nil {
+			return fmt.Errorf("delegation token for the load of table %s: %w", l.req.Table, err)
+		}
+	}
 	l.plan(groups)
 	l.progressed()
 	return l.rounds(ctx, groups)
@@ -121,11 +128,12 @@ type load struct {
 	req     LoadRequest
 	linger  context.Context // outlives Load's own by LoadGrace
 	direct  bool
-	mover   string          // HBase's user if direct, empty where that is not known
-	token   string          // by which files are sent, none if direct
-	staged  string          // the staging directory in which a file may be: the token, or that of an earlier attempt
-	tracked map[string]bool // families whose store files are a list, not the contents of a directory
-	sent    map[string]bool // files that an earlier attempt sent without hearing what came of it
+	mover   string           // HBase's user if direct, empty where that is not known
+	token   string           // by which files are sent, none if direct
+	fs      *hadooprpc.Token // with which the servers take files as the user, nil without security
+	staged  string           // the staging directory in which a file may be: the token, or that of an earlier attempt
+	tracked map[string]bool  // families whose store files are a list, not the contents of a directory
+	sent    map[string]bool  // files that an earlier attempt sent without hearing what came of it
 	files   []HFile
 	report  *LoadReport
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/frames"
+	"bulkload/pkg/hbaserpc"
 )
 
 // reaction is what a server's exception asks of the client.
@@ -106,6 +107,9 @@ func repeatable(err error) bool {
 	}
 	if _, ok := errors.AsType[*frames.Error](err); ok {
 		return false // the next answer would be no other
+	}
+	if _, ok := errors.AsType[*hbaserpc.LoginError](err); ok {
+		return false
 	}
 	_, ok := errors.AsType[*ConnectionError](err)
 	return ok

@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hadooprpc"
+	"bulkload/pkg/hbaserpc"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/sasl"
+)
+
+// Identity is who a job acts as on secured clusters. The zero value is the user of the ticket cache.
+type Identity struct {
+	Principal string // user@REALM; empty: that of the ticket cache
+	Keytab    string // path; empty: the ticket cache is used
+}
+
+// secrets are the login of an environment and the tokens that it was given.
+type secrets struct {
+	mu     sync.Mutex
+	login  *kerberos.Client
+	tokens map[string]*lentToken // by the service
+}
+
+// lentToken is a delegation token that HBase gets with each load.
+type lentToken struct {
+	token  *hadooprpc.Token
+	since  time.Time
+	cancel func(context.Context) error
+}
+
+// tokenAge is after which time another token is asked for. HDFS lets them live for a day unless it is configured otherwise.
+const tokenAge = time.Hour
+
+// Login is the Kerberos login of the environment, made when it is first needed.
+func (e *Env) Login() (*kerberos.Client, error) {
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	if e.secrets.login != nil {
+		return e.secrets.login, nil
+	}
+	conf, err := kerberos.LoadConfig("")
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab})
+	if err != nil {
+		return nil, fail.With(fail.Check, err)
+	}
+	e.Log.Info("logged in", "principal", c.Principal())
+	e.secrets.login = c
+	return c, nil
+}
+
+// secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
+func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
+	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		return nil
+	}
+	login, err := e.Login()
+	if err != nil {
+		return err
+	}
+	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value("dfs.namenode.kerberos.principal")}
+	if s.RPC, err = e.qualities("hadoop.rpc.protection"); err != nil {
+		return err
+	}
+	if s.Data, err = e.qualities("dfs.data.transfer.protection"); err != nil {
+		return err
+	}
+	user, _, _ := strings.Cut(login.Principal(), "@")
+	user, _, _ = strings.Cut(user, "/")
+	o.Security, o.User = s, user
+	return nil
+}
+
+// qualities are the protections that a key asks for.
+func (e *Env) qualities(key string) ([]sasl.Quality, error) {
+	q, err := sasl.ParseQualities(e.Conf.Value(key))
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s: %w", key, err)
+	}
+	return q, nil
+}
+
+// secureHBase fills in how HBase is reached where the configuration asks for Kerberos.
+func (e *Env) secureHBase(cfg *loader.Config) error {
+	if !e.Conf.Kerberos(hdfsio.HBaseAuthentication) {
+		return nil
+	}
+	login, err := e.Login()
+	if err != nil {
+		return err
+	}
+	q, err := e.qualities("hbase.rpc.protection")
+	if err != nil {
+		return err
+	}
+	cfg.EffectiveUser = login.Principal()
+	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
+		key := "hbase.regionserver.kerberos.principal"
+		if master {
+			key = "hbase.master.kerberos.principal"
+		}
+		return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q})
+	}
+	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		cfg.Token = e.loadToken
+	}
+	return nil
+}
+
+// loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.
+func (e *Env) loadToken(ctx context.Context, file string) (*hadooprpc.Token, error) {
+	l, err := e.Conf.Resolve(file)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := e.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := fsys.(*hdfsio.HDFS)
+	if !ok {
+		return nil, fmt.Errorf("%s is not on HDFS: HBase cannot take it as another user", l)
+	}
+	service, err := tokenService(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	lent := e.secrets.tokens[service]
+	if lent != nil && time.Since(lent.since) < tokenAge {
+		return lent.token, nil
+	}
+	user, _, _ := strings.Cut(e.secrets.login.Principal(), "@")
+	t, cancel, err := h.DelegationToken(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	t.Service = service
+	if lent != nil {
+		if err := lent.cancel(ctx); err != nil {
+			e.Log.Debug("a delegation token was not canceled", "error", err)
+		}
+	}
+	if e.secrets.tokens == nil {
+		e.secrets.tokens = map[string]*lentToken{}
+	}
+	e.secrets.tokens[service] = &lentToken{t, time.Now(), cancel}
+	e.Log.Debug("have a delegation token", "service", service, "kind", t.Kind)
+	return t, nil
+}
+
+// tokenService is how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
+// and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
+func tokenService(ctx context.Context, l hdfsio.Location) (string, error) {
+	if len(l.Addresses) > 1 {
+		return "ha-hdfs:" + l.Authority, nil
+	}
+	host, port, err := net.SplitHostPort(l.Addresses[0])
+	if err != nil {
+		return "", err
+	}
+	ips, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
+	if err != nil {
+		return "", fmt.Errorf("find the address of the NameNode, which names its tokens: %w", err)
+	}
+	return net.JoinHostPort(ips[0].String(), port), nil
+}
+
+// closeSecrets gives back tokens and the login.
+func (e *Env) closeSecrets() {
+	e.secrets.mu.Lock()
+	defer e.secrets.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, t := range e.secrets.tokens {
+		if err := t.cancel(ctx); err != nil {
+			e.Log.Debug("a delegation token was not canceled: it ends by itself", "error", err)
+		}
+	}
+	e.secrets.tokens = nil
+	if e.secrets.login != nil {
+		e.secrets.login.Close()
+		e.secrets.login = nil
+	}
+}
