@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jcmturner/gokrb5/v8/config"
@@ -197,30 +198,31 @@ func (p *profile) libdefault(line string) {
 // default is meant.
 func enctypes(value string) string {
 	var names []string
-	for _, name := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-		switch name = strings.TrimPrefix(strings.ToLower(name), "+"); name {
-		case "default":
-			names = append(names, defaultEnctypes...)
-		case "aes":
-			names = append(names, defaultEnctypes[:4]...)
-		case "rc4":
-			names = append(names, "arcfour-hmac")
-		default:
-			if not, ok := strings.CutPrefix(name, "-"); ok {
-				id := etypeID.ETypesByName[not]
-				kept := names[:0]
-				for _, n := range names {
-					if etypeID.ETypesByName[n] != id {
-						kept = append(kept, n)
-					}
-				}
-				names = kept
-				continue
-			}
-			names = append(names, name)
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+		word = strings.ToLower(word)
+		not, without := strings.CutPrefix(word, "-")
+		if without {
+			names = slices.DeleteFunc(names, func(n string) bool {
+				return slices.ContainsFunc(family(not), func(f string) bool { return etypeID.ETypesByName[f] == etypeID.ETypesByName[n] })
+			})
+			continue
 		}
+		names = append(names, family(strings.TrimPrefix(word, "+"))...)
 	}
 	return strings.Join(names, " ")
+}
+
+// family are the encryption types of a word.
+func family(word string) []string {
+	switch word {
+	case "default":
+		return defaultEnctypes
+	case "aes":
+		return defaultEnctypes[:4]
+	case "rc4":
+		return defaultEnctypes[4:]
+	}
+	return []string{word}
 }
 
 // defaultEnctypes are those of MIT Kerberos 1.20 that gokrb5 has.
