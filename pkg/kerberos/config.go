@@ -48,11 +48,21 @@ func LoadConfig(path string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kerberos configuration %s: %w", path, err)
 	}
-	k, err := config.NewFromString(text)
+	k, err := parse(text)
 	if _, unsupported := errors.AsType[config.UnsupportedDirective](err); err != nil && !unsupported {
 		return nil, fmt.Errorf("kerberos configuration %s: %w", path, err)
 	}
 	return &Config{Path: path, krb5: k}, nil
+}
+
+// parse has gokrb5 read a configuration. Its parser believes that braces stand where they should.
+func parse(text string) (k *config.Config, err error) {
+	defer func() {
+		if recover() != nil {
+			k, err = nil, errors.New("a line is not of the form that krb5.conf has")
+		}
+	}()
+	return config.NewFromString(text)
 }
 
 // Realm is the default realm, empty where there is none.
@@ -129,7 +139,7 @@ func (p *profile) read(path string) error {
 				p.libdefault(line)
 			}
 		case "realms":
-			p.realms = append(p.realms, line)
+			p.realms = append(p.realms, strings.Split(strings.NewReplacer("{", "{\n", "}", "\n}\n").Replace(line), "\n")...)
 		case "domain_realm":
 			p.domains = append(p.domains, line)
 		}
