@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"syscall"
 
 	"bulkload/pkg/sasl"
 )
@@ -134,8 +135,8 @@ func (c *Conn) logIn(t blockToken) error {
 func (c *Conn) answer() (message, error) {
 	m, err := readMessage(c.Conn)
 	switch {
-	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return m, fmt.Errorf("%w: the DataNode ends the connection (does it want a login? see dfs.data.transfer.protection and its port)", io.ErrUnexpectedEOF)
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
+		return m, fmt.Errorf("the DataNode ends the connection (does it want a login? see dfs.data.transfer.protection and its port): %w", err)
 	case err != nil:
 		return m, err
 	case m.status == statusUnknownKey:
