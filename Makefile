@@ -98,8 +98,8 @@ bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS
 bench-go: ## the Go benchmarks of every stage
 	go test -short -run '^$$' -bench . ./pkg/...
 
-cluster-up: build ## start the test cluster and say how to use it
-	@$(CLUSTER) up
+cluster-up: build ## start the test cluster and say how to use it: SECURE=1 LEVEL=privacy, CLUSTERFLAGS=…
+	@$(CLUSTER) up $(if $(SECURE),--secure --level $(or $(LEVEL),authentication)) $(CLUSTERFLAGS)
 
 cluster-down: build ## stop the test cluster
 	@$(CLUSTER) down

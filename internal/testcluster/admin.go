@@ -37,9 +37,19 @@ func (c *Cluster) Admin(ctx context.Context) (*Admin, error) {
 		c.admin.close()
 		c.admin = nil
 	}
-	argv := c.javaCommand("Adm", "serve")
+	a, err := c.startAdmin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.admin = a
+	return a, nil
+}
+
+// startAdmin starts a JVM that serves Adm.
+func (c *Cluster) startAdmin(ctx context.Context) (*Admin, error) {
+	argv := c.javaCommandAs(HBaseAdmin, "Adm", "serve")
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = environment()
+	cmd.Env = c.clientEnvironment()
 	a := &Admin{cmd: cmd, errors: &tailBuffer{}}
 	cmd.Stderr = a.errors
 	in, err := cmd.StdinPipe()
@@ -58,7 +68,6 @@ func (c *Cluster) Admin(ctx context.Context) (*Admin, error) {
 		a.close()
 		return nil, err
 	}
-	c.admin = a
 	return a, nil
 }
 
@@ -130,13 +139,30 @@ func (a *Admin) Digest(ctx context.Context, table string) (string, error) {
 
 // Java runs Adm with these arguments in a JVM of its own and gives its standard output.
 func (c *Cluster) Java(ctx context.Context, args ...string) (string, error) {
-	return c.JavaClass(ctx, "Adm", args...)
+	return c.JavaClassAs(ctx, HBaseAdmin, "Adm", args...)
 }
 
 // JavaClass runs any main class of the jars with the cluster's configuration: HBase's HFilePrettyPrinter,
-// ImportTsv, Hadoop's FsShell. It gives the standard output, and the end of the other with an error.
+// ImportTsv, Hadoop's FsShell. It gives the standard output, and the end of the other with an error. On a
+// cluster with Kerberos it acts as HBaseAdmin.
 func (c *Cluster) JavaClass(ctx context.Context, class string, args ...string) (string, error) {
-	out, err := c.spawner.output(ctx, nil, c.javaCommand(class, args...), environment())
+	return c.JavaClassAs(ctx, HBaseAdmin, class, args...)
+}
+
+// JavaClassAs is [Cluster.JavaClass] for one of the users or daemons of a cluster with Kerberos, logged in
+// by the keytab.
+func (c *Cluster) JavaClassAs(ctx context.Context, user, class string, args ...string) (string, error) {
+	return c.runJava(ctx, c.javaCommandAs(user, class, args...), class, args)
+}
+
+// JavaClassSimple is [Cluster.JavaClass] for a client that says who it is without credentials.
+func (c *Cluster) JavaClassSimple(ctx context.Context, user, class string, args ...string) (string, error) {
+	argv := c.javaCommandWith([]string{"-Dbulkload.simple=" + user}, "As", append([]string{class}, args...)...)
+	return c.runJava(ctx, argv, class, args)
+}
+
+func (c *Cluster) runJava(ctx context.Context, argv []string, class string, args []string) (string, error) {
+	out, err := c.spawner.output(ctx, nil, argv, c.clientEnvironment())
 	if err != nil {
 		return out, fmt.Errorf("java %s %s: %w", class, strings.Join(args, " "), err)
 	}
@@ -145,8 +171,17 @@ func (c *Cluster) JavaClass(ctx context.Context, class string, args ...string) (
 
 const clientHeapMB = 512
 
-func (c *Cluster) javaCommand(class string, args ...string) []string {
+// javaCommandAs logs a user in by As, if the cluster has Kerberos.
+func (c *Cluster) javaCommandAs(user, class string, args ...string) []string {
+	if !c.state.Security.Kerberos {
+		return c.javaCommandWith(nil, class, args...)
+	}
+	return c.javaCommandWith(asUser(c.layout, user), "As", append([]string{class}, args...)...)
+}
+
+func (c *Cluster) javaCommandWith(flags []string, class string, args ...string) []string {
 	argv := append([]string{c.java}, javaFlags(clientHeapMB)...)
+	argv = append(argv, flags...)
 	argv = append(argv, "-Dbulkload.log=WARN", "-XX:TieredStopAtLevel=1",
 		"-cp", classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")), class)
 	return append(argv, args...)

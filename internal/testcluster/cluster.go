@@ -28,9 +28,12 @@ type Cluster struct {
 	temporary string
 	unlock    func()
 
+	proberStart sync.Mutex // held while the prober's JVM is started
+
 	mu      sync.Mutex // guards what follows, and each write of the state file
 	state   *state
 	admin   *Admin
+	prober  *Admin // the JVM that asks a secured HBase how it is
 	stopped bool
 }
 
@@ -110,11 +113,16 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	c.state = &state{
-		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Ports: ports,
-		Roles: startOrder(o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
+		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Security: o.Security, Ports: ports,
+		Roles: startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {
-		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o.HeapMB[role.base()], o.HA)
+		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o)
+		if role == KDC {
+			if argv, err = kdcCommand(c.layout); err != nil {
+				return err
+			}
+		}
 		c.state.Daemons[role] = &daemonState{Command: argv}
 	}
 	return c.state.write()
@@ -126,10 +134,18 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 func (c *Cluster) startAll(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, fmt.Errorf("not up within %s", o.StartTimeout))
 	defer cancel()
+	if o.Security.Kerberos {
+		if err := c.startKDC(ctx, o.Security); err != nil {
+			return err
+		}
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving}
 	for _, role := range c.state.Roles {
+		if role == KDC {
+			continue
+		}
 		g.Go(func() error {
 			if role == NameNode {
 				if err := c.format(ctx); err != nil {
@@ -166,11 +182,13 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 						return err
 					}
 				}
+				// Before the master, who may not make its own directory where it is no superuser.
+				if err := c.makeHomes(ctx); err != nil {
+					return err
+				}
 				close(serving)
 			case NameNode.Nth(2):
 				close(standby)
-			case DataNode:
-				return c.makeHomes(ctx)
 			}
 			return nil
 		})
@@ -186,7 +204,7 @@ func (c *Cluster) command(role Role) []string {
 
 func (c *Cluster) format(ctx context.Context) error {
 	argv := append(slices.Clone(c.command(NameNode)), "-format", "-nonInteractive")
-	if _, err := c.spawner.output(ctx, nil, argv, daemonEnvironment()); err != nil {
+	if _, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment()); err != nil {
 		return fmt.Errorf("format the test cluster's namenode: %w", err)
 	}
 	if c.state.HA {
@@ -212,7 +230,7 @@ func Attach(ctx context.Context, confDir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.layout, c.state = layout{s.Dir}, s
+	c.layout, c.state, c.timeout = layout{s.Dir}, s, s.Security.startTimeout()
 	return c, nil
 }
 
@@ -231,7 +249,7 @@ func (c *Cluster) Roles() []Role { return slices.Clone(c.state.Roles) }
 func (c *Cluster) Dir() string { return c.layout.dir }
 
 // ConfDir holds core-site.xml, hdfs-site.xml, hbase-site.xml and zoo.cfg; it serves as HADOOP_CONF_DIR
-// and as HBASE_CONF_DIR.
+// and as HBASE_CONF_DIR. Of a secured cluster it holds what clients know; the daemons have more.
 func (c *Cluster) ConfDir() string { return c.layout.conf() }
 
 // LibDir holds the jars.

@@ -41,16 +41,19 @@ func javaFlags(heapMB int) []string {
 func classPath(parts ...string) string { return strings.Join(parts, string(filepath.ListSeparator)) }
 
 // daemonCommand is the argument vector of one daemon, java itself first.
-func daemonCommand(java, lib string, l layout, ports Ports, role Role, heapMB int, ha bool) []string {
-	argv := append([]string{java}, javaFlags(heapMB)...)
+func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options) []string {
+	argv := append([]string{java}, javaFlags(o.HeapMB[role.base()])...)
+	if o.Security.Kerberos {
+		argv = append(argv, javaKerberos(l)...)
+	}
 	argv = append(argv, "-Dbulkload.log=INFO", "-XX:+ExitOnOutOfMemoryError",
 		"-XX:ErrorFile="+filepath.Join(l.logs(), string(role)+".crash"))
 	if role.base() != RegionServer {
 		// The optimising compiler costs the small daemons more than it gives in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
-	argv = append(argv, "-cp", classPath(l.conf(), l.web(), filepath.Join(lib, "*")), mainClass[role.base()])
-	return append(argv, daemonArgs(l, ports, role, ha)...)
+	argv = append(argv, "-cp", classPath(l.daemonConf(), l.web(), filepath.Join(lib, "*")), mainClass[role.base()])
+	return append(argv, daemonArgs(l, ports, role, o.HA)...)
 }
 
 func daemonArgs(l layout, ports Ports, role Role, ha bool) []string {
@@ -89,4 +92,19 @@ func environment(set ...string) []string {
 	return append(append(env, "LC_ALL=C.UTF-8"), set...)
 }
 
-func daemonEnvironment() []string { return environment("HADOOP_USER_NAME=" + daemonUser) }
+// daemonEnvironment has the user as whom the daemons act, or what lets them prove who they are.
+func (c *Cluster) daemonEnvironment() []string {
+	if c.state.Security.Kerberos {
+		return c.clientEnvironment()
+	}
+	return environment("HADOOP_USER_NAME=" + daemonUser)
+}
+
+// clientEnvironment is for JVMs that act as whoever runs the tests, or with Kerberos as who they log in as.
+func (c *Cluster) clientEnvironment() []string {
+	if !c.state.Security.Kerberos {
+		return environment()
+	}
+	env := slices.DeleteFunc(environment(), func(kv string) bool { return strings.HasPrefix(kv, "HADOOP_USER_NAME=") })
+	return append(env, c.layout.kerberosEnvironment()...)
+}

@@ -14,11 +14,14 @@ import (
 // layout is where a cluster keeps its things, all below one directory.
 type layout struct{ dir string }
 
-func (l layout) conf() string  { return filepath.Join(l.dir, "conf") }
-func (l layout) data() string  { return filepath.Join(l.dir, "data") }
-func (l layout) logs() string  { return filepath.Join(l.dir, "logs") }
-func (l layout) web() string   { return filepath.Join(l.dir, "web") }
-func (l layout) state() string { return filepath.Join(l.dir, "cluster.json") }
+func (l layout) conf() string { return filepath.Join(l.dir, "conf") }
+
+// daemonConf is what the daemons read: what clients have and more.
+func (l layout) daemonConf() string { return filepath.Join(l.dir, "conf-daemons") }
+func (l layout) data() string       { return filepath.Join(l.dir, "data") }
+func (l layout) logs() string       { return filepath.Join(l.dir, "logs") }
+func (l layout) web() string        { return filepath.Join(l.dir, "web") }
+func (l layout) state() string      { return filepath.Join(l.dir, "cluster.json") }
 func (l layout) name(role Role) string {
 	if role == NameNode {
 		return filepath.Join(l.data(), "name")
@@ -30,7 +33,7 @@ func (l layout) zooCfg() string       { return filepath.Join(l.conf(), "zoo.cfg"
 
 // clear removes what an earlier cluster left and nothing else that may lie in the directory.
 func (l layout) clear() error {
-	for _, path := range []string{l.conf(), l.data(), l.logs(), l.web(), l.state()} {
+	for _, path := range append(l.discarded(), l.logs(), l.state()) {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
@@ -38,14 +41,15 @@ func (l layout) clear() error {
 	return nil
 }
 
+// discarded goes when the cluster is taken down.
+func (l layout) discarded() []string {
+	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc()}
+}
+
 // write makes the directories and every configuration file.
 func (l layout) write(o Options, ports Ports) error {
+	core, hdfs, hbase := coreSite(l, ports, o), hdfsSite(l, ports, o), hbaseSite(l, ports, o)
 	files := map[string]string{
-		filepath.Join(l.conf(), "core-site.xml"):    siteXML(coreSite(l, ports, o), o.CoreSite),
-		filepath.Join(l.conf(), "hdfs-site.xml"):    siteXML(hdfsSite(l, ports, o), o.HDFSSite),
-		filepath.Join(l.conf(), "hbase-site.xml"):   siteXML(hbaseSite(l, ports, o), o.HBaseSite),
-		filepath.Join(l.conf(), "mapred-site.xml"):  siteXML(mapredSite(), nil),
-		filepath.Join(l.conf(), "log4j.properties"): log4jProperties,
 		l.zooCfg():                                   zooCfg(l, ports),
 		filepath.Join(l.dir, ".gitignore"):           "*\n",
 		filepath.Join(l.web(), webXML("hdfs")):       "<web-app/>\n",
@@ -54,6 +58,17 @@ func (l layout) write(o Options, ports Ports) error {
 		filepath.Join(l.data(), "tmp", "keep"):       "",
 		filepath.Join(l.logs(), "keep"):              "",
 	}
+	sites := func(dir string) {
+		files[filepath.Join(dir, "core-site.xml")] = siteXML(core, o.CoreSite)
+		files[filepath.Join(dir, "hdfs-site.xml")] = siteXML(hdfs, o.HDFSSite)
+		files[filepath.Join(dir, "hbase-site.xml")] = siteXML(hbase, o.HBaseSite)
+		files[filepath.Join(dir, "mapred-site.xml")] = siteXML(mapredSite(), nil)
+		files[filepath.Join(dir, "log4j.properties")] = log4jProperties
+	}
+	clientSecurity(o.Security, core, hdfs, hbase)
+	sites(l.conf())
+	daemonSecurity(l, o.Security, hdfs, hbase)
+	sites(l.daemonConf())
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err

@@ -116,7 +116,7 @@ func (d *Daemon) WaitReady(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return d.failed(errors.Join(err, context.Cause(ctx)))
-		case <-time.After(pollEvery):
+		case <-time.After(d.cluster.state.Security.pollEvery()):
 		}
 	}
 }
@@ -130,7 +130,11 @@ func (d *Daemon) Probe(ctx context.Context) error {
 	if !d.current().alive() {
 		return os.ErrProcessDone
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	limit := probeTimeout
+	if kind := d.role.base(); d.cluster.state.Security.secured() && (kind == Master || kind == RegionServer) {
+		limit = secureProbeTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return d.cluster.probe(ctx, d.role)
 }
@@ -167,7 +171,7 @@ func (c *Cluster) spawn(ctx context.Context, role Role, argv []string) error {
 	}
 	defer logFile.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.layout.dir, daemonEnvironment(), logFile, logFile
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.layout.dir, c.daemonEnvironment(), logFile, logFile
 
 	c.mu.Lock()
 	defer c.mu.Unlock()

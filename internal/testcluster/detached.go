@@ -29,6 +29,9 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 		return nil, false, err
 	default:
 		running := s.running()
+		if want := o.Security.withDefaults(); len(running) > 0 && s.Security != want {
+			return nil, false, fmt.Errorf("the test cluster in %s runs with %s, not with %s: take it down first", o.Dir, s.Security.describe(), want.describe())
+		}
 		if len(running) == len(s.Roles) {
 			c, err := Attach(ctx, layout{o.Dir}.conf())
 			if err != nil {
@@ -76,7 +79,10 @@ func Down(ctx context.Context, dir string) error {
 		return fmt.Errorf("stop the test cluster in %s: %w", dir, err)
 	}
 	l := layout{dir}
-	return errors.Join(os.RemoveAll(l.data()), os.RemoveAll(l.conf()), os.RemoveAll(l.web()), os.Remove(l.state()))
+	for _, path := range l.discarded() {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return errors.Join(err, os.Remove(l.state()))
 }
 
 func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
@@ -88,12 +94,29 @@ func lockDir(ctx context.Context, dir string) (unlock func(), err error) {
 
 // Environment is what a shell needs to work with the cluster, as NAME=value.
 func (c *Cluster) Environment() []string {
-	return []string{
+	env := []string{
 		"HADOOP_CONF_DIR=" + c.ConfDir(),
 		"HBASE_CONF_DIR=" + c.ConfDir(),
 		"HBASE_LIB=" + c.LibDir(),
 		EnvConf + "=" + c.ConfDir(),
 	}
+	if c.state.Security.Kerberos {
+		env = append(env,
+			"KRB5_CONFIG="+c.Krb5Conf(),
+			"KRB5CCNAME=FILE:"+filepath.Join(c.layout.kdc(), "ccache"),
+			"BULKLOAD_PRINCIPAL="+Principal(Loader),
+			"BULKLOAD_KEYTAB="+c.Keytab(Loader),
+			"CLUSTER_KEYTABS="+c.layout.kdc())
+	}
+	return env
+}
+
+// Unset names the variables that a shell must not have to work with the cluster.
+func (c *Cluster) Unset() []string {
+	if c.state.Security.Kerberos {
+		return []string{"HADOOP_USER_NAME"}
+	}
+	return nil
 }
 
 // AdmCommand is the shell command line that runs Adm, to be followed by its arguments.

@@ -97,8 +97,8 @@ func (c *Cluster) activate(ctx context.Context, role Role) error {
 }
 
 func (c *Cluster) haadmin(ctx context.Context, args ...string) (string, error) {
-	argv := c.javaCommand("org.apache.hadoop.hdfs.tools.DFSHAAdmin", args...)
-	out, err := c.spawner.output(ctx, nil, argv, daemonEnvironment())
+	argv := c.javaCommandAs(HDFSAdmin, "org.apache.hadoop.hdfs.tools.DFSHAAdmin", args...)
+	out, err := c.spawner.output(ctx, nil, argv, c.daemonEnvironment())
 	if err != nil {
 		return out, fmt.Errorf("haadmin %v: %w", args, err)
 	}

@@ -14,7 +14,7 @@ type Options struct {
 	// earlier one left there is removed first. Default: a temporary directory, removed by Stop.
 	Dir string
 
-	// Port is the first of the consecutive TCP ports taken: six and three for each DataNode, one for
+	// Port is the first of the consecutive TCP ports taken: seven and three for each DataNode, one for
 	// each region server. Default: a free range.
 	Port int
 
@@ -29,6 +29,9 @@ type Options struct {
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
 
+	// Security says how clients prove who they are and what is encrypted. Default: nothing of it.
+	Security Security
+
 	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,
 	// ZooKeeper 128, Master 384, RegionServer 1024.
 	HeapMB map[Role]int
@@ -37,7 +40,8 @@ type Options struct {
 	CoreSite, HDFSSite, HBaseSite map[string]string
 
 	// StartTimeout bounds Start, downloads excluded, and each WaitReady whose context has no deadline.
-	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that.
+	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that. With Security
+	// 5 minutes.
 	StartTimeout time.Duration
 
 	// Detached puts the daemons in a session of their own and lets them outlive this process. Otherwise
@@ -64,8 +68,9 @@ var defaultHeapMB = map[Role]int{
 func (o Options) withDefaults() Options {
 	o.RegionServers = max(o.RegionServers, 1)
 	o.DataNodes = max(o.DataNodes, 1)
+	o.Security = o.Security.withDefaults()
 	if o.StartTimeout <= 0 {
-		o.StartTimeout = defaultStartTimeout
+		o.StartTimeout = o.Security.startTimeout()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -105,5 +110,5 @@ func (o Options) Validate() error {
 			return fmt.Errorf("test cluster: heap given for %q, which is no role", role)
 		}
 	}
-	return nil
+	return o.Security.validate()
 }

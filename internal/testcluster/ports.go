@@ -16,6 +16,7 @@ type Ports struct {
 	StandbyHTTP  int            `json:"standby_http,omitempty"`
 	ZooKeeper    int            `json:"zookeeper"`
 	Master       int            `json:"master"`
+	KDC          int            `json:"kdc,omitempty"` // TCP and UDP, if there is one
 	DataNode     []DataNodePort `json:"datanode"`
 	RegionServer []int          `json:"regionserver"`
 }
@@ -27,12 +28,12 @@ type DataNodePort struct {
 	HTTP int `json:"http"`
 }
 
-func portsNeeded(dataNodes, regionServers int) int { return 6 + 3*dataNodes + regionServers }
+func portsNeeded(dataNodes, regionServers int) int { return 7 + 3*dataNodes + regionServers }
 
 func portsFrom(first, dataNodes, regionServers int) Ports {
 	next := first
 	take := func() int { next++; return next - 1 }
-	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), ZooKeeper: take(), Master: take()}
+	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), ZooKeeper: take(), Master: take(), KDC: take()}
 	for range dataNodes {
 		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
 	}

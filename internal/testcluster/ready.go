@@ -21,6 +21,8 @@ import (
 // probe asks once whether a role serves. The error is what is still missing.
 func (c *Cluster) probe(ctx context.Context, role Role) error {
 	switch role.base() {
+	case KDC:
+		return c.probeKDC(ctx)
 	case NameNode:
 		return c.probeNameNode(ctx, role)
 	case DataNode:
@@ -89,43 +91,72 @@ func (c *Cluster) probeZooKeeper(ctx context.Context) error {
 // probeMaster asks for the namespaces, which HMaster.getNamespaces answers only when the master is
 // initialised: hbase:meta and hbase:namespace are open then. (HMaster.listTableNames answers earlier.)
 func (c *Cluster) probeMaster(ctx context.Context) error {
-	if err := call(ctx, c.state.Ports.Master, "MasterService", "ListNamespaceDescriptors", &emptypb.Empty{}, &emptypb.Empty{}); err != nil {
+	// The session first: that asks the least of those who are busy with their start.
+	if err := c.probeSession(ctx, "/hbase/master"); err != nil {
 		return err
 	}
-	return c.probeSession(ctx, "/hbase/master")
+	if c.state.Security.secured() {
+		_, err := c.askHBase(ctx)
+		return err
+	}
+	return call(ctx, c.state.Ports.Master, "MasterService", "ListNamespaceDescriptors", &emptypb.Empty{}, &emptypb.Empty{})
 }
 
 func (c *Cluster) probeRegionServer(ctx context.Context, role Role) error {
-	// A master that is not initialised answers what follows with a NullPointerException and a long log.
-	if err := c.probeMaster(ctx); err != nil {
-		return fmt.Errorf("the master: %w", err)
+	var s hbaseState
+	var err error
+	if c.state.Security.secured() {
+		if err := c.probeSession(ctx, "/hbase/master"); err != nil {
+			return fmt.Errorf("the master: %w", err)
+		}
+		s, err = c.askHBase(ctx)
+	} else {
+		// A master that is not initialised answers what follows with a NullPointerException and a long log.
+		if err := c.probeMaster(ctx); err != nil {
+			return fmt.Errorf("the master: %w", err)
+		}
+		s, err = c.masterState(ctx)
 	}
-	var status pb.GetClusterStatusResponse
-	if err := call(ctx, c.state.Ports.Master, "MasterService", "GetClusterStatus", &pb.GetClusterStatusRequest{}, &status); err != nil {
+	if err != nil {
 		return err
 	}
-	live := status.GetClusterStatus().GetLiveServers()
 	c.mu.Lock()
 	started := c.state.Daemons[role].StartedMS
 	c.mu.Unlock()
-	port := uint32(c.state.Ports.RegionServer[role.index()])
-	own := slices.IndexFunc(live, func(s *pb.LiveServerInfo) bool {
-		return s.GetServer().GetPort() == port && int64(s.GetServer().GetStartCode()) >= started
-	})
+	port := c.state.Ports.RegionServer[role.index()]
+	own := slices.IndexFunc(s.live, func(s serverName) bool { return s.port == port && s.startCode >= started })
 	if own < 0 {
 		return errors.New("not yet reported to the master")
 	}
-	name := live[own].GetServer()
-	if err := c.probeSession(ctx, fmt.Sprintf("/hbase/rs/%s,%d,%d", name.GetHostName(), name.GetPort(), name.GetStartCode())); err != nil {
+	if err := c.probeSession(ctx, "/hbase/rs/"+s.live[own].String()); err != nil {
 		return err
 	}
-	if want := c.runningOf(RegionServer); len(live) != want {
-		return fmt.Errorf("the master counts %d live region servers, %d run", len(live), want)
+	if want := c.runningOf(RegionServer); len(s.live) != want {
+		return fmt.Errorf("the master counts %d live region servers, %d run", len(s.live), want)
 	}
-	if n, err := c.crashProcedures(ctx); err != nil || n > 0 {
-		return errors.Join(err, fmt.Errorf("%d server crash procedures run", n))
+	if s.crashes > 0 {
+		return fmt.Errorf("%d server crash procedures run", s.crashes)
+	}
+	if c.state.Security.secured() {
+		return nil // The client has read hbase:meta.
 	}
 	return c.probeMeta(ctx)
+}
+
+// masterState asks the master, which must be initialised.
+func (c *Cluster) masterState(ctx context.Context) (hbaseState, error) {
+	var s hbaseState
+	var status pb.GetClusterStatusResponse
+	if err := call(ctx, c.state.Ports.Master, "MasterService", "GetClusterStatus", &pb.GetClusterStatusRequest{}, &status); err != nil {
+		return s, err
+	}
+	for _, live := range status.GetClusterStatus().GetLiveServers() {
+		name := live.GetServer()
+		s.live = append(s.live, serverName{name.GetHostName(), int(name.GetPort()), int64(name.GetStartCode())})
+	}
+	var err error
+	s.crashes, err = c.crashProcedures(ctx)
+	return s, err
 }
 
 // crashProcedures counts the region server deaths that the master is still working off. The messages

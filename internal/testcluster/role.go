@@ -10,8 +10,9 @@ import (
 // number: "regionserver", "regionserver-2".
 type Role string
 
-// The roles that every cluster has.
+// The roles; every cluster has all but KDC, which one with Kerberos has.
 const (
+	KDC          Role = "kdc"
 	NameNode     Role = "namenode"
 	DataNode     Role = "datanode"
 	ZooKeeper    Role = "zookeeper"
@@ -43,8 +44,12 @@ func (r Role) index() int {
 }
 
 // startOrder is the order in which the daemons need each other. Stop goes the other way.
-func startOrder(nameNodes, dataNodes, regionServers int) []Role {
-	roles := []Role{NameNode}
+func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
+	var roles []Role
+	if kdc {
+		roles = append(roles, KDC)
+	}
+	roles = append(roles, NameNode)
 	for i := 1; i < nameNodes; i++ {
 		roles = append(roles, NameNode.Nth(i+1))
 	}

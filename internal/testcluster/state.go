@@ -22,6 +22,7 @@ type state struct {
 	Lib      string                `json:"lib"`
 	Detached bool                  `json:"detached"`
 	HA       bool                  `json:"ha,omitempty"`
+	Security Security              `json:"security,omitzero"`
 	Ports    Ports                 `json:"ports"`
 	Roles    []Role                `json:"roles"`
 	Daemons  map[Role]*daemonState `json:"daemons"`

@@ -13,16 +13,18 @@ import (
 // process that started them.
 func (c *Cluster) Close() {
 	c.mu.Lock()
-	admin := c.admin
-	c.admin = nil
+	admins := []*Admin{c.admin, c.prober}
+	c.admin, c.prober = nil, nil
 	already := c.stopped
 	c.stopped = true
 	c.mu.Unlock()
 	if already {
 		return
 	}
-	if admin != nil {
-		admin.close()
+	for _, a := range admins {
+		if a != nil {
+			a.close()
+		}
 	}
 	c.spawner.close()
 }

@@ -4,6 +4,8 @@
 // Row keys and split points are written as HBase's shell writes them (Bytes.toBytesBinary: \x00 for a
 // byte that is no printable ASCII).
 
+import com.google.gson.Gson;
+import com.google.gson.JsonObject;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,6 +49,8 @@ import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
 import org.apache.hadoop.hbase.quotas.QuotaSettingsFactory;
 import org.apache.hadoop.hbase.quotas.SpaceViolationPolicy;
 import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.security.access.Permission;
+import org.apache.hadoop.hbase.security.access.UserPermission;
 import org.apache.hadoop.hbase.util.Bytes;
 
 public final class Adm {
@@ -69,7 +73,9 @@ public final class Adm {
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
+      "grant TABLE USER ACTIONS         letters of RWXCA, instead of what the user had",
       "servers                          live region servers",
+      "probe                            live servers and crash procedures, when the master is initialised and hbase:meta open",
       "serve                            commands on standard input, one a line; tabs between words");
 
   private final Connection connection;
@@ -84,6 +90,10 @@ public final class Adm {
       System.exit(args.length == 0 ? 2 : 0);
     }
     Configuration conf = HBaseConfiguration.create();
+    if (System.getProperty("bulkload.simple") != null) { // See As.
+      conf.set("hbase.security.authentication", "simple");
+      impatient(conf);
+    }
     try (Connection connection = ConnectionFactory.createConnection(conf)) {
       Adm adm = new Adm(connection);
       if (args[0].equals("serve")) {
@@ -152,7 +162,68 @@ public final class Adm {
     return words;
   }
 
+  // For a question whose answer may be that nothing answers.
+  private static void impatient(Configuration conf) {
+    conf.setInt("hbase.client.retries.number", 1);
+    conf.setInt("hbase.rpc.timeout", 4000);
+    conf.setInt("hbase.client.operation.timeout", 5000);
+    conf.setInt("hbase.client.meta.operation.timeout", 5000);
+    conf.setInt("hbase.ipc.client.connect.max.retries", 0);
+    conf.setInt("zookeeper.recovery.retry", 0);
+  }
+
+  // On a connection of its own, so that nothing is known from before.
+  private String probe() throws Exception {
+    try {
+      return state();
+    } catch (IOException e) {
+      Throwable t = e;
+      while (t.getCause() != null && t.getCause() != t) {
+        t = t.getCause();
+      }
+      throw new IOException(t);
+    }
+  }
+
+  private String state() throws Exception {
+    Configuration conf = new Configuration(connection.getConfiguration());
+    impatient(conf);
+    List<String> lines = new ArrayList<>();
+    try (Connection c = ConnectionFactory.createConnection(conf); Admin admin = c.getAdmin()) {
+      admin.listNamespaceDescriptors(); // Refused until the master is initialised.
+      for (ServerName s : admin.getRegionServers()) {
+        lines.add("live " + s.toString());
+      }
+      long crashes = Arrays.stream(new Gson().fromJson(admin.getProcedures(), JsonObject[].class))
+          .filter(p -> p.get("className").getAsString().endsWith(".ServerCrashProcedure"))
+          .filter(p -> !p.get("state").getAsString().matches("SUCCESS|ROLLEDBACK")).count();
+      lines.add("crashes " + crashes);
+      try (Table t = c.getTable(TableName.META_TABLE_NAME)) {
+        t.exists(new Get(Bytes.toBytes("hbase:namespace")));
+      }
+    }
+    return String.join("\n", lines);
+  }
+
+  private static String grant(Admin admin, TableName table, String user, String letters) throws IOException {
+    List<Permission.Action> actions = new ArrayList<>();
+    for (Permission.Action action : Permission.Action.values()) {
+      if (letters.indexOf(action.code()) >= 0) {
+        actions.add(action);
+      }
+    }
+    if (actions.size() != letters.length()) {
+      throw new IllegalArgumentException("unknown actions " + letters);
+    }
+    Permission p = Permission.newBuilder(table).withActions(actions.toArray(new Permission.Action[0])).build();
+    admin.grant(new UserPermission(user, p), false);
+    return "granted " + letters + " on " + table + " to " + user;
+  }
+
   private String run(String[] a) throws Exception {
+    if (a[0].equals("probe")) {
+      return probe();
+    }
     if (a[0].equals("servers")) {
       try (Admin admin = connection.getAdmin()) {
         List<String> names = new ArrayList<>();
@@ -198,6 +269,7 @@ public final class Adm {
         case "get": return get(table, key(a, 2));
         case "scan": return scan(table, a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE);
         case "put": return put(table, a);
+        case "grant": return grant(admin, table, a[2], a[3]);
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
           return "limited " + table;

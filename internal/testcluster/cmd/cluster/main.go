@@ -33,6 +33,8 @@ type options struct {
 	port          int
 	regionServers int
 	dataNodes     int
+	ha            bool
+	secure        secureOptions
 	verbose       bool
 }
 
@@ -60,6 +62,8 @@ func newCommand() *cobra.Command {
 	up.Flags().IntVar(&o.port, "port", 0, "first of the consecutive ports (default: a free range)")
 	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
 	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
+	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
+	o.secure.register(up.Flags())
 	root.AddCommand(up,
 		&cobra.Command{
 			Use: "down", Short: "Stop the cluster and remove its data", Args: cobra.NoArgs,
@@ -76,6 +80,11 @@ func newCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "restart ROLE", Short: "Kill one daemon, if it runs, and start it again", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), o, args[0]) },
+		},
+		&cobra.Command{
+			Use: "grant TABLE...", Short: "Give the users of a cluster with Kerberos their rights: loader RWC, nocreate RW, nobody none",
+			Args: cobra.MinimumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return runGrant(cmd.Context(), o, args) },
 		},
 		&cobra.Command{
 			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client; \"adm help\" lists the commands",
@@ -134,8 +143,12 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	if o.verbose {
 		level = slog.LevelDebug
 	}
+	security, err := o.secure.security()
+	if err != nil {
+		return err
+	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
@@ -158,6 +171,9 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 func printEnvironment(out io.Writer, c *testcluster.Cluster) {
 	for _, kv := range c.Environment() {
 		fmt.Fprintln(out, "export", kv)
+	}
+	for _, name := range c.Unset() {
+		fmt.Fprintln(out, "unset", name)
 	}
 }
 
@@ -211,6 +227,15 @@ func runRestart(ctx context.Context, o options, role string) error {
 		return err
 	}
 	return d.WaitReady(ctx)
+}
+
+func runGrant(ctx context.Context, o options, tables []string) error {
+	c, err := o.attach(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Grant(ctx, tables...)
 }
 
 func runAdm(ctx context.Context, out io.Writer, o options, args []string) error {

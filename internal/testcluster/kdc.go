@@ -1,0 +1,217 @@
+package testcluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// ErrNoKDC says that the programs of MIT Kerberos are not there. The error text has the line that installs
+// them.
+var ErrNoKDC = errors.New("install with: apt-get install -y krb5-kdc krb5-admin-server krb5-user")
+
+// KDCInstalled reports whether this machine has what a cluster with Kerberos needs; the error is ErrNoKDC.
+func KDCInstalled() error {
+	for _, name := range []string{"krb5kdc", "kdb5_util", "kadmin.local"} {
+		if _, err := kerberosTool(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kerberosTool looks into the directories for administrators too, which not every PATH has.
+func kerberosTool(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/lib/mit/sbin"} {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("a cluster with Kerberos needs %s, which is not in PATH: %w", name, ErrNoKDC)
+}
+
+const (
+	defaultTicketLife = 24 * time.Hour
+	defaultRenewLife  = 7 * 24 * time.Hour
+)
+
+func seconds(d, otherwise time.Duration) string {
+	if d <= 0 {
+		d = otherwise
+	}
+	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
+}
+
+// krb5Conf is for clients and daemons. udp_preference_limit has all of them use TCP.
+func krb5Conf(port int, s Security) string {
+	skew := 300
+	if s.TicketLife > 0 {
+		skew = 2
+	}
+	return fmt.Sprintf(`[libdefaults]
+  default_realm = %[1]s
+  dns_lookup_kdc = false
+  dns_lookup_realm = false
+  rdns = false
+  udp_preference_limit = 1
+  clockskew = %[2]d
+  ticket_lifetime = %[3]s
+  renew_lifetime = %[4]s
+
+[realms]
+  %[1]s = {
+    kdc = 127.0.0.1:%[5]d
+  }
+
+[domain_realm]
+  localhost = %[1]s
+`, Realm, skew, seconds(s.TicketLife, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife), port)
+}
+
+func kdcConf(l layout, port int, s Security) string {
+	return fmt.Sprintf(`[kdcdefaults]
+  kdc_listen = 127.0.0.1:%[1]d
+  kdc_tcp_listen = 127.0.0.1:%[1]d
+
+[realms]
+  %[2]s = {
+    database_name = %[3]s/principal
+    key_stash_file = %[3]s/stash
+    acl_file = %[3]s/kadm5.acl
+    supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal
+    max_life = %[4]s
+    max_renewable_life = %[5]s
+  }
+
+[logging]
+  kdc = STDERR
+  admin_server = STDERR
+`, port, Realm, l.kdc(), seconds(0, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife))
+}
+
+// kerberosEnvironment keeps MIT's programs off the system's files.
+func (l layout) kerberosEnvironment() []string {
+	return []string{"KRB5_CONFIG=" + l.krb5Conf(), "KRB5_KDC_PROFILE=" + l.kdcConf(), "KRB5CCNAME=" + filepath.Join(l.kdc(), "ccache")}
+}
+
+// makeRealm writes the KDC's configuration and database and a keytab for each principal.
+func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
+	l := c.layout
+	if err := os.MkdirAll(l.kdc(), 0o700); err != nil {
+		return err
+	}
+	port := c.state.Ports.KDC
+	for path, text := range map[string]string{l.krb5Conf(): krb5Conf(port, s), l.kdcConf(): kdcConf(l, port, s)} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	run := func(name string, args ...string) error {
+		path, err := kerberosTool(name)
+		if err != nil {
+			return err
+		}
+		env := environment(l.kerberosEnvironment()...)
+		if _, err := c.spawner.output(ctx, nil, append([]string{path}, args...), env); err != nil {
+			return fmt.Errorf("%s %s: %w", name, args[0], err)
+		}
+		return nil
+	}
+	if err := run("kdb5_util", "-P", rand.Text(), "-r", Realm, "create", "-s"); err != nil {
+		return err
+	}
+	for _, name := range services {
+		if err := run("kadmin.local", "addprinc", "-randkey", name); err != nil {
+			return err
+		}
+	}
+	life, renew := seconds(s.TicketLife, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife)
+	for _, name := range users {
+		if err := run("kadmin.local", "addprinc", "-randkey", "-maxlife", life, "-maxrenewlife", renew, name); err != nil {
+			return err
+		}
+	}
+	for _, name := range append(services[:len(services):len(services)], users...) {
+		if err := run("kadmin.local", "ktadd", "-norandkey", "-k", l.keytab(name), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startKDC makes the realm and starts its KDC, which whoever logs in needs first.
+func (c *Cluster) startKDC(ctx context.Context, s Security) error {
+	if err := c.makeRealm(ctx, s); err != nil {
+		return fmt.Errorf("the test cluster's KDC: %w", err)
+	}
+	if err := c.spawn(ctx, KDC, c.command(KDC)); err != nil {
+		return err
+	}
+	return c.Daemon(KDC).WaitReady(ctx)
+}
+
+// kdcCommand keeps the KDC in the foreground.
+func kdcCommand(l layout) ([]string, error) {
+	path, err := kerberosTool("krb5kdc")
+	if err != nil {
+		return nil, err
+	}
+	return []string{path, "-n", "-r", Realm, "-P", filepath.Join(l.kdc(), "pid")}, nil
+}
+
+// probeKDC asks for a ticket without proof of who asks; any answer shows that the KDC works.
+func (c *Cluster) probeKDC(ctx context.Context) error {
+	conf, err := config.Load(c.layout.krb5Conf())
+	if err != nil {
+		return err
+	}
+	request, err := messages.NewASReqForTGT(Realm, conf, types.NewPrincipalName(1, Loader))
+	if err != nil {
+		return err
+	}
+	body, err := request.Marshal()
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx, c.state.Ports.KDC)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)); err != nil {
+		return err
+	}
+	var size [4]byte
+	_, err = io.ReadFull(conn, size[:])
+	return err
+}
+
+// javaKerberos are options of a JVM that speaks Kerberos.
+func javaKerberos(l layout) []string {
+	return []string{"-Djava.security.krb5.conf=" + l.krb5Conf(), "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED"}
+}
+
+// asUser are options of a JVM whose main class As logs in by a keytab.
+func asUser(l layout, name string) []string {
+	full := name
+	if !strings.Contains(name, "@") {
+		full = Principal(name)
+	}
+	return append(javaKerberos(l), "-Dbulkload.principal="+full, "-Dbulkload.keytab="+l.keytab(name))
+}
