@@ -61,11 +61,11 @@ func (c *cleaner) removeStaging(ctx context.Context, fsys hdfsio.FS, name string
 // stagings goes through the directories on HDFS that no job of this machine
 // has: those of other machines, and of jobs whose state was lost.
 func (c *cleaner) stagings(ctx context.Context) error {
-	user, err := c.env.Conf.User()
+	user, err := c.env.User()
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
-	l, err := staging.Base(c.env.Conf, c.o.Staging)
+	l, err := staging.Base(c.env, c.o.Staging)
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}

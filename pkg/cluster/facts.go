@@ -19,7 +19,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if e.Conf.Quorum() == "" {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
-	user, err := e.Conf.User()
+	user, err := e.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

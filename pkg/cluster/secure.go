@@ -60,6 +60,18 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	return c, nil
 }
 
+// User is the user's name on HDFS: that of the configuration, with Kerberos the first part of the principal.
+func (e *Env) User() (string, error) {
+	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+		return e.Conf.User()
+	}
+	login, err := e.Login()
+	if err != nil {
+		return "", err
+	}
+	return loader.ShortName(login.Principal()), nil
+}
+
 // secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
 func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
@@ -76,9 +88,7 @@ func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
 	if s.Data, err = e.qualities("dfs.data.transfer.protection"); err != nil {
 		return err
 	}
-	user, _, _ := strings.Cut(login.Principal(), "@")
-	user, _, _ = strings.Cut(user, "/")
-	o.Security, o.User = s, user
+	o.Security, o.User = s, loader.ShortName(login.Principal())
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	j.work.WarnKey(j.o.Events)
-	l, err := staging.Choose(j.env.Conf, j.o.Staging, j.work.Table, j.work.Timestamp)
+	l, err := staging.Choose(j.env, j.o.Staging, j.work.Table, j.work.Timestamp)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/jcmturner/gofork/encoding/asn1"
+	"github.com/jcmturner/gokrb5/v8/asn1tools"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/crypto/etype"
 	"github.com/jcmturner/gokrb5/v8/gssapi"
-	"github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/jcmturner/gokrb5/v8/iana/chksumtype"
+	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
@@ -37,16 +41,39 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	if krb == nil {
 		return nil, nil, errors.New("kerberos: the client is closed")
 	}
-	request, err := spnego.NewKRB5TokenAPREQ(krb, ticket, key, []int{gssapi.ContextFlagInteg, gssapi.ContextFlagConf, gssapi.ContextFlagReplay, gssapi.ContextFlagSequence}, nil)
-	if err != nil {
-		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
-	}
-	token, err := request.Marshal()
-	if err != nil {
-		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
-	}
 	s, err := newContext(key)
-	return s, token, err
+	if err != nil {
+		return nil, nil, err
+	}
+	auth, err := types.NewAuthenticator(krb.Credentials.Domain(), krb.Credentials.CName())
+	if err != nil {
+		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	}
+	auth.Cksum = types.Checksum{CksumType: chksumtype.GSSAPI, Checksum: contextFlags()}
+	s.sent = uint64(auth.SeqNumber) // of the first token
+	request, err := messages.NewAPReq(ticket, key, auth)
+	if err != nil {
+		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	}
+	body, err := request.Marshal()
+	if err != nil {
+		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
+	}
+	oid, err := asn1.Marshal(gssapi.OIDKRB5.OID())
+	if err != nil {
+		return nil, nil, err
+	}
+	const apRequest = "\x01\x00"
+	return s, asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apRequest), body), 0), nil
+}
+
+// contextFlags is the checksum of an authenticator (RFC 4121, section 4.1.1): no channel bindings, and what is asked of the
+// context.
+func contextFlags() []byte {
+	b := make([]byte, 24)
+	binary.LittleEndian.PutUint32(b, 16)
+	binary.LittleEndian.PutUint32(b[20:], gssapi.ContextFlagInteg|gssapi.ContextFlagConf|gssapi.ContextFlagReplay|gssapi.ContextFlagSequence)
+	return b
 }
 
 func newContext(key types.EncryptionKey) (*Context, error) {

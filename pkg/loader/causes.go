@@ -43,7 +43,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	case re == nil:
 	case re.short() == "AccessDeniedException":
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
-			l.c.cfg.EffectiveUser, shortName(l.c.cfg.EffectiveUser), l.req.Table)}
+			l.c.cfg.EffectiveUser, ShortName(l.c.cfg.EffectiveUser), l.req.Table)}
 	case re.short() == "SpaceLimitingException" || re.short() == "QuotaExceededException":
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
@@ -54,7 +54,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 // its own, who owns HBase's directory. Empty: not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {
-		return shortName(l.c.cfg.EffectiveUser)
+		return ShortName(l.c.cfg.EffectiveUser)
 	}
 	if l.c.cfg.RootDir == "" {
 		return ""
@@ -67,8 +67,8 @@ func (l *load) actor(ctx context.Context) string {
 	return user
 }
 
-// shortName is the user that a principal is mapped to, unless hadoop.security.auth_to_local says otherwise.
-func shortName(principal string) string {
+// ShortName is the user that a principal is mapped to, unless hadoop.security.auth_to_local says otherwise.
+func ShortName(principal string) string {
 	name, _, _ := strings.Cut(principal, "@")
 	name, _, _ = strings.Cut(name, "/")
 	return name

@@ -153,7 +153,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	user, err := env.Conf.User()
+	user, err := env.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}

@@ -49,9 +49,9 @@ type Dir struct {
 
 // Base is the directory in which jobs have theirs: dir on the default file
 // system unless it names another, /tmp/bulkload-USER if it is empty.
-func Base(conf *hdfsio.Conf, dir string) (hdfsio.Location, error) {
+func Base(env *cluster.Env, dir string) (hdfsio.Location, error) {
 	if dir == "" {
-		user, err := conf.User()
+		user, err := env.User()
 		if err != nil {
 			return hdfsio.Location{}, err
 		}
@@ -59,7 +59,7 @@ func Base(conf *hdfsio.Conf, dir string) (hdfsio.Location, error) {
 	} else if strings.HasPrefix(dir, "/") {
 		dir = "hdfs://" + dir
 	}
-	l, err := conf.Resolve(dir)
+	l, err := env.Conf.Resolve(dir)
 	if err == nil && l.Local() {
 		err = fmt.Errorf("staging directory %s is local: HBase loads from HDFS", dir)
 	}
@@ -70,8 +70,8 @@ func userBase(user string) string { return "/tmp/bulkload-" + user }
 
 // Choose names a new directory for a job in a base. Its name cannot be
 // guessed, since others may write into it.
-func Choose(conf *hdfsio.Conf, dir, table string, timestamp int64) (hdfsio.Location, error) {
-	l, err := Base(conf, dir)
+func Choose(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Location, error) {
+	l, err := Base(env, dir)
 	if err != nil {
 		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
@@ -94,7 +94,7 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 	if err != nil {
 		return nil, err
 	}
-	user, err := env.Conf.User()
+	user, err := env.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
