@@ -99,7 +99,7 @@ func (c *Cluster) proberAdmin(ctx context.Context) (*Admin, error) {
 	if a != nil {
 		a.close()
 	}
-	a, err := c.startAdmin(ctx)
+	a, err := c.startAdmin(ctx, c.javaCommandAs(HBaseAdmin, "Adm", "serve"))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,9 @@ var shared struct {
 	err     error
 	owned   bool
 	hasMain bool
+
+	secured     *Cluster // of Secured
+	ownsSecured bool
 }
 
 // Shared is the cluster that all tests of this process use: the one that EnvConf names, else one that is
@@ -53,7 +56,7 @@ func Shared(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main runs a package's tests and ends the shared cluster, where one was started. It does not return.
+// Main runs a package's tests and ends the shared clusters that were started. It does not return.
 func Main(m *testing.M) {
 	shared.mu.Lock()
 	shared.hasMain = true
@@ -61,6 +64,10 @@ func Main(m *testing.M) {
 	code := m.Run()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
+	if err := endSecured(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	if c := shared.cluster; c != nil {
 		c.Close()
 		if shared.owned {
