@@ -113,6 +113,11 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	if err := c.layout.write(o, ports); err != nil {
 		return err
 	}
+	if o.Security.TLS != "" {
+		if err := c.makeStores(ctx); err != nil {
+			return err
+		}
+	}
 	c.state = &state{
 		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Security: o.Security, Ports: ports,
 		Roles: startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},

@@ -45,6 +45,9 @@ func Shared(t testing.TB) *Cluster {
 		// Not the test's context: the cluster outlives the test.
 		if conf := os.Getenv(EnvConf); conf != "" {
 			shared.cluster, shared.err = Attach(context.Background(), conf)
+			if c := shared.cluster; c != nil && c.state.Security != (Security{}) {
+				shared.err = fmt.Errorf("%s names a cluster with %s; these tests need one without", EnvConf, c.state.Security.describe())
+			}
 		} else {
 			shared.cluster, shared.err = Start(context.Background(), Options{})
 			shared.owned = true
