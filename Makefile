@@ -22,7 +22,7 @@ build: ## build the program: build/bulkload
 	go build -trimpath -buildvcs=auto -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
 	@go build -o $(CLUSTER) ./internal/testcluster/cmd/cluster
 
-demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven)
+demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven): SECURE=1 LEVEL=privacy
 	@scripts/demo $(BULKLOAD) $(CLUSTER)
 
 demo-local: build ## build HFiles and look into them, with no JVM at all
