@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-secure test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ build: ## build the program: build/bulkload
 	go build -trimpath -buildvcs=auto -ldflags '-X main.version=$(VERSION)' -o $(BULKLOAD) ./cmd/bulkload
 	@go build -o $(CLUSTER) ./internal/testcluster/cmd/cluster
 
-demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven)
+demo: build ## the main job on an embedded single-node cluster (needs a JDK and Maven): SECURE=1 LEVEL=privacy
 	@scripts/demo $(BULKLOAD) $(CLUSTER)
 
 demo-local: build ## build HFiles and look into them, with no JVM at all
@@ -46,6 +46,9 @@ test-hfiles: ## random HFiles to and from HBase's classes: HFILE_CASES=500
 MUTANTS ?= 3000
 test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reader as judge: MUTANTS=3000 MUTANTS_SEED=…
 	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/conformance
+
+test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one; up to 20 minutes
+	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/testcluster
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader

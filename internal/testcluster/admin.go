@@ -23,31 +23,43 @@ type Admin struct {
 }
 
 // Admin starts the JVM on the first call, which takes about 2 s, and gives the same later. It ends with
-// the cluster.
-func (c *Cluster) Admin(ctx context.Context) (*Admin, error) {
+// the cluster. On a cluster with Kerberos it acts as HBaseAdmin.
+func (c *Cluster) Admin(ctx context.Context) (*Admin, error) { return c.AdminAs(ctx, HBaseAdmin) }
+
+// AdminAs is [Cluster.Admin] for one of the users or daemons of a cluster with Kerberos, logged in by the
+// keytab. There is one JVM for each.
+func (c *Cluster) AdminAs(ctx context.Context, user string) (*Admin, error) {
+	return c.keptAdmin(ctx, user, c.javaCommandAs(user, "Adm", "serve"))
+}
+
+// AdminSimple is [Cluster.Admin] for a client that says who it is without credentials.
+func (c *Cluster) AdminSimple(ctx context.Context, user string) (*Admin, error) {
+	return c.keptAdmin(ctx, "simple "+user, c.javaCommandSimple(user, "Adm", "serve"))
+}
+
+func (c *Cluster) keptAdmin(ctx context.Context, key string, argv []string) (*Admin, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
 		return nil, errStopped
 	}
-	if c.admin != nil {
-		if c.admin.usable() {
-			return c.admin, nil
+	if a := c.admins[key]; a != nil {
+		if a.usable() {
+			return a, nil
 		}
-		c.admin.close()
-		c.admin = nil
+		a.close()
+		delete(c.admins, key)
 	}
-	a, err := c.startAdmin(ctx)
+	a, err := c.startAdmin(ctx, argv)
 	if err != nil {
 		return nil, err
 	}
-	c.admin = a
+	c.admins[key] = a
 	return a, nil
 }
 
 // startAdmin starts a JVM that serves Adm.
-func (c *Cluster) startAdmin(ctx context.Context) (*Admin, error) {
-	argv := c.javaCommandAs(HBaseAdmin, "Adm", "serve")
+func (c *Cluster) startAdmin(ctx context.Context, argv []string) (*Admin, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = c.clientEnvironment()
 	a := &Admin{cmd: cmd, errors: &tailBuffer{}}
@@ -157,8 +169,7 @@ func (c *Cluster) JavaClassAs(ctx context.Context, user, class string, args ...s
 
 // JavaClassSimple is [Cluster.JavaClass] for a client that says who it is without credentials.
 func (c *Cluster) JavaClassSimple(ctx context.Context, user, class string, args ...string) (string, error) {
-	argv := c.javaCommandWith([]string{"-Dbulkload.simple=" + user}, "As", append([]string{class}, args...)...)
-	return c.runJava(ctx, argv, class, args)
+	return c.runJava(ctx, c.javaCommandSimple(user, class, args...), class, args)
 }
 
 func (c *Cluster) runJava(ctx context.Context, argv []string, class string, args []string) (string, error) {
@@ -177,6 +188,10 @@ func (c *Cluster) javaCommandAs(user, class string, args ...string) []string {
 		return c.javaCommandWith(nil, class, args...)
 	}
 	return c.javaCommandWith(asUser(c.layout, user), "As", append([]string{class}, args...)...)
+}
+
+func (c *Cluster) javaCommandSimple(user, class string, args ...string) []string {
+	return c.javaCommandWith([]string{"-Dbulkload.simple=" + user}, "As", append([]string{class}, args...)...)
 }
 
 func (c *Cluster) javaCommandWith(flags []string, class string, args ...string) []string {

@@ -32,8 +32,8 @@ type Cluster struct {
 
 	mu      sync.Mutex // guards what follows, and each write of the state file
 	state   *state
-	admin   *Admin
-	prober  *Admin // the JVM that asks a secured HBase how it is
+	admins  map[string]*Admin // by user
+	prober  *Admin            // the JVM that asks a secured HBase how it is
 	stopped bool
 }
 
@@ -77,6 +77,7 @@ func newCluster(ctx context.Context, lib string) (*Cluster, error) {
 	return &Cluster{
 		lib: lib, classes: classes, java: java,
 		log: slog.New(slog.DiscardHandler), timeout: defaultStartTimeout, spawner: newSpawner(),
+		admins: map[string]*Admin{},
 	}, nil
 }
 
@@ -111,6 +112,11 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	}
 	if err := c.layout.write(o, ports); err != nil {
 		return err
+	}
+	if o.Security.TLS != "" {
+		if err := c.makeStores(ctx); err != nil {
+			return err
+		}
 	}
 	c.state = &state{
 		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Security: o.Security, Ports: ports,

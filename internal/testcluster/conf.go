@@ -43,7 +43,7 @@ func (l layout) clear() error {
 
 // discarded goes when the cluster is taken down.
 func (l layout) discarded() []string {
-	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc()}
+	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls()}
 }
 
 // write makes the directories and every configuration file.
@@ -66,8 +66,10 @@ func (l layout) write(o Options, ports Ports) error {
 		files[filepath.Join(dir, "log4j.properties")] = log4jProperties
 	}
 	clientSecurity(o.Security, core, hdfs, hbase)
+	clientTLS(l, o.Security, hbase)
 	sites(l.conf())
 	daemonSecurity(l, o.Security, hdfs, hbase)
+	daemonTLS(l, o.Security, hbase)
 	sites(l.daemonConf())
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

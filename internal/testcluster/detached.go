@@ -121,6 +121,10 @@ func (c *Cluster) Unset() []string {
 
 // AdmCommand is the shell command line that runs Adm, to be followed by its arguments.
 func (c *Cluster) AdmCommand() string {
-	return strings.Join([]string{"java", "-Dbulkload.log=WARN", "-cp",
-		"'" + classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")) + "'", "Adm"}, " ")
+	argv := []string{"java", "-Dbulkload.log=WARN", "-cp",
+		"'" + classPath(c.layout.conf(), c.classes, filepath.Join(c.lib, "*")) + "'"}
+	if c.state.Security.Kerberos {
+		argv = append(append(argv, asUser(c.layout, HBaseAdmin)...), "As")
+	}
+	return strings.Join(append(argv, "Adm"), " ")
 }

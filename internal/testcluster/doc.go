@@ -23,5 +23,10 @@
 // HDFS permissions are on. The daemons run as the user hbase, who is the HDFS superuser; /tmp is open to
 // all and /user/NAME is made for the user who starts the cluster.
 //
+// A cluster with Options.Security has Kerberos, encryption, TLS on HBase's RPC, or several of them. Its KDC
+// is one more process, with its files in the cluster's directory: nothing of the system is read or changed.
+// The daemons read conf-daemons, which has keytabs; conf is what a client would have. Tests take one by
+// [Secured].
+//
 // All methods may be called from several goroutines. Linux only.
 package testcluster

@@ -62,7 +62,7 @@ func seconds(d, otherwise time.Duration) string {
 func krb5Conf(port int, s Security) string {
 	skew := 300
 	if s.TicketLife > 0 {
-		skew = 2
+		skew = 10 // less, and a busy machine takes longer to read a request than its time is good for
 	}
 	return fmt.Sprintf(`[libdefaults]
   default_realm = %[1]s

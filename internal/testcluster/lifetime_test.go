@@ -25,11 +25,12 @@ func holdCluster() {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	if _, err := c.Admin(context.Background()); err != nil {
+	a, err := c.Admin(context.Background())
+	if err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	fmt.Println("cluster", c.Dir(), c.admin.cmd.Process.Pid)
+	fmt.Println("cluster", c.Dir(), a.cmd.Process.Pid)
 	select {}
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 
 	// StartTimeout bounds Start, downloads excluded, and each WaitReady whose context has no deadline.
 	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that. With Security
-	// 5 minutes.
+	// 10 minutes: an idle one needs about 25 s.
 	StartTimeout time.Duration
 
 	// Detached puts the daemons in a session of their own and lets them outlive this process. Otherwise

@@ -13,7 +13,7 @@ import (
 const secureProbeTimeout = time.Minute
 
 // secured says that nothing but a client with credentials can ask HBase.
-func (s Security) secured() bool { return s.Kerberos }
+func (s Security) secured() bool { return s.Kerberos || s.TLS != "" }
 
 // pollEvery is the pause between two probes: those of a secured cluster are not cheap.
 func (s Security) pollEvery() time.Duration {
@@ -25,7 +25,7 @@ func (s Security) pollEvery() time.Duration {
 
 func (s Security) startTimeout() time.Duration {
 	if s.secured() {
-		return 5 * time.Minute
+		return 10 * time.Minute
 	}
 	return defaultStartTimeout
 }
@@ -99,7 +99,7 @@ func (c *Cluster) proberAdmin(ctx context.Context) (*Admin, error) {
 	if a != nil {
 		a.close()
 	}
-	a, err := c.startAdmin(ctx)
+	a, err := c.startAdmin(ctx, c.javaCommandAs(HBaseAdmin, "Adm", "serve"))
 	if err != nil {
 		return nil, err
 	}

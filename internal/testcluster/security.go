@@ -53,9 +53,14 @@ type Security struct {
 
 	// TicketLife bounds the tickets of the users; those of the daemons last a day, since Hadoop's do not
 	// log in again within a minute. RenewLife is how long a ticket can be renewed. Defaults: a day, a week.
-	// With a TicketLife the clocks may differ by 2 s, else a ticket outlives its end by 5 minutes.
+	// With a TicketLife the clocks may differ by 10 s, else a ticket outlives its end by 5 minutes.
 	TicketLife time.Duration `json:"ticket_life,omitempty"`
 	RenewLife  time.Duration `json:"renew_life,omitempty"`
+
+	// TLS has HBase's servers take TLS only, with or without Kerberos; it is the form of the stores that
+	// the configuration names. TLSClients has them ask clients for a certificate, which is HBase's default.
+	TLS        StoreType `json:"tls,omitempty"`
+	TLSClients bool      `json:"tls_clients,omitempty"`
 }
 
 // AtLevel is Kerberos with one level for everything, and AES where data is encrypted.
@@ -76,6 +81,12 @@ func (s Security) withDefaults() Security {
 }
 
 func (s Security) validate() error {
+	if err := s.TLS.validate(); err != nil {
+		return err
+	}
+	if s.TLSClients && s.TLS == "" {
+		return errors.New("test cluster: certificates of clients need Security.TLS")
+	}
 	if !s.Kerberos {
 		if s.RPC != "" || s.Data != "" || s.HBase != "" || s.TicketLife != 0 || s.RenewLife != 0 {
 			return errors.New("test cluster: protections and lives of tickets need Security.Kerberos")
@@ -96,7 +107,7 @@ func (s Security) describe() string {
 	if s.Kerberos {
 		parts = append(parts, fmt.Sprintf("kerberos (rpc %s, data %s, hbase %s)", s.RPC, s.Data, s.HBase))
 	}
-	for name, on := range map[string]bool{"aes": s.AES, "encrypted data transfer": s.EncryptData} {
+	for name, on := range map[string]bool{"aes": s.AES, "encrypted data transfer": s.EncryptData, "tls by " + string(s.TLS): s.TLS != "", "certificates of clients": s.TLSClients} {
 		if on {
 			parts = append(parts, name)
 		}

@@ -20,6 +20,9 @@ var shared struct {
 	err     error
 	owned   bool
 	hasMain bool
+
+	secured     *Cluster // of Secured
+	ownsSecured bool
 }
 
 // Shared is the cluster that all tests of this process use: the one that EnvConf names, else one that is
@@ -42,6 +45,9 @@ func Shared(t testing.TB) *Cluster {
 		// Not the test's context: the cluster outlives the test.
 		if conf := os.Getenv(EnvConf); conf != "" {
 			shared.cluster, shared.err = Attach(context.Background(), conf)
+			if c := shared.cluster; c != nil && c.state.Security != (Security{}) {
+				shared.err = fmt.Errorf("%s names a cluster with %s; these tests need one without", EnvConf, c.state.Security.describe())
+			}
 		} else {
 			shared.cluster, shared.err = Start(context.Background(), Options{})
 			shared.owned = true
@@ -53,7 +59,7 @@ func Shared(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// Main runs a package's tests and ends the shared cluster, where one was started. It does not return.
+// Main runs a package's tests and ends the shared clusters that were started. It does not return.
 func Main(m *testing.M) {
 	shared.mu.Lock()
 	shared.hasMain = true
@@ -61,6 +67,10 @@ func Main(m *testing.M) {
 	code := m.Run()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
+	if err := endSecured(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	if c := shared.cluster; c != nil {
 		c.Close()
 		if shared.owned {

@@ -3,7 +3,9 @@ package testcluster
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -13,8 +15,8 @@ import (
 // process that started them.
 func (c *Cluster) Close() {
 	c.mu.Lock()
-	admins := []*Admin{c.admin, c.prober}
-	c.admin, c.prober = nil, nil
+	admins := append(slices.Collect(maps.Values(c.admins)), c.prober)
+	c.admins, c.prober = nil, nil
 	already := c.stopped
 	c.stopped = true
 	c.mu.Unlock()

@@ -22,6 +22,9 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HRegionLocation;
@@ -75,6 +78,7 @@ public final class Adm {
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE USER ACTIONS         letters of RWXCA, instead of what the user had",
       "servers                          live region servers",
+      "write PATH TEXT | read PATH      a file of HDFS",
       "probe                            live servers and crash procedures, when the master is initialised and hbase:meta open",
       "serve                            commands on standard input, one a line; tabs between words");
 
@@ -205,6 +209,19 @@ public final class Adm {
     return String.join("\n", lines);
   }
 
+  private String write(Path path, String text) throws IOException {
+    try (FSDataOutputStream out = path.getFileSystem(connection.getConfiguration()).create(path, true)) {
+      out.write(text.getBytes(StandardCharsets.UTF_8));
+    }
+    return "wrote " + path;
+  }
+
+  private String read(Path path) throws IOException {
+    try (FSDataInputStream in = path.getFileSystem(connection.getConfiguration()).open(path)) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
   private static String grant(Admin admin, TableName table, String user, String letters) throws IOException {
     List<Permission.Action> actions = new ArrayList<>();
     for (Permission.Action action : Permission.Action.values()) {
@@ -221,8 +238,11 @@ public final class Adm {
   }
 
   private String run(String[] a) throws Exception {
-    if (a[0].equals("probe")) {
-      return probe();
+    switch (a[0]) {
+      case "probe": return probe();
+      case "write": return write(new Path(a[1]), a[2]);
+      case "read": return read(new Path(a[1]));
+      default: // What follows.
     }
     if (a[0].equals("servers")) {
       try (Admin admin = connection.getAdmin()) {

@@ -87,7 +87,7 @@ func newCommand() *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return runGrant(cmd.Context(), o, args) },
 		},
 		&cobra.Command{
-			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client; \"adm help\" lists the commands",
+			Use: "adm COMMAND [ARG]...", Short: "Ask the cluster by HBase's own client, \"adm --as USER\" as a user of one with Kerberos; \"adm help\" lists the commands",
 			DisableFlagParsing: true, // "create" has flags of its own.
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return runAdm(cmd.Context(), cmd.OutOrStdout(), o, args)
@@ -244,7 +244,12 @@ func runAdm(ctx context.Context, out io.Writer, o options, args []string) error 
 		return err
 	}
 	defer c.Close()
-	text, err := c.Java(ctx, args...)
+	var text string
+	if len(args) > 1 && args[0] == "--as" {
+		text, err = c.JavaClassAs(ctx, args[1], "Adm", args[2:]...)
+	} else {
+		text, err = c.Java(ctx, args...)
+	}
 	fmt.Fprint(out, text)
 	return err
 }

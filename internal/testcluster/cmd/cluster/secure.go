@@ -17,6 +17,8 @@ type secureOptions struct {
 	hbase       string
 	aes         string
 	encryptData bool
+	tls         string
+	tlsClients  bool
 	ticketLife  time.Duration
 	renewLife   time.Duration
 }
@@ -29,6 +31,8 @@ func (s *secureOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&s.hbase, "hbase-protection", "", "hbase.rpc.protection (default: the level)")
 	f.StringVar(&s.aes, "aes", "", "on or off: AES for encrypted DataNode connections (default: on with privacy)")
 	f.BoolVar(&s.encryptData, "encrypt-data", false, "dfs.encrypt.data.transfer, with or without --secure")
+	f.StringVar(&s.tls, "tls", "", "TLS on HBase's RPC, with or without --secure, by stores of this form: PEM, JKS or PKCS12")
+	f.BoolVar(&s.tlsClients, "tls-clients", false, "with --tls: clients show a certificate")
 	f.DurationVar(&s.ticketLife, "ticket-life", 0, "life of the users' tickets (default a day)")
 	f.DurationVar(&s.renewLife, "renew-life", 0, "how long tickets can be renewed (default a week)")
 }
@@ -53,6 +57,7 @@ func (s secureOptions) security() (testcluster.Security, error) {
 	default:
 		return out, fmt.Errorf("--aes is %q, not on or off", s.aes)
 	}
+	out.TLS, out.TLSClients = testcluster.StoreType(s.tls), s.tlsClients
 	out.EncryptData, out.TicketLife, out.RenewLife = s.encryptData, s.ticketLife, s.renewLife
 	return out, nil
 }

@@ -1,0 +1,90 @@
+package testcluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// startRealm starts a KDC with no cluster around it.
+func startRealm(t *testing.T, s Security) *Cluster {
+	t.Helper()
+	if err := KDCInstalled(); err != nil {
+		if os.Getenv(EnvSecure) != "" || !errors.Is(err, ErrNoKDC) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	ports, err := pickPorts(0, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{layout: layout{t.TempDir()}, log: Options{}.withDefaults().Log, timeout: defaultStartTimeout, spawner: newSpawner()}
+	argv, err := kdcCommand(c.layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.state = &state{Version: stateVersion, Dir: c.layout.dir, Security: s.withDefaults(), Ports: ports,
+		Roles: []Role{KDC}, Daemons: map[Role]*daemonState{KDC: {Command: argv}}}
+	if err := os.MkdirAll(c.layout.logs(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.startKDC(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The lives of tickets are bounded for users only, and the KDC ends with the cluster.
+func TestRealm(t *testing.T) {
+	const life, renew = time.Minute, 5 * time.Minute
+	c := startRealm(t, Security{Kerberos: true, TicketLife: life, RenewLife: renew})
+	for name, most := range map[string]time.Duration{Loader: life, HDFSAdmin: defaultTicketLife} {
+		ticket := kinit(t, c, name)
+		if got := ticket.EndTime.Sub(ticket.StartTime); got > most || got < most/2 {
+			t.Errorf("a ticket of %s lasts %s, not %s", name, got, most)
+		}
+		if got := ticket.RenewTill.Sub(ticket.StartTime); got > renew || got < renew/2 {
+			t.Errorf("a ticket of %s can be renewed for %s, not %s", name, got, renew)
+		}
+	}
+	pid := c.Daemon(KDC).current()
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	mustBeGone(t, []identity{pid})
+}
+
+// kinit has MIT's own client get a ticket as long as there is one.
+func kinit(t *testing.T, c *Cluster, name string) *credentials.Credential {
+	t.Helper()
+	path, err := kerberosTool("kinit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := filepath.Join(t.TempDir(), "ccache")
+	env := append(c.clientEnvironment(), "KRB5CCNAME=FILE:"+cache)
+	argv := []string{path, "-l", "24h", "-r", "7d", "-k", "-t", c.Keytab(name), Principal(name)}
+	if _, err := c.spawner.output(t.Context(), nil, argv, env); err != nil {
+		t.Fatal(err)
+	}
+	all, err := credentials.LoadCCache(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket, ok := all.GetEntry(types.NewPrincipalName(2, "krbtgt/"+Realm))
+	if !ok {
+		t.Fatal("kinit has left no ticket")
+	}
+	return ticket
+}

@@ -1,0 +1,95 @@
+package testcluster
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+// EnvSecure set to 1 has tests run on every kind of secured cluster, not on one only, and makes a machine
+// without a KDC a failure.
+const EnvSecure = "BULKLOAD_SECURE"
+
+// Secured is the secured cluster that the tests of this process share: the one that EnvConf names, if it
+// is of this kind, else one that is started. There is one at a time: a test that asks for another kind
+// ends the one before, so tests that want the same kind belong together, and none may run in parallel. It
+// ends with [Main], which the package's TestMain must call, and is beside the cluster of [Shared].
+//
+// With -short the test is skipped; without a KDC on this machine too, unless EnvSecure is set.
+func Secured(t testing.TB, s Security) *Cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a secured test cluster, which -short leaves out")
+	}
+	if err := KDCInstalled(); s.Kerberos && err != nil {
+		if os.Getenv(EnvSecure) == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if !shared.hasMain {
+		t.Fatal("testcluster.Secured needs a TestMain that calls testcluster.Main")
+	}
+	s = s.withDefaults()
+	if c := shared.secured; c != nil {
+		if c.state.Security == s {
+			return c
+		}
+		if err := endSecured(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Not the test's context: the cluster outlives the test.
+	ctx := context.Background()
+	if conf := os.Getenv(EnvConf); conf != "" {
+		c, err := Attach(ctx, conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.state.Security == s {
+			shared.secured, shared.ownsSecured = c, false
+			return c
+		}
+		c.Close()
+	}
+	c, err := Start(ctx, Options{Security: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.secured, shared.ownsSecured = c, true
+	return c
+}
+
+// SecuredAll skips a test of the further kinds of secured clusters, unless EnvSecure is set.
+func SecuredAll(t testing.TB) {
+	t.Helper()
+	if os.Getenv(EnvSecure) == "" {
+		t.Skipf("%s=1 has it run", EnvSecure)
+	}
+}
+
+// endSecured is called with shared.mu held.
+func endSecured() error {
+	c := shared.secured
+	shared.secured = nil
+	if c == nil {
+		return nil
+	}
+	c.Close()
+	if shared.ownsSecured {
+		return c.Stop()
+	}
+	return nil
+}
+
+// AdminAsT is [Cluster.AdminAs] for a test, which fails when there is none.
+func (c *Cluster) AdminAsT(t testing.TB, user string) *Admin {
+	t.Helper()
+	a, err := c.AdminAs(t.Context(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
