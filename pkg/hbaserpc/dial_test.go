@@ -3,6 +3,7 @@ package hbaserpc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -59,5 +60,26 @@ func TestBeginning(t *testing.T) {
 	}
 	if _, err := (&Conn{}).Write([]byte("GET /")); err == nil {
 		t.Error("something else is swallowed")
+	}
+}
+
+// TestWantsKerberos distinguishes servers by how they take a token that is none.
+func TestWantsKerberos(t *testing.T) {
+	for answer, want := range map[string]string{
+		"\x00\x00\x00\x00\xff\xff\xff\xa8":                          "false <nil>",
+		"\x00\x00\x00\x01\x00\x00\x00\x05class\x00\x00\x00\x04text": "true <nil>",
+		"":                                  "false EOF",
+		"\x00\x00\x00\x00\x00\x00\x00\x01a": "true <nil>",
+	} {
+		client, server := net.Pipe()
+		go func() {
+			io.ReadFull(server, make([]byte, preambleLen+5))
+			server.Write([]byte(answer))
+			server.Close()
+		}()
+		got, err := WantsKerberos(t.Context(), client)
+		if fmt.Sprint(got, " ", err) != want {
+			t.Errorf("%q: %v %v", answer, got, err)
+		}
 	}
 }

@@ -180,6 +180,11 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 	if ctx.Err() != nil {
 		return &fs.PathError{Op: op, Path: name, Err: context.Cause(ctx)}
 	}
+	if attempt == 0 {
+		if err := h.wantsLogin(ctx); err != nil {
+			return pathError(op, name, err)
+		}
+	}
 	wait, again := retry.Policy{First: 250 * time.Millisecond, Most: 10 * time.Second, Jitter: true, For: h.o.RetryTimeout}.Next(started, attempt+1)
 	if !again {
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",

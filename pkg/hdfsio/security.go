@@ -62,6 +62,29 @@ func (h *HDFS) logIn(ctx context.Context, nc net.Conn, addr string) (*hadooprpc.
 	return hadooprpc.Dial(ctx, nc, host, h.o.Security.rpc())
 }
 
+// ErrSecured is of a cluster that wants a login where the configuration says nothing of it.
+var ErrSecured = errors.New("the NameNode wants a Kerberos login, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (most likely HADOOP_CONF_DIR names the directory of another cluster, or none)")
+
+// wantsLogin explains a connection that a NameNode has broken: one that wants a login does so without a word.
+func (h *HDFS) wantsLogin(ctx context.Context) error {
+	if h.o.Security != nil {
+		return nil
+	}
+	for _, addr := range h.o.Addresses {
+		nc, err := (&net.Dialer{Timeout: h.o.DialTimeout}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, h.o.DialTimeout)
+		methods, err := hadooprpc.Offers(ctx, nc)
+		cancel()
+		if err == nil && len(methods) > 0 {
+			return fmt.Errorf("namenode %s: %w", addr, ErrSecured)
+		}
+	}
+	return nil
+}
+
 // Caller is a connection for calls of one's own to the NameNode that answers first. Close it after use.
 func (h *HDFS) Caller(ctx context.Context) (*hadooprpc.Caller, error) {
 	var errs []error

@@ -113,6 +113,11 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
+	if attempt == 0 {
+		if secured := c.wantsLogin(ctx, err); secured != nil {
+			return fmt.Errorf("%s: %w", what, secured)
+		}
+	}
 	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: c.cfg.RetryTimeout}.Next(started, attempt+1)
 	if !again {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)

@@ -1,0 +1,31 @@
+package hadooprpc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Offers asks a server how one can log in: names such as KERBEROS and TOKEN, none when it believes who a user says to be.
+// The connection is closed.
+func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
+	defer nc.Close()
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	c := &Conn{Conn: nc}
+	if _, err := nc.Write(append([]byte(header+bySASL), c.saslPacket(&saslMessage{state: stateNegotiate})...)); err != nil {
+		return nil, err
+	}
+	m, err := c.readSASL()
+	if err != nil {
+		return nil, fmt.Errorf("ask %s how to log in: %w", nc.RemoteAddr(), err)
+	}
+	if m.state == stateSuccess {
+		return nil, nil
+	}
+	for _, l := range m.logins {
+		methods = append(methods, l.method)
+	}
+	return methods, nil
+}

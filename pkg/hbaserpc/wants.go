@@ -1,0 +1,27 @@
+package hbaserpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// WantsKerberos asks a server whether one has to log in. The connection is closed.
+func WantsKerberos(ctx context.Context, nc net.Conn) (bool, error) {
+	defer nc.Close()
+	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	// A token that is none: a server without security says that it has none, one with it refuses.
+	if _, err := nc.Write(append([]byte(preamble+byKerberos), frame([]byte{0})...)); err != nil {
+		return false, err
+	}
+	_, err := readAnswer(nc)
+	switch e, ok := errors.AsType[*LoginError](err); {
+	case errors.Is(err, ErrSimple):
+		return false, nil
+	case err == nil || ok && e.Class != "":
+		return true, nil
+	}
+	return false, err
+}
