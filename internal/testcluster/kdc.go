@@ -58,7 +58,8 @@ func seconds(d, otherwise time.Duration) string {
 	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
 }
 
-// krb5Conf is for clients and daemons. udp_preference_limit has all of them use TCP.
+// krb5Conf is for clients and daemons. udp_preference_limit has all of them use TCP. The life that it asks
+// for is that of the daemons' tickets, which Java's clients ask for too; the KDC gives users less.
 func krb5Conf(port int, s Security) string {
 	skew := 300
 	if s.TicketLife > 0 {
@@ -81,7 +82,7 @@ func krb5Conf(port int, s Security) string {
 
 [domain_realm]
   localhost = %[1]s
-`, Realm, skew, seconds(s.TicketLife, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife), port)
+`, Realm, skew, seconds(0, defaultTicketLife), seconds(s.RenewLife, defaultRenewLife), port)
 }
 
 func kdcConf(l layout, port int, s Security) string {
