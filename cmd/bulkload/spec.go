@@ -29,7 +29,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	s.addText(f)
-	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
+	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL beside them, else skip")
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
 	f.BoolVar(&s.spec.AllowEmpty, "allow-empty", false, "accept an input without rows: empty files and directories, headers alone, records that are all bad")

@@ -172,6 +172,35 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 	}
 }
 
+// TestEmptyIsWhatFilesMakeOfIt: a plan has what is done, so that journals of earlier versions and what their defaults did are compared.
+func TestEmptyIsWhatFilesMakeOfIt(t *testing.T) {
+	for _, c := range []struct {
+		spec    spec.Spec
+		formats []string
+		want    string
+	}{
+		{spec.Spec{}, nil, "skip"},
+		{spec.Spec{}, []string{"csv", "dump.gz", "csv.rejects"}, "skip"},
+		{spec.Spec{}, []string{"parquet", "avro", "json.gz", "json.rejects"}, "store"},
+		{spec.Spec{}, []string{"parquet", "csv"}, "by file"},
+		{spec.Spec{}, []string{"text.rejects"}, "by file"},
+		{spec.Spec{Reading: spec.Reading{Dialect: "mysql"}}, []string{"text.gz", "parquet"}, "store"},
+		{spec.Spec{Reading: spec.Reading{Dialect: "mysql", NullValue: spec.Texts{"none"}}}, []string{"text"}, "skip"},
+		{spec.Spec{Empty: "skip"}, []string{"parquet"}, "skip"},
+		{spec.Spec{Empty: "store"}, []string{"csv"}, "store"},
+	} {
+		p := Asked(jobtest.Resolve(t, c.spec), c.formats)
+		if p.Empty != c.want {
+			t.Errorf("%+v of %q: %s, want %s", c.spec, c.formats, p.Empty, c.want)
+		}
+		if p.Columns, p.Key = []string{"id"}, "id"; c.want == "by file" {
+			if plan, err := p.BuildPlan(jobtest.Family); err != nil || plan.Empty != "" {
+				t.Errorf("%q, %v", plan.Empty, err)
+			}
+		}
+	}
+}
+
 // TestFormatThatWasFoundIsCompared, whatever was asked for.
 func TestFormatThatWasFoundIsCompared(t *testing.T) {
 	input := func(format string) []InputRecord {

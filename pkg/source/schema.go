@@ -114,6 +114,11 @@ func (f *inputFile) named() bool {
 	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON
 }
 
+// nulls says that an empty value of a file is a text, and that NULL is another thing.
+func (f *inputFile) nulls() bool {
+	return f.named() || f.dialect != nil && len(f.dialect.Null) > 0
+}
+
 // choose leaves of a file's columns those that are wanted, in the order of the schema, where a format can pass over the
 // others, and plans their decoding.
 func (f *inputFile) choose(o *Options) (err error) {

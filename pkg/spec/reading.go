@@ -201,18 +201,36 @@ func refuseNull(name string, data []byte) error {
 		return nil // the decoder has said so
 	}
 	for _, doc := range f.Docs {
-		m, ok := doc.Body.(ast.MapNode)
-		if !ok {
-			continue
+		if err := refuseNullIn(name, doc.Body, "what NULL is written as is null_value"); err != nil {
+			return err
 		}
-		for it := m.MapRange(); it.Next(); {
-			key := it.Key().GetToken()
-			if key.Type == token.NullType {
-				return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (what NULL is written as is null_value)", name, key.Position.Line, key.Value)
+	}
+	return nil
+}
+
+// refuseNullIn looks at a node of a job file and at all below it. hint says what is meant by a field of the name null.
+func refuseNullIn(name string, node ast.Node, hint string) error {
+	if list, ok := node.(*ast.SequenceNode); ok {
+		for _, v := range list.Values {
+			if err := refuseNullIn(name, v, hint); err != nil {
+				return err
 			}
-			if key.Value == "null_value" && it.Value().Type() == ast.NullType {
-				return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
-			}
+		}
+	}
+	m, ok := node.(ast.MapNode)
+	if !ok {
+		return nil
+	}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken()
+		if key.Type == token.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (%s)", name, key.Position.Line, key.Value, hint)
+		}
+		if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+		}
+		if err := refuseNullIn(name, it.Value(), "what becomes of NULL is nulls"); err != nil {
+			return err
 		}
 	}
 	return nil

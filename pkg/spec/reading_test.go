@@ -43,24 +43,26 @@ func TestReadingOfAJobFile(t *testing.T) {
 		if err != nil || got != strings.ReplaceAll(c.want, `escape=\\`, `escape=\`) {
 			t.Errorf("%s: %s, %v, want %s", c.file, got, err, c.want)
 		}
-		if want := map[bool]string{true: "store", false: "skip"}[strings.Contains(c.want, "null=")]; j.Empty != want {
-			t.Errorf("%s: empty values are %s", c.file, j.Empty)
+		if want := map[bool]string{true: "store", false: "skip"}[strings.Contains(c.want, "null=")]; map[bool]string{true: "store", false: "skip"}[j.StoresEmpty(j.Text() != nil && len(j.Text().Null) > 0)] != want {
+			t.Errorf("%s: empty values are not %s", c.file, want)
 		}
 	}
 	for file, want := range map[string]string{
-		"table: t\nnull: '\\N'":             "line 2: unknown field \"null\"",
-		`null_value: NULL`:                  "write the text in quotes",
-		`null_value: [a, ~]`:                "write the text in quotes",
-		`dialect: informix`:                 "dialect: \"informix\" is no dialect",
-		`{dialect: mysql, format: parquet}`: "dialect: mysql is text, and format says parquet",
-		`{dialect: mysql-csv, quotes: odd}`: "quotes: \"odd\" is none of",
-		`{charset: klingon}`:                "charset: ",
-		`{null_quoted: perhaps}`:            "null_quoted: ",
-		`{header: perhaps}`:                 "header: ",
-		`{trim: all}`:                       "trim: ",
-		`{dialect: hive, field_sep: '\q'}`:  "field_sep: ",
-		`{extra: some}`:                     "extra: ",
-		`{missing: some}`:                   "missing: ",
+		"table: t\nnull: '\\N'":              "line 2: unknown field \"null\"",
+		"cells:\n- {column: a, null: store}": "line 2: unknown field \"null\" (what becomes of NULL is nulls)",
+		"cell_ttl: {~: 1}":                   "line 1: unknown field \"~\"",
+		`null_value: NULL`:                   "write the text in quotes",
+		`null_value: [a, ~]`:                 "write the text in quotes",
+		`dialect: informix`:                  "dialect: \"informix\" is no dialect",
+		`{dialect: mysql, format: parquet}`:  "dialect: mysql is text, and format says parquet",
+		`{dialect: mysql-csv, quotes: odd}`:  "quotes: \"odd\" is none of",
+		`{charset: klingon}`:                 "charset: ",
+		`{null_quoted: perhaps}`:             "null_quoted: ",
+		`{header: perhaps}`:                  "header: ",
+		`{trim: all}`:                        "trim: ",
+		`{dialect: hive, field_sep: '\q'}`:   "field_sep: ",
+		`{extra: some}`:                      "extra: ",
+		`{missing: some}`:                    "missing: ",
 	} {
 		s, err := ParseSpec("job.yaml", []byte(file))
 		if err == nil {

@@ -33,6 +33,10 @@ type Job struct {
 // table's whole name, a part's inputs, the timestamp.
 type asked = Spec
 
+// StoresEmpty says whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
+// in files that have NULL beside it.
+func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
+
 // Separators are those of a dump.
 type Separators struct{ Field, Record source.Sep }
 
@@ -85,10 +89,6 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		s.Header = string(text.Header)
 	}
 	or(&s.Header, "yes")
-	if text != nil && len(text.Null) > 0 {
-		or(&s.Empty, "store") // what is NULL is no cell, and an empty text is a text
-	}
-	or(&s.Empty, "skip")
 	j := Job{asked: s, text: text}
 	var errs []error
 	if dialectErr != nil {
@@ -117,7 +117,9 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	oneOf("header", s.Header, "yes", "no", "first", "match")
 	oneOf("extra", s.Extra, "", "fail", "ignore")
 	oneOf("missing", s.Missing, "", "fail", "null")
-	oneOf("empty", s.Empty, "skip", "store")
+	if s.Empty != "" {
+		oneOf("empty", s.Empty, "skip", "store")
+	}
 	oneOf("verify", s.Verify, "full", "sample", "off")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)

@@ -27,7 +27,7 @@ type Spec struct {
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
-	Empty      string `yaml:"empty"`       // what an empty value becomes: skip (no cell, default) or store
+	Empty      string `yaml:"empty"`       // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL beside it
 	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
 	BadRecords string `yaml:"bad_records"` // how many bad records are set aside: N or P%, default 0
 	AllowEmpty bool   `yaml:"allow_empty"` // an input without rows is no error

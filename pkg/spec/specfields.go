@@ -76,7 +76,7 @@ func SpecFields() []SpecField {
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Flag: "salt-buckets", Default: "the number of salts that the table is split for", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
-		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip, or store where NULL is written", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+		{Name: "empty", Type: FieldText, Flag: "empty", Default: "store in files that have NULL beside it, else skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
@@ -96,6 +96,8 @@ func SpecFields() []SpecField {
 			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Whose bytes the type has: those of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
 			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss (timestamp)", Doc: "How a date or timestamp is written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of a date or timestamp, such as Asia/Shanghai."},
+			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What NULL becomes: no cell, or an empty one; in a JSON object null.", Enum: []string{"skip", "store"}},
 		}},
 		{Name: "skip", Type: FieldTexts, Doc: "Columns that neither the rest nor a JSON object has."},
 		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column that is the timestamp of the record's cells.",
