@@ -34,6 +34,8 @@ type Input struct {
 	Source *source.Input
 	Budget *source.Budget // of bad records
 
+	Reading *progress.Reading // how the files are read; not to be changed
+
 	allowEmpty bool
 }
 
@@ -80,6 +82,9 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 			return nil, fail.With(fail.Config, err)
 		}
 	}
+	files := k.Source.Files()
+	k.Reading = readingOf(s, files)
+	noteReading(w.Events, k.Reading, len(files))
 	return k, nil
 }
 
@@ -106,7 +111,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
-	AddInputs(&s, k.Source.Files())
+	k.AddTo(&s)
 	return s
 }
 
@@ -131,9 +136,10 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 	return m, nil
 }
 
-// AddInputs notes what the files of the inputs are.
-func AddInputs(s *progress.Start, files []source.FileInfo) {
-	for _, f := range files {
+// AddTo notes what the files of the inputs are, and how they are read.
+func (k *Input) AddTo(s *progress.Start) {
+	s.Reading = k.Reading
+	for _, f := range k.Source.Files() {
 		s.Files++
 		s.Bytes += f.Size
 		s.Sources = append(s.Sources, progress.InputFile{Path: f.Path, Bytes: f.Size})

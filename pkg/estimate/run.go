@@ -44,7 +44,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 	}
 	start := time.Now()
-	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit}) // rejects of a sample are not kept
+	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit, Events: w.Events}) // rejects of a sample are not kept
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	e.OpenTime = opened
+	e.OpenTime, e.Reading = opened, k.Reading
 	return e, nil
 }
 

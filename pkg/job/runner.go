@@ -199,7 +199,7 @@ func (j *run) start() progress.Start {
 	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key(), Inputs: j.spec.Inputs,
 		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
 		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
-	build.AddInputs(&s, j.input.Source.Files())
+	j.input.AddTo(&s)
 	s.Splits = j.work.Ranges.Splits()
 	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.Dir)
 	if slices.Contains(s.Phases, "verify") {

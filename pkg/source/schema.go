@@ -138,10 +138,14 @@ func (f *inputFile) choose(o *Options) (err error) {
 		}
 	}
 	if f.format == FormatJSON {
+		f.passOver(f.seen)
 		f.json, err = jsonlines.Compile(f.columns)
 		return err
 	}
-	f.ignored = append(f.ignored, f.avro.others...)
+	ignored := f.ignored
+	f.ignored = nil
+	f.passOver(ignored)
+	f.passOver(f.avro.others)
 	return f.avro.compile(f.columns, o)
 }
 
