@@ -58,7 +58,7 @@ func (s *specFlags) addText(f *pflag.FlagSet) {
 	f.IntVar(&r.SkipEnd, "skip-end", 0, "text: lines at the end of each file that are no records")
 	f.StringVar(&r.Comment, "comment", "", "text: what a line begins with that is no record")
 	f.StringVar(&r.Trim, "trim", "", "text: ends of values without quotes that lose their blanks: no, left, right, both")
-	f.StringVar(&r.Charset, "charset", "", "text: character set, such as gbk or utf-16 (default: bytes are taken as they are)")
+	f.StringVar(&r.Charset, "charset", "", "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)")
 	f.StringVar(&r.Extra, "extra", "", "columns that nobody asks for: fail (default for text) or ignore")
 	f.StringSliceVar((*[]string)(&r.Partitions), "partitions", nil, "directories name=value above the files: auto (columns, default), off, or their names")
 	f.StringArrayVar((*[]string)(&r.Where), "where", nil, "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold")

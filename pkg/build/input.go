@@ -43,6 +43,7 @@ type Input struct {
 func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
+	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
 		if o.Format == source.FormatCSV || o.Format == source.FormatDump {

@@ -163,6 +163,8 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 		"a number with zeros":     {[]string{"csv"}, spec.Spec{BadRecords: "007"}, spec.Spec{BadRecords: "7"}, true},
 		"a share is no number":    {[]string{"csv"}, spec.Spec{BadRecords: "7%"}, spec.Spec{BadRecords: "7"}, false},
 		"separators of two kinds": {[]string{"csv", "dump"}, spec.Spec{}, spec.Spec{FieldSep: ","}, false},
+		"charset of lines":        {[]string{"json"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, false},
+		"charset of no lines":     {[]string{"parquet"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, true},
 		"separators of one kind":  {[]string{"csv", "csv.gz"}, spec.Spec{}, spec.Spec{FieldSep: ","}, true},
 	} {
 		a, b := readingOf(jobtest.Resolve(t, c.a), c.formats), readingOf(jobtest.Resolve(t, c.b), c.formats)

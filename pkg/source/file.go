@@ -89,7 +89,7 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 				f.format = FormatCSV
 			}
 		case ".jsonl", ".ndjson", ".json":
-			if o.Dialect == nil {
+			if o.Dialect == nil || o.Charset != "" {
 				f.format = FormatJSON
 			}
 		case ".parquet", ".parq", ".pq":
@@ -120,6 +120,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 		if err := f.foreignContent(ctx, head); err != nil {
 			return err
 		}
+	}
+	if f.format == FormatAuto && o.Charset != "" && beginsObject(head) {
+		f.format = FormatJSON
 	}
 	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText

@@ -21,6 +21,7 @@ type rejectForm struct {
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
 
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
+	Charset string           `json:"charset,omitempty"` // of format json
 }
 
 // rejectMagic is how every reject file begins.
@@ -39,7 +40,11 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 		}
 		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
 	case FormatJSON:
-		return &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
+		form := &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
+		if f.charset != nil && !f.transcoded {
+			form.Charset = f.charset.Name()
+		}
+		return form
 	case FormatParquet, FormatAvro:
 		return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: schema}
 	}
@@ -52,7 +57,7 @@ func (f *rejectForm) same(o *rejectForm) bool {
 
 // sameText says whether the text of both is cut into fields in the same way.
 func (f *rejectForm) sameText(o *rejectForm) bool {
-	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && sameDialect(f.Dialect, o.Dialect)
+	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }
 
 func sameDialect(a, b *dialect.Dialect) bool { return a == b || a != nil && b != nil && a.Equal(*b) }

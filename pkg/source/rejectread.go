@@ -30,6 +30,9 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 			return err
 		}
 	}
+	if err := f.decodeAs(form.Charset); err != nil {
+		return err
+	}
 	if f.format == FormatJSON && len(o.Columns) > 0 {
 		f.columns = nil // its lines may have any others
 	}

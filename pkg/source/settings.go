@@ -12,6 +12,8 @@ func (f *inputFile) settings(o *Options) (dialect, settings string) {
 	switch {
 	case f.dialect != nil:
 		return f.dialect.Name, f.dialect.String()
+	case f.format == FormatJSON && f.charset != nil:
+		return "", "charset=" + f.charset.Name()
 	case f.format == FormatDump:
 		return "", fmt.Sprintf("field_sep=%s record_sep=%s", SepOf(field), SepOf(record))
 	case f.format == FormatCSV:

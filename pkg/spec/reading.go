@@ -73,8 +73,16 @@ func (s *Spec) ofDialect() bool {
 		return err == nil && len(bytes) > 1
 	}
 	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
-		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" || s.Header == "first" || s.Header == "match" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && s.Format != "json" || s.Header == "first" || s.Header == "match" ||
 		many(s.FieldSep) || many(s.RecordSep)
+}
+
+// LinesCharset is the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
+func (s *Spec) LinesCharset() string {
+	if s.Reading.Dialect != "" {
+		return ""
+	}
+	return strings.ToLower(s.Reading.Charset)
 }
 
 // dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by

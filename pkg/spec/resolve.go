@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -114,6 +115,10 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		bad("key", err)
 	}
 	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
+	if s.Charset != "" && text == nil && dialectErr == nil {
+		_, err = charset.Lookup(s.Charset)
+		bad("charset", err)
+	}
 	oneOf("header", s.Header, "yes", "no", "first", "match")
 	oneOf("extra", s.Extra, "", "fail", "ignore")
 	oneOf("missing", s.Missing, "", "fail", "null")

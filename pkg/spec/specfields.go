@@ -65,7 +65,7 @@ func SpecFields() []SpecField {
 		{Name: "skip_end", Type: FieldNumber, Flag: "skip-end", Default: "0", Doc: "Lines at the end of each file of text that are no records."},
 		{Name: "comment", Type: FieldText, Flag: "comment", Doc: "What a line of text begins with that is no record."},
 		{Name: "trim", Type: FieldText, Flag: "trim", Default: "no", Doc: "Which ends of values without quotes lose their blanks and tabs.", Enum: []string{"no", "left", "right", "both"}},
-		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
+		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
 		{Name: "extra", Type: FieldText, Flag: "extra", Default: "fail (text), ignore (Parquet, with columns)", Doc: "What becomes of columns that are not among those asked for.", Enum: []string{"fail", "ignore"}},
 		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails.", Enum: []string{"fail", "null"}},
 
