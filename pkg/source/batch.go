@@ -65,6 +65,10 @@ func (b *Batch) raw(row int) []byte {
 			if c > 0 {
 				line = append(line, ',')
 			}
+			if b.Null(row, c) {
+				line = append(line, nullValue...)
+				continue
+			}
 			line = appendCSV(line, b.Field(row, c))
 		}
 		return line
@@ -78,7 +82,7 @@ func (b *Batch) raw(row int) []byte {
 
 // appendCSV appends a field of CSV, in quotes where it needs them.
 func appendCSV(dst, value []byte) []byte {
-	if !bytes.ContainsAny(value, "\",\r\n") {
+	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != nullValue {
 		return append(dst, value...)
 	}
 	dst = append(dst, '"')

@@ -47,9 +47,10 @@ type inputFile struct {
 	seen        []string         // of JSON, the paths in the first lines
 	avro        avroMeta
 	firstSplit  int
-	maxRecord   int         // of a reject file
-	rejects     *rejectForm // of a reject file that is an input
-	form        *rejectForm // of this file's own bad records
+	maxRecord   int             // of a reject file
+	rejects     *rejectForm     // of a reject file that is an input
+	form        *rejectForm     // of this file's own bad records
+	sections    []rejectSection // of a reject file whose records had columns by their path
 }
 
 // detectSize is how much of a file is looked at to detect its format.

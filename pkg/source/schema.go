@@ -80,6 +80,7 @@ func (in *Input) schema() error {
 			}
 		}
 		f.form = f.rejectForm(&in.opts, in.columns)
+		f.formSections()
 	}
 	return nil
 }

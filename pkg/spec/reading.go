@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/dialect"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/source"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -88,7 +89,7 @@ func (s *Spec) LinesCharset() string {
 // dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
 // default.
 func (s *Spec) dialect() (*dialect.Dialect, error) {
-	if !s.ofDialect() {
+	if !s.ofDialect() || s.Format == string(source.FormatRejects) { // a reject file says how its records are written
 		return nil, nil
 	}
 	name := s.Reading.Dialect

@@ -27,6 +27,7 @@ func TestReadingOfAJobFile(t *testing.T) {
 		{`{null_value: '\N'}`, `field_sep=, quote=" doubled=yes null='\\N' header=yes`},
 		{`{format: dump, skip_end: 1}`, `field_sep=\x01 record_sep=\x10 header=no skip_end=1`},
 		{`{format: json, charset: GBK}`, ""},
+		{`{format: rejects, dialect: mysql, field_sep: '@|@'}`, ""},
 		{`{charset: GBK}`, `field_sep=, quote=" doubled=yes header=yes charset=gbk`},
 		{`{field_sep: '@|@'}`, `field_sep=@|@ quote=" doubled=yes header=yes`},
 		{`{trim: both, comment: '#', skip_lines: 2, null_quoted: yes, escape: '\', escape_map: postgres}`,

@@ -128,7 +128,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	oneOf("verify", s.Verify, "full", "sample", "off")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
-	if text == nil && dialectErr == nil {
+	if text == nil && dialectErr == nil && s.Format != string(source.FormatRejects) {
 		j.separators.Field, err = source.ParseSep(s.FieldSep)
 		bad("field_sep", err)
 		j.separators.Record, err = source.ParseSep(s.RecordSep)
