@@ -47,3 +47,20 @@ func TestListedInputsAreTheJob(t *testing.T) {
 		t.Error("another input is the same job")
 	}
 }
+
+// TestPathsOfOneCluster: a path on HDFS leads to one file system with and without the cluster's name, so that a file that is given both ways
+// is seen to be one.
+func TestPathsOfOneCluster(t *testing.T) {
+	env := jobtest.Env(t)
+	env.Conf.Set("fs.defaultFS", "hdfs://namenode:8020", "test")
+	env.Conf.Set("hadoop.security.authentication", "simple", "test")
+	at, name, err := env.Source("hdfs://namenode:8020/in/a.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"hdfs:///in/a.csv", "hdfs:/in/a.csv", "hdfs://namenode/in/a.csv", "HDFS://namenode/in//./a.csv", "hdfs://namenode:8020/in/b/../a.csv"} {
+		if other, n, err := env.Source(path); err != nil || other != at || n != name {
+			t.Errorf("%s: %s, %v", path, n, err)
+		}
+	}
+}
