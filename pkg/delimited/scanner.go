@@ -33,7 +33,7 @@ type Scanner struct {
 	unsafe     bool // a byte that is looked at can be part of a character
 	hasEscape  bool
 	hasQuote   bool
-	two        bool // no others than sep and end are looked at
+	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
 	quick      bool // one byte is between fields, and none is taken off their ends
 	null       string
 	nullEscape bool   // null is the one text for NULL, and begins with the escape
@@ -108,7 +108,16 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	for _, null := range d.Null {
 		s.nullSizes |= 1 << min(len(null), 63)
 	}
-	s.two = !s.hasQuote && !s.hasEscape
+	s.looks = 4
+	switch {
+	case !s.hasQuote && !s.hasEscape:
+		s.looks = 2
+	case !s.hasEscape || !s.hasQuote || s.quote == s.escape:
+		s.looks = 3
+		if s.hasEscape {
+			s.c = s.e
+		}
+	}
 	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone
 	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
 		s.null = d.Null[0]
@@ -135,7 +144,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 		return -start - 1, nil
 	}
 	s.from, skip = start, start
-	sep, quick := s.sep[0], s.quick
+	sep, quick, plain, nulls, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.Fields
 	for base := start; base < n; base += swar.Block {
 		m := s.mask(base, n)
 		for m != 0 {
@@ -147,18 +156,30 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			c := data[pos]
 			if c == sep && quick && !s.odd {
 				// Most fields are this: neither quoted nor with escapes.
-				if !s.unsafe || s.begins(pos, n) {
-					if f := s.putPlain(start, row, pos, n, last); f != nil {
+				if s.unsafe && !s.begins(pos, n) {
+					continue
+				}
+				raw := data[s.from:pos]
+				switch {
+				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+					fields = append(fields, span.Null())
+				case plain || ascii(raw):
+					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+				default:
+					s.Fields = fields
+					if f := s.rewrite(start, row, s.from, pos, n, last); f != nil {
 						return s.bad(start, row, f)
 					}
-					skip = pos + 1
-					s.from = skip
+					fields = s.Fields
 				}
+				skip = pos + 1
+				s.from = skip
 				continue
 			}
 			if s.unsafe && !s.begins(pos, n) {
 				continue
 			}
+			s.Fields = fields
 			if s.inside {
 				var wait bool
 				if skip, wait = s.within(pos, n, c, last); wait {
@@ -172,7 +193,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 					return s.fault(start, row, pos, n, last, reasonAfter)
 				}
 				if s.nullEscape && pos == s.from && pos+len(s.null) < n && data[pos+len(s.null)] == sep && string(data[pos:pos+len(s.null)]) == s.null {
-					s.Fields = append(s.Fields, span.Null())
+					fields = append(fields, span.Null())
 					skip = pos + len(s.null) + 1
 					s.from = skip
 					continue
@@ -195,6 +216,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if f := s.put(start, row, pos, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
+				fields = s.Fields
 				skip = pos + len(s.sep)
 				s.field = field{from: skip}
 			case s.at(pos, n, s.end):
@@ -206,7 +228,8 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if f := s.record(start, row, end, skip, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
-				row, start = len(s.Fields), s.pass(skip, n, last)
+				fields = s.Fields
+				row, start = len(fields), s.pass(skip, n, last)
 				if start < 0 {
 					return s.stop(-start-1, row)
 				}
@@ -217,6 +240,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			}
 		}
 	}
+	s.Fields = fields
 	if !last || start >= n {
 		return s.stop(start, row)
 	}
@@ -243,10 +267,14 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 // mask marks the bytes of a block that are looked at.
 func (s *Scanner) mask(base, n int) uint64 {
 	block := (*[swar.Block]byte)(s.Data[base:])
-	if s.two {
+	switch s.looks {
+	case 2:
 		return swar.Tail(swar.Two(block, s.a, s.b), n-base)
+	case 3:
+		return swar.Tail(swar.Three(block, s.a, s.b, s.c), n-base)
+	default:
+		return swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
 	}
-	return swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
 }
 
 // begins says that a byte that is looked at is a character by itself, and not the end of one. Behind a byte below 0x80 it is: only a
