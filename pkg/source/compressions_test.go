@@ -262,7 +262,7 @@ func howOf(format string) string {
 		"an Excel workbook": "save each sheet as CSV", "a zip archive": "unzip ", "a tar archive": "tar -xf ", "a 7z archive": "7z x ", "a RAR archive": "unrar x ",
 		"packed with LZO": "lzop -dc ", "packed with Brotli": "brotli -dc ", "packed with LZMA": "unlzma -c ", "packed with compress": "gzip -dc ", "lz4's legacy frame": "lz4 -dc ",
 		"a file of Arrow": "to_parquet(", "a database of SQLite": "sqlite3 -csv -header ", "pg_restore": `psql -c "\copy`, "PostgreSQL in SQL": `psql -c "\copy`,
-		"MySQL in SQL": "mysqldump --tab=", "an HFile": "load", "XML": "CSV",
+		"MySQL in SQL": "mysqldump -T ", "an HFile": "load", "XML": "CSV",
 	}[format]
 }
 

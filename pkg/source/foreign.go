@@ -20,7 +20,7 @@ type foreign struct {
 const (
 	byArchiver = "unpack it and name what it holds"
 	bySpark    = "Spark SQL makes Parquet of it: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM "
-	byMySQL    = "mysqldump --tab=DIR writes text instead (dialect mysql; DIR/*.txt without the statements)"
+	byMySQL    = "mysqldump -T DIR writes text instead (dialect mysql; DIR/*.txt without the statements)"
 	byPostgres = `psql writes text instead: psql -c "\copy t to 't.csv' csv header" (dialect postgres-csv)`
 	byPandas   = "Python makes Parquet of it: pandas.read_feather('FILE').to_parquet('FILE.parquet')"
 	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
