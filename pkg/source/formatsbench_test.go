@@ -44,39 +44,39 @@ func BenchmarkText(b *testing.B) {
 		{"mysql utf-8", with(preset(b, "mysql"), func(d *dialect.Dialect) { d.Charset = "utf-8" }), asMySQL},
 		{"postgres", preset(b, "postgres"), asMySQL},
 	} {
-		var data bytes.Buffer
-		for _, row := range rows {
-			for i, v := range row {
-				if i > 0 {
-					data.WriteByte('\t')
-				}
-				data.WriteString(c.value(v))
-			}
-			data.WriteByte('\n')
-		}
-		text := data.Bytes()
-		if c.d.Charset == "gbk" {
-			var err error
-			if text, err = simplifiedchinese.GB18030.NewEncoder().Bytes(text); err != nil {
-				b.Fatal(err)
-			}
-		}
 		b.Run(c.name, func(b *testing.B) {
+			var data bytes.Buffer
+			for _, row := range rows {
+				for i, v := range row {
+					if i > 0 {
+						data.WriteByte('\t')
+					}
+					data.WriteString(c.value(v))
+				}
+				data.WriteByte('\n')
+			}
+			text := data.Bytes()
+			if c.d.Charset == "gbk" {
+				var err error
+				if text, err = simplifiedchinese.GB18030.NewEncoder().Bytes(text); err != nil {
+					b.Fatal(err)
+				}
+			}
 			benchmark(b, writeFile(b, "check.txt", text), Options{Format: FormatText, Dialect: &c.d, Columns: checkColumns}, int64(len(text)))
 		})
 	}
 	for name, d := range map[string]dialect.Dialect{"csv": preset(b, "csv"), "postgres-csv": preset(b, "postgres-csv"), "spark": preset(b, "spark"), "csv gbk": with(preset(b, "csv"), func(d *dialect.Dialect) { d.Charset = "gbk" })} {
-		text := toCSV(append([][]string{checkColumns}, rows...)...)
-		if d.Charset == "gbk" {
-			var err error
-			if text, err = simplifiedchinese.GB18030.NewEncoder().Bytes(text); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if d.Escape != "" {
-			text = bytes.ReplaceAll(text, []byte(`""`), []byte(`\"`))
-		}
 		b.Run(name, func(b *testing.B) {
+			text := toCSV(append([][]string{checkColumns}, rows...)...)
+			if d.Charset == "gbk" {
+				var err error
+				if text, err = simplifiedchinese.GB18030.NewEncoder().Bytes(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if d.Escape != "" {
+				text = bytes.ReplaceAll(text, []byte(`""`), []byte(`\"`))
+			}
 			benchmark(b, writeFile(b, "check.txt", text), Options{Format: FormatText, Dialect: &d, Columns: checkColumns}, int64(len(text)))
 		})
 	}
