@@ -15,7 +15,7 @@ func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	switch {
 	case s.nullSizes>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
 		s.Fields = append(s.Fields, span.Null())
-	case s.charset == nil || ascii(raw):
+	case s.charset == nil || ascii(s.Data, s.from, end):
 		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
 	default:
 		return s.rewrite(start, row, s.from, end, n, last)
@@ -51,7 +51,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 		s.Fields = append(s.Fields, span.Null())
 		return nil
 	}
-	if !s.rewritten && (s.charset == nil || ascii(raw)) {
+	if !s.rewritten && (s.charset == nil || ascii(s.Data, from, to)) {
 		s.Fields = append(s.Fields, span.Span{Off: uint32(from), Len: uint32(len(raw))})
 		return nil
 	}
@@ -156,20 +156,15 @@ func (s *Scanner) passed(line []byte, end bool) bool {
 	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
 }
 
-// ascii says that all bytes are below 0x80.
-func ascii(p []byte) bool {
+// ascii says that all bytes from a place up to another are below 0x80. Behind them lie seven more, which do not matter.
+func ascii(p []byte, from, to int) bool {
 	const high = 0x8080808080808080
-	for ; len(p) >= 8; p = p[8:] {
-		if binary.LittleEndian.Uint64(p)&high != 0 {
+	for ; to-from >= 8; from += 8 {
+		if binary.LittleEndian.Uint64(p[from:])&high != 0 {
 			return false
 		}
 	}
-	for _, c := range p {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
 // newFault is a fault of the field at hand; its record's end is not known.

@@ -163,7 +163,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				switch {
 				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
 					fields = append(fields, span.Null())
-				case plain || ascii(raw):
+				case plain || ascii(data, s.from, pos):
 					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
 				default:
 					s.Fields = fields
