@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +25,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
+	f.StringVar(&s.spec.InputsFrom, "inputs-from", "", "file that lists the inputs, one a line, instead of --input; relative paths are relative to the working directory")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	s.addText(f)
@@ -100,9 +100,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 			*t.dst = *t.src
 		}
 	}
-	if given("input") {
-		spec.Inputs = s.inputs
-	}
+	s.mergeInputs(cmd, &spec)
 	if given("columns") && s.columns != "" {
 		spec.Columns = splitList(s.columns)
 	}
@@ -137,14 +135,6 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		spec.BlockSize = s.spec.BlockSize
 	}
 	return spec
-}
-
-// needInputs says that a job has something to read.
-func needInputs(spec spec.Job) error {
-	if len(spec.Inputs) == 0 {
-		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file")}
-	}
-	return nil
 }
 
 func splitList(s string) []string {

@@ -97,6 +97,9 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 				v.Value = string(raw)
 			}
 		}
+		if f != nil && f.Name == s.Overridden() {
+			v.Value, v.Origin = "", "default" // it is not read
+		}
 		v.Value = mask.URLs(v.Value)
 		list = append(list, v)
 	}
@@ -107,7 +110,7 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 func specTexts(s spec.Spec) map[string]string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return map[string]string{
-		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),
+		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "inputs_from": s.InputsFrom, "format": s.Format, "columns": strings.Join(s.Columns, ","),
 		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
 		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
 		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),

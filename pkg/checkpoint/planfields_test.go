@@ -30,6 +30,7 @@ func fieldsOfASpec() map[string]specField {
 		"Table":       {"identity", func(s *spec.Spec) { s.Table = "other" }, "", ""},
 		"Family":      {"identity", func(s *spec.Spec) { s.Family = "g" }, "", ""},
 		"Inputs":      {"identity", func(s *spec.Spec) { s.Inputs = []string{"/other"} }, "", ""},
+		"InputsFrom":  {"free", func(s *spec.Spec) { s.Inputs, s.InputsFrom = []string{"/in"}, "" }, "", "the inputs that it lists are the job's"},
 		"Key":         {"identity", func(s *spec.Spec) { s.Key = "id" }, "", ""},
 		"Format":      {"free", func(s *spec.Spec) { s.Format = "csv" }, "", "what was found of each file is in the plan"},
 		"Columns":     {"plan", func(s *spec.Spec) { s.Columns = []string{"x"} }, "the list of columns was [id v], it is [x]", ""},

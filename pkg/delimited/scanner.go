@@ -33,6 +33,10 @@ type Scanner struct {
 	unsafe     bool // a byte that is looked at can be part of a character
 	hasEscape  bool
 	hasQuote   bool
+	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
+	quick      bool // one byte is between fields, and none is taken off their ends
+	null       string
+	nullEscape bool   // null is the one text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the bytes that are looked at
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
 
@@ -42,6 +46,7 @@ type Scanner struct {
 	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
 
 	field            // at hand
+	known     int    // where a character begins, at or before the byte that was asked about last
 	undecoded *Fault // the first value of the record at hand that could not be decoded
 }
 
@@ -52,6 +57,7 @@ type field struct {
 	inside    bool // and did not close it
 	closed    int  // the quote that closed it
 	rewritten bool // it has escapes or doubled quotes
+	odd       bool // it is quoted or rewritten
 }
 
 // A Fault is a record that its dialect does not allow.
@@ -102,6 +108,21 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	for _, null := range d.Null {
 		s.nullSizes |= 1 << min(len(null), 63)
 	}
+	s.looks = 4
+	switch {
+	case !s.hasQuote && !s.hasEscape:
+		s.looks = 2
+	case !s.hasEscape || !s.hasQuote || s.quote == s.escape:
+		s.looks = 3
+		if s.hasEscape {
+			s.c = s.e
+		}
+	}
+	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone
+	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
+		s.null = d.Null[0]
+		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
+	}
 	return s
 }
 
@@ -116,22 +137,49 @@ const Slack = swar.Block
 // one, behind which it may be called again with next.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
-	s.field, s.undecoded = field{from: start}, nil
-	skip, tail := start, 0 // bytes before skip are dealt with; so many of the next belong to a character
+	s.field, s.undecoded, s.known = field{from: start}, nil, start
+	skip := start // bytes before it are dealt with
 	row := 0
 	if start = s.pass(start, n, last); start < 0 {
 		return -start - 1, nil
 	}
 	s.from, skip = start, start
+	sep, quick, plain, nulls, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.Fields
 	for base := start; base < n; base += swar.Block {
-		m := s.mask(base, n, &tail)
+		m := s.mask(base, n)
 		for m != 0 {
 			pos := base + swar.Lowest(m)
 			m &= m - 1
 			if pos < skip {
 				continue
 			}
-			c := s.Data[pos]
+			c := data[pos]
+			if c == sep && quick && !s.odd {
+				// Most fields are this: neither quoted nor with escapes.
+				if s.unsafe && !s.begins(pos, n) {
+					continue
+				}
+				raw := data[s.from:pos]
+				switch {
+				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+					fields = append(fields, span.Null())
+				case plain || ascii(data, s.from, pos):
+					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+				default:
+					s.Fields = fields
+					if f := s.rewrite(start, row, s.from, pos, n, last); f != nil {
+						return s.bad(start, row, f)
+					}
+					fields = s.Fields
+				}
+				skip = pos + 1
+				s.from = skip
+				continue
+			}
+			if s.unsafe && !s.begins(pos, n) {
+				continue
+			}
+			s.Fields = fields
 			if s.inside {
 				var wait bool
 				if skip, wait = s.within(pos, n, c, last); wait {
@@ -144,7 +192,13 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if s.quoted {
 					return s.fault(start, row, pos, n, last, reasonAfter)
 				}
-				s.rewritten = true
+				if s.nullEscape && pos == s.from && pos+len(s.null) < n && data[pos+len(s.null)] == sep && string(data[pos:pos+len(s.null)]) == s.null {
+					fields = append(fields, span.Null())
+					skip = pos + len(s.null) + 1
+					s.from = skip
+					continue
+				}
+				s.rewritten, s.odd = true, true
 				skip = pos + 2
 			case c == s.quote && s.hasQuote:
 				if pos != s.from && !(s.d.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
@@ -157,11 +211,12 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 					}
 					return s.fault(start, row, pos, n, last, reason)
 				}
-				s.quoted, s.inside = true, true
+				s.quoted, s.inside, s.odd = true, true, true
 			case s.at(pos, n, s.sep):
 				if f := s.put(start, row, pos, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
+				fields = s.Fields
 				skip = pos + len(s.sep)
 				s.field = field{from: skip}
 			case s.at(pos, n, s.end):
@@ -173,7 +228,8 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if f := s.record(start, row, end, skip, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
-				row, start = len(s.Fields), s.pass(skip, n, last)
+				fields = s.Fields
+				row, start = len(fields), s.pass(skip, n, last)
 				if start < 0 {
 					return s.stop(-start-1, row)
 				}
@@ -184,6 +240,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			}
 		}
 	}
+	s.Fields = fields
 	if !last || start >= n {
 		return s.stop(start, row)
 	}
@@ -207,24 +264,48 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 	return n, nil
 }
 
-// mask marks the bytes of a block that are looked at. Where the text ends, its last bytes can be those of a
-// character that is not whole: none of them is looked at, since these are ASCII characters and no digits.
-func (s *Scanner) mask(base, n int, tail *int) uint64 {
+// mask marks the bytes of a block that are looked at.
+func (s *Scanner) mask(base, n int) uint64 {
 	block := (*[swar.Block]byte)(s.Data[base:])
-	m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
-	if !s.unsafe || *tail == 0 && swar.ASCII(block) {
-		return m
+	switch s.looks {
+	case 2:
+		return swar.Tail(swar.Two(block, s.a, s.b), n-base)
+	case 3:
+		return swar.Tail(swar.Three(block, s.a, s.b, s.c), n-base)
+	default:
+		return swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
 	}
-	starts, next := s.charset.Starts(s.Data[base:min(base+swar.Block+ahead, n)], *tail)
-	*tail = next
-	return m & starts
+}
+
+// begins says that a byte that is looked at is a character by itself, and not the end of one. Behind a byte below 0x80 it is: only a
+// number of four bytes has such bytes before its last, which is a digit. Otherwise its field is followed from character to
+// character, on from where that was done last. Where the text ends, its last bytes can be those of a character that is not
+// whole: none of them is looked at, since these are ASCII characters and no digits.
+func (s *Scanner) begins(pos, n int) bool {
+	if pos == s.from || s.Data[pos-1] < 0x80 {
+		return true
+	}
+	return s.follows(pos, n)
+}
+
+func (s *Scanner) follows(pos, n int) bool {
+	at := max(s.from, s.known)
+	for at <= pos {
+		s.known = at
+		starts, next := s.charset.Starts(s.Data[at:min(at+swar.Block+ahead, n)], 0)
+		if pos < at+swar.Block {
+			return starts>>(pos-at)&1 != 0
+		}
+		at += swar.Block + next
+	}
+	return false
 }
 
 // within deals with a byte in quotes. It says up to where bytes are dealt with, or that what follows the text decides.
 func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
 	switch {
 	case c == s.escape && s.hasEscape:
-		s.rewritten = true
+		s.rewritten, s.odd = true, true
 		return pos + 2, false
 	case c != s.quote:
 		return 0, false

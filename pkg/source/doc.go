@@ -83,7 +83,7 @@
 // are in the Gregorian calendar, whatever the year.
 //
 // JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
-// file's; integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
+// file's (those with nested keys lists of {"key":…,"value":…}, by the fields' own names); integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
 // UUIDs strings of the texts above; bytes that are no STRING, ENUM or JSON, base64. A key is a string. Lists of two levels
 // and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
 // No value is longer than [Options.MaxRecord].

@@ -114,6 +114,12 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
+	switch {
+	case s.InputsFrom != "" && len(s.Inputs) > 0:
+		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))
+	case s.InputsFrom == "-":
+		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
+	}
 	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
 	if s.Charset != "" && text == nil && dialectErr == nil {
 		_, err = charset.Lookup(s.Charset)

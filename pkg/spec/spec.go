@@ -15,13 +15,14 @@ type Spec struct {
 	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
 	Family string `yaml:"family"` // default f
 
-	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
-	Format    string   `yaml:"format"`     // csv, dump, parquet, json, avro, rejects; default: by extension and content
-	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
-	Header    string   `yaml:"header"`     // of text: yes, no, first or match
-	FieldSep  string   `yaml:"field_sep"`  // of text: between columns
-	RecordSep string   `yaml:"record_sep"` // of text: behind a record
-	Reading   `yaml:",inline"`
+	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local or hdfs://
+	InputsFrom string   `yaml:"inputs_from"` // a list of inputs, instead of them
+	Format     string   `yaml:"format"`      // csv, dump, parquet, json, avro, rejects; default: by extension and content
+	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
+	Header     string   `yaml:"header"`      // of text: yes, no, first or match
+	FieldSep   string   `yaml:"field_sep"`   // of text: between columns
+	RecordSep  string   `yaml:"record_sep"`  // of text: behind a record
+	Reading    `yaml:",inline"`
 
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
