@@ -20,12 +20,13 @@ type specFlags struct {
 	inputs  []string
 	columns string
 	query   string
+	expect  int64
 }
 
 // add registers the flags. The zero value of each is "not given".
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
-	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
+	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	s.addText(f)
@@ -33,6 +34,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
 	f.BoolVar(&s.spec.AllowEmpty, "allow-empty", false, "accept an input without rows: empty files and directories, headers alone, records that are all bad")
+	f.Int64Var(&s.expect, "expect-records", 0, "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded")
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
 	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
@@ -129,6 +131,9 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	}
 	if given("allow-empty") {
 		spec.AllowEmpty = s.spec.AllowEmpty
+	}
+	if given("expect-records") {
+		spec.Expect = &s.expect
 	}
 	if given("timestamp") {
 		spec.Timestamp = s.spec.Timestamp

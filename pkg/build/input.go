@@ -38,6 +38,7 @@ type Input struct {
 
 	streams    *Streams
 	allowEmpty bool
+	expect     *int64 // records
 }
 
 // OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
@@ -84,7 +85,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, o, fail.With(fail.Config, err)
@@ -154,7 +155,7 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 // for a job that failed too: it says why.
 func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
 	}

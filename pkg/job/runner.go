@@ -304,6 +304,9 @@ func (j *run) build(ctx context.Context) (*built, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := build.ExpectedEarlier(m.Records, j.spec.Expect); err != nil && !j.st.Loading {
+			return nil, err
+		}
 		j.result.Manifest = m
 		j.o.Events.Note("files are built already", "files", m.HFiles)
 		j.dropSpill()

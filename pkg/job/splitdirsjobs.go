@@ -23,6 +23,9 @@ func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Di
 	if err == nil {
 		err = streams.Refuse("a job for each directory")
 	}
+	if err == nil && s.Expect != nil {
+		err = fail.Errorf(fail.Config, "%s is the number of all records, and each directory is a job of its own: leave it out", setting.Expect)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ func SpecFields() []SpecField {
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
+		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 
