@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bulkload/internal/settings"
@@ -79,7 +80,31 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 }
 
 // load reads the job file and puts what flags gave over it.
-func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) { return s.merge(cmd).Resolve() }
+func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
+	given := s.merge(cmd)
+	if err := stdinOnce(cmd, given); err != nil {
+		return spec.Job{}, err
+	}
+	return given.Resolve()
+}
+
+// stdinOnce refuses an input that is standard input where a flag reads that too.
+func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
+	if !slices.Contains(given.Inputs, "-") {
+		return nil
+	}
+	for _, name := range []string{"job", "config", "splits"} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil {
+			continue
+		}
+		switch file := strings.TrimPrefix(f.Value.String(), "@"); file {
+		case "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0":
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s %s and --input - read the same standard input: give one of them a file", name, file), name, "input")}
+		}
+	}
+	return nil
+}
 
 // merge is load without the check that a job is complete.
 func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {

@@ -48,7 +48,7 @@ func SpecFields() []SpecField {
 		{Name: "table", Type: FieldText, Flag: "table", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
 
-		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs; local paths or hdfs://. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
 		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected.", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}},
 		{Name: "columns", Type: FieldTexts, Flag: "columns", Default: "those of the CSV header or the Parquet schema", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
 		{Name: "header", Type: FieldText, Flag: "header", Default: "yes", Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns.", Enum: []string{"yes", "no", "first", "match"}},
