@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"bulkload/pkg/fail"
@@ -26,7 +27,8 @@ type WorkOptions struct {
 	Uploads    upload.Options // of HFiles to HDFS
 	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
 
-	SplitSize int64 // of text, bytes; default [source.Options]'s
+	SplitSize int64    // of text, bytes; default [source.Options]'s
+	Stdin     *os.File // the input -, default the process's own
 }
 
 // Input is the open inputs of a job with its budget of bad records.
@@ -36,11 +38,42 @@ type Input struct {
 
 	Reading *progress.Reading // how the files are read; not to be changed
 
+	streams    *Streams
 	allowEmpty bool
+	expect     *int64 // records
 }
 
-// OpenInput finds the files of a spec and their columns.
-func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
+// OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
+// gone with [Input.Close].
+func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptions) (*Input, error) {
+	streams, err := FindStreams(ctx, open, s.Inputs, w.Stdin, nil)
+	if err != nil {
+		return nil, err
+	}
+	return streams.OpenInput(ctx, s, w, nil, Needed{})
+}
+
+// OpenInput is the function of that name for inputs of which the streams are found. They are kept first, see [Streams.Keep].
+// If one is [Streams.Lost], there is no input, and no error.
+func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
+	k, o, err := newInput(s, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Keep(ctx, w, r, n); err != nil {
+		return nil, err
+	}
+	if k.streams = st; st.Lost() {
+		return nil, nil
+	}
+	if err := k.open(ctx, s, w, o); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return k, nil
+}
+
+// newInput is an input before any file is looked at.
+func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
 	o.Charset = s.LinesCharset()
@@ -55,38 +88,46 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
-		return nil, fail.With(fail.Config, err)
+		return nil, o, fail.With(fail.Config, err)
 	}
 	if w.RejectFile != "" && !k.Budget.None() {
 		k.Budget.File = source.NewRejectFile(w.RejectFile)
 		if err := k.Budget.File.Check(nil); err != nil {
-			return nil, fail.With(fail.Config, err)
+			return nil, o, fail.With(fail.Config, err)
 		}
 	}
 	o.Reject = k.Budget.Reject
-	if err := o.Validate(); err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
+	return k, o, fail.With(fail.Config, o.Validate())
+}
+
+// open opens the files.
+func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Options) (err error) {
 	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
 	o.Memory = budget.readerMemory()
-	if k.Source, err = source.Open(ctx, open, s.Inputs, o); err != nil {
-		return nil, fail.With(fail.Input, budget.inputMemory(err))
+	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); err != nil {
+		return fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if err := k.namesColumns(s); err != nil {
-		return nil, err
+		return err
 	}
 	if k.Budget.File != nil {
-		if err := k.Budget.File.Check(k.Source); err != nil {
-			return nil, fail.With(fail.Config, err)
-		}
+		return fail.With(fail.Config, k.Budget.File.Check(k.Source))
 	}
 	files := k.Source.Files()
 	k.Reading = readingOf(s, files)
 	noteReading(w.Events, k.Reading, len(files))
-	return k, nil
+	return nil
+}
+
+// Close lets go what the input holds beside its files: the copies of streams.
+func (k *Input) Close() error {
+	if k == nil {
+		return nil
+	}
+	return k.streams.Close()
 }
 
 // SelectionOf are the options that decide on which files the inputs of a job are.
@@ -120,7 +161,7 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 // for a job that failed too: it says why.
 func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
 	}

@@ -11,7 +11,8 @@
 // and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
 // always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
 // for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
-// written (its name says so, or HDFS), and a pipe or device. A directory that is a table of Delta, Iceberg, Hudi or a
+// written (its name says so, or HDFS), and a pipe or device (who opens a
+// job's inputs makes a file of a pipe first). A directory that is a table of Delta, Iceberg, Hudi or a
 // transactional one of Hive is refused, and all that lies in it: its files hold rows that were deleted. Files come in the order
 // of the inputs, within each by name. [InputsFrom] reads a list of inputs.
 //

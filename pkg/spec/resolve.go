@@ -145,6 +145,9 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	if s.Regions < 0 {
 		bad("salt_buckets", fmt.Errorf("%d is below 0", s.Regions))
 	}
+	if s.Expect != nil && *s.Expect < 0 {
+		bad("expect_records", fmt.Errorf("%d is below 0", *s.Expect))
+	}
 	if s.Timestamp < 0 {
 		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))
 	}

@@ -28,12 +28,13 @@ type Spec struct {
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
-	Empty      string `yaml:"empty"`       // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL beside it
-	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
-	BadRecords string `yaml:"bad_records"` // how many bad records are set aside: N or P%, default 0
-	AllowEmpty bool   `yaml:"allow_empty"` // an input without rows is no error
-	Verify     string `yaml:"verify"`      // after the load: full, sample (default) or off
-	Timestamp  int64  `yaml:"timestamp"`   // of every cell, milliseconds; default: when the job was planned
+	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL beside it
+	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first or last
+	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
+	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is no error
+	Expect     *int64 `yaml:"expect_records"` // how many records the inputs have; nil: not known
+	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
+	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
 
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 

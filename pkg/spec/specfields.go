@@ -48,7 +48,7 @@ func SpecFields() []SpecField {
 		{Name: "table", Type: FieldText, Flag: "table", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
 
-		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs; local paths or hdfs://. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
 		{Name: "inputs_from", Type: FieldText, Flag: "inputs-from", Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
 		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected.", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}},
 		{Name: "columns", Type: FieldTexts, Flag: "columns", Default: "those of the CSV header or the Parquet schema", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
@@ -81,6 +81,7 @@ func SpecFields() []SpecField {
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
+		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 
