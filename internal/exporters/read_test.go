@@ -75,7 +75,6 @@ type export struct {
 	form
 	paths  []string
 	want   table // what the exporter had
-	header bool  // the file names its columns
 	sorted bool  // the files have the rows in no order
 }
 

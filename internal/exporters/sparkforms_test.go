@@ -21,15 +21,6 @@ func trimmed(v any) any {
 	return v
 }
 
-// millis is what a column of milliseconds keeps of a timestamp.
-func millis(v any) any {
-	s, ok := v.(string)
-	if !ok || len(s) < 20 || s[4] != '-' || s[19] != '.' {
-		return v
-	}
-	return strings.TrimRight(strings.TrimRight(s[:min(len(s), 23)], "0"), ".")
-}
-
 var sparkForms = slices.Concat(sparkCSV, sparkJSON, sparkBinary, hiveText, sparkParts)
 
 var sparkCSV = []form{
