@@ -122,8 +122,8 @@ var hiveText = []form{
 }
 
 var sparkParts = []form{
-	{name: "part csv", clause: `csv OPTIONS ('header' 'true', 'escape' '"', ` + keep + ")", partitions: []string{"dt", "region"}, settings: "dialect: postgres-csv", sample: "spark/part-csv"},
-	{name: "part json", clause: "json", partitions: []string{"dt", "region"}, settings: "format: json", sample: "spark/part-csv"},
+	{name: "part csv", clause: `csv OPTIONS ('header' 'true', 'escape' '"', 'timestampFormat' 'yyyy-MM-dd HH:mm:ss.SSSSSS', ` + keep + ")", partitions: []string{"dt", "region"}, settings: "dialect: postgres-csv", sample: "spark/part-csv"},
+	{name: "part json", clause: "json OPTIONS ('timestampFormat' 'yyyy-MM-dd HH:mm:ss.SSSSSS')", partitions: []string{"dt", "region"}, settings: "format: json", sample: "spark/part-csv"},
 	{name: "part parquet", clause: "parquet", partitions: []string{"dt", "region"}, settings: "", sample: "spark/part-parquet"},
 	{name: "part avro", clause: "avro", partitions: []string{"dt", "region"}, settings: "", sample: "spark/part-parquet"},
 	{name: "part hive", clause: "hive STORED AS TEXTFILE", partitions: []string{"dt STRING", "region STRING"}, settings: "dialect: hive", sample: "hive/part-text", leave: func(s string) bool { return strings.ContainsAny(s, "\r\n\x01") }, change: wordIsNull(`\N`)},
