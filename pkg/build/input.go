@@ -114,7 +114,9 @@ func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Op
 		return err
 	}
 	if k.Budget.File != nil {
-		return fail.With(fail.Config, k.Budget.File.Check(k.Source))
+		if err := k.Budget.File.Check(k.Source); err != nil {
+			return fail.With(fail.Config, err)
+		}
 	}
 	files := k.Source.Files()
 	k.Reading = readingOf(s, files)

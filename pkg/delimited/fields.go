@@ -68,7 +68,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 			if s.undecoded == nil {
 				s.undecoded = s.newFault(start, row, from+bad, reasonCharset)
 			}
-			s.Fields = append(s.Fields, span.Span{}) // the rest of the record is read, and its end says so
+			s.Fields = append(s.Fields, span.Span{}) // the record continues, and its end reports it
 			return nil
 		}
 		s.Data, raw = out, out[at:]
