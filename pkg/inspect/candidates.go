@@ -20,8 +20,11 @@ const headSize = 64 << 10
 
 // separators are those that a sample may have between columns.
 func (j *judge) separators(given string) []string {
-	if given != "" {
+	switch {
+	case given != "":
 		return []string{given}
+	case j.only != nil:
+		return j.only
 	}
 	head := j.head()
 	var seps []string
@@ -140,8 +143,8 @@ func (j *judge) quotes(given string) []byte {
 }
 
 // candidates are the ways of cutting that the sample suggests, of which those are left that get through its beginning.
-func (j *judge) candidates(g *Given) []*scan {
-	var found []*scan
+// nearest is the one that gets farthest of the others.
+func (j *judge) candidates(g *Given) (found []*scan, nearest *scan) {
 	quotes, ends := j.quotes(g.quote()), j.recordEnds(g.recordSep())
 	for _, sep := range j.separators(g.fieldSep()) {
 		for _, end := range ends {
@@ -159,12 +162,14 @@ func (j *judge) candidates(g *Given) []*scan {
 					}
 					if s := j.scan(w, d, headSize); s.bad == nil && s.width > 1 {
 						found = append(found, s)
+					} else if s.width > 1 && (nearest == nil || s.records > nearest.records) {
+						nearest = s
 					}
 				}
 			}
 		}
 	}
-	return found
+	return found, nearest
 }
 
 // has says that a writer can have these separators.
@@ -180,8 +185,9 @@ func (w *writer) has(sep, end string) bool {
 	return !w.lines || end == "" || end == "\n"
 }
 
-// read scans all of the sample by the candidates that get through it.
-func (j *judge) read(heads []*scan) (whole []*scan, nearest *scan) {
+// read scans all of the sample by the candidates that get through it. nearest is the one that gets farthest of the others.
+func (j *judge) read(heads []*scan, nearest *scan) ([]*scan, *scan) {
+	var whole []*scan
 	for _, s := range heads {
 		full := j.scan(s.w, s.d, 0)
 		if full.bad == nil {

@@ -10,7 +10,7 @@ import (
 // Job is a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
 // nil where there is doubt, or nothing to read.
 func (r *Report) Job() []byte {
-	if r.Doubtful() || r.Format == "" || r.Format == "rejects" || len(r.Columns) == 0 {
+	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
 		return nil
 	}
 	var b bytes.Buffer

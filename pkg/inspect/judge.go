@@ -56,18 +56,25 @@ func (j *judge) judge(g *Given) *verdict {
 // preamble looks for a header behind lines that are no records, or that are like records by chance: that is doubt.
 func (j *judge) preamble(g *Given, v *verdict) *verdict {
 	typed := 0
+	defer func() { j.only, j.skip = nil, 0 }()
 	for _, r := range append(slices.Clone(v.others), v.read) {
 		if r != nil {
 			typed = max(typed, r.typed())
+			j.only = append(j.only, r.d.FieldSep)
 		}
 	}
 	for j.skip = 1; j.skip <= mostPreamble; j.skip++ {
+		heads, _ := j.candidates(g)
+		if !slices.ContainsFunc(heads, (*scan).headed) {
+			continue
+		}
 		more := j.try(g)
 		r := more.read
 		if r == nil || r.d.Header != dialect.HeaderYes || r.typed() <= typed {
 			continue
 		}
 		if !v.found() {
+			r.d.SkipLines = j.skip
 			return more
 		}
 		r.d.SkipLines = j.skip
@@ -76,8 +83,12 @@ func (j *judge) preamble(g *Given, v *verdict) *verdict {
 		v.read = nil
 		break
 	}
-	j.skip = 0
 	return v
+}
+
+// headed says that the first records are names, by the types of what follows.
+func (s *scan) headed() bool {
+	return s.w.header && slices.Equal(s.headers(), []dialect.Header{dialect.HeaderYes}) && slices.ContainsFunc(s.columns(dialect.HeaderYes), func(c stat) bool { return c.typ.class() != 0 && c.typed >= enoughSigns })
 }
 
 // headed says that there is a reading with a header.
