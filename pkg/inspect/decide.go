@@ -203,7 +203,7 @@ func (s *scan) nulls(cols []stat, more []string) []null {
 		} else {
 			add(false, own)
 		}
-		if !s.w.free || own != "" && seen[own] {
+		if !s.w.free || own != "" && seen[own] && s.w.escapes { // which would have escaped a text that is the same
 			break
 		}
 		for _, t := range tokens[:4] {
