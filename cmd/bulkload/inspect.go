@@ -53,7 +53,7 @@ only. What is found holds for the sample.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.spec.Format, "format", "", "csv, dump, parquet, json (lines) or avro (default: by extension and content)")
+	f.StringVar(&o.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)")
 	f.StringVar(&o.columns, "columns", "", "column names, separated by commas")
 	o.addText(f)
 	o.clusterFlags.add(f)
@@ -100,7 +100,7 @@ func inspected(r *inspect.Report) error {
 		}
 		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample leaves doubt, and no job file is made: decide by %s", strings.Join(about, ", "))}
 	case r.Unreadable() && len(r.Refused) > 0:
-		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("%d inputs are refused: %s", len(r.Refused), r.Refused[0].Reason)}
+		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("refused, %d in all: %s", len(r.Refused), r.Refused[0].Reason)}
 	case r.Unreadable():
 		return &fail.Error{Kind: fail.Input, Err: errors.New("nothing lies there that could be read")}
 	}

@@ -14,7 +14,7 @@ import (
 
 // verdict is what became of text: one reading, or several between which the sample does not decide.
 type verdict struct {
-	read   *reading   // nil: none can be told from others
+	read   *reading   // nil: nothing distinguishes one
 	others []*reading // of each group of readings that give the same values one, if there are several
 	why    string     // there is no reading, or the one has not the bytes that its writer would have written
 	place  *Place     // where that shows

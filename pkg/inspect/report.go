@@ -1,7 +1,6 @@
 package inspect
 
-// Report is what was found. Its JSON is what bulkload inspect --output json prints; fields may be added, and none changes within a
-// schema.
+// Report is what was found. Its JSON is a machine's form of it: fields may be added, and none changes within a schema.
 type Report struct {
 	Schema   int       `json:"schema"`            // 1
 	Inputs   []string  `json:"inputs"`            // as they were given
