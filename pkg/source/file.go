@@ -105,6 +105,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	case FormatDump:
 		return f.probeDump(ctx, head, o)
 	default:
+		if err := f.ambiguous(head, len(head) < detectSize, o); err != nil {
+			return err
+		}
 		return f.probeCSV(ctx, o)
 	}
 }
