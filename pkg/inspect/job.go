@@ -51,11 +51,8 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 	}
 	line("# The row key. How many values differ was counted in the first %d rows of the sample: there may be others alike in the rest.", r.Keys[0].Rows)
 	for _, k := range r.Keys {
-		names := make([]string, len(k.Columns))
-		for i, c := range k.Columns {
-			names[i] = c
-		}
-		line("# key: %s   # %s", comment(scalar(strings.Join(names, " + "))), strings.TrimPrefix(k.String(), strings.Join(names, " + ")+": "))
+		key := strings.Join(k.Columns, " + ")
+		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
 	}
 }
 

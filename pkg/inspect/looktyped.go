@@ -21,11 +21,10 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 	whole := len(chosen) == len(heads)
 	for _, at := range chosen {
 		f := &r.Files[at]
-		columns := heads[at].Columns()
 		so := so
 		so.Format, so.Partitions, so.Where = source.Format(f.Format), []string{source.PartitionsOff}, nil
 		so.Reject = func(e source.RowError) error { return &e }
-		ended, err := r.sampleRows(ctx, p, f, columns, heads[at], share, resolve, so)
+		ended, err := r.sampleRows(ctx, p, f, heads[at], share, resolve, so)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -43,12 +42,12 @@ func (r *Report) lookTyped(ctx context.Context, heads []*source.Head, chosen []i
 }
 
 // sampleRows reads the rows of one file, up to so many bytes; ended says that these are all.
-func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, columns []string, h *source.Head, share int64, resolve source.Resolve, so source.Options) (ended bool, err error) {
+func (r *Report) sampleRows(ctx context.Context, p *profile, f *File, h *source.Head, share int64, resolve source.Resolve, so source.Options) (ended bool, err error) {
 	in, err := source.Open(ctx, resolve, []string{f.Path}, so)
 	if err != nil {
 		return false, err
 	}
-	columns = in.Columns()
+	columns := in.Columns()
 	places := p.places(columns)
 	f.Lacks = columns
 	reader := in.NewReader()

@@ -2,28 +2,26 @@ package inspect
 
 // Report is what was found. Its JSON is a machine's form of it: fields may be added, and none changes within a schema.
 type Report struct {
-	Schema   int       `json:"schema"`            // 1
-	Inputs   []string  `json:"inputs"`            // as they were given
-	Format   string    `json:"format,omitempty"`  // text, json, avro or parquet; empty: nothing can be read, or several
-	Dialect  *Settings `json:"dialect,omitempty"` // of text, where there is no doubt
-	Writer   string    `json:"writer,omitempty"`  // what would have written it so, first of those that would
-	Charset  string    `json:"charset,omitempty"` // of text
-	Reason   string    `json:"charset_reason,omitempty"`
-	Files    []File    `json:"files"`              // that can be read
-	Refused  []Refusal `json:"refused,omitempty"`  // what a job would refuse
-	LeftOut  []LeftOut `json:"left_out,omitempty"` // what a job would not look at
-	Sample   Sample    `json:"sample"`
-	Columns  []Column  `json:"columns,omitempty"`
-	Nulls    []Null    `json:"nulls,omitempty"`
-	Keys     []Key     `json:"keys,omitempty"`
-	Doubts   []Doubt   `json:"doubts,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
-	header   string
-	reading  *reading
-	names    []string // of text without header
-	extra    bool     // files differ in their columns
-	rejects  bool
-	embedded bool // nested columns are to be had by path
+	Schema  int       `json:"schema"`            // 1
+	Inputs  []string  `json:"inputs"`            // as they were given
+	Format  string    `json:"format,omitempty"`  // text, json, avro or parquet; empty: nothing can be read, or several
+	Dialect *Settings `json:"dialect,omitempty"` // of text, where there is no doubt
+	Writer  string    `json:"writer,omitempty"`  // what would have written it so, first of those that would
+	Charset string    `json:"charset,omitempty"` // of text
+	Reason  string    `json:"charset_reason,omitempty"`
+	Files   []File    `json:"files"`              // that can be read
+	Refused []Refusal `json:"refused,omitempty"`  // what a job would refuse
+	LeftOut []LeftOut `json:"left_out,omitempty"` // what a job would not look at
+	Sample  Sample    `json:"sample"`
+	Columns []Column  `json:"columns,omitempty"`
+	Nulls   []Null    `json:"nulls,omitempty"`
+	Keys    []Key     `json:"keys,omitempty"`
+	Doubts  []Doubt   `json:"doubts,omitempty"`
+	Notes   []string  `json:"notes,omitempty"`
+	header  string
+	reading *reading
+	names   []string // of text without header
+	extra   bool     // files differ in their columns
 }
 
 // File is one that can be read.
