@@ -54,7 +54,7 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 			if s.undecoded == nil {
 				s.undecoded = s.newFault(start, row, from+bad, reasonCharset)
 			}
-			s.Fields = append(s.Fields, span.Span{}) // the record goes on, and says so at its end
+			s.Fields = append(s.Fields, span.Span{}) // the record continues, and says so at its end
 			return nil
 		}
 		s.Data, raw = out, out[at:]

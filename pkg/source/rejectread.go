@@ -245,8 +245,8 @@ func (r *rejectReader) record(line []byte) error {
 }
 
 // errOpenRecord is of a record that would take in the one that follows. One that an escape ends is read where it is the last
-// of its file, and must be mended by hand here.
-var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: mend it, or remove the line to leave the record out")
+// of its file, and must be corrected by hand here.
+var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: fix it, or remove the line to leave the record out")
 
 // closed says that the last record in data ends with it: no quote stays open that would take in what follows.
 func closed(data []byte, comma byte) bool {
