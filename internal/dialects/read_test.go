@@ -21,6 +21,7 @@ type reading struct {
 	rejects []reject
 	err     string // "": all was read
 	splits  int
+	longest int64 // split, in bytes
 }
 
 // A reject is a bad record.
@@ -64,6 +65,7 @@ func read(ctx context.Context, m *mem, name string, o source.Options, cols, work
 	}
 	group.Wait()
 	for i := range splits {
+		all.longest = max(all.longest, in.Splits()[i].End-in.Splits()[i].Start)
 		s := &splits[i]
 		all.places = addmod(mulmod(all.places, s.pow), s.places)
 		all.append(&s.digest)
