@@ -64,7 +64,7 @@ test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's o
 	@scripts/test-metrics
 
 test-dialects: ## files of 50 MB of each dialect, with Python, DuckDB and fastavro as judges: RUN=TestDialects/mysql
-	RUN=$(RUN) scripts/test-dialects
+	RUN='$(RUN)' scripts/test-dialects
 
 ROUNDS ?= 200
 SEED ?= 1
