@@ -118,13 +118,16 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 	}
 	bytes("field_sep", s.FieldSep, &d.FieldSep)
 	bytes("record_sep", s.RecordSep, &d.RecordSep)
-	if d.RecordSep == "\r\n" {
-		d.RecordSep = "" // LF ends a record too
-	}
 	if s.Header != "" {
 		d.Header = dialect.Header(s.Header)
 	}
 	errs = append(errs, s.Reading.over(&d, bytes)...)
+	if lines := d; d.RecordSep == "\r\n" {
+		// In CSV of RFC 4180, LF ends a record too. Elsewhere it may stand in a value as it is.
+		if lines.RecordSep = ""; lines.RFC4180() {
+			d = lines
+		}
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
