@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-secure test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,12 @@ test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
 
 test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
 	@scripts/test-metrics
+
+test-dialects: ## files of 50 MB of each dialect, with Python, DuckDB and fastavro as judges: RUN=TestDialects/mysql
+	RUN='$(RUN)' scripts/test-dialects
+
+test-exporters: ## new exports of a real MariaDB, PostgreSQL and Spark, read with their settings; fetches 600 MB once
+	BULKLOAD_TEST_EXPORTERS=1 go test -count=1 -v -timeout 40m ./internal/exporters
 
 ROUNDS ?= 200
 SEED ?= 1

@@ -80,6 +80,10 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	o.subject = subject{command: "build", spec: js.Spec(), out: o.out, env: env}
+	if err := listInputs(ctx, env, &js); err != nil {
+		return err
+	}
+	o.subject.spec = js.Spec()
 	family, err := js.ApplyTo(spec.DefaultFamily(js.FamilyName()))
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func flagFiles() map[string][]string {
 	yaml := []string{"yaml", "yml"}
 	return map[string][]string{
 		"job": yaml, "config": yaml, "plan": {"json"}, "svg": {"svg"}, "report": {"html"}, "metrics-file": {"prom"},
-		"input": {}, "reject-file": {}, "result-file": {}, "openlineage": {},
+		"input": {}, "inputs-from": {}, "reject-file": {}, "result-file": {}, "openlineage": {},
 		"cpuprofile": {}, "memprofile": {}, "trace": {},
 	}
 }

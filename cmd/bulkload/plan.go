@@ -88,6 +88,9 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	defer env.Close()
+	if err := listInputs(cmd.Context(), env, &spec); err != nil {
+		return err
+	}
 	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
 	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && env.Conf.Quorum() == "" {
 		w.Splits = &points

@@ -54,6 +54,7 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 		}
 	}
 	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, ui.Bytes(e.InputBytes), used, len(e.Regions))
+	printReading(w, e.Reading)
 	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, ui.Bytes(e.HFileBytes))
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), e.Workers)
 	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))

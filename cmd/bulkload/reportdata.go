@@ -49,6 +49,7 @@ func (w *reporter) report(o outcome) *report.Report {
 // addInputs reports the files that were read.
 func (w *reporter) addInputs(r *report.Report) {
 	r.InputFiles, r.InputBytes = w.start.Files, w.start.Bytes
+	addReading(r, w.start.Reading)
 	for _, f := range w.start.Sources[:min(len(w.start.Sources), mostInputs)] {
 		r.Inputs = append(r.Inputs, report.Input{Path: f.Path, Bytes: f.Bytes})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,8 @@ type resultObject struct {
 	Rejected  int64         `json:"rejected"`
 	Rates     *resultRates  `json:"rates,omitempty"`
 	Report    string        `json:"report,omitempty"`
+
+	Reading *progress.Reading `json:"reading,omitempty"`
 
 	*result.Result
 	// Build printed its manifest before there was this object: its fields stay where they were.
@@ -105,6 +108,9 @@ func (s *session) result() *resultObject {
 		Report: s.report}
 	for _, phase := range p.Sums() {
 		r.Phases = append(r.Phases, resultPhase{phase.Name, seconds(phase.Ended.Sub(phase.Began)), phase.Done.Rows, phase.Done.Bytes, phase.Done.Files})
+	}
+	if p.Start.Parts == 0 { // each directory of a run that was split is read in its own way
+		r.Reading = p.Start.Reading
 	}
 	if o.result == nil {
 		return r

@@ -91,6 +91,10 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	o.subject = subject{command: "run", spec: spec.Spec(), env: env}
+	if err := listInputs(cmd.Context(), env, &spec); err != nil {
+		return err
+	}
+	o.subject.spec = spec.Spec()
 	stage, err := loader.ParseStage(o.stage)
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}

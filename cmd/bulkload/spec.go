@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"bulkload/internal/settings"
@@ -20,19 +20,22 @@ type specFlags struct {
 	inputs  []string
 	columns string
 	query   string
+	expect  int64
 }
 
 // add registers the flags. The zero value of each is "not given".
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
-	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://; may be repeated")
+	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated")
+	f.StringVar(&s.spec.InputsFrom, "inputs-from", "", "file that lists the inputs, one a line, instead of --input; relative paths are relative to the working directory")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
 	s.addText(f)
-	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell, default) or store (an empty cell)")
+	f.StringVar(&s.spec.Empty, "empty", "", "empty values: skip (no cell) or store (an empty cell); default: store in files that have NULL beside them, else skip")
 	f.StringVar(&s.spec.Duplicates, "duplicates", "", "rows with the same key: fail (default), first or last")
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
 	f.BoolVar(&s.spec.AllowEmpty, "allow-empty", false, "accept an input without rows: empty files and directories, headers alone, records that are all bad")
+	f.Int64Var(&s.expect, "expect-records", 0, "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded")
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
 	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
@@ -58,7 +61,7 @@ func (s *specFlags) addText(f *pflag.FlagSet) {
 	f.IntVar(&r.SkipEnd, "skip-end", 0, "text: lines at the end of each file that are no records")
 	f.StringVar(&r.Comment, "comment", "", "text: what a line begins with that is no record")
 	f.StringVar(&r.Trim, "trim", "", "text: ends of values without quotes that lose their blanks: no, left, right, both")
-	f.StringVar(&r.Charset, "charset", "", "text: character set, such as gbk or utf-16 (default: bytes are taken as they are)")
+	f.StringVar(&r.Charset, "charset", "", "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)")
 	f.StringVar(&r.Extra, "extra", "", "columns that nobody asks for: fail (default for text) or ignore")
 	f.StringSliceVar((*[]string)(&r.Partitions), "partitions", nil, "directories name=value above the files: auto (columns, default), off, or their names")
 	f.StringArrayVar((*[]string)(&r.Where), "where", nil, "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold")
@@ -77,7 +80,31 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 }
 
 // load reads the job file and puts what flags gave over it.
-func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) { return s.merge(cmd).Resolve() }
+func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
+	given := s.merge(cmd)
+	if err := stdinOnce(cmd, given); err != nil {
+		return spec.Job{}, err
+	}
+	return given.Resolve()
+}
+
+// stdinOnce refuses an input that is standard input where a flag reads that too.
+func stdinOnce(cmd *cobra.Command, given spec.Spec) error {
+	if !slices.Contains(given.Inputs, "-") {
+		return nil
+	}
+	for _, name := range []string{"job", "config", "splits"} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil {
+			continue
+		}
+		switch file := strings.TrimPrefix(f.Value.String(), "@"); file {
+		case "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0":
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s %s and --input - read the same standard input: give one of them a file", name, file), name, "input")}
+		}
+	}
+	return nil
+}
 
 // merge is load without the check that a job is complete.
 func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
@@ -100,9 +127,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 			*t.dst = *t.src
 		}
 	}
-	if given("input") {
-		spec.Inputs = s.inputs
-	}
+	s.mergeInputs(cmd, &spec)
 	if given("columns") && s.columns != "" {
 		spec.Columns = splitList(s.columns)
 	}
@@ -130,6 +155,9 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	if given("allow-empty") {
 		spec.AllowEmpty = s.spec.AllowEmpty
 	}
+	if given("expect-records") {
+		spec.Expect = &s.expect
+	}
 	if given("timestamp") {
 		spec.Timestamp = s.spec.Timestamp
 	}
@@ -137,14 +165,6 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		spec.BlockSize = s.spec.BlockSize
 	}
 	return spec
-}
-
-// needInputs says that a job has something to read.
-func needInputs(spec spec.Job) error {
-	if len(spec.Inputs) == 0 {
-		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file")}
-	}
-	return nil
 }
 
 func splitList(s string) []string {

@@ -68,6 +68,7 @@ func summary(r *result.Result, s *session) string {
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
 	}
+	b.WriteString(differingText(s.outcome.progress.Start))
 	if m != nil && m.Rejected > 0 {
 		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, rejectsText(r))
 	}

@@ -35,6 +35,12 @@ type Report struct {
 	Inputs      []Input // the first of them
 	InputFiles  int     // all
 	InputBytes  int64
+	ReadAs      []string    // how files were read, a way each
+	Partitions  string      // columns by directories, and what chose among them
+	Lacking     []Differing // files without columns of the job
+	MoreLacking int         // such files that are not listed
+	PassedOver  []Differing // files with columns that no one asked for
+	MorePassed  int
 	Counts      *Counts // nil: not known
 	Regions     []Region
 	Phases      []Phase
@@ -58,6 +64,13 @@ type Report struct {
 type Input struct {
 	Path  string
 	Bytes int64
+}
+
+// Differing is files that differ from the job's columns in the same way.
+type Differing struct {
+	Columns string
+	Files   int
+	First   string // the first of them
 }
 
 // Counts are the sums of a build.

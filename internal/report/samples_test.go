@@ -30,9 +30,12 @@ func goodReport() *Report {
 		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",
 		Rejects: []Reject{{Place: "part-00000.csv: record 17 at byte 2301", Reason: "it has 17 fields, not 18"},
 			{Place: "part-00001.csv: record 9 at byte 801", Column: "create_date", Reason: `"…" is no date`}},
-		Warnings: []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
-		Settings: []Setting{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
-		Attempts: []Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
+		Warnings:   []string{"the job's settings override the table's table={f SNAPPY} job={f ZSTD}"},
+		ReadAs:     []string{`2 files: dump.gz: field_sep=\x01 record_sep=\x10`, `1 files: text, dialect mysql: field_sep=\t record_sep=\n escape=\ escape_map=mysql null='\N' header=no charset=gbk`},
+		Partitions: "dt, region where dt>=2026-11-01", Lacking: []Differing{{"opinin, create_by", 2, "part-00000.csv, part-00002.csv"}}, MoreLacking: 1,
+		PassedOver: []Differing{{"note", 1, "part-00001.csv"}},
+		Settings:   []Setting{{"columns", "id,check_id,rule_no,index_value,rule_type,hit_condition,rule_desc,hit_ind,artificial_ver_result,cause_code,opinin,create_by,create_date", "job file /etc/bulkload/check.yaml:7"}, {"memory", "512MiB", "flag"}, {"verify", "full", "environment BULKLOAD_VERIFY"}, {"workers", "0", "default"}},
+		Attempts:   []Attempt{{Attempt: 1, Began: after(-600), Ended: after(-590), Process: "4242 on loader-1", State: "interrupted"}},
 	}
 	for i := range 10 {
 		start := ""
@@ -132,6 +135,8 @@ func hostileReport() *Report {
 	r.Settings = append(r.Settings, Setting{hostile, long, hostile})
 	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
 	r.RejectFile, r.Verify = long, hostile
+	r.ReadAs, r.Partitions = []string{long}, long
+	r.Lacking, r.PassedOver = []Differing{{long, 1, hostile}}, []Differing{{hostile, 1, long}}
 	r.PartsText, r.Parts = hostile, []Part{{Input: long, Status: hostile}}
 	r.Load = &Load{Regions: 1, Files: 1, Servers: []Server{{long, 1, 1}}}
 	return r

@@ -203,6 +203,7 @@ func (s *Settled) fillFlag(f *pflag.Flag, env map[string]string) error {
 	if err != nil {
 		return err
 	}
+	s.Dated = s.Dated || f.Name == "inputs-from"
 	return f.Value.Set(v)
 }
 
@@ -233,6 +234,10 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 			s.Dated = s.Dated || strings.Contains(input, "{{")
 			fill("input", &s.spec.Inputs[i])
 		}
+	}
+	if used("inputs-from") {
+		s.Dated = s.Dated || strings.Contains(s.spec.InputsFrom, "{{")
+		fill("inputs-from", &s.spec.InputsFrom)
 	}
 	if used("where") {
 		for i := range s.spec.Where {

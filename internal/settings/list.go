@@ -97,6 +97,9 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 				v.Value = string(raw)
 			}
 		}
+		if f != nil && f.Name == s.Overridden() {
+			v.Value, v.Origin = "", "default" // it is not read
+		}
 		v.Value = mask.URLs(v.Value)
 		list = append(list, v)
 	}
@@ -106,14 +109,20 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 // specTexts are the fields of a job file that have flags, as texts.
 func specTexts(s spec.Spec) map[string]string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	count := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return number(*n)
+	}
 	return map[string]string{
-		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "format": s.Format, "columns": strings.Join(s.Columns, ","),
+		"table": s.Table, "family": s.Family, "inputs": strings.Join(s.Inputs, ", "), "inputs_from": s.InputsFrom, "format": s.Format, "columns": strings.Join(s.Columns, ","),
 		"header": s.Header, "field_sep": s.FieldSep, "record_sep": s.RecordSep, "key": s.Key, "query": strings.Join(s.Query, ","),
 		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
 		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),
 		"null_quoted": s.NullQuoted, "skip_lines": number(int64(s.SkipLines)), "skip_end": number(int64(s.SkipEnd)), "comment": s.Comment, "trim": s.Trim,
 		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
-		"timestamp": number(s.Timestamp), "compression": s.Compression, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
+		"expect_records": count(s.Expect), "timestamp": number(s.Timestamp), "compression": s.Compression, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
 	}
 }
 

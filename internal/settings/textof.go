@@ -35,9 +35,13 @@ func ofDialect(list []Setting, s spec.Spec) {
 	if record == "" {
 		record = `\n or \r\n`
 	}
+	empty := "skip"
+	if j.StoresEmpty(len(d.Null) > 0) {
+		empty = "store"
+	}
 	effective := map[string]string{"field_sep": dialect.Text(d.FieldSep), "record_sep": record, "quote": none(dialect.Text(d.Quote)), "quotes": quotes,
 		"escape": none(dialect.Text(d.Escape)), "escape_map": string(d.Map), "null_value": none(strings.Join(nulls, ", ")), "null_quoted": yes[d.NullQuoted],
-		"header": string(d.Header), "trim": string(d.Trim), "empty": j.Empty}
+		"header": string(d.Header), "trim": string(d.Trim), "empty": empty}
 	for i := range list {
 		if v, ok := effective[list[i].Name]; ok && list[i].Origin == "default" {
 			list[i].Value, list[i].Origin = v, "dialect "+d.Name

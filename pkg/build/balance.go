@@ -89,3 +89,19 @@ func someRows(m *manifest.Manifest, o Options) error {
 	}
 	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
 }
+
+// expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.
+func expected(records int64, want *int64) error {
+	if want == nil || records == *want {
+		return nil
+	}
+	return setting.Errorf("the input has %d records, and %d are expected (%s): see that the export is complete; nothing was loaded", records, *want, setting.Expect)
+}
+
+// ExpectedEarlier is the same of records that an earlier attempt has read: what it has made of them stays.
+func ExpectedEarlier(records int64, want *int64) error {
+	if want == nil || records == *want {
+		return nil
+	}
+	return fail.Errorf(fail.Check, "an earlier attempt has read %d records, and %d are expected (%s): %s", records, *want, setting.Expect, restartHint())
+}

@@ -29,6 +29,8 @@ type Options struct {
 	Gate progress.Gate
 	// SpillLimit is how many bytes of sorted runs may lie in SpillDir at a time. Default: as many as there is room for.
 	SpillLimit spec.Size
+	// Expect is how many records the input has. Default: any number.
+	Expect *int64
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
 
@@ -111,6 +113,9 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 		if err != nil {
 			return nil, err
 		}
+		if err := ExpectedEarlier(m.Records, o.Expect); err != nil {
+			return nil, err
+		}
 		return m, o.resume.replaceManifest(ctx, out, m)
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
@@ -121,6 +126,9 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 	var totals sortTotals
 	if reopened {
 		totals = o.resume.Sorted.sortTotals
+		if err := ExpectedEarlier(totals.Records, o.Expect); err != nil {
+			return nil, err
+		}
 	} else if totals, err = readAndSort(ctx, plan, in, sorter, o); err != nil {
 		return nil, err
 	}
@@ -166,7 +174,8 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	if err != nil {
 		return t, o.ReadError(r.explainSpill(err))
 	}
-	if err := errors.Join(Recheck(ctx, in), someRecords(in.Records()+o.Budget.Extra(), o.Budget.Bad(), o)); err != nil {
+	records := in.Records() + o.Budget.Extra()
+	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect))); err != nil {
 		return t, err
 	}
 	o.Events.Phase("sort")
@@ -174,7 +183,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 		return t, r.explainSpill(err)
 	}
 	stats := sorter.Stats()
-	t = sortTotals{Records: in.Records() + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
+	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
 	if f := o.Budget.File; f != nil {
 		n, err := f.Finish()
 		if err != nil {

@@ -27,6 +27,8 @@ type slot struct {
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
 	members     []member           // of a JSON object
+	empty       string             // what an empty text becomes, as in a plan
+	nulls       bool               // NULL becomes an empty cell
 }
 
 // familySpan is the slots of one family.
@@ -71,7 +73,8 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 	errs = append(errs, timeErrs...)
 	p.slots = nil
 	for i, c := range m.Entries() {
-		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1}
+		s := slot{family: cmp.Or(c.Family, family), qualifier: c.Qualifier, column: -1, qualifierOf: -1,
+			empty: cmp.Or(c.Empty, p.Empty), nulls: c.Nulls == "store"}
 		if c.QualifierFrom != "" {
 			var err error
 			if s.qualifierOf, err = at(c.QualifierFrom); err != nil {

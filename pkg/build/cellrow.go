@@ -27,8 +27,7 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			text := b.Field(row, s.column)
 			switch {
 			case len(text) == 0:
-				// An empty text can be a cell; an empty number is none, and NULL neither.
-				empty = !w.plan.StoreEmpty || s.convert != nil || b.Null(row, s.column)
+				empty = !w.kept[i].has(b.Null(row, s.column))
 			case s.convert == nil:
 				data = append(data, text...)
 			default:
@@ -37,7 +36,7 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 				}
 			}
 		case s.members != nil:
-			if data, err = w.object(data, s.members, b, row); err != nil {
+			if data, err = w.object(data, s.members, w.kept[i], b, row); err != nil {
 				return err
 			}
 		default:
@@ -54,7 +53,7 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 	}
 	// Of a wide row, another record may have the cells.
 	if none < 0 && len(w.plan.wide) == 0 {
-		return noCell(w.plan.StoreEmpty)
+		return w.noCell()
 	}
 	for i, c := range w.plan.wide {
 		name := b.Field(row, c)
@@ -73,19 +72,24 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 }
 
 // object appends the record as a JSON object.
-func (w *readWorker) object(dst []byte, members []member, b *source.Batch, row int) ([]byte, error) {
+func (w *readWorker) object(dst []byte, members []member, kept kept, b *source.Batch, row int) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for i := range members {
 		m := &members[i]
 		text := b.Field(row, m.column)
-		if len(text) == 0 && (!w.plan.StoreEmpty || b.Null(row, m.column)) {
+		null := b.Null(row, m.column)
+		if len(text) == 0 && !kept.has(null) {
 			continue
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
+		if null {
+			dst = append(append(dst, m.name...), "null"...)
+			continue
+		}
 		var err error
 		if dst, err = celltype.AppendJSON(append(dst, m.name...), text); err != nil {
 			return dst, &keygen.FieldError{Column: w.plan.Columns[m.column], Err: err}
@@ -100,7 +104,7 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 	none := -1 // its sign is lost with the first cell
 	for i, c := range w.plan.order {
 		n := int(spans[c].Len)
-		if n == 0 && (!w.plan.StoreEmpty || spans[c].IsNull()) {
+		if n == 0 && !w.kept[i].has(spans[c].IsNull()) {
 			n = -1
 		} else if n > MaxCell {
 			return w.tooLong(i, n)
@@ -109,17 +113,19 @@ func (w *readWorker) textRow(b *source.Batch, row int) error {
 		none &= n
 	}
 	if none < 0 {
-		return noCell(w.plan.StoreEmpty)
+		return w.noCell()
 	}
 	return nil
 }
 
 // noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
-func noCell(store bool) error {
-	if store {
-		return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is NULL")}
+func (w *readWorker) noCell() error {
+	for i := range w.kept {
+		if !w.kept[i].empty {
+			return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
+		}
 	}
-	return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
+	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is NULL")}
 }
 
 func (w *readWorker) tooLong(slot, n int) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"bulkload/pkg/fail"
@@ -26,7 +27,8 @@ type WorkOptions struct {
 	Uploads    upload.Options // of HFiles to HDFS
 	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
 
-	SplitSize int64 // of text, bytes; default [source.Options]'s
+	SplitSize int64    // of text, bytes; default [source.Options]'s
+	Stdin     *os.File // the input -, default the process's own
 }
 
 // Input is the open inputs of a job with its budget of bad records.
@@ -34,13 +36,47 @@ type Input struct {
 	Source *source.Input
 	Budget *source.Budget // of bad records
 
+	Reading *progress.Reading // how the files are read; not to be changed
+
+	streams    *Streams
 	allowEmpty bool
+	expect     *int64 // records
 }
 
-// OpenInput finds the files of a spec and their columns.
-func OpenInput(ctx context.Context, open func(path string) (source.FS, string, error), s spec.Job, w WorkOptions) (*Input, error) {
+// OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
+// gone with [Input.Close].
+func OpenInput(ctx context.Context, open source.Resolve, s spec.Job, w WorkOptions) (*Input, error) {
+	streams, err := FindStreams(ctx, open, s.Inputs, w.Stdin, nil)
+	if err != nil {
+		return nil, err
+	}
+	return streams.OpenInput(ctx, s, w, nil, Needed{})
+}
+
+// OpenInput is the function of that name for inputs of which the streams are found. They are kept first, see [Streams.Keep].
+// If one is [Streams.Lost], there is no input, and no error.
+func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *Resume, n Needed) (*Input, error) {
+	k, o, err := newInput(s, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Keep(ctx, w, r, n); err != nil {
+		return nil, err
+	}
+	if k.streams = st; st.Lost() {
+		return nil, nil
+	}
+	if err := k.open(ctx, s, w, o); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return k, nil
+}
+
+// newInput is an input before any file is looked at.
+func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
+	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
 		if o.Format == source.FormatCSV || o.Format == source.FormatDump {
@@ -52,35 +88,48 @@ func OpenInput(ctx context.Context, open func(path string) (source.FS, string, e
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
-		return nil, fail.With(fail.Config, err)
+		return nil, o, fail.With(fail.Config, err)
 	}
 	if w.RejectFile != "" && !k.Budget.None() {
 		k.Budget.File = source.NewRejectFile(w.RejectFile)
 		if err := k.Budget.File.Check(nil); err != nil {
-			return nil, fail.With(fail.Config, err)
+			return nil, o, fail.With(fail.Config, err)
 		}
 	}
 	o.Reject = k.Budget.Reject
-	if err := o.Validate(); err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
+	return k, o, fail.With(fail.Config, o.Validate())
+}
+
+// open opens the files.
+func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Options) (err error) {
 	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
 	o.Memory = budget.readerMemory()
-	if k.Source, err = source.Open(ctx, open, s.Inputs, o); err != nil {
-		return nil, fail.With(fail.Input, budget.inputMemory(err))
+	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); err != nil {
+		return fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if err := k.namesColumns(s); err != nil {
-		return nil, err
+		return err
 	}
 	if k.Budget.File != nil {
 		if err := k.Budget.File.Check(k.Source); err != nil {
-			return nil, fail.With(fail.Config, err)
+			return fail.With(fail.Config, err)
 		}
 	}
-	return k, nil
+	files := k.Source.Files()
+	k.Reading = readingOf(s, files)
+	noteReading(w.Events, k.Reading, len(files))
+	return nil
+}
+
+// Close lets go what the input holds beside its files: the copies of streams.
+func (k *Input) Close() error {
+	if k == nil {
+		return nil
+	}
+	return k.streams.Close()
 }
 
 // SelectionOf are the options that decide on which files the inputs of a job are.
@@ -106,7 +155,7 @@ func (k *Input) namesColumns(s spec.Job) error {
 func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 	s := progress.Start{Table: p.Table, Attempt: 1, Key: spec.Key(), Inputs: spec.Inputs, Regions: p.Ranges.Len(), Timestamp: p.Timestamp,
 		Columns: len(p.Columns), Phases: []string{"read", "sort", "write"}}
-	AddInputs(&s, k.Source.Files())
+	k.AddTo(&s)
 	return s
 }
 
@@ -114,7 +163,7 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 // for a job that failed too: it says why.
 func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
 	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit, AllowEmpty: k.allowEmpty, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
 	}
@@ -131,9 +180,10 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 	return m, nil
 }
 
-// AddInputs notes what the files of the inputs are.
-func AddInputs(s *progress.Start, files []source.FileInfo) {
-	for _, f := range files {
+// AddTo notes what the files of the inputs are, and how they are read.
+func (k *Input) AddTo(s *progress.Start) {
+	s.Reading = k.Reading
+	for _, f := range k.Source.Files() {
 		s.Files++
 		s.Bytes += f.Size
 		s.Sources = append(s.Sources, progress.InputFile{Path: f.Path, Bytes: f.Size})

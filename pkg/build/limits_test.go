@@ -32,6 +32,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
 		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
+		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
 		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "free space on that disk"}},
 		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
 	} {
@@ -75,7 +76,14 @@ func TestLimitChild(t *testing.T) {
 	}
 	out := Output{FS: hdfsio.Local{}, Dir: t.TempDir(), Retry: quickRetry}
 	w := WorkOptions{Workers: 2, Memory: 16 << 20, SpillDir: t.TempDir()}
+	input := os.Getenv(limitInputEnv)
 	switch limit {
+	case "stream disk":
+		data, err := os.ReadFile(input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.SpillDir, w.Stdin, input = small(), piped(t, data), "-"
 	case "spill disk":
 		w.SpillDir = small()
 	case "spill disk by a relative name":
@@ -94,7 +102,12 @@ func TestLimitChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := buildInto(t.Context(), t, jobtest.Env(t), os.Getenv(limitInputEnv), out, w)
+	if limit == "stream disk" {
+		_, err := OpenInput(t.Context(), jobtest.Env(t).Source, jobtest.Resolve(t, jobtest.CSVSpec(input)), w)
+		fmt.Printf("build: kind %d: %v\n", fail.KindOf(err), err)
+		return
+	}
+	_, err := buildInto(t.Context(), t, jobtest.Env(t), input, out, w)
 	if err == nil {
 		t.Fatal("the build went through")
 	}

@@ -27,7 +27,7 @@ type Files interface {
 }
 
 // Directory builds HFiles into a directory that is missing or empty.
-func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family, splits [][]byte, dir string, w WorkOptions) (*manifest.Manifest, error) {
+func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family, splits [][]byte, dir string, w WorkOptions) (m *manifest.Manifest, err error) {
 	fsys, name, err := files.Resolve(dir)
 	if err != nil {
 		return nil, err
@@ -46,6 +46,7 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, k.Close()) }()
 	if err := progress.Pass(ctx, w.Gate); err != nil {
 		return nil, err
 	}
@@ -57,8 +58,7 @@ func Directory(ctx context.Context, files Files, s spec.Job, family spec.Family,
 	start.Staging, start.Splits = dir, splits
 	w.Events.Start(start)
 	plan.WarnKey(w.Events)
-	m, err := k.Build(ctx, plan, out, w, 0, nil)
-	if err != nil {
+	if m, err = k.Build(ctx, plan, out, w, 0, nil); err != nil {
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		for _, family := range s.Families() {

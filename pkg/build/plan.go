@@ -24,7 +24,7 @@ type Plan struct {
 	Modulus    int      // of salts
 	Columns    []string // of the records, in their order
 	Timestamp  int64    // milliseconds
-	StoreEmpty bool
+	Empty      string   // what an empty text becomes: skip, store, or "": store in files that have NULL beside it
 	Duplicates extsort.Policy
 	Mapping    spec.Mapping
 
@@ -40,7 +40,7 @@ type Plan struct {
 // been applied to it by [Spec.ApplyTo]. A job of several families has the
 // settings of each among f and more; f's are those of one that is not there.
 func NewPlan(s spec.Job, columns []string, f spec.Family, splits [][]byte, now int64, more ...spec.Family) (*Plan, error) {
-	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, StoreEmpty: s.Empty == "store"}
+	p := &Plan{Table: s.Table, Family: f, Columns: columns, Mapping: s.Mapping, Timestamp: s.Timestamp, Empty: s.Empty}
 	if p.Timestamp == 0 {
 		p.Timestamp = now
 	}

@@ -76,6 +76,8 @@ type readWorker struct {
 	lengths []int    // of a record's values, in the order of slots
 	offsets []uint32 // and where they lie in the batch, or in values
 	values  []byte   // those of a mapped record
+	kept    []kept   // by slot, what becomes a cell without a byte, in files that have NULL if nulls
+	nulls   bool
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
@@ -89,6 +91,7 @@ func (r *readers) newWorker() (*readWorker, error) {
 		w.keyCols = append(w.keyCols, slices.Index(r.plan.Columns, c))
 	}
 	w.fields = make([][]byte, len(w.keyCols))
+	w.kept = r.plan.kept(nil, false)
 	w.out, err = r.sort.Writer()
 	return w, err
 }
@@ -118,6 +121,9 @@ func (w *readWorker) batch(b *source.Batch) error {
 		return err
 	}
 	w.got.add(b)
+	if nulls := b.Nulls(); nulls != w.nulls {
+		w.nulls, w.kept = nulls, w.plan.kept(w.kept[:0], nulls)
+	}
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
 			return err

@@ -17,10 +17,11 @@ import (
 // Done is what earlier attempts of a build have finished. The attempt that is
 // under way adds to it.
 type Done struct {
-	Spill   string                // directory of the sorted runs, empty if there is none
-	Sorted  *SortedRecord         // nil: the input has not been read to its end
-	Written map[int]WrittenRecord // by region
-	Built   *manifest.Manifest    // nil: files may be missing
+	Spill   string                 // directory of the sorted runs, empty if there is none
+	Sorted  *SortedRecord          // nil: the input has not been read to its end
+	Written map[int]WrittenRecord  // by region
+	Built   *manifest.Manifest     // nil: files may be missing
+	Streams map[string]StreamState // by place: what was read of streams
 }
 
 // NewDone is what nothing has been done of.
@@ -31,6 +32,9 @@ func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
 type Checkpoint interface {
 	// Spilling is called before sorted runs are written into a directory, and with an empty one when they are gone.
 	Spilling(SpillRecord) error
+	// Streaming is called before a stream is copied into a file, when the copy is whole, and when it is gone. The record is
+	// synced. Several goroutines may call it, one at a time.
+	Streaming(StreamRecord) error
 	// Sorted is called when all of the input is sorted and its runs are on disk. The record is synced.
 	Sorted(SortedRecord) error
 	// Wrote is called when the files of a region have their names. Several goroutines may call it.

@@ -86,10 +86,12 @@ func TestWriteAgain(t *testing.T) {
 						failed++
 						return &hdfsio.Fault{Err: errors.New("broken by the test"), After: after}
 					}}
-					w := WorkOptions{Workers: 2, Memory: memory, Events: progress.Events{OnNote: func(string, ...any) {
+					w := WorkOptions{Workers: 2, Memory: memory, Events: progress.Events{OnNote: func(msg string, _ ...any) {
 						mu.Lock()
 						defer mu.Unlock()
-						notes++
+						if strings.Contains(msg, "again") {
+							notes++
+						}
 					}}}
 					got, err := buildInto(t.Context(), t, env, input, Output{FS: fsys, Dir: dir, Retry: quickRetry}, w)
 					if err != nil {
@@ -247,7 +249,11 @@ func TestWriteStopped(t *testing.T) {
 		}
 		return &hdfsio.Fault{Err: errors.New("no answer")}
 	}}
-	w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(string, ...any) { cancel(cause) }}}
+	w := WorkOptions{Workers: 2, Events: progress.Events{OnNote: func(msg string, _ ...any) {
+		if strings.Contains(msg, "again") {
+			cancel(cause)
+		}
+	}}}
 	dir := t.TempDir()
 	_, err := buildInto(ctx, t, env, input, Output{FS: fsys, Dir: dir, Retry: WriteRetry{Pause: time.Hour}}, w)
 	if !errors.Is(err, cause) {

@@ -61,6 +61,9 @@ func FuzzCharset(f *testing.F) {
 				t.Fatalf("%s: %q: aligned to %d, not %d", c.name, p, at, n)
 			}
 			one, _ := c.Append(nil, p[i:n])
+			if c.form == eucJP && string(p[i:n]) == "\x8f\xfe" && n < len(p) {
+				one = []byte(replacement) // bytes that are no character, in two steps at the end of a text only, as x/text has them
+			}
 			pieces = append(pieces, one...)
 			i = n
 		}

@@ -158,12 +158,20 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 			left.Bytes += n
 		}
 	}
+	for _, s := range trace.Streams {
+		if info, err := os.Lstat(s.Copy); err == nil {
+			left.Bytes += info.Size()
+		}
+	}
 	c.decide(&left, trace)
 	if err = c.stagingOf(ctx, left, trace); err != nil {
 		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
 	}
 	if left.Remove && c.o.Remove {
 		e := build.RemoveSpill(dir, trace.Spill)
+		for _, s := range trace.Streams {
+			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
+		}
 		if e == nil {
 			e = os.RemoveAll(dir)
 		}

@@ -14,6 +14,7 @@ type Event string
 
 // The events, in the order in which a job has them.
 const (
+	EventStream       Event = "stream"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
 	EventSpill        Event = "spill"
@@ -51,6 +52,7 @@ type EventInfo struct {
 // place, and read in one: [HistoryOf].
 func EventInfos() []EventInfo {
 	return []EventInfo{
+		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
@@ -24,7 +25,8 @@ import (
 //   - family and key, however the key is spaced;
 //   - inputs in the same order, by the places that they name: a local path made
 //     absolute, a path on HDFS with the nameservice or the NameNode's address and
-//     port, both without dots and double slashes;
+//     port, both without dots and double slashes; standard input and descriptors that
+//     the shell opened by their ordinal;
 //   - word of the caller, see [Options].
 //
 // Two names of one place that only the file system or the name service can distinguish
@@ -49,7 +51,11 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		key = s.RowKey().String()
 	}
 	places := make([]string, len(s.Inputs))
+	streams := build.StreamPlaces(s.Inputs)
 	for i, input := range s.Inputs {
+		if places[i] = streams[i]; places[i] != "" {
+			continue
+		}
 		l, err := env.Conf.Resolve(input)
 		if err != nil {
 			return Identity{}, fail.With(fail.Config, err)

@@ -106,7 +106,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := st.Resume().DropSpill(); err != nil {
+	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
@@ -194,9 +194,10 @@ func (st *Job) Resume() *build.Resume {
 // buildRecords is a job's journal as a build sees it.
 type buildRecords struct{ st *Job }
 
-func (r buildRecords) Spilling(s build.SpillRecord) error { return r.st.Record(EventSpill, s) }
-func (r buildRecords) Sorted(s build.SortedRecord) error  { return r.st.Record(EventSorted, s) }
-func (r buildRecords) Wrote(w build.WrittenRecord) error  { return r.st.Record(EventWritten, w) }
+func (r buildRecords) Spilling(s build.SpillRecord) error   { return r.st.Record(EventSpill, s) }
+func (r buildRecords) Streaming(s build.StreamRecord) error { return r.st.Record(EventStream, s) }
+func (r buildRecords) Sorted(s build.SortedRecord) error    { return r.st.Record(EventSorted, s) }
+func (r buildRecords) Wrote(w build.WrittenRecord) error    { return r.st.Record(EventWritten, w) }
 
 // DefaultState is where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.

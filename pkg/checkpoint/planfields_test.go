@@ -30,6 +30,7 @@ func fieldsOfASpec() map[string]specField {
 		"Table":       {"identity", func(s *spec.Spec) { s.Table = "other" }, "", ""},
 		"Family":      {"identity", func(s *spec.Spec) { s.Family = "g" }, "", ""},
 		"Inputs":      {"identity", func(s *spec.Spec) { s.Inputs = []string{"/other"} }, "", ""},
+		"InputsFrom":  {"free", func(s *spec.Spec) { s.Inputs, s.InputsFrom = []string{"/in"}, "" }, "", "the inputs that it lists are the job's"},
 		"Key":         {"identity", func(s *spec.Spec) { s.Key = "id" }, "", ""},
 		"Format":      {"free", func(s *spec.Spec) { s.Format = "csv" }, "", "what was found of each file is in the plan"},
 		"Columns":     {"plan", func(s *spec.Spec) { s.Columns = []string{"x"} }, "the list of columns was [id v], it is [x]", ""},
@@ -52,6 +53,7 @@ func fieldsOfASpec() map[string]specField {
 		"Missing":     {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},
 		"Partitions":  {"plan", func(s *spec.Spec) { s.Partitions = spec.Texts{"dt"} }, "partitions was not given, it is dt", ""},
 		"Where":       {"plan", func(s *spec.Spec) { s.Where = spec.Texts{"dt=1"} }, "where was not given, it is dt=1", ""},
+		"Expect":      {"free", func(s *spec.Spec) { n := int64(1); s.Expect = &n }, "", "it counts records, and changes none"},
 		"AllowEmpty":  {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":       {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},
 		"Regions":     {"plan", func(s *spec.Spec) { s.Regions = 7 }, "the modulus was 10, it is 7", ""},
@@ -163,11 +165,42 @@ func TestReadingHasDefaultsFilledIn(t *testing.T) {
 		"a number with zeros":     {[]string{"csv"}, spec.Spec{BadRecords: "007"}, spec.Spec{BadRecords: "7"}, true},
 		"a share is no number":    {[]string{"csv"}, spec.Spec{BadRecords: "7%"}, spec.Spec{BadRecords: "7"}, false},
 		"separators of two kinds": {[]string{"csv", "dump"}, spec.Spec{}, spec.Spec{FieldSep: ","}, false},
+		"charset of lines":        {[]string{"json"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, false},
+		"charset of no lines":     {[]string{"parquet"}, spec.Spec{}, spec.Spec{Reading: spec.Reading{Charset: "gbk"}}, true},
 		"separators of one kind":  {[]string{"csv", "csv.gz"}, spec.Spec{}, spec.Spec{FieldSep: ","}, true},
 	} {
 		a, b := readingOf(jobtest.Resolve(t, c.a), c.formats), readingOf(jobtest.Resolve(t, c.b), c.formats)
 		if (*a == *b) != c.same {
 			t.Errorf("%s: %+v and %+v", name, *a, *b)
+		}
+	}
+}
+
+// TestEmptyIsWhatFilesMakeOfIt: a plan has what is done, so that journals of earlier versions and what their defaults did are compared.
+func TestEmptyIsWhatFilesMakeOfIt(t *testing.T) {
+	for _, c := range []struct {
+		spec    spec.Spec
+		formats []string
+		want    string
+	}{
+		{spec.Spec{}, nil, "skip"},
+		{spec.Spec{}, []string{"csv", "dump.gz", "csv.rejects"}, "skip"},
+		{spec.Spec{}, []string{"parquet", "avro", "json.gz", "json.rejects"}, "store"},
+		{spec.Spec{}, []string{"parquet", "csv"}, "by file"},
+		{spec.Spec{}, []string{"text.rejects"}, "by file"},
+		{spec.Spec{Reading: spec.Reading{Dialect: "mysql"}}, []string{"text.gz", "parquet"}, "store"},
+		{spec.Spec{Reading: spec.Reading{Dialect: "mysql", NullValue: spec.Texts{"none"}}}, []string{"text"}, "skip"},
+		{spec.Spec{Empty: "skip"}, []string{"parquet"}, "skip"},
+		{spec.Spec{Empty: "store"}, []string{"csv"}, "store"},
+	} {
+		p := Asked(jobtest.Resolve(t, c.spec), c.formats)
+		if p.Empty != c.want {
+			t.Errorf("%+v of %q: %s, want %s", c.spec, c.formats, p.Empty, c.want)
+		}
+		if p.Columns, p.Key = []string{"id"}, "id"; c.want == "by file" {
+			if plan, err := p.BuildPlan(jobtest.Family); err != nil || plan.Empty != "" {
+				t.Errorf("%q, %v", plan.Empty, err)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
@@ -12,6 +13,7 @@ import (
 	"bulkload/pkg/partition"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
 
@@ -75,12 +77,44 @@ func (p PlanRecord) Same(now PlanRecord) error {
 // Asked is what a spec, with its defaults, says of the records and rows of a
 // job that reads files of these formats.
 func Asked(s spec.Job, formats []string) PlanRecord {
-	p := PlanRecord{Key: s.Key(), Empty: s.Empty, Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
+	p := PlanRecord{Key: s.Key(), Empty: emptyOf(s, formats), Duplicates: s.Duplicates(), Format: cmp.Or(s.Format, "auto"),
 		Reading: readingOf(s, formats), Timestamp: s.Timestamp, Modulus: s.Regions}
 	if s.Mapping.Given() {
 		p.Mapping, p.MapFamily = &s.Mapping, s.FamilyName()
 	}
 	return p
+}
+
+// emptyByFile is what becomes of empty texts where that is another thing in one file than in the next: cells where there is NULL too.
+const emptyByFile = "by file"
+
+// emptyOf is what becomes of empty texts in files of these formats: skip or store, if it is the same in all and known by the formats.
+func emptyOf(s spec.Job, formats []string) string {
+	if s.Empty != "" {
+		return s.Empty
+	}
+	skip, store := false, false
+	for _, f := range formats {
+		format, packed, _ := strings.Cut(f, ".")
+		nulls := false
+		switch source.Format(format) {
+		case source.FormatJSON, source.FormatAvro, source.FormatParquet:
+			nulls = true
+		case source.FormatText:
+			if packed == "rejects" {
+				return emptyByFile // its dialect is its own
+			}
+			nulls = s.Text() != nil && len(s.Text().Null) > 0
+		}
+		skip, store = skip || !nulls, store || nulls
+	}
+	switch {
+	case skip && store:
+		return emptyByFile
+	case store:
+		return "store"
+	}
+	return "skip"
 }
 
 // Asked is what a spec says now, where the rest is as it was: what only the
@@ -119,8 +153,11 @@ func few(list []string) string {
 
 // BuildPlan is the recorded plan again.
 func (p PlanRecord) BuildPlan(family spec.Family) (*build.Plan, error) {
-	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, StoreEmpty: p.Empty == "store", Modulus: p.Modulus}
+	w := &build.Plan{Table: p.Table, Family: family, Columns: p.Columns, Timestamp: p.Timestamp, Modulus: p.Modulus}
 	w.Duplicates, _ = extsort.ParsePolicy(p.Duplicates)
+	if p.Empty != emptyByFile {
+		w.Empty = p.Empty
+	}
 	splits := make([][]byte, len(p.Splits))
 	for i, k := range p.Splits {
 		splits[i] = k

@@ -21,6 +21,7 @@ type readingRecord struct {
 	FieldSep   string `json:"field_sep,omitempty"`  // csv, dump
 	RecordSep  string `json:"record_sep,omitempty"` // dump
 	Dialect    string `json:"dialect,omitempty"`    // text of a dialect
+	Charset    string `json:"charset,omitempty"`    // json
 	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
 	Partitions string `json:"partitions,omitempty"` // of directories name=value
 	Where      string `json:"where,omitempty"`
@@ -47,6 +48,9 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	text := csv || dump || slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatText)) })
 	if d := s.Text(); d != nil && text {
 		r.Dialect = d.String()
+	}
+	if slices.ContainsFunc(formats, func(f string) bool { return strings.HasPrefix(f, string(source.FormatJSON)) }) {
+		r.Charset = s.LinesCharset()
 	}
 	if s.Extra != "" || s.Missing != "" {
 		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))

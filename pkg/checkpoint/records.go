@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/spool"
 )
 
 // PlanRecord is what a job was going to do when it began.
@@ -45,6 +46,13 @@ type InputRecord struct {
 	Format string    `json:"format,omitempty"`  // that was found
 	FileID uint64    `json:"file_id,omitempty"` // inode, or that of HDFS
 	Change time.Time `json:"ctime,omitzero"`    // of local files
+
+	CRC32C *spool.Sum `json:"crc32c,omitempty"` // of a stream, of which only this and the size are known; nil: it is a file
+}
+
+// AsStream is the record of a stream of which the file is a copy.
+func (r InputRecord) AsStream(d spool.Digest) InputRecord {
+	return InputRecord{Input: r.Input, Size: d.Bytes, Place: r.Place, Format: r.Format, CRC32C: &d.CRC32C}
 }
 
 // InputRecordOf is a file as it is.
@@ -55,6 +63,13 @@ func InputRecordOf(f source.FileInfo) InputRecord {
 // Differs says what is not as it was, from old to new. What an older version did not record is not compared.
 func (r InputRecord) Differs(now InputRecord) string {
 	switch {
+	case (r.CRC32C == nil) != (now.CRC32C == nil):
+		kind := map[bool]string{true: "a file", false: "a stream"}
+		return fmt.Sprintf("%s was %s, it is %s", r.Input, kind[r.CRC32C == nil], kind[now.CRC32C == nil])
+	case r.CRC32C != nil:
+		if was, is := (spool.Digest{Bytes: r.Size, CRC32C: *r.CRC32C}), (spool.Digest{Bytes: now.Size, CRC32C: *now.CRC32C}); was != is {
+			return fmt.Sprintf("%s had %s, it has %s", r.Input, was, is)
+		}
 	case r.Size != now.Size || !r.Time.Equal(now.Time):
 		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", r.Input, r.Size, r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
 	case r.FileID != 0 && now.FileID != r.FileID:

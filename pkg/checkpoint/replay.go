@@ -109,6 +109,10 @@ func (h *History) replay(r journal.Record) (err error) {
 		s, err := Decode[build.SpillRecord](r)
 		h.ForgetSpill(s.Dir)
 		return err
+	case EventStream:
+		s, err := Decode[build.StreamRecord](r)
+		h.Stream(s)
+		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
 		h.Written[w.Region] = w

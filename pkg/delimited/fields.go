@@ -2,19 +2,33 @@ package delimited
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/span"
 )
 
+// putPlain is put for a field that is neither quoted nor rewritten nor trimmed.
+func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
+	raw := s.Data[s.from:end]
+	switch {
+	case s.nullSizes>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+		s.Fields = append(s.Fields, span.Null())
+	case s.charset == nil || ascii(s.Data, s.from, end):
+		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+	default:
+		return s.rewrite(start, row, s.from, end, n, last)
+	}
+	return nil
+}
+
 // put stores the field at hand, which ends before end.
 func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
-	from, to := s.from, end
-	if !s.quoted && !s.rewritten && s.charset == nil && s.nullSizes == 0 && s.d.Trim == dialect.TrimNone {
-		s.Fields = append(s.Fields, span.Span{Off: uint32(from), Len: uint32(to - from)})
-		return nil
+	if s.quick && !s.odd {
+		return s.putPlain(start, row, end, n, last)
 	}
+	from, to := s.from, end
 	if s.quoted {
 		if s.d.Trim != dialect.TrimNone {
 			for from < to && s.Data[from] != s.quote {
@@ -37,7 +51,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 		s.Fields = append(s.Fields, span.Null())
 		return nil
 	}
-	if !s.rewritten && (s.charset == nil || ascii(raw)) {
+	if !s.rewritten && (s.charset == nil || ascii(s.Data, from, to)) {
 		s.Fields = append(s.Fields, span.Span{Off: uint32(from), Len: uint32(len(raw))})
 		return nil
 	}
@@ -54,12 +68,15 @@ func (s *Scanner) rewrite(start, row, from, to, n int, last bool) *Fault {
 			if s.undecoded == nil {
 				s.undecoded = s.newFault(start, row, from+bad, reasonCharset)
 			}
-			s.Fields = append(s.Fields, span.Span{}) // the record goes on, and says so at its end
+			s.Fields = append(s.Fields, span.Span{}) // the record continues, and its end reports it
 			return nil
 		}
 		s.Data, raw = out, out[at:]
 	}
-	if s.rewritten {
+	switch {
+	case s.rewritten && s.charset == nil && !(s.quoted && s.d.Doubled):
+		s.Data = s.escapes.Append(s.Data, raw)
+	case s.rewritten:
 		// What comes out is never longer. Where it was decoded already, it is rewritten in its place.
 		if s.charset == nil {
 			s.Data = append(s.Data, raw...)
@@ -139,14 +156,15 @@ func (s *Scanner) passed(line []byte, end bool) bool {
 	return end && s.d.Map == dialect.Postgres && string(line) == `\.`
 }
 
-// ascii says that all bytes are below 0x80.
-func ascii(p []byte) bool {
-	for _, c := range p {
-		if c >= 0x80 {
+// ascii says that all bytes from a place up to another are below 0x80. Behind them lie seven more, which do not matter.
+func ascii(p []byte, from, to int) bool {
+	const high = 0x8080808080808080
+	for ; to-from >= 8; from += 8 {
+		if binary.LittleEndian.Uint64(p[from:])&high != 0 {
 			return false
 		}
 	}
-	return true
+	return binary.LittleEndian.Uint64(p[from:])&high&(1<<(uint(to-from)*8)-1) == 0
 }
 
 // newFault is a fault of the field at hand; its record's end is not known.

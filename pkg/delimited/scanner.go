@@ -1,8 +1,6 @@
 package delimited
 
 import (
-	"bytes"
-
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/span"
 	"bulkload/pkg/swar"
@@ -33,6 +31,10 @@ type Scanner struct {
 	unsafe     bool // a byte that is looked at can be part of a character
 	hasEscape  bool
 	hasQuote   bool
+	looks      int  // at how many bytes: sep and end, and the quote or the escape or both
+	quick      bool // one byte is between fields, and none is taken off their ends
+	null       string
+	nullEscape bool   // null is the one text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the bytes that are looked at
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
 
@@ -42,6 +44,7 @@ type Scanner struct {
 	Data   []byte      // the text, its slack, and values that stand there otherwise than they are
 
 	field            // at hand
+	known     int    // where a character begins, at or before the byte that was asked about last
 	undecoded *Fault // the first value of the record at hand that could not be decoded
 }
 
@@ -52,6 +55,7 @@ type field struct {
 	inside    bool // and did not close it
 	closed    int  // the quote that closed it
 	rewritten bool // it has escapes or doubled quotes
+	odd       bool // it is quoted or rewritten
 }
 
 // A Fault is a record that its dialect does not allow.
@@ -102,6 +106,21 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	for _, null := range d.Null {
 		s.nullSizes |= 1 << min(len(null), 63)
 	}
+	s.looks = 4
+	switch {
+	case !s.hasQuote && !s.hasEscape:
+		s.looks = 2
+	case !s.hasEscape || !s.hasQuote || s.quote == s.escape:
+		s.looks = 3
+		if s.hasEscape {
+			s.c = s.e
+		}
+	}
+	s.quick = len(s.sep) == 1 && d.Trim == dialect.TrimNone
+	if len(d.Null) == 1 && s.hasEscape && !d.QuotedOnly && s.quick {
+		s.null = d.Null[0]
+		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
+	}
 	return s
 }
 
@@ -116,22 +135,49 @@ const Slack = swar.Block
 // one, behind which it may be called again with next.
 func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fault) {
 	s.Fields, s.Starts, s.Data = s.Fields[:0], s.Starts[:0], data
-	s.field, s.undecoded = field{from: start}, nil
-	skip, tail := start, 0 // bytes before skip are dealt with; so many of the next belong to a character
+	s.field, s.undecoded, s.known = field{from: start}, nil, start
+	skip := start // bytes before it are dealt with
 	row := 0
 	if start = s.pass(start, n, last); start < 0 {
 		return -start - 1, nil
 	}
 	s.from, skip = start, start
+	sep, quick, plain, nulls, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.Fields
 	for base := start; base < n; base += swar.Block {
-		m := s.mask(base, n, &tail)
+		m := s.mask(base, n)
 		for m != 0 {
 			pos := base + swar.Lowest(m)
 			m &= m - 1
 			if pos < skip {
 				continue
 			}
-			c := s.Data[pos]
+			c := data[pos]
+			if c == sep && quick && !s.odd {
+				// Most fields are this: neither quoted nor with escapes.
+				if s.unsafe && !s.begins(pos, n) {
+					continue
+				}
+				raw := data[s.from:pos]
+				switch {
+				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+					fields = append(fields, span.Null())
+				case plain || ascii(data, s.from, pos):
+					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
+				default:
+					s.Fields = fields
+					if f := s.rewrite(start, row, s.from, pos, n, last); f != nil {
+						return s.bad(start, row, f)
+					}
+					fields = s.Fields
+				}
+				skip = pos + 1
+				s.from = skip
+				continue
+			}
+			if s.unsafe && !s.begins(pos, n) {
+				continue
+			}
+			s.Fields = fields
 			if s.inside {
 				var wait bool
 				if skip, wait = s.within(pos, n, c, last); wait {
@@ -144,7 +190,13 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if s.quoted {
 					return s.fault(start, row, pos, n, last, reasonAfter)
 				}
-				s.rewritten = true
+				if s.nullEscape && pos == s.from && pos+len(s.null) < n && data[pos+len(s.null)] == sep && string(data[pos:pos+len(s.null)]) == s.null {
+					fields = append(fields, span.Null())
+					skip = pos + len(s.null) + 1
+					s.from = skip
+					continue
+				}
+				s.rewritten, s.odd = true, true
 				skip = pos + 2
 			case c == s.quote && s.hasQuote:
 				if pos != s.from && !(s.d.Trim != dialect.TrimNone && blank(s.Data[s.from:pos])) || s.quoted {
@@ -157,11 +209,12 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 					}
 					return s.fault(start, row, pos, n, last, reason)
 				}
-				s.quoted, s.inside = true, true
+				s.quoted, s.inside, s.odd = true, true, true
 			case s.at(pos, n, s.sep):
 				if f := s.put(start, row, pos, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
+				fields = s.Fields
 				skip = pos + len(s.sep)
 				s.field = field{from: skip}
 			case s.at(pos, n, s.end):
@@ -173,7 +226,8 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				if f := s.record(start, row, end, skip, n, last); f != nil {
 					return s.bad(start, row, f)
 				}
-				row, start = len(s.Fields), s.pass(skip, n, last)
+				fields = s.Fields
+				row, start = len(fields), s.pass(skip, n, last)
 				if start < 0 {
 					return s.stop(-start-1, row)
 				}
@@ -184,6 +238,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			}
 		}
 	}
+	s.Fields = fields
 	if !last || start >= n {
 		return s.stop(start, row)
 	}
@@ -206,94 +261,3 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 	}
 	return n, nil
 }
-
-// mask marks the bytes of a block that are looked at. Where the text ends, its last bytes can be those of a
-// character that is not whole: none of them is looked at, since these are ASCII characters and no digits.
-func (s *Scanner) mask(base, n int, tail *int) uint64 {
-	block := (*[swar.Block]byte)(s.Data[base:])
-	m := swar.Tail(swar.Four(block, s.a, s.b, s.c, s.e), n-base)
-	if !s.unsafe || *tail == 0 && swar.ASCII(block) {
-		return m
-	}
-	starts, next := s.charset.Starts(s.Data[base:min(base+swar.Block+ahead, n)], *tail)
-	*tail = next
-	return m & starts
-}
-
-// within deals with a byte in quotes. It says up to where bytes are dealt with, or that what follows the text decides.
-func (s *Scanner) within(pos, n int, c byte, last bool) (skip int, wait bool) {
-	switch {
-	case c == s.escape && s.hasEscape:
-		s.rewritten = true
-		return pos + 2, false
-	case c != s.quote:
-		return 0, false
-	case pos+1 >= n && !last:
-		return 0, true
-	case s.d.Doubled && pos+1 < n && s.Data[pos+1] == s.quote:
-		s.rewritten = true
-		return pos + 2, false
-	case s.d.Lenient && !s.ends(pos+1, n):
-		if !last && pos+1+len(s.end)+1 > n {
-			return 0, true
-		}
-		return 0, false
-	}
-	s.inside, s.closed = false, pos
-	return 0, false
-}
-
-// ends says that a field ends before a place.
-func (s *Scanner) ends(pos, n int) bool {
-	return pos >= n || s.at(pos, n, s.sep) || s.at(pos, n, s.end) || s.cr && s.Data[pos] == '\r' && s.at(pos+1, n, s.end)
-}
-
-// at says that text lies at a place.
-func (s *Scanner) at(pos, n int, text string) bool {
-	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
-}
-
-// stop ends a scan behind the last whole record.
-func (s *Scanner) stop(start, row int) (int, *Fault) {
-	s.Fields = s.Fields[:row]
-	return start, nil
-}
-
-// bad ends a scan with a bad record.
-func (s *Scanner) bad(start, row int, f *Fault) (int, *Fault) {
-	s.Fields = s.Fields[:row]
-	if f.End < 0 {
-		return start, nil // more text shows where it ends
-	}
-	return f.End, f
-}
-
-// pass is where the next record begins behind comments. It is -1 less where the next line begins when its end is not seen.
-func (s *Scanner) pass(at, n int, last bool) int {
-	if s.d.Comment == "" {
-		return at
-	}
-	for at < n {
-		if !last && n-at < len(s.d.Comment) {
-			return -at - 1
-		}
-		if !bytes.HasPrefix(s.Data[at:n], []byte(s.d.Comment)) {
-			return at
-		}
-		i := bytes.Index(s.Data[at:n], []byte(s.end))
-		switch {
-		case i >= 0:
-			at += i + len(s.end)
-		case last:
-			return n
-		default:
-			return -at - 1
-		}
-	}
-	return at
-}
-
-func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
-
-// Is says whether the scanner is that of a dialect and a number of columns.
-func (s *Scanner) Is(d *dialect.Dialect, cols int) bool { return s.d == d && s.cols == cols }

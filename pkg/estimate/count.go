@@ -29,8 +29,7 @@ type tally struct {
 	maxKey   int // and of the longest
 	longKeys float64
 	regions  []regionTally
-	cells    []float64 // values that are not empty, by column
-	nulls    []float64 // values that there are not, by column
+	cells    []float64 // values that are cells, by column
 	hot      hotKeys
 	keys     *keySample // nil if no one asks for split points
 
@@ -48,16 +47,15 @@ type regionTally struct {
 }
 
 func newTally(regions, columns int) *tally {
-	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns), nulls: make([]float64, columns)}
+	return &tally{minKey: math.MaxInt, regions: make([]regionTally, regions), cells: make([]float64, columns)}
 }
 
 // reset makes a tally of another place of it.
 func (t *tally) reset(keys *keySample) {
 	clear(t.regions)
 	clear(t.cells)
-	clear(t.nulls)
 	t.hot.reset()
-	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, nulls: t.nulls, hot: t.hot, keys: keys}
+	*t = tally{minKey: math.MaxInt, regions: t.regions, cells: t.cells, hot: t.hot, keys: keys}
 }
 
 // merge adds what another has counted, each row for so many.
@@ -75,7 +73,6 @@ func (t *tally) merge(o *tally, factor float64) {
 	}
 	for i, n := range o.cells {
 		t.cells[i] += n * factor
-		t.nulls[i] += o.nulls[i] * factor
 	}
 	t.hot.merge(&o.hot, factor)
 	if t.keys != nil {
@@ -175,6 +172,7 @@ type countWorker struct {
 	buf     []byte
 	query   []byte // the query key's values, each but the first behind querySep
 	t       *tally
+	store   bool // empty texts of the file at hand are cells
 }
 
 // querySep stands between the values of a query key. No UTF-8 has it.
@@ -227,6 +225,7 @@ func (w *countWorker) place(ctx context.Context, i int) error {
 }
 
 func (w *countWorker) batch(b *source.Batch) error {
+	w.store = w.plan.StoresEmpty(b.Nulls())
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
 			return err
@@ -257,10 +256,8 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
 				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", span.Len, build.MaxCell)})
 		}
-		if span.Len > 0 {
+		if span.Len > 0 || w.store && !span.IsNull() {
 			t.cells[c]++
-		} else if span.IsNull() {
-			t.nulls[c]++
 		}
 		size += int64(span.Len)
 	}

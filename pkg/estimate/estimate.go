@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/preflight"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -23,6 +24,8 @@ type Estimate struct {
 	Key        string `json:"key"`
 	Files      int    `json:"files"`
 	InputBytes int64  `json:"input_bytes"` // of the files as they lie there
+
+	Reading *progress.Reading `json:"reading,omitempty"` // how the files are read
 
 	SampledRows int64 `json:"sampled_rows"`
 	SampledText int64 `json:"sampled_text_bytes"`

@@ -43,8 +43,15 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if w.Suggest > 1 && w.Splits != nil && len(points) == 0 && s.Regions == 0 {
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
 	}
+	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, w.Stdin, nil)
+	if err == nil {
+		err = streams.Refuse("an estimate")
+	}
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
-	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit}) // rejects of a sample are not kept
+	k, err := build.OpenInput(ctx, env.Source, s, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: countSplit, Events: w.Events}) // rejects of a sample are not kept
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +72,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	e.OpenTime = opened
+	e.OpenTime, e.Reading = opened, k.Reading
 	return e, nil
 }
 

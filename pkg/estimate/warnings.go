@@ -151,9 +151,6 @@ func (e *Estimate) warnEmpty() preflight.Check {
 func cellBytes(plan *build.Plan, t *tally) (keys, names, all float64) {
 	cells := 0.0
 	for c, n := range t.cells {
-		if plan.StoreEmpty {
-			n = t.rows - t.nulls[c]
-		}
 		cells += n
 		names += n * float64(len(plan.Columns[c])+len(plan.Family.Name))
 	}

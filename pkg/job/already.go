@@ -29,6 +29,9 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 	j.o.Events.Start(start)
 	j.sweep(ctx)
 	m, err := j.st.Resume().Manifest(j.work, build.Output{})
+	if err == nil {
+		err = build.ExpectedEarlier(m.Records, j.spec.Expect)
+	}
 	if err != nil {
 		return r, err
 	}

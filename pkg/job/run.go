@@ -89,10 +89,13 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	s.Table = facts.Name.String()
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
-	if err := j.plan(ctx); err != nil {
+	err = j.plan(ctx)
+	defer func() { err = errors.Join(err, j.streams.Close()) }()
+	if err != nil {
 		return j.result, err
 	}
 	if st.Finished {
+		j.dropStreams() // of a process that was killed between its end and that
 		return j.already(ctx)
 	}
 	if err := j.check(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"bulkload/internal/cleanup"
@@ -35,9 +34,10 @@ type run struct {
 
 	started time.Time
 
-	work  *build.Plan
-	input *build.Input
-	stage *stage
+	work    *build.Plan
+	streams *build.Streams
+	input   *build.Input // nil: a stream is lost, which is not needed any more
+	stage   *stage
 
 	proven bool // the files of an earlier attempt, which are all that there are
 }
@@ -54,10 +54,10 @@ func (j *run) plan(ctx context.Context) error {
 			j.o.Events.Warn("the job's settings override the table's", "table", fmt.Sprintf("%+v", table), "job", fmt.Sprintf("%+v", family))
 		}
 	}
-	if j.input, err = build.OpenInput(ctx, j.env.Source, j.spec, j.o.WorkOptions); err != nil {
+	if err := j.openInput(ctx); err != nil {
 		return err
 	}
-	now, err := j.planRecord(families)
+	now, err := j.planRecord(ctx, families)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,10 @@ func (j *run) plan(ctx context.Context) error {
 }
 
 // planRecord is the plan as far as it can be determined before it is made.
-func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) {
+func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoint.PlanRecord, error) {
+	if j.input == nil {
+		return j.lostPlanRecord(ctx, families)
+	}
 	places, err := j.env.Places(j.spec.Inputs)
 	if err != nil {
 		return checkpoint.PlanRecord{}, err
@@ -120,7 +123,7 @@ func (j *run) planRecord(families []spec.Family) (checkpoint.PlanRecord, error) 
 	for i, f := range files {
 		r := checkpoint.InputRecordOf(f)
 		r.Place, r.Format = places[f.Input](f.Name), formats[i]
-		p.Inputs = append(p.Inputs, r)
+		p.Inputs = append(p.Inputs, j.streamed(r, f.Input))
 	}
 	return p, nil
 }
@@ -157,6 +160,7 @@ func (j *run) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.dropStreams()
 	if err := j.stillTheSame(ctx); err != nil {
 		return err
 	}
@@ -192,50 +196,6 @@ func (j *run) end(ctx context.Context, v *verified) error {
 		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
-}
-
-// start is what is known when an attempt begins.
-func (j *run) start() progress.Start {
-	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: j.spec.Table, Attempt: j.result.Attempt, Key: j.spec.Key(), Inputs: j.spec.Inputs,
-		Regions: j.work.Ranges.Len(), Timestamp: j.work.Timestamp, Staging: j.result.Staging,
-		Part: j.o.part, Parts: j.o.parts, Behind: j.o.behind, Ahead: j.o.ahead}
-	build.AddInputs(&s, j.input.Source.Files())
-	s.Splits = j.work.Ranges.Splits()
-	s.Columns, s.Phases, s.Earlier = len(j.work.Columns), j.phasesLeft(), earlierPace(j.st.Dir)
-	if slices.Contains(s.Phases, "verify") {
-		s.Verify = j.spec.Verify
-	}
-	return s
-}
-
-// phasesLeft are those that the attempt is to go through, as far as the journal says.
-func (j *run) phasesLeft() (phases []string) {
-	if j.st.Finished {
-		if j.spec.Verify == "full" {
-			return []string{"verify"}
-		}
-		return nil
-	}
-	if len(j.st.Written) > 0 && !j.st.Loading {
-		phases = append(phases, "check")
-	}
-	if j.st.Built == nil {
-		if j.st.Sorted == nil || len(j.st.Sorted.Runs) == 0 {
-			phases = append(phases, "read", "sort")
-		}
-		phases = append(phases, "write")
-	}
-	if j.o.Snapshot != "" && j.st.History.Snapshot == "" && !j.st.Loading {
-		phases = append(phases, "snapshot")
-	}
-	if j.st.Built == nil || j.st.Loading {
-		phases = append(phases, "check")
-	}
-	phases = append(phases, "load")
-	if v := j.spec.Verify; v == "full" || v == "sample" {
-		phases = append(phases, "verify")
-	}
-	return phases
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
@@ -278,7 +238,9 @@ func (j *run) check(ctx context.Context) error {
 	}
 	spec := j.spec
 	spec.Regions = j.work.Modulus // which split points need not say any more
-	r, err := preflight.Run(ctx, j.env, spec, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+	o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams}
+	o.SpillLimit = j.streams.Left(o.SpillLimit)
+	r, err := preflight.Run(ctx, j.env, spec, o)
 	if err != nil {
 		return err
 	}
@@ -297,6 +259,9 @@ func (j *run) build(ctx context.Context) (*built, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := build.ExpectedEarlier(m.Records, j.spec.Expect); err != nil && !j.st.Loading {
+			return nil, err
+		}
 		j.result.Manifest = m
 		j.o.Events.Note("files are built already", "files", m.HFiles)
 		j.dropSpill()
@@ -310,6 +275,9 @@ func (j *run) build(ctx context.Context) (*built, error) {
 	if j.st.Log != nil {
 		resume = j.st.Resume()
 		sample = samplesPerRegion // by which a later run sees that the table still has the rows
+	}
+	if j.input == nil {
+		return nil, j.lostInput(ctx)
 	}
 	m, err := j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
 	if err != nil {
@@ -326,7 +294,7 @@ func (j *run) build(ctx context.Context) (*built, error) {
 
 // load brings the files into the table.
 func (j *run) load(ctx context.Context, b *built) (*loaded, error) {
-	if !j.st.Loading {
+	if !j.st.Loading && j.input != nil {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
 			return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"bulkload/internal/durable"
+	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -18,6 +19,16 @@ import (
 
 // directories are the parts of a spec's inputs.
 func directories(ctx context.Context, env *cluster.Env, s spec.Job) ([]source.Directory, error) {
+	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, nil, nil)
+	if err == nil {
+		err = streams.Refuse("a job for each directory")
+	}
+	if err == nil && s.Expect != nil {
+		err = fail.Errorf(fail.Config, "%s is the number of all records, and each directory is a job of its own: leave it out", setting.Expect)
+	}
+	if err != nil {
+		return nil, err
+	}
 	dirs, err := source.Directories(ctx, env.Source, s.Inputs, source.Options{AllowEmpty: s.AllowEmpty})
 	if err != nil {
 		return nil, fail.With(fail.Input, fmt.Errorf("split by directory: %w", err))

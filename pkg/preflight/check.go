@@ -97,6 +97,7 @@ type Options struct {
 	Stage   loader.Stage    // the way that files will go, default as the table needs it
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout time.Duration   // for all checks together, default 1 min
+	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
 }
 
 // Report is what was looked at before a job, in a fixed order. A check

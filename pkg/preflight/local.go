@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"bulkload/pkg/build"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
@@ -23,11 +22,12 @@ import (
 
 // inputFacts is what was seen of the inputs without reading them.
 type inputFacts struct {
-	given bool
-	err   error
-	files int
-	bytes int64 // as they lie there
-	text  int64 // about how much text they hold
+	given   bool
+	err     error
+	streams int // which are not read
+	files   int
+	bytes   int64 // as they lie there
+	text    int64 // about how much text they hold
 
 	allowEmpty bool // that they hold nothing
 }
@@ -42,7 +42,21 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	if !in.given {
 		return
 	}
-	files, err := source.List(ctx, f.env.Source, f.spec.Inputs, build.SelectionOf(f.spec))
+	resolve, inputs := f.env.Source, f.spec.Inputs
+	if s := f.o.Streams; s != nil && !s.Lost() {
+		resolve = s.Resolve
+	} else {
+		if s == nil {
+			if s, in.err = build.FindStreams(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
+				return
+			}
+		}
+		in.streams, inputs = s.Count(), s.Others(inputs)
+		if resolve = s.Resolve; len(inputs) == 0 {
+			return
+		}
+	}
+	files, err := source.List(ctx, resolve, inputs, build.SelectionOf(f.spec))
 	if in.err = err; err != nil {
 		return
 	}
@@ -53,12 +67,12 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 		if i >= maxOpened {
 			continue
 		}
-		fsys, _, err := f.env.Resolve(f.spec.Inputs[file.Input])
+		fsys, _, err := resolve(inputs[file.Input])
 		if err == nil {
 			err = readable(ctx, fsys, file.Name)
 		}
 		if err != nil {
-			in.err = fmt.Errorf("input %s: %w", f.spec.Inputs[file.Input], err)
+			in.err = fmt.Errorf("input %s: %w", inputs[file.Input], err)
 			return
 		}
 	}
@@ -74,7 +88,7 @@ func textSize(name string, size int64) int64 {
 }
 
 // readable reads a byte of a file.
-func readable(ctx context.Context, fsys hdfsio.FS, name string) error {
+func readable(ctx context.Context, fsys source.FS, name string) error {
 	file, err := fsys.Open(ctx, name)
 	if err != nil {
 		return err
@@ -93,6 +107,8 @@ func checkInputs(in inputFacts) Check {
 		return Check{}
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
+	case in.streams > 0:
+		return good(name, "%d files, %s, and %d streams, which are not read before the job runs", in.files, spec.Size(in.bytes).Rounded(), in.streams)
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
 		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
 	case in.files == 0 || in.bytes == 0:

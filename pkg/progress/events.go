@@ -48,6 +48,7 @@ type Start struct {
 
 	Splits  [][]byte    `json:"-"` // of the plan's regions; not to be changed
 	Sources []InputFile `json:"-"` // the files that the inputs led to
+	Reading *Reading    `json:"-"` // and how they are read; not to be changed
 }
 
 // InputFile is a file that a job reads.

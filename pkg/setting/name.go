@@ -15,6 +15,7 @@ const (
 	Duplicates  Name = "duplicates"
 	Empty       Name = "empty"
 	Exact       Name = "exact"
+	Expect      Name = "expect_records"
 	Extra       Name = "extra"
 	Family      Name = "family"
 	Force       Name = "force"
@@ -57,7 +58,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Exact, Extra, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
+		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Header, Job, JobID, Key,
 		LoadMode, MaxFileSize, Memory, Missing, OlderThan, Page, Prefix, RecordSep, RejectFile, Restart, SaltBuckets, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,

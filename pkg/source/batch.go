@@ -44,6 +44,10 @@ func (b *Batch) Field(row, col int) []byte { return b.Fields[row*b.Cols+col].Of(
 // Null says whether a row has no value of a column.
 func (b *Batch) Null(row, col int) bool { return b.Fields[row*b.Cols+col].IsNull() }
 
+// Nulls says whether the file of the records can say that a value is NULL and not just empty: in Parquet, Avro, JSON lines, and
+// text whose dialect writes NULL.
+func (b *Batch) Nulls() bool { return b.reader.file.nulls() }
+
 // RowError begins an error about a row: it names the place and has the record, lent as the batch is. The caller adds Column,
 // Reason and Err.
 func (b *Batch) RowError(row int) RowError {
@@ -61,6 +65,10 @@ func (b *Batch) raw(row int) []byte {
 			if c > 0 {
 				line = append(line, ',')
 			}
+			if b.Null(row, c) {
+				line = append(line, nullValue...)
+				continue
+			}
 			line = appendCSV(line, b.Field(row, c))
 		}
 		return line
@@ -74,7 +82,7 @@ func (b *Batch) raw(row int) []byte {
 
 // appendCSV appends a field of CSV, in quotes where it needs them.
 func appendCSV(dst, value []byte) []byte {
-	if !bytes.ContainsAny(value, "\",\r\n") {
+	if !bytes.ContainsAny(value, "\",\r\n") && string(value) != nullValue {
 		return append(dst, value...)
 	}
 	dst = append(dst, '"')

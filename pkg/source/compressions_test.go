@@ -225,6 +225,16 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 		"an Excel workbook":    {"x.XLSX": "x", "part-0": "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"},
 		"a zip archive":        {"x.zip": "x", "part-0": "PK\x03\x04\x14\x00"},
 		"a tar archive":        {"x.tar": "x", "x.tar.gz": "x", "x.tgz": "x", "part-0": string(tar), "x.csv.gz": string(pack(t, "gz", tar))},
+		"a file of Arrow":      {"x.feather": "x", "part-0": "ARROW1\x00\x00"},
+		"a database of SQLite": {"x.sqlite3": "x", "part-0": "SQLite format 3\x00"},
+		"pg_restore":           {"part-0": "PGDMP\x01\x0e"},
+		"PostgreSQL in SQL":    {"part-0": "--\n-- PostgreSQL database dump\n--\n"},
+		"MySQL in SQL":         {"x.sql": "x", "x.sql.gz": "x", "part-0": "-- MariaDB dump 10.19  Distrib\n", "part-0.gz": string(pack(t, "gz", []byte("-- MySQL dump 10.13  Distrib\n")))},
+		"an HFile":             {"x.hfile": "x", "part-0": "DATABLK*\x00\x00"},
+		"XML":                  {"x.xml": "x", "part-0": "<?xml version=\"1.0\"?>", "x.csv": "<html>"},
+		"a RAR archive":        {"x.rar": "x", "part-0": "Rar!\x1a\x07\x00"},
+		"packed with Brotli":   {"x.csv.br": "x"},
+		"packed with LZMA":     {"x.csv.lzma": "x"},
 		"a 7z archive":         {"x.7z": "x", "part-0": "7z\xbc\xaf\x27\x1c"},
 		"packed with LZO":      {"x.csv.lzo": "x", "part-0": "\x89LZO\x00\r\n\x1a\n"},
 		"lz4's legacy frame":   {"part-0": string(packedSample(t, "legacy.csv.lz4"))},
@@ -233,6 +243,9 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 		for name, data := range files {
 			_, err := loadBytes(t, Options{}, name, []byte(data))
 			wantRefused(t, say+" "+name, err, name, say, ": ")
+			if how := howOf(say); err != nil && (how == "" || !strings.Contains(err.Error(), how) || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("%s: %v has not the one line %q that converts", name, err, how)
+			}
 		}
 	}
 	for _, text := range []string{"ORC,a\n1,2\n", "SEQ,a\n1,2\n", "RCF,a\n1,2\n", "PK,a\n1,2\n", "BZh9,a\n1,2\n", "ORCID,7z\n1,2\n"} {
@@ -240,6 +253,17 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 			t.Errorf("%q: %d records, %v", text, len(got), err)
 		}
 	}
+}
+
+// howOf is what has to be in the message about a format: the program that converts it.
+func howOf(format string) string {
+	return map[string]string{
+		"an ORC file": "SELECT * FROM orc.`", "a SequenceFile": "STORED AS PARQUET SELECT * FROM", "an RCFile": "STORED AS PARQUET SELECT * FROM",
+		"an Excel workbook": "save each sheet as CSV", "a zip archive": "unzip ", "a tar archive": "tar -xf ", "a 7z archive": "7z x ", "a RAR archive": "unrar x ",
+		"packed with LZO": "lzop -dc ", "packed with Brotli": "brotli -dc ", "packed with LZMA": "unlzma -c ", "packed with compress": "gzip -dc ", "lz4's legacy frame": "lz4 -dc ",
+		"a file of Arrow": "to_parquet(", "a database of SQLite": "sqlite3 -csv -header ", "pg_restore": `psql -c "\copy`, "PostgreSQL in SQL": `psql -c "\copy`,
+		"MySQL in SQL": "mysqldump -T ", "an HFile": "load", "XML": "CSV",
+	}[format]
 }
 
 // FuzzPacked unpacks anything by each compression: no panic, no end, no memory beyond what the file may take.

@@ -23,7 +23,7 @@ func (f *inputFile) checkText(head []byte, o *Options) error {
 	if o.Format != FormatDump && bytes.HasPrefix(head, rejectMagic) {
 		return fmt.Errorf("%s: %w", f.path, errRejects)
 	}
-	if f.format == FormatText && o.Dialect.Charset != "" {
+	if f.format == FormatText && o.Dialect.Charset != "" || f.format == FormatJSON && o.Charset != "" {
 		return nil
 	}
 	mark := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})

@@ -133,10 +133,15 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 // decode finds the character set of a file's dialect. What is in UTF-16 is decoded as a whole, from the front; of other
 // sets, values are.
 func (f *inputFile) decode() error {
-	if f.dialect.Charset == "" {
+	return f.decodeAs(f.dialect.Charset)
+}
+
+// decodeAs is decode for a character set by its name, which may be empty.
+func (f *inputFile) decodeAs(name string) error {
+	if name == "" {
 		return nil
 	}
-	set, err := charset.Lookup(f.dialect.Charset)
+	set, err := charset.Lookup(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}

@@ -11,7 +11,8 @@
 // and Hadoop hide ([HiddenKind]): .x, _x without =; [Input.LeftOut] counts them. A file that is given by name is
 // always read. A pattern has each file once. A pattern that matches nothing is an error, and so are an input without data (but
 // for [Options.AllowEmpty]), a file that comes twice, under one name or as a link or another spelling, a file that is being
-// written (its name says so, or HDFS), and a pipe or device. A directory that is a table of Delta, Iceberg, Hudi or a
+// written (its name says so, or HDFS), and a pipe or device (who opens a
+// job's inputs makes a file of a pipe first). A directory that is a table of Delta, Iceberg, Hudi or a
 // transactional one of Hive is refused, and all that lies in it: its files hold rows that were deleted. Files come in the order
 // of the inputs, within each by name. [InputsFrom] reads a list of inputs.
 //
@@ -83,7 +84,7 @@
 // are in the Gregorian calendar, whatever the year.
 //
 // JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
-// file's; integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
+// file's (those with nested keys lists of {"key":…,"value":…}, by the fields' own names); integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
 // UUIDs strings of the texts above; bytes that are no STRING, ENUM or JSON, base64. A key is a string. Lists of two levels
 // and repeated columns without annotation are lists, MAP_KEY_VALUE is a map, and a map without values the list of its keys.
 // No value is longer than [Options.MaxRecord].

@@ -47,9 +47,10 @@ type inputFile struct {
 	seen        []string         // of JSON, the paths in the first lines
 	avro        avroMeta
 	firstSplit  int
-	maxRecord   int         // of a reject file
-	rejects     *rejectForm // of a reject file that is an input
-	form        *rejectForm // of this file's own bad records
+	maxRecord   int             // of a reject file
+	rejects     *rejectForm     // of a reject file that is an input
+	form        *rejectForm     // of this file's own bad records
+	sections    []rejectSection // of a reject file whose records had columns by their path
 }
 
 // detectSize is how much of a file is looked at to detect its format.
@@ -66,37 +67,13 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	if f.info.IsDir() {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
-	f.format = o.Format
-	if f.format == FormatRejects {
+	if o.Format == FormatRejects {
+		f.format = o.Format
 		return f.probeRejects(ctx, o)
 	}
-	name := strings.ToLower(path.Base(f.name))
-	if f.format == FormatAuto {
-		if err := f.foreignName(name); err != nil {
-			return err
-		}
-	}
-	name, f.compression = cutCompression(name)
-	if f.format == FormatAuto {
-		if err := f.foreignName(name); err != nil {
-			return err
-		}
-	}
-	if f.format == FormatAuto {
-		switch path.Ext(name) {
-		case ".csv":
-			if o.Dialect == nil {
-				f.format = FormatCSV
-			}
-		case ".jsonl", ".ndjson", ".json":
-			if o.Dialect == nil {
-				f.format = FormatJSON
-			}
-		case ".parquet", ".parq", ".pq":
-			f.format = FormatParquet
-		case ".avro":
-			f.format = FormatAvro
-		}
+	head, err := f.identify(ctx, o)
+	if err != nil {
+		return err
 	}
 	switch f.format {
 	case FormatParquet:
@@ -104,22 +81,8 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	case FormatAvro:
 		return f.probeAvro(ctx, o)
 	}
-	head, err := f.head(ctx, o)
-	if err != nil {
-		return err
-	}
-	if f.compression == "" {
-		f.compression = packed(head)
-		if f.compression != "" {
-			if head, err = f.head(ctx, o); err != nil {
-				return err
-			}
-		}
-	}
-	if o.Format != FormatDump {
-		if err := f.foreignContent(ctx, head); err != nil {
-			return err
-		}
+	if f.format == FormatAuto && o.Charset != "" && beginsObject(head) {
+		f.format = FormatJSON
 	}
 	if f.format == FormatAuto && o.Dialect != nil && !isParquet(head) && !bytes.HasPrefix(head, magicAvro) {
 		f.format = FormatText
@@ -146,8 +109,67 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	case FormatDump:
 		return f.probeDump(ctx, head, o)
 	default:
+		if err := f.ambiguous(head, len(head) < detectSize, o); err != nil {
+			return err
+		}
 		return f.probeCSV(ctx, o)
 	}
+}
+
+// identify determines the compression, and the format as far as the options and the file's name say it; of text it reads the
+// beginning. What cannot be read is refused.
+func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err error) {
+	f.format = o.Format
+	name := strings.ToLower(path.Base(f.name))
+	if f.format == FormatAuto {
+		if err := f.foreignName(name); err != nil {
+			return nil, err
+		}
+	}
+	name, f.compression = cutCompression(name)
+	if f.format == FormatAuto {
+		if err := f.foreignName(name); err != nil {
+			return nil, err
+		}
+		f.format = formatOf(name, o)
+	}
+	if f.format == FormatParquet || f.format == FormatAvro {
+		return nil, nil
+	}
+	if head, err = f.head(ctx, o); err != nil {
+		return nil, err
+	}
+	if f.compression == "" {
+		f.compression = packed(head)
+		if f.compression != "" {
+			if head, err = f.head(ctx, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if o.Format != FormatDump {
+		err = f.foreignContent(ctx, head)
+	}
+	return head, err
+}
+
+// formatOf is the format that a name says, without the ending of a compression and in lower case.
+func formatOf(name string, o *Options) Format {
+	switch path.Ext(name) {
+	case ".csv":
+		if o.Dialect == nil {
+			return FormatCSV
+		}
+	case ".jsonl", ".ndjson", ".json":
+		if o.Dialect == nil || o.Charset != "" {
+			return FormatJSON
+		}
+	case ".parquet", ".parq", ".pq":
+		return FormatParquet
+	case ".avro":
+		return FormatAvro
+	}
+	return FormatAuto
 }
 
 // isParquet says that a file begins as Parquet does, its footer encrypted or not.

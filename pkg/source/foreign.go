@@ -20,14 +20,24 @@ type foreign struct {
 const (
 	byArchiver = "unpack it and name what it holds"
 	bySpark    = "Spark SQL makes Parquet of it: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM "
+	byMySQL    = "mysqldump -T DIR writes text instead (dialect mysql; DIR/*.txt without the statements)"
+	byPostgres = `psql writes text instead: psql -c "\copy t to 't.csv' csv header" (dialect postgres-csv)`
+	byPandas   = "Python makes Parquet of it: pandas.read_feather('FILE').to_parquet('FILE.parquet')"
 	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
 )
 
 var foreigns = []foreign{
-	{"an ORC file", []string{".orc"}, orcMagic, bySpark + "orc.`/path`"},
+	{"an ORC file", []string{".orc"}, orcMagic, bySpark + "orc.`FILE`"},
 	{"a SequenceFile of Hadoop", []string{".seq", ".sequencefile"}, versionMagic("SEQ", 6), byHive + " (one of text: hadoop fs -text FILE)"},
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
+	{"a file of Arrow or Feather", []string{".feather", ".arrow"}, headMagic("ARROW1\x00\x00", "FEA1"), byPandas},
+	{"a database of SQLite", []string{".sqlite", ".sqlite3"}, headMagic("SQLite format 3\x00"), `sqlite3 -csv -header FILE "SELECT * FROM t" > t.csv (dialect postgres-csv)`},
+	{"a dump of PostgreSQL that pg_restore reads", nil, headMagic("PGDMP\x01"), byPostgres},
+	{"a dump of PostgreSQL in SQL", nil, headMagic("--\n-- PostgreSQL database "), byPostgres},
+	{"a dump of MySQL in SQL", []string{".sql"}, headMagic("-- MySQL dump ", "-- MariaDB dump ", "/*!999999"), byMySQL},
+	{"an HFile of HBase", []string{".hfile"}, headMagic("DATABLK*", "DATABLKE"), "the load command takes a directory of HFiles"},
+	{"XML or HTML", []string{".xml"}, headMagic("<?xml", "<!DOCTYPE", "<html", "\ufeff<?xml"), "export it as CSV (a workbook saved as a web page: save each sheet as CSV UTF-8)"},
 	{"a zip archive", []string{".zip", ".jar"}, headMagic("PK\x03\x04", "PK\x05\x06", "PK\x07\x08"), byArchiver + " (unzip FILE; of a workbook of Excel, save each sheet as CSV)"},
 	{"a tar archive", []string{".tar", ".tgz", ".tbz2", ".txz", ".tzst"}, tarMagic, byArchiver + " (tar -xf FILE)"},
 	{"a 7z archive", []string{".7z"}, headMagic("7z\xbc\xaf\x27\x1c"), byArchiver + " (7z x FILE)"},
@@ -64,7 +74,7 @@ func tarMagic(head, _ []byte) bool {
 }
 
 func (k *foreign) refuse(name string) error {
-	return refuse("%s is %s, which cannot be read: %s", name, k.what, k.how)
+	return refuse("%s is %s, which cannot be read: %s", name, k.what, strings.ReplaceAll(k.how, "FILE", name))
 }
 
 // foreignName refuses a file whose ending says that it cannot be read.

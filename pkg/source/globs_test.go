@@ -1,7 +1,9 @@
 package source
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestGlobsAsBash matches files as bash with globstar does, on a tree without hidden names, where no pattern matches a directory.
@@ -67,7 +70,8 @@ func TestAlternatives(t *testing.T) {
 func TestOneFileTwiceIsRefused(t *testing.T) {
 	const data = "a\n1\n"
 	dir := tree(t, map[string]string{"in/a.csv": data, "in/b.csv": data, "hard/x.csv": data})
-	for _, err := range []error{os.Symlink(filepath.Join(dir, "in/a.csv"), filepath.Join(dir, "soft.csv")), os.Link(filepath.Join(dir, "in/b.csv"), filepath.Join(dir, "hard/b.csv"))} {
+	for _, err := range []error{os.Symlink(filepath.Join(dir, "in/a.csv"), filepath.Join(dir, "soft.csv")), os.Symlink("in", filepath.Join(dir, "softdir")), os.Symlink("soft.csv", filepath.Join(dir, "chain.csv")),
+		os.Link(filepath.Join(dir, "in/b.csv"), filepath.Join(dir, "hard/b.csv"))} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +82,12 @@ func TestOneFileTwiceIsRefused(t *testing.T) {
 		{[]string{"in/*", "i?/a.csv"}, []string{"in/a.csv is there twice"}},
 		{[]string{"in", "soft.csv"}, []string{"soft.csv", "in/a.csv", "one file"}},
 		{[]string{"in", "hard"}, []string{"hard/b.csv", "in/b.csv", "one file"}},
+		{[]string{"in/a.csv", "./in//a.csv"}, []string{"in/a.csv is there twice"}},
+		{[]string{"in/a.csv", "in/./a.csv"}, []string{"in/a.csv is there twice"}},
+		{[]string{"in/b.csv", "softdir/b.csv"}, []string{"softdir/b.csv", "in/b.csv", "one file"}},
+		{[]string{"in/b.csv", "softdir"}, []string{"softdir/b.csv", "in/b.csv", "one file"}},
+		{[]string{"soft.csv", "chain.csv"}, []string{"soft.csv", "chain.csv", "one file"}},
+		{[]string{"hard/{b,x}.csv", "in/[b]*"}, []string{"hard/b.csv", "in/b.csv", "one file"}},
 	} {
 		wantError(t, c.inputs[1], openError(t, Options{}, dir, c.inputs...), c.say...)
 	}
@@ -90,6 +100,36 @@ func TestOneFileTwiceIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRefused(t, "a loop", openError(t, Options{}, dir, "in"), "in/loop is a link to")
+}
+
+// numbered is a file of a file system that has numbers, as HDFS, and no devices.
+type numbered struct {
+	memFile
+	id uint64
+	at time.Time
+}
+
+func (f *numbered) FileID() (uint64, bool)                            { return f.id, true }
+func (f *numbered) ModTime() time.Time                                { return f.at }
+func (f *numbered) Stat(context.Context, string) (fs.FileInfo, error) { return f, nil }
+
+// TestOneFileOfTwoClients: one file of HDFS comes twice where two addresses, and so two clients, lead to its cluster.
+func TestOneFileOfTwoClients(t *testing.T) {
+	at := time.UnixMilli(1_700_000_000_123)
+	clients := map[string]*numbered{
+		"hdfs://ns/x":    {memFile{"/x", []byte("a\n1\n")}, 16_500, at},
+		"hdfs://nn1/x":   {memFile{"/x", []byte("a\n1\n")}, 16_500, at},
+		"hdfs://other/x": {memFile{"/x", []byte("a\n1\n")}, 16_500, at.Add(time.Millisecond)},
+		"hdfs://third/x": {memFile{"/x", []byte("a\n12\n")}, 16_500, at},
+	}
+	resolve := func(name string) (FS, string, error) { return clients[name], "/x", nil }
+	_, err := Open(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://nn1/x"}, Options{})
+	wantError(t, "two addresses", err, "hdfs://nn1/x", "hdfs://ns/x", "one file")
+	_, err = Open(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://ns/x"}, Options{})
+	wantError(t, "one address", err, "hdfs://ns/x is there twice")
+	if list, err := expand(t.Context(), resolve, []string{"hdfs://ns/x", "hdfs://other/x", "hdfs://third/x"}, &Options{}); err != nil || len(list.files) != 3 {
+		t.Errorf("files of three clusters: %v", err)
+	}
 }
 
 // TestInputsFrom reads a list as editors and shells leave it.

@@ -76,6 +76,14 @@ type FileInfo struct {
 	// Compression of a text file: "", "gz", "zst", "bz2", "xz", "lz4", "sz" (snappy's framing format), "snappy" or "hadoop-lz4"
 	// (the blocks of Hadoop's codecs) or "deflate" (zlib).
 	Compression string
+	// Dialect names how text is written, Settings says it in full, as it was applied to this file. Empty for Parquet and Avro, and for
+	// JSON lines but for their character set.
+	Dialect, Settings string
+	// Partitions are the columns that the file has by its path.
+	Partitions []string
+	// Missing are the columns of the input that the file lacks, Ignored those of its own that are passed over; of JSON lines,
+	// as its first lines have them.
+	Missing, Ignored []string
 }
 
 // Open finds the files that the inputs mean, looks at the beginning of each (for Parquet at the end), and cuts them into
@@ -128,6 +136,7 @@ func (in *Input) Files() []FileInfo {
 	infos := make([]FileInfo, len(in.files))
 	for i, f := range in.files {
 		infos[i] = f.describe()
+		infos[i].Dialect, infos[i].Settings = f.settings(&in.opts)
 	}
 	return infos
 }
@@ -135,7 +144,8 @@ func (in *Input) Files() []FileInfo {
 // describe is the file as far as it is known.
 func (f *inputFile) describe() FileInfo {
 	id := identityOf(f.info)
-	return FileInfo{Path: f.path, Name: f.name, Input: f.input, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
+	return FileInfo{Partitions: constantNames(f.constants), Missing: f.missing, Ignored: f.ignored,
+		Path: f.path, Name: f.name, Input: f.input, Size: id.size, ModTime: id.modified, FileID: id.file, ChangeTime: id.changed,
 		Format: f.format, Compression: f.compression}
 }
 

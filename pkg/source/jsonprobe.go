@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/delimited"
 	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/setting"
 )
@@ -28,6 +29,9 @@ func beginsObject(text []byte) bool {
 
 // probeJSON finds the paths in the first lines of a file: in 1000 lines, or 64 KiB, and at least in one.
 func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
+	if err := f.decodeAs(o.Charset); err != nil {
+		return err
+	}
 	for size := int64(detectSize); ; size *= 4 {
 		src, err := f.openText(ctx, 0, detectSize)
 		if err != nil {
@@ -42,7 +46,7 @@ func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(bom))
 		}
 		last := int64(len(data)) < size
-		lines, err := firstPaths(data[f.dataStart:], last)
+		lines, err := firstPaths(data[f.dataStart:], last, f.decoder())
 		switch {
 		case errors.Is(err, jsonlines.ErrWholeFile), err != nil && len(o.Columns) == 0:
 			return fmt.Errorf("%s: %w", f.path, err)
@@ -58,7 +62,7 @@ func (f *inputFile) probeJSON(ctx context.Context, o *Options) error {
 // firstPaths are the paths in the first lines of a text, in the order in which they come; nil if no line is whole. last says
 // that data is all of the text. Lines with faults are left to the reading, unless there is no other, or the first shows
 // that the text is none of lines.
-func firstPaths(data []byte, last bool) (paths []string, err error) {
+func firstPaths(data []byte, last bool, set delimited.Charset) (paths []string, err error) {
 	var all pathSet
 	number := 0
 	for len(data) > 0 && number < firstLines {
@@ -69,6 +73,9 @@ func firstPaths(data []byte, last bool) (paths []string, err error) {
 		data = rest
 		if jsonlines.Blank(line) {
 			continue
+		}
+		if set != nil {
+			line, _ = set.Append(nil, line) // what is no character is left to the reading
 		}
 		number++
 		members, fault := jsonlines.Names(line)

@@ -2,8 +2,10 @@ package source
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"bulkload/pkg/jsonlines"
 	"bulkload/pkg/swar"
@@ -38,7 +40,11 @@ func (r *Reader) parseJSON(n int, last bool) (int, error) {
 			continue
 		}
 		r.growRow(k, cols)
-		grown, err := r.json.Parse(r.buf[:r.extra], start, end, r.fields[k:k+cols])
+		from, to, err := r.decodeLine(start, end)
+		var grown []byte
+		if err == nil {
+			grown, err = r.json.Parse(r.buf[:r.extra], from, to, r.fields[k:k+cols])
+		}
 		if err == nil {
 			r.buf, r.extra = grown[:cap(grown)], len(grown)
 			r.offsets = append(r.offsets, r.off+int64(start))
@@ -47,7 +53,7 @@ func (r *Reader) parseJSON(n int, last bool) (int, error) {
 			if err := r.flush(k, start); err != nil {
 				return start, err
 			}
-			if err := r.rejectLine(start, next, err); err != nil {
+			if err := r.rejectLine(start, next, from != start, err); err != nil {
 				return start, err
 			}
 			k, r.extra = 0, n
@@ -57,8 +63,53 @@ func (r *Reader) parseJSON(n int, last bool) (int, error) {
 	return start, r.flush(k, start)
 }
 
-// rejectLine deals with the line buf[start:end], which cannot be used.
-func (r *Reader) rejectLine(start, end int, err error) error {
+// decodeLine is where the line buf[start:end] stands in UTF-8: where it is, or decoded behind what is in the buffer. No character has a
+// line feed within it, whatever the set.
+func (r *Reader) decodeLine(start, end int) (from, to int, err error) {
+	set := r.file.decoder()
+	if set == nil || ascii(r.buf[start:end]) {
+		return start, end, nil
+	}
+	if uint64(r.extra)+4*uint64(end-start) > math.MaxUint32 {
+		return start, end, errors.New("decoded lines need more than 4 GiB")
+	}
+	from = r.extra
+	out, bad := set.Append(r.buf[:from], r.buf[start:end])
+	if bad >= 0 {
+		return start, end, &badCharacter{bad}
+	}
+	r.buf, r.extra = out[:cap(out)], len(out)
+	return from, r.extra, nil
+}
+
+// badCharacter is a place in a line that is no character of its set.
+type badCharacter struct{ at int }
+
+func (e *badCharacter) Error() string {
+	return fmt.Sprintf("JSON, byte %d of the line: these bytes are no character of the character set", e.at)
+}
+
+// ascii says whether text has no byte from 80 on.
+func ascii(text []byte) bool {
+	for len(text) >= 8 {
+		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
+			return false
+		}
+		text = text[8:]
+	}
+	for _, c := range text {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// rejectLine deals with the line buf[start:end], which cannot be used. decoded says that places in the fault are those of the line in UTF-8.
+func (r *Reader) rejectLine(start, end int, decoded bool, err error) error {
+	if bad, ok := errors.AsType[*badCharacter](err); ok {
+		return r.reject(start, end, "", bad.Error())
+	}
 	fault, ok := errors.AsType[*jsonlines.Error](err)
 	if !ok {
 		return fmt.Errorf("%s: at byte %d: %w", r.file.path, r.off+int64(start), err)
@@ -67,7 +118,11 @@ func (r *Reader) rejectLine(start, end int, err error) error {
 	if errors.Is(fault, jsonlines.ErrWholeFile) {
 		reason = "it is an array, or an object that does not end" // the file's first line is none
 	}
-	return r.reject(start, end, fault.Path, fmt.Sprintf("JSON, byte %d of the line: %s", fault.Offset, reason))
+	line := "line"
+	if decoded {
+		line = "line in UTF-8"
+	}
+	return r.reject(start, end, fault.Path, fmt.Sprintf("JSON, byte %d of the %s: %s", fault.Offset, line, reason))
 }
 
 // growRow makes room for the fields of a row behind the first k.

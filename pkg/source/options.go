@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 )
 
@@ -42,6 +43,9 @@ type Options struct {
 	// Dialect is how text is written, whatever its name. Default: as CSV or as a dump, with the separators and the header
 	// below. It is checked and not changed.
 	Dialect *dialect.Dialect
+	// Charset is the character set of JSON lines; that of other text is its dialect's. Given together with Dialect, files are JSON lines
+	// as if there were no dialect. Default: UTF-8.
+	Charset string
 	// FieldSep is the byte between two columns. Default: 0x01 in dumps, a comma in CSV.
 	FieldSep Sep
 	// RecordSep is the byte after each record of a dump. Default: 0x10. CSV records end with LF or CR LF.
@@ -127,6 +131,11 @@ func (o Options) Validate() error {
 	}
 	if err := o.checkDialect(); err != nil {
 		return err
+	}
+	if o.Charset != "" {
+		if _, err := charset.Lookup(o.Charset); err != nil {
+			return err
+		}
 	}
 	if o.SplitSize < 0 || o.ChunkSize < 0 || o.MaxRecord < 0 {
 		return errors.New("split size, chunk size and longest record must not be negative")

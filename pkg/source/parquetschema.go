@@ -133,12 +133,13 @@ func (n *schemaNode) listed() *schemaNode {
 }
 
 // entries is the repeated node of a group that is a map, and nil of others. Old writers annotate the map as they should its
-// entries: MAP_KEY_VALUE. A map without values is the list of its keys, as Arrow has it.
+// entries: MAP_KEY_VALUE. A map without values is the list of its keys, as Arrow has it, and one whose keys are nested the list of its
+// entries.
 func (n *schemaNode) entries() *schemaNode {
 	if n.logical != logicalMap && (n.logical != 0 || n.converted != convertedMap && n.converted != convertedMapKeyValue) || len(n.kids) != 1 {
 		return nil
 	}
-	if r := n.kids[0]; r.repetition == repRepeated && len(r.kids) > 0 && len(r.kids) <= 2 && r.kids[0].leaf() && r.kids[0].repetition != repRepeated {
+	if r := n.kids[0]; r.repetition == repRepeated && len(r.kids) > 0 && len(r.kids) <= 2 && r.kids[0].repetition != repRepeated {
 		return r
 	}
 	return nil

@@ -65,6 +65,11 @@ func itemShape(n *schemaNode, o *Options, add func(*schemaNode, columnType) int)
 		})
 	case e != nil && len(e.kids) == 1:
 		return listOf(e, n.def, func() (*shape, error) { return shapeOf(e.kids[0], o, add) })
+	case e != nil && !e.kids[0].leaf():
+		return listOf(e, n.def, func() (*shape, error) {
+			s := &shape{kind: shapeStruct, def: e.def}
+			return s, s.add(e.kids, o, add)
+		})
 	case e != nil:
 		s := &shape{kind: shapeMap, def: n.def, rep: e.rep, item: e.def}
 		return s, s.add(e.kids, o, add)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"bulkload/pkg/setting"
 )
@@ -25,15 +26,15 @@ func parsePartition(element string) (c constant, ok bool) {
 	if !ok || name == "" || name[0] == '.' {
 		return constant{}, false
 	}
-	c = constant{name: unescapePath(name), null: value == nullPartition}
+	c = constant{name: unescapeElement(name), null: value == nullPartition}
 	if !c.null {
-		c.value = []byte(unescapePath(value))
+		c.value = []byte(unescapeElement(value))
 	}
 	return c, true
 }
 
 // unescapePath decodes every %XX; a % without two hexadecimal digits is itself.
-func unescapePath(s string) string {
+func unescapeElement(s string) string {
 	at := strings.IndexByte(s, '%')
 	if at < 0 {
 		return s
@@ -84,7 +85,7 @@ func (o *Options) checkPartitions() error {
 		return fmt.Errorf("partitions: %w", err)
 	}
 	where, err := parseWhere(o.Where)
-	if err == nil && len(where) > 0 && o.partitionsOff() {
+	if err == nil && len(where) > 0 && o.partitionsOff() && o.Format != FormatRejects {
 		err = errors.New("where chooses partitions, which are turned off or which the format has not")
 	}
 	return err
@@ -138,6 +139,9 @@ func nameList(names []string) string {
 
 // partition gives the files of one input their columns by the path, which must be alike.
 func partition(files []*inputFile, o *Options, where []condition) error {
+	if o.Format == FormatRejects {
+		return nil // they say it themselves
+	}
 	for _, f := range files {
 		var err error
 		if f.constants, err = pathConstants(f.name, o); err != nil {
@@ -155,6 +159,46 @@ func partition(files []*inputFile, o *Options, where []condition) error {
 		}
 	}
 	return nil
+}
+
+// partitionTexts are the names of the directories that give the columns, nil for none.
+func partitionTexts(list []constant) []string {
+	var texts []string
+	for _, c := range list {
+		value := nullPartition
+		if !c.null {
+			value = escapeElement(string(c.value))
+		}
+		texts = append(texts, escapeElement(c.name)+"="+value)
+	}
+	return texts
+}
+
+// constantsOf is partitionTexts undone. Texts that are none are left out.
+func constantsOf(texts []string) []constant {
+	var list []constant
+	for _, text := range texts {
+		if c, ok := parsePartition(text); ok {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// escapeElement writes what a name or a value of a path is unescaped from: as %XX is what has a meaning there, and what is not UTF-8.
+func escapeElement(s string) string {
+	const digits = "0123456789ABCDEF"
+	valid := utf8.ValidString(s)
+	var b []byte
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c == 0x7f || c == '%' || c == '=' || c == '/' || c == '.' && i == 0 || c >= utf8.RuneSelf && !valid {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+			continue
+		}
+		b = append(b, c)
+	}
+	return string(b)
 }
 
 // Partitions are the columns that files have by the names of their directories, in the order of the first that has each.

@@ -49,7 +49,7 @@ type quotedBlock struct {
 // quotedBlock looks at the bytes [from, to) of the file.
 func (f *inputFile) quotedBlock(ctx context.Context, src *textStream, s *delimited.Scanner, from, to int64) (q quotedBlock, err error) {
 	q.inside = [2]int{0, 1}
-	buf := make([]byte, delimited.Lead+planChunk+delimited.Lookahead+delimited.Slack)
+	buf := make([]byte, delimited.Lead+min(planChunk, to-from)+delimited.Lookahead+delimited.Slack)
 	for at := from; at < to; {
 		if err := ctx.Err(); err != nil {
 			return q, err

@@ -182,9 +182,21 @@ func (r *Reader) growBuf(n int) {
 
 // picked are the fields in the order of the schema. Values of the file's path are put behind the others.
 func (r *Reader) picked(fields []Span, end int) []Span {
+	r.scratch = r.scratch[:0]
+	at, cols := max(r.extra, end+swar.Block), r.file.cols
+	for row := 0; row < len(r.offsets); {
+		constants, rows := r.file.constantsAt(r.offsets[row:])
+		at = r.place(constants, at)
+		r.scratch = pick(r.scratch, fields[row*cols:(row+rows)*cols], rows, cols, r.file.order, r.constants)
+		row += rows
+	}
+	return r.scratch
+}
+
+// place puts values of a path at a place of the buffer, and returns the one behind them.
+func (r *Reader) place(constants []constant, at int) int {
 	r.constants = r.constants[:0]
-	at := max(r.extra, end+swar.Block)
-	for _, c := range r.file.constants {
+	for _, c := range constants {
 		if c.null {
 			r.constants = append(r.constants, span.Null())
 			continue
@@ -196,6 +208,5 @@ func (r *Reader) picked(fields []Span, end int) []Span {
 		at += len(c.value)
 		r.extra = at
 	}
-	r.scratch = pick(r.scratch[:0], fields, len(r.offsets), r.file.cols, r.file.order, r.constants)
-	return r.scratch
+	return at
 }

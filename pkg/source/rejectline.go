@@ -21,13 +21,25 @@ type rejectForm struct {
 	Columns   []string `json:"columns,omitempty"` // in the order of the records
 
 	Dialect *dialect.Dialect `json:"dialect,omitempty"` // of format text
+	Charset string           `json:"charset,omitempty"` // of format json
+
+	Partitions []string `json:"partitions,omitempty"` // name=value, columns that the records had by their path, escaped as there
 }
 
 // rejectMagic is how every reject file begins.
 var rejectMagic = []byte(`{"bulkload_rejects":`)
 
-// rejectForm is that of the file's records. Parquet and Avro have no text of their own: their values become a line of CSV.
+// rejectForm is that of the file's records. Parquet and Avro have no text of their own: their values become a line of CSV, those of the
+// path too, and NULL is \N.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
+	form := f.recordForm(o, schema)
+	if f.format != FormatParquet && f.format != FormatAvro {
+		form.Partitions = partitionTexts(f.constants)
+	}
+	return form
+}
+
+func (f *inputFile) recordForm(o *Options, schema []string) *rejectForm {
 	field, record := o.dumpSeps()
 	switch f.format {
 	case FormatDump:
@@ -39,20 +51,37 @@ func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 		}
 		return &rejectForm{Version: 1, Format: FormatText, Columns: f.columns, Dialect: &d}
 	case FormatJSON:
-		return &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
+		form := &rejectForm{Version: 1, Format: FormatJSON, Columns: f.columns}
+		if f.charset != nil && !f.transcoded {
+			form.Charset = f.charset.Name()
+		}
+		return form
 	case FormatParquet, FormatAvro:
-		return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: ",", Columns: schema}
+		return &rejectForm{Version: 1, Format: FormatText, Columns: schema, Dialect: valuesDialect()}
 	}
 	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: f.columns}
 }
 
 func (f *rejectForm) same(o *rejectForm) bool {
-	return f == o || f != nil && o != nil && f.sameText(o) && slices.Equal(f.Columns, o.Columns)
+	return f == o || f != nil && o != nil && f.sameColumns(o) && slices.Equal(f.Partitions, o.Partitions)
+}
+
+// sameColumns says whether the records of both have the same columns, whatever the values are of those of their path.
+func (f *rejectForm) sameColumns(o *rejectForm) bool {
+	return f.sameText(o) && slices.Equal(f.Columns, o.Columns) && slices.Equal(constantNames(constantsOf(f.Partitions)), constantNames(constantsOf(o.Partitions)))
+}
+
+// nullValue is what NULL is in a line that stands for a record of Parquet or Avro. A text of these two characters is in quotes.
+const nullValue = `\N`
+
+// valuesDialect is that of such lines.
+func valuesDialect() *dialect.Dialect {
+	return &dialect.Dialect{Name: dialect.CSV, FieldSep: ",", Quote: `"`, Doubled: true, Null: []string{nullValue}, Map: dialect.Literal, Header: dialect.HeaderNo, Trim: dialect.TrimNone}
 }
 
 // sameText says whether the text of both is cut into fields in the same way.
 func (f *rejectForm) sameText(o *rejectForm) bool {
-	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && sameDialect(f.Dialect, o.Dialect)
+	return f.Format == o.Format && f.FieldSep == o.FieldSep && f.RecordSep == o.RecordSep && f.Charset == o.Charset && sameDialect(f.Dialect, o.Dialect)
 }
 
 func sameDialect(a, b *dialect.Dialect) bool { return a == b || a != nil && b != nil && a.Equal(*b) }

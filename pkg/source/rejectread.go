@@ -30,10 +30,13 @@ func (f *inputFile) probeRejects(ctx context.Context, o *Options) (err error) {
 			return err
 		}
 	}
+	if err := f.decodeAs(form.Charset); err != nil {
+		return err
+	}
 	if f.format == FormatJSON && len(o.Columns) > 0 {
 		f.columns = nil // its lines may have any others
 	}
-	return nil
+	return f.probeSections(r, o)
 }
 
 // packedRejects is the compression of text that lies within a reject file.
@@ -80,6 +83,9 @@ type rejectReader struct {
 	set   delimited.Charset
 	text  []byte // of the record at hand
 	given int    // of it
+
+	total    int64 // bytes of the records before it
+	sections []rejectSection
 }
 
 func newRejectReader(path string, in io.Reader, maxRecord int) *rejectReader {
@@ -125,7 +131,11 @@ func (r *rejectReader) readForm() (*rejectForm, error) {
 		r.n = 1
 		return nil, r.fail(errors.New("it does not say how the records were read: the first line of a reject file begins with " + string(rejectMagic) + " and must be kept"))
 	}
-	return r.parseForm(line)
+	form, err := r.parseForm(line)
+	if err == nil {
+		r.sections = []rejectSection{{constants: constantsOf(form.Partitions)}}
+	}
+	return form, err
 }
 
 func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
@@ -148,6 +158,15 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 	}
 	if err := checkHeader(form.Columns); err != nil {
 		return nil, r.fail(err)
+	}
+	partitions := constantsOf(form.Partitions)
+	if len(partitions) != len(form.Partitions) {
+		return nil, r.fail(errors.New("its partitions are not all name=value"))
+	}
+	if len(partitions) > 0 {
+		if err := checkHeader(append(constantNames(partitions), form.Columns...)); err != nil {
+			return nil, r.fail(err)
+		}
 	}
 	if r.form == nil {
 		r.form = form
@@ -198,14 +217,18 @@ func (r *rejectReader) Read(p []byte) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if first != nil && !form.same(first) {
+			if first != nil && !form.sameColumns(first) {
 				return 0, r.fail(errors.New("from here on the records have another form or order of columns: make a file of its own of this line and those that follow"))
+			}
+			if first != nil && len(form.Partitions) > 0 {
+				r.sections = append(r.sections, rejectSection{at: r.total, constants: constantsOf(form.Partitions)})
 			}
 			continue
 		}
 		if err := r.record(line); err != nil {
 			return 0, err
 		}
+		r.total += int64(len(r.text))
 	}
 	n := copy(p, r.text[r.given:])
 	r.given += n
@@ -245,8 +268,8 @@ func (r *rejectReader) record(line []byte) error {
 }
 
 // errOpenRecord is of a record that would take in the one that follows. One that an escape ends is read where it is the last
-// of its file, and must be mended by hand here.
-var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: mend it, or remove the line to leave the record out")
+// of its file, and must be corrected by hand here.
+var errOpenRecord = errors.New("its record has a quote that is not closed, or an escape that nothing follows: correct it, or remove the line to leave the record out")
 
 // closed says that the last record in data ends with it: no quote stays open that would take in what follows.
 func closed(data []byte, comma byte) bool {

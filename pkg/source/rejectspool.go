@@ -51,6 +51,12 @@ func newRejectSpool(path string) (*rejectSpool, error) {
 // Write adds to the lines of the split at hand.
 func (s *rejectSpool) Write(p []byte) (int, error) {
 	lines := s.open[s.split]
+	if lines != nil && lines.form != s.form { // a reject file is one split of several forms
+		if err := s.flush(); err != nil {
+			return 0, err
+		}
+		lines = nil
+	}
 	if lines == nil {
 		lines = &splitLines{form: s.form}
 		s.open[s.split] = lines

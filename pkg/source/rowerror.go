@@ -72,7 +72,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the split at hand. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet, split: r.split, form: r.file.form}
+	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet, split: r.split, form: r.file.formAt(offset)}
 	if r.file.format == FormatCSV || r.file.dialect != nil && r.file.dialect.Quote != "" {
 		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
 	}

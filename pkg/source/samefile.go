@@ -5,11 +5,14 @@ import (
 	"reflect"
 )
 
-// fileKey is one file, whatever it is called: its name in its file system, or its device and number there.
+// fileKey is one file, whatever it is called: its name in its file system, its device and number there, or on HDFS, of which one
+// cluster may have several addresses, its number, length and time.
 type fileKey struct {
 	fs           any
 	name         string
 	device, file uint64
+	size         int64
+	modified     int64 // milliseconds
 }
 
 // names finds a file that comes twice: by one name, by two spellings of one, by links. Loading it once would hide a mistake.
@@ -27,6 +30,9 @@ func (n *names) add(f *inputFile) error {
 			key.fs = system // numbers of one cluster
 		}
 		keys = append(keys, key)
+	}
+	if id.file != 0 && id.device == 0 {
+		keys = append(keys, fileKey{file: id.file, size: id.size, modified: id.modified.UnixMilli()})
 	}
 	for _, key := range keys {
 		switch other := n.files[key]; {

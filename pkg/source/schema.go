@@ -80,6 +80,7 @@ func (in *Input) schema() error {
 			}
 		}
 		f.form = f.rejectForm(&in.opts, in.columns)
+		f.formSections()
 	}
 	return nil
 }
@@ -114,6 +115,11 @@ func (f *inputFile) named() bool {
 	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON
 }
 
+// nulls says that an empty value of a file is a text, and that NULL is another thing.
+func (f *inputFile) nulls() bool {
+	return f.named() || f.dialect != nil && len(f.dialect.Null) > 0
+}
+
 // choose leaves of a file's columns those that are wanted, in the order of the schema, where a format can pass over the
 // others, and plans their decoding.
 func (f *inputFile) choose(o *Options) (err error) {
@@ -133,10 +139,14 @@ func (f *inputFile) choose(o *Options) (err error) {
 		}
 	}
 	if f.format == FormatJSON {
+		f.passOver(f.seen)
 		f.json, err = jsonlines.Compile(f.columns)
 		return err
 	}
-	f.ignored = append(f.ignored, f.avro.others...)
+	ignored := f.ignored
+	f.ignored = nil
+	f.passOver(ignored)
+	f.passOver(f.avro.others)
 	return f.avro.compile(f.columns, o)
 }
 

@@ -39,10 +39,10 @@ func CheckName(name string) error {
 
 // CheckKind refuses what is neither a file nor a directory: reading it would wait, or find nothing.
 func CheckKind(name string, mode fs.FileMode) error {
-	what := ""
+	what, do := "", "write the data to a file and name that"
 	switch t := mode.Type(); {
 	case t&fs.ModeNamedPipe != 0:
-		what = "a pipe"
+		what, do = "a pipe", "give it as an input of its own, or write the data to a file"
 	case t&fs.ModeSocket != 0:
 		what = "a socket"
 	case t&fs.ModeDevice != 0:
@@ -52,7 +52,7 @@ func CheckKind(name string, mode fs.FileMode) error {
 	default:
 		return nil
 	}
-	return refuse("%s is %s, which cannot be read as an input: write the data to a file and name that", name, what)
+	return refuse("%s is %s, which cannot be read as an input here: %s", name, what, do)
 }
 
 // found is what an input has led to, and what was left out.

@@ -38,6 +38,9 @@ type CellSpec struct {
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
 	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
 	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
+
+	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
+	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // what NULL becomes: skip (default) or store, an empty cell; in a JSON object null
 }
 
 // Given says whether a job has a mapping at all.
@@ -160,6 +163,7 @@ func (c CellSpec) validate() []error {
 	if c.JSON && c.Type != "" && c.Type != "text" {
 		bad("type %s: JSON is text", c.Type)
 	}
+	c.validateEmpty(bad)
 	convert, err := c.CellType().Converter()
 	if err != nil {
 		errs = append(errs, err)
@@ -169,6 +173,24 @@ func (c CellSpec) validate() []error {
 		}
 	}
 	return errs
+}
+
+// validateEmpty says what is wrong with what a cell says of values without a byte.
+func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
+	for _, v := range [][2]string{{"empty", c.Empty}, {"nulls", c.Nulls}} {
+		switch {
+		case v[1] == "":
+		case v[1] != "skip" && v[1] != "store":
+			bad("%s: %q is none of skip, store", v[0], v[1])
+		case c.Value != nil:
+			bad("%s %s: the value is the same in every row", v[0], v[1])
+		case v[1] == "store" && c.Type != "" && c.Type != "text":
+			bad("%s store: readers of type %s cannot decode an empty cell", v[0], c.Type)
+		}
+	}
+	if c.Empty == "skip" && c.Nulls == "store" {
+		bad("nulls store and empty skip: NULL would be a cell where an empty text is none")
+	}
 }
 
 // CellType is the type of the cell's values.

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/dialect"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/source"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -73,14 +74,22 @@ func (s *Spec) ofDialect() bool {
 		return err == nil && len(bytes) > 1
 	}
 	return r.Dialect != "" || r.Quote != "" || r.Quotes != "" || r.Escape != "" || r.EscapeMap != "" || r.NullValue != nil || r.NullQuoted != "" ||
-		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" || s.Header == "first" || s.Header == "match" ||
+		r.SkipLines != 0 || r.SkipEnd != 0 || r.Comment != "" || r.Trim != "" || r.Charset != "" && s.Format != "json" || s.Header == "first" || s.Header == "match" ||
 		many(s.FieldSep) || many(s.RecordSep)
+}
+
+// LinesCharset is the character set of JSON lines, empty for UTF-8. A dialect that is named has its own.
+func (s *Spec) LinesCharset() string {
+	if s.Reading.Dialect != "" {
+		return ""
+	}
+	return strings.ToLower(s.Reading.Charset)
 }
 
 // dialect is how the text of a spec is written: its preset with what the spec says. It is nil for csv and dumps as they are by
 // default.
 func (s *Spec) dialect() (*dialect.Dialect, error) {
-	if !s.ofDialect() {
+	if !s.ofDialect() || s.Format == string(source.FormatRejects) { // a reject file says how its records are written
 		return nil, nil
 	}
 	name := s.Reading.Dialect
@@ -109,13 +118,16 @@ func (s *Spec) dialect() (*dialect.Dialect, error) {
 	}
 	bytes("field_sep", s.FieldSep, &d.FieldSep)
 	bytes("record_sep", s.RecordSep, &d.RecordSep)
-	if d.RecordSep == "\r\n" {
-		d.RecordSep = "" // LF ends a record too
-	}
 	if s.Header != "" {
 		d.Header = dialect.Header(s.Header)
 	}
 	errs = append(errs, s.Reading.over(&d, bytes)...)
+	if lines := d; d.RecordSep == "\r\n" {
+		// In CSV of RFC 4180, LF ends a record too. Elsewhere it may stand in a value as it is.
+		if lines.RecordSep = ""; lines.RFC4180() {
+			d = lines
+		}
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -201,18 +213,36 @@ func refuseNull(name string, data []byte) error {
 		return nil // the decoder has said so
 	}
 	for _, doc := range f.Docs {
-		m, ok := doc.Body.(ast.MapNode)
-		if !ok {
-			continue
+		if err := refuseNullIn(name, doc.Body, "what NULL is written as is null_value"); err != nil {
+			return err
 		}
-		for it := m.MapRange(); it.Next(); {
-			key := it.Key().GetToken()
-			if key.Type == token.NullType {
-				return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (what NULL is written as is null_value)", name, key.Position.Line, key.Value)
+	}
+	return nil
+}
+
+// refuseNullIn looks at a node of a job file and at all below it. hint says what is meant by a field of the name null.
+func refuseNullIn(name string, node ast.Node, hint string) error {
+	if list, ok := node.(*ast.SequenceNode); ok {
+		for _, v := range list.Values {
+			if err := refuseNullIn(name, v, hint); err != nil {
+				return err
 			}
-			if key.Value == "null_value" && it.Value().Type() == ast.NullType {
-				return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
-			}
+		}
+	}
+	m, ok := node.(ast.MapNode)
+	if !ok {
+		return nil
+	}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken()
+		if key.Type == token.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: unknown field %q (%s)", name, key.Position.Line, key.Value, hint)
+		}
+		if key.Value == "null_value" && it.Value().Type() == ast.NullType {
+			return fail.Errorf(fail.Config, "job file %s: line %d: null_value: null is YAML's own: write the text in quotes, as 'NULL'", name, key.Position.Line)
+		}
+		if err := refuseNullIn(name, it.Value(), "what becomes of NULL is nulls"); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -23,9 +23,14 @@ func TestReadingOfAJobFile(t *testing.T) {
 		{`{dialect: postgres-csv, header: match, quote: "'"}`, `field_sep=, quote=' doubled=yes null='' header=match`},
 		{`{dialect: spark, quote: none, escape: none}`, `field_sep=, record_sep=\n null='' header=yes`},
 		{`{dialect: spark, escape: '"'}`, `field_sep=, record_sep=\n quote=" doubled=yes null='' header=yes`},
-		{`{dialect: mysql-csv, escape: none, quotes: lenient, record_sep: '\r\n'}`, `field_sep=, quote=" lenient=yes null='\\N' header=no`},
+		{`{dialect: mysql-csv, escape: none, quotes: lenient, record_sep: '\r\n'}`, `field_sep=, record_sep=\r\n quote=" lenient=yes null='\\N' header=no`},
+		{`{dialect: mysql, record_sep: '\r\n'}`, `field_sep=\t record_sep=\r\n escape=\\ escape_map=mysql null='\\N' header=no`},
+		{`{dialect: postgres-csv, record_sep: '\r\n'}`, `field_sep=, quote=" doubled=yes null='' header=yes`},
 		{`{null_value: '\N'}`, `field_sep=, quote=" doubled=yes null='\\N' header=yes`},
 		{`{format: dump, skip_end: 1}`, `field_sep=\x01 record_sep=\x10 header=no skip_end=1`},
+		{`{format: json, charset: GBK}`, ""},
+		{`{format: rejects, dialect: mysql, field_sep: '@|@'}`, ""},
+		{`{charset: GBK}`, `field_sep=, quote=" doubled=yes header=yes charset=gbk`},
 		{`{field_sep: '@|@'}`, `field_sep=@|@ quote=" doubled=yes header=yes`},
 		{`{trim: both, comment: '#', skip_lines: 2, null_quoted: yes, escape: '\', escape_map: postgres}`,
 			`field_sep=, quote=" escape=\\ escape_map=postgres null_quoted=yes header=yes skip_lines=2 comment=# trim=both`},
@@ -43,24 +48,27 @@ func TestReadingOfAJobFile(t *testing.T) {
 		if err != nil || got != strings.ReplaceAll(c.want, `escape=\\`, `escape=\`) {
 			t.Errorf("%s: %s, %v, want %s", c.file, got, err, c.want)
 		}
-		if want := map[bool]string{true: "store", false: "skip"}[strings.Contains(c.want, "null=")]; j.Empty != want {
-			t.Errorf("%s: empty values are %s", c.file, j.Empty)
+		if want := map[bool]string{true: "store", false: "skip"}[strings.Contains(c.want, "null=")]; map[bool]string{true: "store", false: "skip"}[j.StoresEmpty(j.Text() != nil && len(j.Text().Null) > 0)] != want {
+			t.Errorf("%s: empty values are not %s", c.file, want)
 		}
 	}
 	for file, want := range map[string]string{
-		"table: t\nnull: '\\N'":             "line 2: unknown field \"null\"",
-		`null_value: NULL`:                  "write the text in quotes",
-		`null_value: [a, ~]`:                "write the text in quotes",
-		`dialect: informix`:                 "dialect: \"informix\" is no dialect",
-		`{dialect: mysql, format: parquet}`: "dialect: mysql is text, and format says parquet",
-		`{dialect: mysql-csv, quotes: odd}`: "quotes: \"odd\" is none of",
-		`{charset: klingon}`:                "charset: ",
-		`{null_quoted: perhaps}`:            "null_quoted: ",
-		`{header: perhaps}`:                 "header: ",
-		`{trim: all}`:                       "trim: ",
-		`{dialect: hive, field_sep: '\q'}`:  "field_sep: ",
-		`{extra: some}`:                     "extra: ",
-		`{missing: some}`:                   "missing: ",
+		"table: t\nnull: '\\N'":              "line 2: unknown field \"null\"",
+		"cells:\n- {column: a, null: store}": "line 2: unknown field \"null\" (what becomes of NULL is nulls)",
+		"cell_ttl: {~: 1}":                   "line 1: unknown field \"~\"",
+		`null_value: NULL`:                   "write the text in quotes",
+		`null_value: [a, ~]`:                 "write the text in quotes",
+		`dialect: informix`:                  "dialect: \"informix\" is no dialect",
+		`{dialect: mysql, format: parquet}`:  "dialect: mysql is text, and format says parquet",
+		`{dialect: mysql-csv, quotes: odd}`:  "quotes: \"odd\" is none of",
+		`{charset: klingon}`:                 "charset: ",
+		`{format: json, charset: klingon}`:   "charset: ",
+		`{null_quoted: perhaps}`:             "null_quoted: ",
+		`{header: perhaps}`:                  "header: ",
+		`{trim: all}`:                        "trim: ",
+		`{dialect: hive, field_sep: '\q'}`:   "field_sep: ",
+		`{extra: some}`:                      "extra: ",
+		`{missing: some}`:                    "missing: ",
 	} {
 		s, err := ParseSpec("job.yaml", []byte(file))
 		if err == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -32,6 +33,10 @@ type Job struct {
 // asked is the spec of a job, whose other fields the phases may complete: the
 // table's whole name, a part's inputs, the timestamp.
 type asked = Spec
+
+// StoresEmpty says whether an empty text becomes an empty cell, but for cells that say otherwise: where nothing is said, it does
+// in files that have NULL beside it.
+func (s Spec) StoresEmpty(nulls bool) bool { return s.Empty == "store" || s.Empty == "" && nulls }
 
 // Separators are those of a dump.
 type Separators struct{ Field, Record source.Sep }
@@ -85,10 +90,6 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		s.Header = string(text.Header)
 	}
 	or(&s.Header, "yes")
-	if text != nil && len(text.Null) > 0 {
-		or(&s.Empty, "store") // what is NULL is no cell, and an empty text is a text
-	}
-	or(&s.Empty, "skip")
 	j := Job{asked: s, text: text}
 	var errs []error
 	if dialectErr != nil {
@@ -113,15 +114,27 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
+	switch {
+	case s.InputsFrom != "" && len(s.Inputs) > 0:
+		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))
+	case s.InputsFrom == "-":
+		bad("inputs_from", errors.New("- is standard input, which is for data: write the list into a file"))
+	}
 	oneOf("format", s.Format, "", "csv", "dump", "parquet", "json", "avro", "rejects")
+	if s.Charset != "" && text == nil && dialectErr == nil {
+		_, err = charset.Lookup(s.Charset)
+		bad("charset", err)
+	}
 	oneOf("header", s.Header, "yes", "no", "first", "match")
 	oneOf("extra", s.Extra, "", "fail", "ignore")
 	oneOf("missing", s.Missing, "", "fail", "null")
-	oneOf("empty", s.Empty, "skip", "store")
+	if s.Empty != "" {
+		oneOf("empty", s.Empty, "skip", "store")
+	}
 	oneOf("verify", s.Verify, "full", "sample", "off")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
-	if text == nil && dialectErr == nil {
+	if text == nil && dialectErr == nil && s.Format != string(source.FormatRejects) {
 		j.separators.Field, err = source.ParseSep(s.FieldSep)
 		bad("field_sep", err)
 		j.separators.Record, err = source.ParseSep(s.RecordSep)
@@ -131,6 +144,9 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	bad("bad_records", err)
 	if s.Regions < 0 {
 		bad("salt_buckets", fmt.Errorf("%d is below 0", s.Regions))
+	}
+	if s.Expect != nil && *s.Expect < 0 {
+		bad("expect_records", fmt.Errorf("%d is below 0", *s.Expect))
 	}
 	if s.Timestamp < 0 {
 		bad("timestamp", fmt.Errorf("%d is below 0", s.Timestamp))

@@ -15,24 +15,26 @@ type Spec struct {
 	Table  string `yaml:"table"`  // namespace:name, or name in the default namespace
 	Family string `yaml:"family"` // default f
 
-	Inputs    []string `yaml:"inputs"`     // files, directories, globs; local or hdfs://
-	Format    string   `yaml:"format"`     // csv, dump, parquet, json, avro, rejects; default: by extension and content
-	Columns   []string `yaml:"columns"`    // names in the records' order; a CSV header and Parquet bring their own
-	Header    string   `yaml:"header"`     // of text: yes, no, first or match
-	FieldSep  string   `yaml:"field_sep"`  // of text: between columns
-	RecordSep string   `yaml:"record_sep"` // of text: behind a record
-	Reading   `yaml:",inline"`
+	Inputs     []string `yaml:"inputs"`      // files, directories, globs; local or hdfs://
+	InputsFrom string   `yaml:"inputs_from"` // a list of inputs, instead of them
+	Format     string   `yaml:"format"`      // csv, dump, parquet, json, avro, rejects; default: by extension and content
+	Columns    []string `yaml:"columns"`     // names in the records' order; a CSV header and Parquet bring their own
+	Header     string   `yaml:"header"`      // of text: yes, no, first or match
+	FieldSep   string   `yaml:"field_sep"`   // of text: between columns
+	RecordSep  string   `yaml:"record_sep"`  // of text: behind a record
+	Reading    `yaml:",inline"`
 
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
 
-	Empty      string `yaml:"empty"`       // what an empty value becomes: skip (no cell, default) or store
-	Duplicates string `yaml:"duplicates"`  // rows of one key: fail (default), first or last
-	BadRecords string `yaml:"bad_records"` // how many bad records are set aside: N or P%, default 0
-	AllowEmpty bool   `yaml:"allow_empty"` // an input without rows is no error
-	Verify     string `yaml:"verify"`      // after the load: full, sample (default) or off
-	Timestamp  int64  `yaml:"timestamp"`   // of every cell, milliseconds; default: when the job was planned
+	Empty      string `yaml:"empty"`          // what an empty text becomes: skip (no cell) or store (an empty one); default: store where the files have NULL beside it
+	Duplicates string `yaml:"duplicates"`     // rows of one key: fail (default), first or last
+	BadRecords string `yaml:"bad_records"`    // how many bad records are set aside: N or P%, default 0
+	AllowEmpty bool   `yaml:"allow_empty"`    // an input without rows is no error
+	Expect     *int64 `yaml:"expect_records"` // how many records the inputs have; nil: not known
+	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
+	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
 
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 

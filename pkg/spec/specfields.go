@@ -48,7 +48,8 @@ func SpecFields() []SpecField {
 		{Name: "table", Type: FieldText, Flag: "table", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
 
-		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs; local paths or hdfs://. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "inputs", Type: FieldTexts, Flag: "input", Doc: "Files, directories and globs, local paths or hdfs://; pipes, or - for standard input. Dates go in as {{ .Date \"20060102\" }}."},
+		{Name: "inputs_from", Type: FieldText, Flag: "inputs-from", Doc: "A file, local or hdfs://, that lists the inputs, one a line, instead of inputs. Relative paths are relative to the working directory; blank lines and lines that begin with # mean nothing."},
 		{Name: "format", Type: FieldText, Flag: "format", Default: "by extension and content", Doc: "Format of the inputs; rejects is a file of bad records of an earlier job, corrected.", Enum: []string{"csv", "dump", "parquet", "json", "avro", "rejects"}},
 		{Name: "columns", Type: FieldTexts, Flag: "columns", Default: "those of the CSV header or the Parquet schema", Doc: "Column names in the order of the records. A CSV header and a Parquet schema must have just these names, in any order."},
 		{Name: "header", Type: FieldText, Flag: "header", Default: "yes", Doc: "Whether the first record of text holds the column names: in every file, in none, in the first file, or where it is the names of columns.", Enum: []string{"yes", "no", "first", "match"}},
@@ -65,7 +66,7 @@ func SpecFields() []SpecField {
 		{Name: "skip_end", Type: FieldNumber, Flag: "skip-end", Default: "0", Doc: "Lines at the end of each file of text that are no records."},
 		{Name: "comment", Type: FieldText, Flag: "comment", Doc: "What a line of text begins with that is no record."},
 		{Name: "trim", Type: FieldText, Flag: "trim", Default: "no", Doc: "Which ends of values without quotes lose their blanks and tabs.", Enum: []string{"no", "left", "right", "both"}},
-		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
+		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
 		{Name: "extra", Type: FieldText, Flag: "extra", Default: "fail (text), ignore (Parquet, with columns)", Doc: "What becomes of columns that are not among those asked for.", Enum: []string{"fail", "ignore"}},
 		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails.", Enum: []string{"fail", "null"}},
 
@@ -76,10 +77,11 @@ func SpecFields() []SpecField {
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
 		{Name: "salt_buckets", Type: FieldNumber, Flag: "salt-buckets", Default: "the number of salts that the table is split for", Doc: "Modulus of a salt. Readers compute the same salt, so it must never change for a table."},
 
-		{Name: "empty", Type: FieldText, Flag: "empty", Default: "skip, or store where NULL is written", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+		{Name: "empty", Type: FieldText, Flag: "empty", Default: "store in files that have NULL beside it, else skip", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
 		{Name: "duplicates", Type: FieldText, Flag: "duplicates", Default: "fail", Doc: "Rows with the same key: the job fails, or the first or the last in the order of the input stays.", Enum: []string{"fail", "first", "last"}},
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
+		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 
@@ -96,6 +98,8 @@ func SpecFields() []SpecField {
 			{Name: "encoding", Type: FieldText, Default: "hbase", Doc: "Whose bytes the type has: those of HBase's Bytes, or Phoenix's.", Enum: []string{"hbase", "phoenix"}},
 			{Name: "layout", Type: FieldText, Default: "yyyy-MM-dd (date), yyyy-MM-dd HH:mm:ss (timestamp)", Doc: "How a date or timestamp is written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
 			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of a date or timestamp, such as Asia/Shanghai."},
+			{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+			{Name: "nulls", Type: FieldText, Default: "skip", Doc: "What NULL becomes: no cell, or an empty one; in a JSON object null.", Enum: []string{"skip", "store"}},
 		}},
 		{Name: "skip", Type: FieldTexts, Doc: "Columns that neither the rest nor a JSON object has."},
 		{Name: "cell_timestamp", Type: FieldObject, Default: "the job's timestamp", Doc: "A column that is the timestamp of the record's cells.",

@@ -62,6 +62,8 @@ func fieldTypes(t reflect.Type) string {
 		return "|size|"
 	case reflect.TypeFor[Options]():
 		return "|settings|"
+	case reflect.TypeFor[*int64](): // nil: not given
+		return "|number|"
 	case reflect.TypeFor[*string]():
 		return "|text or number|"
 	}

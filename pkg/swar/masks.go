@@ -101,6 +101,18 @@ func Four(p *[Block]byte, a, b, c, d uint64) (m uint64) {
 	return m
 }
 
+// Three marks the bytes of a block that equal one of three patterns.
+func Three(p *[Block]byte, a, b, c uint64) (m uint64) {
+	for i := 0; i < Block; i += 16 {
+		w := binary.LittleEndian.Uint64(p[i:])
+		v := binary.LittleEndian.Uint64(p[i+8:])
+		s := ^(equal(w, a) & equal(w, b) & equal(w, c)) & highBits * gather >> 56
+		s |= ^(equal(v, a) & equal(v, b) & equal(v, c)) & highBits * gather >> 56 << 8
+		m |= s << i
+	}
+	return m
+}
+
 // ASCII says that no byte of a block is above 0x7f.
 func ASCII(p *[Block]byte) bool {
 	var w uint64

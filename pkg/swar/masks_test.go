@@ -22,12 +22,15 @@ func TestMasks(t *testing.T) {
 				p[i] &= 0x7f
 			}
 		}
-		var two, four, quotes, ends uint64
+		var two, three, four, quotes, ends uint64
 		ascii := true
 		for i, c := range p {
 			bit := uint64(1) << i
 			if c == want[0] || c == want[1] {
 				two |= bit
+			}
+			if c == want[0] || c == want[1] || c == want[2] {
+				three |= bit
 			}
 			if c == want[0] || c == want[1] || c == want[2] || c == want[3] {
 				four |= bit
@@ -42,6 +45,9 @@ func TestMasks(t *testing.T) {
 		}
 		if got := Two(&p, Spread(want[0]), Spread(want[1])); got != two {
 			t.Fatalf("two: %x, want %x", got, two)
+		}
+		if got := Three(&p, Spread(want[0]), Spread(want[1]), Spread(want[2])); got != three {
+			t.Fatalf("three: %x, want %x", got, three)
 		}
 		if got := Four(&p, Spread(want[0]), Spread(want[1]), Spread(want[2]), Spread(want[3])); got != four {
 			t.Fatalf("four: %x, want %x", got, four)

@@ -75,6 +75,8 @@ def to_json(t, v):
         return "null"
     if pa.types.is_struct(t):
         return "{" + ",".join(compact(f.name) + ":" + to_json(f.type, v[f.name]) for f in t) + "}"
+    if pa.types.is_map(t) and pa.types.is_nested(t.key_type):
+        return "[" + ",".join('{"key":' + to_json(t.key_type, k) + ',"value":' + to_json(t.item_type, x) + "}" for k, x in v) + "]"
     if pa.types.is_map(t):
         return "{" + ",".join(as_key(t.key_type, k) + ":" + to_json(t.item_type, x) for k, x in v) + "}"
     if pa.types.is_list(t) or pa.types.is_large_list(t):
@@ -220,6 +222,31 @@ fastparquet.write("fastparquet.parquet", frame, compression="GZIP", row_group_of
 back = pq.read_table("fastparquet.parquet")
 back = back.set_column(back.column_names.index("cat"), "cat", back.column("cat").cast(pa.string()))
 expect("fastparquet", back, ["b", "f", "id", "name", "n", "cat", "at"])
+
+
+# Maps by keys of every kind, nested ones too; lists of nothing, of NULL and of each other.
+keys = pa.table({
+    "by_struct": pa.array([[({"a": 1, "b": "x"}, 5), ({"a": None, "b": 'q"'}, None)], None, [], [({"a": 2, "b": None}, 0)]] * 3, pa.map_(pa.struct([("a", pa.int32()), ("b", pa.string())]), pa.int64())),
+    "by_list": pa.array([[([1, None], ["v"]), ([], [])], [([2], None)], None, []] * 3, pa.map_(pa.list_(pa.int32()), pa.list_(pa.string()))),
+    "by_double": pa.array([[(0.5, 1), (-math.inf, 2)], [], None, [(1e21, None)]] * 3, pa.map_(pa.float64(), pa.int32())),
+    "by_bool": pa.array([[(True, "t"), (False, None)], None, [], [(False, "")]] * 3, pa.map_(pa.bool_(), pa.string())),
+    "by_money": pa.array([[(D("12.30"), "x")], [], None, [(D("-0.01"), None)]] * 3, pa.map_(pa.decimal128(9, 2), pa.string())),
+    "by_bytes": pa.array([[(b"\xff\0", "x")], [], None, [(b"", None)]] * 3, pa.map_(pa.binary(), pa.string())),
+    "by_time": pa.array([[(dt.datetime(2026, 3, 5, 8, 9, 10, 120000), "x")], [], None, []] * 3, pa.map_(pa.timestamp("us"), pa.string())),
+    "of_maps": pa.array([[[("k", [({"z": 1}, "v")])], None, []], [], None, [[("", None), ("l", [])]]] * 3, pa.list_(pa.map_(pa.string(), pa.map_(pa.struct([("z", pa.int8())]), pa.string())))),
+    "lists": pa.array([[[[]]], [[], None, [None]], [[[], None, [None, {"x": None}, None, {"x": []}, {"x": [None]}]]], None] * 3, pa.list_(pa.list_(pa.list_(pa.struct([("x", pa.list_(pa.int32()))]))))),
+    "fixed": pa.array([["a", None], [None, None], ["", "b"], ["c", "d"]] * 3, pa.list_(pa.string())),
+    "nothing": pa.array([[], [None], None, [None, None]] * 3, pa.list_(pa.null())),
+    "large": pa.array([[1, None], [], None, [2]] * 3, pa.large_list(pa.int64())),
+})
+for name, options in [("nested-keys-v1", {"row_group_size": 5}), ("nested-keys-v2", {"data_page_version": "2.0", "data_page_size": 1, "write_batch_size": 1, "compression": "zstd"})]:
+    pq.write_table(keys, name + ".parquet", **options)
+    back = pq.read_table(name + ".parquet")
+    expect(name, back, back.column_names)
+db.register("k", keys.drop_columns(["nothing"]))
+db.sql("COPY (SELECT * FROM k) TO 'nested-keys-duckdb.parquet' (FORMAT parquet, COMPRESSION zstd)")
+back = pq.read_table("nested-keys-duckdb.parquet")
+expect("nested-keys-duckdb", back, back.column_names)
 
 
 # Columns and footers that are encrypted, with keys that stand here.

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+)
+
+// mergeInputs takes the inputs or the list of them from the strongest source that has either, so that a flag overrides both of
+// a job file.
+func (s *specFlags) mergeInputs(cmd *cobra.Command, to *spec.Spec) {
+	if cmd.Flags().Changed("input") {
+		to.Inputs = s.inputs
+	}
+	if cmd.Flags().Changed("inputs-from") {
+		to.InputsFrom = s.spec.InputsFrom
+	}
+	switch settings.Of(cmd).Overridden() {
+	case "input":
+		to.Inputs = nil
+	case "inputs-from":
+		to.InputsFrom = ""
+	}
+}
+
+// needInputs says that a job has something to read.
+func needInputs(spec spec.Job) error {
+	if len(spec.Inputs) == 0 && spec.InputsFrom == "" {
+		return usageError{errors.New("no input: name files, directories or globs with --input, or under inputs in the job file; or a list of them with --inputs-from")}
+	}
+	return nil
+}
+
+// listInputs reads the list of inputs, if there is one. From here on its inputs are the job's, as if each had been given by itself: they,
+// and not the name of the list, are what a resumed job must have.
+func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) {
+	if s.InputsFrom == "" {
+		return nil
+	}
+	s.Inputs, err = source.InputsFrom(ctx, env.Source, s.InputsFrom)
+	s.InputsFrom = ""
+	return fail.With(fail.Input, err)
+}

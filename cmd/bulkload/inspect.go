@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/inspect"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+)
+
+type inspectOptions struct {
+	specFlags
+	clusterFlags
+	sample spec.Size
+	memory spec.Size
+	write  string
+	values bool
+}
+
+func newInspectCmd(g *globals) *cobra.Command {
+	o := &inspectOptions{}
+	cmd := &cobra.Command{
+		Use:   "inspect PATH…",
+		Short: "Say what lies in files: format, dialect, columns, and a job file to start from",
+		Long: `Inspect reads the beginnings of files and says their format, compression, character
+set and dialect, their columns with guessed types, what stands for NULL, which
+columns could be a key, and what a job would refuse. --write makes a job file of it.
+
+Where the sample can be read in more than one way, that is doubt: inspect names the
+readings and the first place where they differ, writes no job file and ends with
+exit code 2. The flags that say how text is written decide: give those, and
+inspect again. Refused files end with exit code 5. Values are shown with --values
+only. What is found holds for the sample.` + "\n" + exitHelp,
+		Example: `  bulkload inspect /exports/check/20171012
+  bulkload inspect hdfs://nn/warehouse/check --write check.yaml
+  bulkload inspect check.txt --dialect mysql --null-value '\N' --write check.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("name the files, directories or patterns to inspect")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects (default: by extension and content)")
+	f.StringVar(&o.columns, "columns", "", "column names, separated by commas")
+	o.addText(f)
+	o.clusterFlags.add(f)
+	o.sample, o.memory = 16<<20, 256<<20
+	f.Var(&o.sample, "sample", "most bytes that are read of all files together, unpacked")
+	f.Var(&o.memory, "memory", "most memory for unpacking and for pages of Parquet")
+	f.StringVar(&o.write, "write", "", "write a job file to start from, which must not exist")
+	f.BoolVar(&o.values, "values", false, "show some values of each column, which may be personal data")
+	return cmd
+}
+
+func (o *inspectOptions) run(cmd *cobra.Command, g *globals, paths []string) error {
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	r, err := inspect.Run(cmd.Context(), env.Source, paths, o.merge(cmd), inspect.Options{Sample: int64(o.sample), Memory: int64(o.memory), Values: o.values})
+	if err != nil {
+		return err
+	}
+	wrote := ""
+	if job := r.Job(); o.write != "" && job != nil {
+		if err := writeNew(o.write, job); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--write: %w", err), "write")}
+		}
+		wrote = o.write
+	}
+	if err := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printInspection(w, r, wrote) }); err != nil {
+		return err
+	}
+	return inspected(r)
+}
+
+// inspected is how an inspection ends.
+func inspected(r *inspect.Report) error {
+	switch {
+	case r.Doubtful():
+		var about []string
+		for _, d := range r.Doubts {
+			for _, field := range d.About {
+				about = append(about, settings.Flag(setting.Name(field)))
+			}
+		}
+		return &fail.Error{Kind: fail.Config, Err: fmt.Errorf("the sample leaves doubt, and no job file is made: decide by %s", strings.Join(about, ", "))}
+	case r.Unreadable() && len(r.Refused) > 0:
+		return &fail.Error{Kind: fail.Input, Err: fmt.Errorf("refused, %d in all: %s", len(r.Refused), r.Refused[0].Reason)}
+	case r.Unreadable():
+		return &fail.Error{Kind: fail.Input, Err: errors.New("nothing lies there that could be read")}
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// printInspection prints a report as people read it.
+func printInspection(w io.Writer, r *inspect.Report, wrote string) {
+	for _, f := range r.Refused {
+		fmt.Fprintf(w, "refused: %s\n", f.Reason)
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(w, "left out: %d × %s, such as %s\n", l.Count, l.Kind, l.Example)
+	}
+	for _, f := range r.Files {
+		fmt.Fprintf(w, "%s: %s, %s", f.Path, cmp.Or(f.Format, "text"), ui.Bytes(f.Size))
+		if f.Compression != "" {
+			fmt.Fprintf(w, ", packed as %s", f.Compression)
+		}
+		if len(f.Lacks) > 0 {
+			fmt.Fprintf(w, ", lacks %s", strings.Join(f.Lacks, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+	all := ""
+	if r.Sample.Whole && r.Sample.Files > 0 {
+		all = ": all of the input"
+	}
+	fmt.Fprintf(w, "sample: %d rows, %s of %d of %d files%s\n", r.Sample.Rows, ui.Bytes(r.Sample.Bytes), r.Sample.Files, len(r.Files), all)
+	if d := r.Dialect; d != nil {
+		fmt.Fprintf(w, "dialect: %s%s (%s)\n", d.Preset, settingsText(d.Settings), r.Writer)
+	}
+	if r.Charset != "" {
+		fmt.Fprintf(w, "character set: %s (%s)\n", r.Charset, r.Reason)
+	}
+	printColumns(w, r)
+	for _, n := range r.Nulls {
+		as := "a text"
+		if n.IsNull {
+			as = "NULL"
+		}
+		text := "'" + n.Text + "'"
+		if n.Quoted {
+			text += " in quotes"
+		}
+		fmt.Fprintf(w, "%s is %s, %d times\n", text, as, n.Count)
+	}
+	if len(r.Keys) > 0 {
+		fmt.Fprintf(w, "keys that the first %d rows of the sample suggest:\n", r.Keys[0].Rows)
+		for i := range r.Keys {
+			fmt.Fprintf(w, "  %s\n", r.Keys[i].String())
+		}
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	for _, d := range r.Doubts {
+		printDoubt(w, d)
+	}
+	if wrote != "" {
+		fmt.Fprintf(w, "job file: %s (fill in table and key)\n", wrote)
+	}
+}
+
+func printColumns(w io.Writer, r *inspect.Report) {
+	width := 0
+	for _, c := range r.Columns {
+		width = max(width, len(c.Name))
+	}
+	width = min(width, 40)
+	for _, c := range r.Columns {
+		fmt.Fprintf(w, "  %-*s  %s", width, c.Name, c.Type)
+		switch {
+		case c.Partition:
+			fmt.Fprintf(w, ", of the path")
+		case c.Within == "":
+			fmt.Fprintf(w, ", %d NULL, %d empty, %d different", c.Nulls, c.Empty, c.Distinct)
+		}
+		if len(c.Values) > 0 {
+			fmt.Fprintf(w, ": %q", c.Values)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func settingsText(list []inspect.Setting) string {
+	text := ""
+	for _, s := range list {
+		text += fmt.Sprintf(", %s '%s'", s.Field, s.Value)
+	}
+	return text
+}
+
+func printDoubt(w io.Writer, d inspect.Doubt) {
+	fmt.Fprintf(w, "DOUBT about %s: %s\n", strings.Join(d.About, ", "), d.Text)
+	for _, r := range d.Readings {
+		fmt.Fprintf(w, "  %s%s: %d columns, %d rows (%s)\n", r.Dialect, settingsText(r.Settings), r.Columns, r.Rows, r.Text)
+	}
+	if p := d.Place; p != nil {
+		fmt.Fprintf(w, "  first at %s, byte %d", p.File, p.Byte)
+		if p.Record > 0 {
+			fmt.Fprintf(w, ", record %d", p.Record)
+		}
+		if p.Column > 0 {
+			fmt.Fprintf(w, ", column %d", p.Column)
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,71 @@
+package dialects
+
+import (
+	"hash/crc32"
+	"math/bits"
+)
+
+// A digest stands for rows in their order, a column at a time: sum = sum*base + value, modulo a prime. Two of them that
+// stand for rows one behind the other make that of both. testdata/judge.py has the same.
+type digest struct {
+	rows int64
+	sums []uint64
+	pow  uint64 // base^rows
+}
+
+const (
+	prime = 1<<61 - 1
+	base  = 1152921504606846883
+	mark  = 1000 // rows after which a judge says its sums
+)
+
+func newDigest(cols int) digest { return digest{sums: make([]uint64, cols), pow: 1} }
+
+func mulmod(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return addmod(lo&prime, hi<<3|lo>>61)
+}
+
+func addmod(a, b uint64) uint64 {
+	s := a + b
+	s = s&prime + s>>61
+	if s >= prime {
+		s -= prime
+	}
+	return s
+}
+
+// number stands for a value; 1 for NULL.
+func number(v []byte, null bool) uint64 {
+	if null {
+		return 1
+	}
+	return uint64(crc32.ChecksumIEEE(v)) + uint64(len(v)+1)<<32
+}
+
+// row is called behind a value for each column.
+func (d *digest) row() {
+	d.rows++
+	d.pow = mulmod(d.pow, base)
+}
+
+func (d *digest) add(col int, n uint64) { d.sums[col] = addmod(mulmod(d.sums[col], base), n) }
+
+// append appends the rows of another.
+func (d *digest) append(next *digest) {
+	for c := range d.sums {
+		d.sums[c] = addmod(mulmod(d.sums[c], next.pow), next.sums[c])
+	}
+	d.pow = mulmod(d.pow, next.pow)
+	d.rows += next.rows
+}
+
+// rowOf is the digest of one row.
+func rowOf(row []value) digest {
+	d := newDigest(len(row))
+	for c, v := range row {
+		d.add(c, number(v.text, v.null))
+	}
+	d.row()
+	return d
+}

@@ -1,0 +1,112 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// finish adds what is known from the whole report.
+func (r *Report) finish(g *Given) {
+	seen := map[string]bool{}
+	for _, c := range r.Columns {
+		seen[c.Name] = true
+	}
+	partitions := map[string]map[string]bool{}
+	for _, f := range r.Files {
+		for name, value := range f.Partitions {
+			if partitions[name] == nil {
+				partitions[name] = map[string]bool{}
+			}
+			partitions[name][value] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(partitions)) {
+		c := Column{Name: name, Partition: true, Type: TypeUnknown, Distinct: int64(len(partitions[name]))}
+		for value := range partitions[name] {
+			if value != "__HIVE_DEFAULT_PARTITION__" {
+				c.Type = join(c.Type, typeOf([]byte(value)))
+			}
+		}
+		if r.Columns = append(r.Columns, c); seen[name] {
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"partitions"}, Text: fmt.Sprintf("column %s is in the records and in the path: a job refuses that (partitions: off reads the records alone)", name)})
+		}
+	}
+	if r.reading != nil {
+		r.noteText()
+	}
+	if r.Format == "json" && len(r.Columns) > 0 {
+		r.Notes = append(r.Notes, "JSON lines have no list of columns: these are the members of the first lines, and a job passes over others")
+	}
+	if len(r.Files) > r.Sample.Files && r.Sample.Files > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d files were sampled, the others listed", r.Sample.Files, len(r.Files)))
+	}
+	if r.extra {
+		r.Notes = append(r.Notes, "the files do not all have the same columns: what one lacks is NULL with missing: null")
+	}
+}
+
+// noteText says what the sample of text leaves open for what was not sampled, and what was taken for what.
+func (r *Report) noteText() {
+	d, s := &r.reading.d, r.reading.s
+	if !r.Sample.Whole {
+		if n, _ := s.escaped(); n == 0 && s.rawN == 0 {
+			how := "read as they are"
+			if d.Escape != "" {
+				how = "read as escapes"
+			}
+			r.Notes = append(r.Notes, "no backslash of the sample shows whether the writer escapes: further on they are "+how)
+		}
+		if s.quotes == 0 {
+			how := "plain bytes"
+			if d.Quote != "" {
+				how = "quotes"
+			}
+			r.Notes = append(r.Notes, "no value of the sample is in quotes: further on they are "+how)
+		}
+	}
+	for _, n := range r.Nulls {
+		if !n.IsNull && n.Text != "" {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, stands %d times as a value and is read as text", quotedText(n.Text, n.Quoted), n.Count))
+		}
+	}
+}
+
+func quotedText(text string, quoted bool) string {
+	if quoted {
+		return `"` + text + `"`
+	}
+	return text
+}
+
+// Doubtful says that a person has to decide something, Unreadable that something lies there which a job refuses, or nothing
+// at all that it could read.
+func (r *Report) Doubtful() bool { return len(r.Doubts) > 0 }
+
+// Unreadable is described at Doubtful.
+func (r *Report) Unreadable() bool { return len(r.Refused) > 0 || len(r.Files) == 0 }
+
+// share is a part of rows, in words.
+func (k *Key) share() string {
+	if k.Distinct == k.Rows {
+		return fmt.Sprintf("all %d rows differ", k.Rows)
+	}
+	return fmt.Sprintf("%d different values in %d rows", k.Distinct, k.Rows)
+}
+
+// String is the key as a key spec, with what was measured.
+func (k *Key) String() string {
+	text := ""
+	for i, c := range k.Columns {
+		if i > 0 {
+			text += " + "
+		}
+		text += c
+	}
+	nulls := ""
+	if k.Nulls > 0 {
+		nulls = fmt.Sprintf(", %d without a value", k.Nulls)
+	}
+	return cmp.Or(text, "-") + ": " + k.share() + nulls
+}

@@ -1,0 +1,170 @@
+package inspect
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Job is a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
+// nil where there is doubt, or nothing to read.
+func (r *Report) Job() []byte {
+	if r.Doubtful() || r.Format == "" || r.Sample.Files == 0 || len(r.Columns) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	rest := "all of the input"
+	if !r.Sample.Whole {
+		rest = "a sample: what follows holds for that"
+	}
+	line("# Written by bulkload inspect from %d rows (%d bytes) of %d files, %s.", r.Sample.Rows, r.Sample.Bytes, r.Sample.Files, rest)
+	line("")
+	line("# table: namespace:name")
+	r.jobKeys(line)
+	line("")
+	line("inputs:")
+	for _, in := range r.Inputs {
+		line("  - %s", scalar(in))
+	}
+	for _, refused := range r.Refused {
+		line("  # refused: %s", comment(refused.Reason))
+	}
+	line("")
+	if r.Format == "text" {
+		r.jobText(line)
+	} else {
+		line("format: %s", r.Format)
+	}
+	r.jobColumns(line)
+	for _, n := range r.Notes {
+		line("# %s", comment(n))
+	}
+	return b.Bytes()
+}
+
+func (r *Report) jobKeys(line func(string, ...any)) {
+	if len(r.Keys) == 0 {
+		line("# key: COLUMN")
+		return
+	}
+	line("# The row key. How many values differ was counted in the first %d rows of the sample: there may be others alike in the rest.", r.Keys[0].Rows)
+	for _, k := range r.Keys {
+		key := strings.Join(k.Columns, " + ")
+		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
+	}
+}
+
+// reasons say what a setting of text means.
+var reasons = map[string]string{
+	"field_sep": "between columns", "record_sep": "behind each record", "quote": "around values", "quotes": "a quote within a value is written as it is",
+	"escape": "before a byte that is taken as it is", "escape_map": "what letters behind the escape stand for", "null_value": "what NULL is written as",
+	"null_quoted": "NULL is in quotes too", "header": "whether the first record has the names", "skip_lines": "lines before the header",
+	"skip_end": "lines behind the last record", "charset": "character set",
+}
+
+func (r *Report) jobText(line func(string, ...any)) {
+	line("# As of %s: the same number of columns in all records, and each byte as it writes it.", r.Writer)
+	line("dialect: %s", r.Dialect.Preset)
+	nulls := []string{}
+	for _, s := range r.Dialect.Settings {
+		switch s.Field {
+		case "null_value":
+			nulls = append(nulls, scalar(s.Value))
+		case "charset":
+			line("charset: %s   # %s", s.Value, comment(r.Reason))
+		default:
+			value := scalar(s.Value)
+			if s.Field == "skip_lines" || s.Field == "skip_end" {
+				value = s.Value
+			}
+			line("%s: %s   # %s", s.Field, value, reasons[s.Field])
+		}
+	}
+	if len(nulls) > 0 {
+		line("null_value: [%s]   # %s", strings.Join(nulls, ", "), reasons["null_value"])
+	}
+	if _, ok := r.hasSetting("charset"); !ok && r.Reason != "" {
+		line("# character set %s: %s", r.Charset, comment(r.Reason))
+	}
+	for _, n := range r.Nulls {
+		what := "text"
+		if n.IsNull {
+			what = "NULL"
+		}
+		line("# %s is %s, %d times", scalar(quotedText(n.Text, n.Quoted)), what, n.Count)
+	}
+}
+
+func (r *Report) hasSetting(field string) (string, bool) {
+	for _, s := range r.Dialect.Settings {
+		if s.Field == field {
+			return s.Value, true
+		}
+	}
+	return "", false
+}
+
+func (r *Report) jobColumns(line func(string, ...any)) {
+	line("")
+	named := r.Format == "json" || r.Format == "text" && r.names != nil
+	if r.extra {
+		line("missing: 'null'   # the files do not all have the same columns")
+	}
+	if !named {
+		line("# The columns are those of the files:")
+		for _, c := range r.Columns {
+			line("#   %s: %s", comment(scalar(c.Name)), c.about())
+		}
+		return
+	}
+	if r.Format == "text" {
+		line("# The records have no names: give the columns yours, in this order.")
+	}
+	line("columns:")
+	for _, c := range r.Columns {
+		line("  - %s   # %s", scalar(c.Name), c.about())
+	}
+}
+
+// about is what a job file says of a column.
+func (c *Column) about() string {
+	switch {
+	case c.Partition:
+		return fmt.Sprintf("%s, of the path, %d values", c.Type, c.Distinct)
+	case c.Within != "":
+		return fmt.Sprintf("%s, within %s, to be named by itself", c.Type, comment(c.Within))
+	}
+	return fmt.Sprintf("%s, %d NULL, %d empty", c.Type, c.Nulls, c.Empty)
+}
+
+// scalar writes a text for YAML: in quotes, unless it is a word.
+func scalar(s string) string {
+	plain := s != ""
+	for i, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		plain = plain && (letter || i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '.' || c == '/'))
+		if c < 0x20 || c == 0x7f || c == 0xfffd || c >= 0x80 && !strconv.IsPrint(c) {
+			return strconv.QuoteToASCII(s)
+		}
+	}
+	switch strings.ToLower(s) {
+	case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
+		plain = false
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// comment is a text in one line.
+func comment(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < 0x20 || c == 0x7f || c >= 0x80 && !strconv.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, s)
+}

@@ -1,0 +1,118 @@
+package inspect
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// prefer leaves out readings for others that explain better what stands there.
+func (j *judge) prefer(all []*reading) []*reading {
+	csv := len(j.texts) > 0
+	for _, t := range j.texts {
+		csv = csv && t.csv
+	}
+	for _, rule := range []func(r, better *reading) bool{lineEnds, longEnds, longSeps, byEscapes,
+		func(r, better *reading) bool { return byQuotes(r, better, csv) }, strictQuotes, byTypes} {
+		kept := slices.DeleteFunc(slices.Clone(all), func(r *reading) bool {
+			return slices.ContainsFunc(all, func(better *reading) bool { return better != r && rule(r, better) })
+		})
+		if len(kept) > 0 {
+			all = kept
+		}
+	}
+	return all
+}
+
+// lineEnds: every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.
+func lineEnds(r, better *reading) bool {
+	a, b := r.s, better.s
+	if a.d.FieldSep != b.d.FieldSep {
+		return false
+	}
+	if a.d.RecordSep == "\n" && b.d.RecordSep == "" {
+		return b.lf == 0 && b.crlf > 1
+	}
+	return a.d.RecordSep == "" && b.d.RecordSep == "\n" && (a.crlf == 0 || a.lf > 0 && a.crlf > 0 && !a.w.noCR && a.w.what == b.w.what)
+}
+
+// longEnds: all values of the last column end with the same bytes, or these belong to the end of records.
+func longEnds(r, better *reading) bool {
+	more, ok := strings.CutSuffix(better.d.RecordSep, "\n")
+	if !ok || more == "" || r.d.RecordSep != "\n" || !bytes.HasSuffix(r.s.suffix, []byte(more)) {
+		return false
+	}
+	return len(more) > 1 && r.s.records > 1 || r.s.records >= enoughSigns
+}
+
+// longSeps: all values begin or end with the same bytes, or every second column has the same ones; or these belong to the separator.
+func longSeps(r, better *reading) bool {
+	short, long := r.d.FieldSep, better.d.FieldSep
+	times := strings.Count(long, short)
+	if len(short) >= len(long) || times == 0 || r.s.records < 2 {
+		return false
+	}
+	return r.s.width == (better.s.width-1)*times+1 && (times == 1 || better.s.width > 2)
+}
+
+// byEscapes: all backslashes are as an exporter escapes, by chance or because it did.
+func byEscapes(r, better *reading) bool {
+	if r.s.w.escapes || !better.s.w.escapes || r.d.FieldSep != better.d.FieldSep {
+		return false
+	}
+	n, kinds := better.s.escaped()
+	return n >= 2*enoughSigns || n >= enoughSigns && kinds > 1
+}
+
+// escaped is how many escapes there are, and of how many kinds.
+func (s *scan) escaped() (n, kinds int) {
+	for _, m := range s.escapes {
+		if n += m; m > 0 {
+			kinds++
+		}
+	}
+	return n, kinds
+}
+
+// byQuotes: what stands in quotes is in order throughout, by chance or because they are quotes: in columns of text as a whole, or
+// with doubled quotes within. A file whose name says that it is CSV has quotes.
+func byQuotes(r, better *reading, csv bool) bool {
+	if r.s.w.quoted || !better.s.w.quoted || better.s.w.lenient || r.d.FieldSep != better.d.FieldSep || better.s.quotes == 0 {
+		return false
+	}
+	if csv || better.s.doubled >= enoughSigns {
+		return true
+	}
+	columns := true
+	for i := range better.cols {
+		c := &better.cols[i]
+		columns = columns && (c.plain == 0 || c.quoted == 0 && c.typ.class() != 0)
+	}
+	if columns && better.s.quotes >= enoughSigns {
+		return true
+	}
+	return r.s.w.named && slices.ContainsFunc(better.s.files, func(f fileScan) bool {
+		return slices.ContainsFunc(f.firstField, func(fd field) bool { return fd.quoted })
+	})
+}
+
+// strictQuotes: all quotes within values are doubled or escaped, by chance or because the writer did so.
+func strictQuotes(r, better *reading) bool {
+	n, _ := better.s.escaped()
+	return r.s.w.lenient && better.s.w.quoted && !better.s.w.lenient && r.d.FieldSep == better.d.FieldSep && max(n, better.s.doubled) >= enoughSigns
+}
+
+// byTypes: columns have values of one type, by chance or because they are columns.
+func byTypes(r, better *reading) bool {
+	return r.d.FieldSep != better.d.FieldSep && r.typed() == 0 && better.typed() > 0
+}
+
+// typed is how many columns have a type.
+func (r *reading) typed() (n int) {
+	for i := range r.cols {
+		if c := &r.cols[i]; c.typ.class() != 0 && c.typed >= enoughSigns {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,195 @@
+package inspect
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+)
+
+// profile describes the columns of a sample. Values are kept as checksums, of a bounded number of rows.
+type profile struct {
+	columns []Column
+	at      map[string]int
+	rows    int64
+	tokens  map[Null]int64
+	seed    maphash.Seed
+	sums    []uint64 // of the rows at hand for keys, row by row of width each
+	width   int
+	kept    int
+	values  bool
+	row     []uint64
+	within  map[string]bool // paths of nested values that were seen
+	inner   []Column        // those that can be columns
+
+	nestings map[string]int // values of nested columns that were looked at
+}
+
+const (
+	mostSums   = 2 << 20 // checksums for keys: 16 MiB
+	mostShown  = 3       // values of a column
+	mostPaired = 8       // columns of which pairs are looked at
+	mostToken  = 64
+)
+
+func newProfile(values bool) *profile {
+	return &profile{at: map[string]int{}, tokens: map[Null]int64{}, seed: maphash.MakeSeed(), values: values, within: map[string]bool{}}
+}
+
+// places are those of a file's columns; new ones are added.
+func (p *profile) places(names []string) []int {
+	places := make([]int, len(names))
+	for i, name := range names {
+		at, ok := p.at[name]
+		if !ok {
+			at = len(p.columns)
+			p.at[name] = at
+			p.columns = append(p.columns, Column{Name: name, Type: TypeUnknown, Nulls: p.rows})
+		}
+		places[i] = at
+	}
+	if len(p.columns) > p.width {
+		p.width, p.sums, p.kept = len(p.columns), nil, 0 // rows of before lack a column
+	}
+	return places
+}
+
+// Checksums of what is no value.
+const (
+	sumNull = 0
+	sumSet  = 1
+)
+
+func (p *profile) begin() {
+	p.row = append(p.row[:0], make([]uint64, p.width)...)
+}
+
+func (p *profile) value(at int, v []byte) {
+	c := &p.columns[at]
+	p.row[at] = maphash.Bytes(p.seed, v) | sumSet
+	if len(v) == 0 {
+		c.Empty++
+	} else if c.Type != TypeText {
+		c.Type = join(c.Type, typeOf(v))
+	}
+	if p.values && len(c.Values) < mostShown {
+		if s := string(v[:min(len(v), 60)]); !slices.Contains(c.Values, s) {
+			c.Values = append(c.Values, s)
+		}
+	}
+}
+
+func (p *profile) end() {
+	p.rows++
+	for i, sum := range p.row {
+		if sum == sumNull {
+			p.columns[i].Nulls++
+		}
+	}
+	if p.width > 0 && len(p.sums)+p.width <= mostSums {
+		p.sums = append(p.sums, p.row...)
+		p.kept++
+	}
+}
+
+// token counts a text that may stand for NULL.
+func (p *profile) token(text string, quoted, null bool) {
+	if k := (Null{Text: text, Quoted: quoted, IsNull: null}); len(p.tokens) < mostToken || p.tokens[k] > 0 {
+		p.tokens[k]++
+	}
+}
+
+// take puts a profile into the report.
+func (r *Report) take(p *profile) {
+	r.Sample.Rows = p.rows
+	for k, n := range p.tokens {
+		k.Count = n
+		r.Nulls = append(r.Nulls, k)
+	}
+	slices.SortFunc(r.Nulls, func(a, b Null) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text), cmp.Compare(bit(a.Quoted), bit(b.Quoted)))
+	})
+	for i := range p.columns {
+		p.columns[i].Distinct = p.distinct(i, i)
+	}
+	r.Columns, r.Keys = withInner(p.columns, p.inner), p.keys()
+	for i := range r.Files {
+		f := &r.Files[i]
+		if f.Lacks == nil {
+			continue
+		}
+		has := f.Lacks
+		f.Lacks = nil
+		for _, c := range p.columns {
+			if !slices.Contains(has, c.Name) {
+				f.Lacks, r.extra = append(f.Lacks, c.Name), true
+			}
+		}
+	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// distinct counts the different values of a column, or of a pair, in the rows that were kept.
+func (p *profile) distinct(a, b int) int64 {
+	sums := make([]uint64, 0, p.kept)
+	for row := range p.kept {
+		x, y := p.sums[row*p.width+a], p.sums[row*p.width+b]
+		if x == sumNull || y == sumNull {
+			continue
+		}
+		if a != b {
+			x = x*0x9e3779b97f4a7c15 ^ (y>>7 | y<<57)
+		}
+		sums = append(sums, x)
+	}
+	slices.Sort(sums)
+	return int64(len(slices.Compact(sums)))
+}
+
+// nulls counts the rows without one of the values.
+func (p *profile) nulls(a, b int) (n int64) {
+	for row := range p.kept {
+		if p.sums[row*p.width+a] == sumNull || p.sums[row*p.width+b] == sumNull {
+			n++
+		}
+	}
+	return n
+}
+
+// keys are columns, and pairs of columns that are none alone, of which all rows have different values, and if there are none the
+// best ones.
+func (p *profile) keys() []Key {
+	if p.kept < 2 {
+		return nil
+	}
+	var all []Key
+	var places []int
+	for i := range p.columns {
+		if t := p.columns[i].Type; t != TypeJSON && t != TypeUnknown && t != TypeFloat {
+			all = append(all, Key{[]string{p.columns[i].Name}, p.columns[i].Distinct, int64(p.kept), p.nulls(i, i)})
+			places = append(places, i)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(p.columns[b].Distinct, p.columns[a].Distinct) })
+	single := func(i int) bool { return p.columns[i].Distinct == int64(p.kept) }
+	places = slices.DeleteFunc(places, single)
+	places = places[:min(len(places), mostPaired)]
+	for i, a := range places {
+		for _, b := range places[i+1:] {
+			all = append(all, Key{[]string{p.columns[a].Name, p.columns[b].Name}, p.distinct(a, b), int64(p.kept), p.nulls(a, b)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(b.Distinct, a.Distinct), cmp.Compare(len(a.Columns), len(b.Columns)))
+	})
+	unique := 0
+	for unique < len(all) && all[unique].Distinct == int64(p.kept) {
+		unique++
+	}
+	return all[:min(len(all), max(min(unique, 8), 3))]
+}

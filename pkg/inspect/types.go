@@ -1,0 +1,132 @@
+package inspect
+
+import "bytes"
+
+// Type is what the values of a column look like. It is a guess: a job reads all as text.
+type Type string
+
+// Types.
+const (
+	TypeText      Type = "text"
+	TypeInteger   Type = "integer"
+	TypeDecimal   Type = "decimal"
+	TypeFloat     Type = "float"
+	TypeDate      Type = "date"
+	TypeTimestamp Type = "timestamp"
+	TypeTime      Type = "time"
+	TypeBoolean   Type = "boolean"
+	TypeJSON      Type = "json"
+	TypeUnknown   Type = "unknown" // there is no value
+)
+
+// class groups types between which the values of one column may change; 0 is text, which nothing is proven by.
+func (t Type) class() int {
+	switch t {
+	case TypeInteger, TypeDecimal, TypeFloat:
+		return 1
+	case TypeDate, TypeTimestamp:
+		return 2
+	case TypeBoolean:
+		return 3
+	case TypeTime:
+		return 4
+	}
+	return 0
+}
+
+// typeOf is what one value looks like. Digits behind a leading zero are text: codes are written so.
+func typeOf(v []byte) Type {
+	if len(v) == 0 || len(v) > 40 {
+		return longType(v)
+	}
+	switch {
+	case isNumber(v):
+		return numberType(v)
+	case string(v) == "true" || string(v) == "false" || string(v) == "TRUE" || string(v) == "FALSE" || string(v) == "True" || string(v) == "False":
+		return TypeBoolean
+	case shaped(v, "dddd-dd-dd") || shaped(v, "dddd/dd/dd"):
+		return TypeDate
+	case len(v) >= 16 && (shaped(v[:10], "dddd-dd-dd") || shaped(v[:10], "dddd/dd/dd")) && (v[10] == ' ' || v[10] == 'T') && shaped(v[11:16], "dd:dd") && tailOfTime(v[16:]):
+		return TypeTimestamp
+	case len(v) >= 5 && shaped(v[:5], "dd:dd") && tailOfTime(v[5:]):
+		return TypeTime
+	}
+	return longType(v)
+}
+
+func longType(v []byte) Type {
+	if len(v) > 1 && (v[0] == '{' && v[len(v)-1] == '}' || v[0] == '[' && v[len(v)-1] == ']') && bytes.ContainsAny(v, `":,`) {
+		return TypeJSON
+	}
+	return TypeText
+}
+
+func shaped(v []byte, form string) bool {
+	if len(v) != len(form) {
+		return false
+	}
+	for i := range v {
+		if form[i] == 'd' && (v[i] < '0' || v[i] > '9') || form[i] != 'd' && v[i] != form[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// tailOfTime is what may stand behind hours and minutes: seconds, a fraction and a zone.
+func tailOfTime(v []byte) bool {
+	for _, c := range v {
+		if (c < '0' || c > '9') && c != ':' && c != '.' && c != '+' && c != '-' && c != 'Z' && c != ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+func isNumber(v []byte) bool {
+	i, digits := 0, 0
+	if v[0] == '-' || v[0] == '+' {
+		i++
+	}
+	for ; i < len(v); i++ {
+		switch c := v[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '.' || c == 'e' || c == 'E':
+		case (c == '-' || c == '+') && (v[i-1] == 'e' || v[i-1] == 'E') && i > 0:
+		default:
+			return false
+		}
+	}
+	return digits > 0 && bytes.Count(v, []byte{'.'}) < 2 && bytes.Count(bytes.ToLower(v), []byte{'e'}) < 2 && v[0] != 'e' && v[0] != 'E' && v[len(v)-1] != 'e' && v[len(v)-1] != 'E'
+}
+
+func numberType(v []byte) Type {
+	digits := bytes.TrimLeft(v, "+-")
+	switch {
+	case bytes.ContainsAny(v, "eE"):
+		return TypeFloat
+	case len(digits) > 1 && digits[0] == '0' && digits[1] != '.':
+		return TypeText
+	case bytes.IndexByte(v, '.') >= 0:
+		return TypeDecimal
+	}
+	return TypeInteger
+}
+
+// join is the type of a column that has values of both.
+func join(a, b Type) Type {
+	switch {
+	case a == TypeUnknown || a == b:
+		return b
+	case b == TypeUnknown:
+		return a
+	case a.class() == 0 || a.class() != b.class():
+		return TypeText
+	case a == TypeFloat || b == TypeFloat:
+		return TypeFloat
+	case a.class() == 2:
+		return TypeTimestamp
+	}
+	return TypeDecimal
+}

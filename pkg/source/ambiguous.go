@@ -1,0 +1,93 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+
+	"bulkload/pkg/setting"
+)
+
+// ambiguous refuses text that was taken for CSV because nothing says otherwise, and whose beginning has another reading: columns that
+// another byte separates, or \N, which exporters write for NULL. Settings of text, or a format, decide; then nothing is asked.
+func (f *inputFile) ambiguous(head []byte, whole bool, o *Options) error {
+	if o.Format != FormatAuto || o.Dialect != nil || o.FieldSep != (Sep{}) {
+		return nil
+	}
+	comma := byte(',')
+	head = bytes.TrimPrefix(head, bom)
+	if i := bytes.LastIndexByte(head, '\n'); !whole && i >= 0 {
+		head = head[:i+1]
+	}
+	if sep, ok := otherSep(head, comma); ok {
+		return setting.Errorf("%s: read as CSV it has one column; each of its first lines also has %s equally often, which can stand between columns: %s says which (%s csv: it has one column)",
+			f.path, sepName(sep), setting.Name("field_sep"), setting.Format)
+	}
+	if record, column := bareNull(head, comma); record > 0 {
+		return setting.Errorf(`%s: record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,
+			f.path, record, column, setting.Name("null_value"), setting.Name("dialect"))
+	}
+	return nil
+}
+
+func sepName(sep byte) string {
+	if sep == '\t' {
+		return "TAB"
+	}
+	return fmt.Sprintf("%q", sep)
+}
+
+// otherSep is a byte that stands in all lines equally often, where no comma stands in any.
+func otherSep(head []byte, comma byte) (byte, bool) {
+	if bytes.IndexByte(head, comma) >= 0 || bytes.IndexByte(head, '"') >= 0 {
+		return 0, false
+	}
+	for _, sep := range []byte("\t;|") {
+		first, lines := 0, 0
+		for line := range bytes.Lines(head) {
+			if len(bytes.TrimRight(line, "\r\n")) == 0 {
+				continue
+			}
+			n := bytes.Count(line, []byte{sep})
+			if lines++; lines == 1 {
+				first = n
+			}
+			if n == 0 || n != first {
+				first = 0
+				break
+			}
+		}
+		if first > 0 && lines > 1 {
+			return sep, true
+		}
+	}
+	return 0, false
+}
+
+// bareNull is where \N stands alone between separators outside of quotes, by record and column from 1; 0 if it does not.
+func bareNull(head []byte, comma byte) (record, column int) {
+	if !bytes.Contains(head, []byte(`\N`)) {
+		return 0, 0
+	}
+	record, column = 1, 1
+	inside, from := false, 0
+	for i, b := range head {
+		switch {
+		case b == '"':
+			inside = !inside
+		case inside:
+		case b == comma || b == '\n':
+			if v := bytes.TrimSuffix(head[from:i], []byte{'\r'}); string(v) == `\N` {
+				return record, column
+			}
+			if from = i + 1; b == comma {
+				column++
+			} else {
+				record, column = record+1, 1
+			}
+		}
+	}
+	if string(head[from:]) == `\N` {
+		return record, column
+	}
+	return 0, 0
+}

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	"bulkload/pkg/avro"
+)
+
+// A Head is the beginning of a file, for who wants to know what it is before it is read. It belongs to one goroutine.
+type Head struct {
+	file *inputFile
+	opts Options
+}
+
+// Partition is a column that a file has by its path.
+type Partition struct {
+	Name, Value string
+	Null        bool
+}
+
+// Heads lists the files of one input, as [Open] does, and opens none.
+func Heads(ctx context.Context, resolve Resolve, input string, o Options) ([]*Head, []LeftOut, error) {
+	o = o.withDefaults()
+	list, err := expand(ctx, resolve, []string{input}, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	heads := make([]*Head, len(list.files))
+	for i, f := range list.files {
+		heads[i] = &Head{f, o}
+	}
+	return heads, list.left, nil
+}
+
+// Info is what is known of the file: of format and compression, what Look has found.
+func (h *Head) Info() FileInfo { return h.file.describe() }
+
+// Partitions are the columns that the file has by its path.
+func (h *Head) Partitions() []Partition {
+	var list []Partition
+	for _, c := range h.file.constants {
+		list = append(list, Partition{c.name, string(c.value), c.null})
+	}
+	return list
+}
+
+// Look determines the compression, and the format where the name or the first bytes say it: FormatParquet, FormatAvro,
+// FormatJSON, FormatRejects. Other text is FormatAuto, or FormatCSV if its name says so. Of the first three it reads the
+// schema. What cannot be read is refused, with the error that [Open] has for it.
+func (h *Head) Look(ctx context.Context) error {
+	f, o := h.file, &h.opts
+	head, err := f.identify(ctx, o)
+	if err != nil {
+		return err
+	}
+	_, record := o.dumpSeps()
+	switch {
+	case f.format != FormatAuto && f.format != FormatCSV:
+	case isParquet(head):
+		f.format = FormatParquet
+	case bytes.HasPrefix(head, magicAvro):
+		f.format = FormatAvro
+	case bytes.HasPrefix(head, rejectMagic):
+		f.format = FormatRejects
+	case f.format == FormatAuto && o.Dialect == nil && beginsObject(head) && bytes.IndexByte(head, record) < 0:
+		f.format = FormatJSON
+	}
+	switch f.format {
+	case FormatParquet:
+		return f.probeParquet(ctx, o)
+	case FormatAvro:
+		return f.probeAvro(ctx, o)
+	case FormatJSON:
+		if err := f.checkText(head, o); err != nil {
+			return err
+		}
+		return f.probeJSON(ctx, o)
+	}
+	return nil
+}
+
+// Columns are the names that the schema, or the first lines of JSON, have.
+func (h *Head) Columns() []string { return h.file.columns }
+
+// Leads says that a path leads into a nested column to what can be a column by itself. It is for files of Parquet and Avro that
+// [Head.Look] has seen.
+func (h *Head) Leads(path string) bool {
+	switch f := h.file; f.format {
+	case FormatParquet:
+		n := f.meta.tree.find(path)
+		return n != nil && n.leaf() && n.rep == 0
+	case FormatAvro:
+		_, err := avro.Compile(f.avro.header, []string{path}, avro.Options{})
+		return err == nil
+	}
+	return false
+}
+
+// Text is the beginning of the text, unpacked, of at most limit bytes. whole says that it is all of it.
+func (h *Head) Text(ctx context.Context, limit int) (text []byte, whole bool, err error) {
+	src, err := h.file.openText(ctx, 0, detectSize)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(src, int64(limit)+1))
+	if len(text) > limit {
+		return text[:limit], false, err
+	}
+	return text, true, err
+}

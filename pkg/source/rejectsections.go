@@ -1,0 +1,87 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"sort"
+)
+
+// rejectSection is records of a reject file that have the same values by the path that they had.
+type rejectSection struct {
+	at        int64 // where they begin in the text of all records
+	constants []constant
+	form      *rejectForm // of those that are bad again
+}
+
+// probeSections finds the sections of a reject file whose records had columns by their path, which takes reading it.
+func (f *inputFile) probeSections(r *rejectReader, o *Options) error {
+	where, err := parseWhere(o.Where)
+	if err != nil {
+		return err
+	}
+	if len(r.form.Partitions) > 0 {
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			return err
+		}
+		f.sections = r.sections
+		f.constants = f.sections[0].constants
+	}
+	for i := range where {
+		c := &where[i]
+		if at := constantAt(f.constants, c.name); at >= 0 {
+			for _, s := range f.sections {
+				if !c.admits(s.constants[at]) {
+					return fmt.Errorf("%s: it has records that where %s leaves out: make a file of its own of those that are to be loaded, or load all without it", f.path, c.text)
+				}
+			}
+			continue
+		}
+		return fmt.Errorf("where %s: the records of %s have no partition column of that name; they have %s", c.text, f.path, nameList(constantNames(f.constants)))
+	}
+	return nil
+}
+
+func constantAt(list []constant, name string) int {
+	for i, c := range list {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// formSections makes the forms of records that are bad again.
+func (f *inputFile) formSections() {
+	for i := range f.sections {
+		form := *f.form
+		form.Partitions = partitionTexts(f.sections[i].constants)
+		f.sections[i].form = &form
+	}
+}
+
+// sectionAt is the ordinal of the section that a record is in. There must be sections.
+func (f *inputFile) sectionAt(offset int64) int {
+	return max(sort.Search(len(f.sections), func(i int) bool { return f.sections[i].at > offset })-1, 0)
+}
+
+// formAt is the form of a bad record that begins at a byte of the text.
+func (f *inputFile) formAt(offset int64) *rejectForm {
+	if len(f.sections) == 0 {
+		return f.form
+	}
+	return f.sections[f.sectionAt(offset)].form
+}
+
+// constantsAt are the values that the first of records have by their path, and how many of them have the same.
+func (f *inputFile) constantsAt(offsets []int64) (constants []constant, rows int) {
+	if len(f.sections) == 0 {
+		return f.constants, len(offsets)
+	}
+	s := f.sectionAt(offsets[0])
+	rows = len(offsets)
+	if s+1 < len(f.sections) {
+		next := f.sections[s+1].at
+		rows = sort.Search(rows, func(i int) bool { return offsets[i] >= next })
+	}
+	return f.sections[s].constants, max(rows, 1)
+}

@@ -1,0 +1,107 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// pieceSize is how much is read at a time, and pieces how many there are: one is read while another is written. A pipe
+// holds 64 KiB to 1 MiB.
+const (
+	pieceSize = 256 << 10
+	pieces    = 3
+)
+
+// Memory is how many bytes a [Copy] holds.
+const Memory = pieces * pieceSize
+
+// CopyOptions say what is done beside copying. The zero value does nothing.
+type CopyOptions struct {
+	// Allow is asked before so many more bytes are written; its error ends the copy. Default: all are allowed.
+	Allow func(n int64) error
+	// Progress is called after each piece with what was copied so far. Default: nothing is called.
+	Progress func(Digest)
+}
+
+// ReadError is an error of the stream, not of the copy.
+type ReadError struct {
+	At  int64 // bytes that were read before
+	Err error
+}
+
+func (e *ReadError) Error() string { return fmt.Sprintf("at byte %d: %v", e.At, e.Err) }
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// Copy reads a stream to its end and writes it to dst; without dst it only takes the digest. With an error the digest is of
+// what was read so far. Errors of the stream are a [*ReadError], others those of dst, of Allow, or the context's cause.
+//
+// A read that waits cannot be interrupted: when the context ends, Copy returns and leaves it behind, until the stream has
+// data or ends. So src belongs to Copy also after that.
+func Copy(ctx context.Context, dst io.Writer, src io.Reader, o CopyOptions) (d Digest, err error) {
+	type piece struct {
+		data []byte
+		err  error
+	}
+	free, full := make(chan []byte, pieces), make(chan piece, pieces)
+	for range pieces {
+		free <- make([]byte, pieceSize)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			var buf []byte
+			select {
+			case buf = <-free:
+			case <-done:
+				return
+			}
+			n, err := io.ReadFull(src, buf)
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			full <- piece{buf[:n], err} // there is room for all pieces
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for {
+		var p piece
+		select {
+		case p = <-full:
+		case <-ctx.Done():
+			return d, context.Cause(ctx)
+		}
+		if len(p.data) > 0 {
+			if err := write(dst, p.data, o.Allow); err != nil {
+				return d, err
+			}
+			if d = d.add(p.data); o.Progress != nil {
+				o.Progress(d)
+			}
+		}
+		if errors.Is(p.err, io.EOF) {
+			return d, nil
+		}
+		if p.err != nil {
+			return d, &ReadError{d.Bytes, p.err}
+		}
+		free <- p.data[:pieceSize]
+	}
+}
+
+func write(dst io.Writer, p []byte, allow func(int64) error) error {
+	if dst == nil {
+		return nil
+	}
+	if allow != nil {
+		if err := allow(int64(len(p))); err != nil {
+			return err
+		}
+	}
+	_, err := dst.Write(p)
+	return err
+}

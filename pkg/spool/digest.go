@@ -1,0 +1,43 @@
+package spool
+
+import (
+	"fmt"
+	"hash/crc32"
+	"strconv"
+)
+
+// Digest is what a stream is known by: how long it was, and its checksum (CRC32C).
+type Digest struct {
+	Bytes  int64 `json:"bytes"`
+	CRC32C Sum   `json:"crc32c"`
+}
+
+// String is the digest for messages.
+func (d Digest) String() string {
+	return fmt.Sprintf("%d bytes with the checksum %s", d.Bytes, d.CRC32C)
+}
+
+// add is the digest with more bytes.
+func (d Digest) add(p []byte) Digest {
+	return Digest{d.Bytes + int64(len(p)), Sum(crc32.Update(uint32(d.CRC32C), castagnoli, p))}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum is a CRC32C. As text it is eight hex digits.
+type Sum uint32
+
+func (s Sum) String() string { return fmt.Sprintf("%08x", uint32(s)) }
+
+// MarshalText prints the digits.
+func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads them again.
+func (s *Sum) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 16, 32)
+	if err != nil || len(text) != 8 {
+		return fmt.Errorf("%q is no checksum", text)
+	}
+	*s = Sum(n)
+	return nil
+}

@@ -1,0 +1,70 @@
+package spool
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// OpenPipe opens a named pipe, or an open one by its name below /dev/fd, for reading. It waits for a writer. When the context
+// ends first, the opening is left behind, and closes what it gets.
+func OpenPipe(ctx context.Context, name string) (*os.File, error) {
+	type result struct {
+		f   *os.File
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		f, err := os.Open(name)
+		opened <- result{f, err}
+	}()
+	select {
+	case r := <-opened:
+		if r.err == nil {
+			Widen(r.f)
+		}
+		return r.f, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-opened; r.err == nil {
+				_ = r.f.Close() // nothing was read of it
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// StdinKind is what standard input is, of which it depends how it is read.
+type StdinKind int
+
+// The kinds of standard input.
+const (
+	StdinNone     StdinKind = iota // closed, or the null device: nothing was given
+	StdinTerminal                  // a terminal, or another device
+	StdinFile                      // a file, of which nothing was read yet
+	StdinStream                    // a pipe, a socket, or what is left of a file
+)
+
+// KindOf says what a file that a process was started with is.
+func KindOf(f *os.File) (StdinKind, fs.FileInfo) {
+	info, err := f.Stat()
+	if err != nil {
+		return StdinNone, nil
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		if at, err := f.Seek(0, io.SeekCurrent); err == nil && at == 0 {
+			return StdinFile, info
+		}
+		return StdinStream, info
+	case mode&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		return StdinStream, info
+	case mode&fs.ModeDevice != 0:
+		if null, err := os.Stat(os.DevNull); err == nil && os.SameFile(null, info) {
+			return StdinNone, info
+		}
+		return StdinTerminal, info
+	}
+	return StdinNone, info
+}
