@@ -42,21 +42,18 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	if !in.given {
 		return
 	}
-	resolve, inputs := f.env.Source, f.spec.Inputs
-	if s := f.o.Streams; s != nil && !s.Lost() {
-		resolve = s.Resolve
-	} else {
-		if s == nil {
-			if s, in.err = build.FindStreams(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
-				return
-			}
-		}
-		in.streams, inputs = s.Count(), s.Others(inputs)
-		if resolve = s.Resolve; len(inputs) == 0 {
+	s, inputs := f.o.Streams, f.spec.Inputs
+	if s == nil {
+		if s, in.err = build.FindStreams(ctx, f.env.Source, inputs, f.o.Stdin, nil); in.err != nil {
 			return
 		}
 	}
-	files, err := source.List(ctx, resolve, inputs, build.SelectionOf(f.spec))
+	if f.o.Streams == nil || s.Lost() {
+		if in.streams, inputs = s.Count(), s.Others(inputs); len(inputs) == 0 {
+			return
+		}
+	}
+	files, err := source.List(ctx, s.Resolve, inputs, build.SelectionOf(f.spec))
 	if in.err = err; err != nil {
 		return
 	}
@@ -67,7 +64,7 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 		if i >= maxOpened {
 			continue
 		}
-		fsys, _, err := resolve(inputs[file.Input])
+		fsys, _, err := s.Resolve(inputs[file.Input])
 		if err == nil {
 			err = readable(ctx, fsys, file.Name)
 		}
