@@ -142,7 +142,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*hadooprpc.Token, err
 	if !ok {
 		return nil, fmt.Errorf("%s is not on HDFS: HBase cannot take it as another user", l)
 	}
-	service, err := tokenService(ctx, l)
+	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (e *Env) loadToken(ctx context.Context, file string) (*hadooprpc.Token, err
 
 // tokenService is how a region server names the file system of a location when it looks for a token (SecurityUtil.buildTokenService
 // and HAUtilClient.buildTokenServiceForLogicalUri, Hadoop 3.4).
-func tokenService(ctx context.Context, l hdfsio.Location) (string, error) {
+func tokenService(ctx context.Context, l hdfsio.Location, byIP bool) (string, error) {
 	if len(l.Addresses) > 1 {
 		return "ha-hdfs:" + l.Authority, nil
 	}
@@ -181,7 +181,13 @@ func tokenService(ctx context.Context, l hdfsio.Location) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !byIP {
+		return strings.ToLower(net.JoinHostPort(host, port)), nil
+	}
 	ips, err := net.DefaultResolver.LookupIP(ctx, "ip4", host)
+	if err != nil {
+		ips, err = net.DefaultResolver.LookupIP(ctx, "ip6", host)
+	}
 	if err != nil {
 		return "", fmt.Errorf("find the address of the NameNode, which names its tokens: %w", err)
 	}
