@@ -40,7 +40,7 @@ const (
 	maxToken = 1 << 20
 )
 
-// LoginError is of a server that refuses a login, or that is not the one that it should be. To try again is of no use.
+// LoginError is of a server that refuses a login, or that is not the one that it should be. Retrying will not help.
 type LoginError struct {
 	Class string // of the server's exception, if it sent one
 	Err   error

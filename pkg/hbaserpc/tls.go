@@ -88,7 +88,7 @@ type Wants struct {
 // askTimeout bounds one question.
 const askTimeout = 5 * time.Second
 
-// Ask finds out how a server wants to be talked to, by connections that dial makes. It reads nothing but how the server
+// Ask determines how a server wants to be talked to, by connections that dial makes. It reads nothing but how the server
 // answers a beginning, and logs in nowhere.
 func Ask(ctx context.Context, dial func(context.Context) (net.Conn, error)) (Wants, error) {
 	var w Wants

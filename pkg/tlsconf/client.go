@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Error is of a server that cannot be talked to as both sides are configured: to try again is of no use.
+// Error is of a server that cannot be talked to as both sides are configured: retrying will not help.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return "TLS: " + e.Err.Error() }
@@ -19,8 +19,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrPlain is of a server that answers without TLS.
 var ErrPlain = errors.New("the server speaks without TLS, the configuration asks for it: set " + Enabled + " to false, or hbase.server.netty.tls.enabled to true at the servers")
 
-// Dial makes nc a TLS connection to a server of that name, and closes it when that fails. An *[Error] is of no use to
-// repeat.
+// Dial makes nc a TLS connection to a server of that name, and closes it when that fails. After an *[Error]
+// retrying will not help.
 func (c *Client) Dial(ctx context.Context, nc net.Conn, host string) (net.Conn, error) {
 	s := c.current()
 	h := &handshake{Client: c, stores: s, host: host, remote: remoteIP(nc)}
@@ -72,7 +72,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// handshake is one conversation, and what is found out in it.
+// handshake is one conversation, and what it shows.
 type handshake struct {
 	*Client
 	stores  stores

@@ -63,7 +63,7 @@ func parsePEM(text []byte, pass string, keys bool) (held, error) {
 // pemKey reads a private key: as it lies there, or encrypted as PKCS #8.
 func pemKey(block *pem.Block, pass string) (any, error) {
 	if block.Headers["DEK-Info"] != "" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-		return nil, errors.New("its private key is encrypted in the way of old openssl, which HBase does not read either: write it anew by openssl pkcs8 -topk8")
+		return nil, errors.New("its private key is encrypted in the way of old openssl, which HBase does not read either: write it again by openssl pkcs8 -topk8")
 	}
 	switch block.Type {
 	case "PRIVATE KEY":
@@ -81,14 +81,14 @@ func pemKey(block *pem.Block, pass string) (any, error) {
 		}
 		key, _, err := pkcs8.ParsePrivateKey(block.Bytes, []byte(pass))
 		if err != nil && (strings.HasPrefix(err.Error(), "pkcs8: unsupported") || strings.HasPrefix(err.Error(), "pkcs8: only")) {
-			return nil, errors.New("its private key is encrypted in a way that is not supported: write it anew by openssl pkcs8 -topk8 -v2 aes-256-cbc")
+			return nil, errors.New("its private key is encrypted in a way that is not supported: write it again by openssl pkcs8 -topk8 -v2 aes-256-cbc")
 		}
 		if err != nil {
 			return nil, errPassword
 		}
 		return key, nil
 	}
-	return nil, errors.New("its private key is of a kind that is not supported: write it anew by openssl pkcs8 -topk8")
+	return nil, errors.New("its private key is of a kind that is not supported: write it again by openssl pkcs8 -topk8")
 }
 
 func readable[K any](key K, err error) (any, error) {

@@ -35,15 +35,15 @@ func parsePKCS12(text []byte, pass string) (held, error) {
 	case "pkcs12: certificate missing":
 		return held{}, errors.New("it has a private key without a certificate")
 	case "pkcs12: no MAC in data":
-		return held{}, errors.New("it has no digest by which the password could be checked: write it anew by keytool -importkeystore")
+		return held{}, errors.New("it has no digest by which the password could be checked: write it again by keytool -importkeystore")
 	}
 	if _, ok := errors.AsType[pkcs12.NotImplementedError](err); ok {
-		return held{}, errors.New("it has entries or ciphers that are not supported: write it anew by keytool -importkeystore, with keys and certificates only")
+		return held{}, errors.New("it has entries or ciphers that are not supported: write it again by keytool -importkeystore, with keys and certificates only")
 	}
 	return held{}, errDamaged
 }
 
-// scrypt is the identifier of a way to hash passwords that Java does not know and that takes memory as it is told.
+// scrypt is the identifier of a way to hash passwords that Java does not know and that takes as much memory as the file says.
 var scrypt = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11591, 4, 11}
 
 // derFits walks over all of DER that can be seen without a password, and bounds how often a password is hashed: in each
@@ -72,7 +72,7 @@ func derWalk(v asn1.RawValue, depth int) error {
 	if v.Class == asn1.ClassUniversal && v.Tag == asn1.TagOID {
 		var id asn1.ObjectIdentifier
 		if _, err := asn1.Unmarshal(v.FullBytes, &id); err == nil && id.Equal(scrypt) {
-			return errors.New("its password is hashed by scrypt, which is not supported: write it anew by keytool -importkeystore or by openssl pkcs8 with -v2prf hmacWithSHA256")
+			return errors.New("its password is hashed by scrypt, which is not supported: write it again by keytool -importkeystore or by openssl pkcs8 with -v2prf hmacWithSHA256")
 		}
 	}
 	if !v.IsCompound {

@@ -49,6 +49,9 @@ func (h *handshake) verifyChain(certs []*x509.Certificate) error {
 		return fmt.Errorf("the certificate of %s in the server's chain is not valid (reason %d of Go's x509.InvalidReason)", subject(c), invalid.Reason)
 	}
 	fix := "import the right authority there, or check that this is the right server"
+	if h.stores.roots == nil {
+		fix = "name a store with the right authority by this key, or check that this is the right server"
+	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		last := certs[len(certs)-1]
 		hint := err.Error() // Go's, about an authority of the right name that did not fit
@@ -59,7 +62,7 @@ func (h *handshake) verifyChain(certs []*x509.Certificate) error {
 			return fmt.Errorf("the server's certificate, of %s, is from an authority, %s, that is in %s with another key or not as an authority: %s", subject(leaf), short(last.Issuer.String()), h.stores.trusted, fix)
 		}
 		if bytes.Equal(leaf.RawIssuer, leaf.RawSubject) {
-			return fmt.Errorf("the server's certificate, of %s, is signed by itself and not in %s: import it there, if this is the right server", subject(leaf), h.stores.trusted)
+			return fmt.Errorf("the server's certificate, of %s, is signed by itself and not in %s: %s", subject(leaf), h.stores.trusted, strings.Replace(fix, "the right authority", "that certificate", 1))
 		}
 		return fmt.Errorf("the server's certificate, of %s, is from an authority, %s, that is not in %s: %s", subject(leaf), short(last.Issuer.String()), h.stores.trusted, fix)
 	}

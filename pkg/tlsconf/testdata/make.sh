@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the stores anew, by the JDK's keytool and openssl. Every password is changeit; README.md says what each is.
+# writes the stores again, by the JDK's keytool and openssl. Every password is changeit; README.md says what each is.
 set -eu
 cd "$(dirname "$0")"
 rm -f ./*.pem ./*.jks ./*.p12 ./*.jceks
