@@ -57,19 +57,13 @@ type conn struct {
 // Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if err != nil && alert(err) != "" {
-		err = c.h.explain(err)
-	}
-	return n, err
+	return n, c.h.explainLate(err)
 }
 
 // Write implements [net.Conn]. A server that has refused this client no longer reads; why is in what it sent.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if err != nil && alert(err) != "" {
-		err = c.h.explain(err)
-	}
-	return n, err
+	return n, c.h.explainLate(err)
 }
 
 // handshake is one conversation, and what it shows.

@@ -18,6 +18,21 @@ func alert(err error) string {
 	return ""
 }
 
+// aboutCertificates are the alerts by which a server refuses a client's certificate, or has none in common with it.
+var aboutCertificates = map[string]bool{
+	"bad certificate": true, "certificate required": true, "unknown certificate authority": true, "unknown certificate": true,
+	"expired certificate": true, "unsupported certificate": true, "revoked certificate": true, "access denied": true, "handshake failure": true,
+}
+
+// explainLate is explain for an error after the handshake: only a certificate can be refused then, and a connection that
+// breaks for another reason may be made again.
+func (h *handshake) explainLate(err error) error {
+	if err == nil || !h.asked || !aboutCertificates[alert(err)] {
+		return err
+	}
+	return &Error{h.certificateError(alert(err))}
+}
+
 // explain says what a failed handshake means. What may pass by itself stays as it is.
 func (h *handshake) explain(err error) error {
 	if h.refused != nil {
@@ -26,16 +41,15 @@ func (h *handshake) explain(err error) error {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return &Error{ErrPlain}
 	}
-	switch text := alert(err); text {
-	case "":
-	case "bad certificate", "certificate required", "unknown certificate authority", "unknown certificate", "expired certificate", "unsupported certificate", "revoked certificate", "access denied", "handshake failure":
-		if h.asked {
-			return &Error{h.certificateError(text)}
-		}
+	switch text := alert(err); {
+	case text == "":
+	case h.asked && aboutCertificates[text]:
+		return &Error{h.certificateError(text)}
+	case aboutCertificates[text]:
 		return &Error{fmt.Errorf("the server ends the handshake (%s): compare %s and %s with the server's", text, enabledProtocols, cipherSuites)}
-	case "protocol version not supported", "insufficient security level":
+	case text == "protocol version not supported" || text == "insufficient security level":
 		return &Error{fmt.Errorf("the server ends the handshake (%s): this side offers %s to %s: compare %s with the server's", text, tls.VersionName(h.offer.min), tls.VersionName(h.offer.max), enabledProtocols)}
-	case "internal error", "user canceled":
+	case text == "internal error" || text == "user canceled":
 		return fmt.Errorf("TLS: the server ends the handshake (%s)", text)
 	default:
 		return &Error{fmt.Errorf("the server ends the handshake (%s)", text)}
