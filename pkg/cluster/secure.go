@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/sasl"
+	"bulkload/pkg/tlsconf"
 )
 
 // Identity is who a job acts as on secured clusters. The zero value is the user of the ticket cache.
@@ -101,9 +102,18 @@ func (e *Env) qualities(key string) ([]sasl.Quality, error) {
 	return q, nil
 }
 
-// secureHBase fills in how HBase is reached where the configuration asks for Kerberos.
+// secureHBase fills in how HBase is reached where the configuration asks for TLS, Kerberos or both.
 func (e *Env) secureHBase(cfg *loader.Config) error {
+	tls, err := tlsconf.Read(e.Conf.Value)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
 	if !e.Conf.Kerberos(hdfsio.HBaseAuthentication) {
+		if tls != nil {
+			cfg.Secure = func(ctx context.Context, nc net.Conn, host string, _ bool) (net.Conn, error) {
+				return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{TLS: tls})
+			}
+		}
 		return nil
 	}
 	login, err := e.Login()
@@ -120,7 +130,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 		if master {
 			key = "hbase.master.kerberos.principal"
 		}
-		return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q})
+		return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q})
 	}
 	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		cfg.Token = e.loadToken

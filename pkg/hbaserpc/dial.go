@@ -12,13 +12,16 @@ import (
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/kerberos"
 	"bulkload/pkg/sasl"
+	"bulkload/pkg/tlsconf"
 )
 
 // Options say who logs in at a server, and how.
 type Options struct {
-	// Kerberos is who logs in. Required.
+	// TLS is below all that follows. Nil: TCP.
+	TLS *tlsconf.Client
+	// Kerberos is who logs in. Nil: nobody does.
 	Kerberos *kerberos.Client
-	// Principal is the server's, as the configuration has it: hbase/_HOST@REALM. Required.
+	// Principal is the server's, as the configuration has it: hbase/_HOST@REALM. Required with Kerberos.
 	Principal string
 	// PrincipalKey is the key of the configuration that Principal is from, for errors.
 	PrincipalKey string
@@ -37,22 +40,43 @@ const (
 	maxToken = 1 << 20
 )
 
-// LoginError is of a server that refuses a login, or that is not the one that it should be. To try again is of no use.
+// LoginError is of a server that refuses a login, or that is not the one that it should be. Retrying will not help.
 type LoginError struct {
 	Class string // of the server's exception, if it sent one
 	Err   error
 }
 
-func (e *LoginError) Error() string { return "kerberos login: " + e.Err.Error() }
+// Error implements error.
+func (e *LoginError) Error() string {
+	if _, ok := errors.AsType[*tlsconf.Error](e.Err); ok {
+		return e.Err.Error()
+	}
+	return "kerberos login: " + e.Err.Error()
+}
 
 func (e *LoginError) Unwrap() error { return e.Err }
 
 // ErrSimple is of a server that wants no login where the configuration says that it does.
 var ErrSimple = errors.New("the server uses simple authentication, the configuration asks for Kerberos: set hbase.security.authentication to simple, if this is the right cluster")
 
-// Dial logs in on a connection to a server whose host name is given. It ends when the context does. The connection is closed
-// when that fails.
-func Dial(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
+// Dial logs in on a connection to a server whose host name is given, above TLS if the options have it. It ends when the
+// context does. The connection is closed when that fails.
+func Dial(ctx context.Context, tcp net.Conn, host string, o Options) (net.Conn, error) {
+	lower, err := dialTLS(ctx, tcp, host, o)
+	if err != nil {
+		return nil, explain(ctx, tcp, o, err)
+	}
+	if o.Kerberos == nil {
+		return lower, nil
+	}
+	c, err := dialSASL(ctx, lower, host, o)
+	if err != nil {
+		return nil, explain(ctx, tcp, o, err)
+	}
+	return c, nil
+}
+
+func dialSASL(ctx context.Context, nc net.Conn, host string, o Options) (*Conn, error) {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	c, err := logIn(ctx, nc, host, o)
 	if !stop() && err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"bulkload/pkg/hbaserpc"
 )
@@ -15,17 +16,44 @@ var ErrSecured = errors.New("the server wants a Kerberos login, the configuratio
 // gives on. It is nil where that is not the cause.
 func (c *Cluster) wantsLogin(ctx context.Context, err error) error {
 	e, broken := errors.AsType[*ConnectionError](err)
-	if c.cfg.Secure != nil || !broken {
+	if !broken {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
 	defer cancel()
-	nc, err := c.cfg.Dialer(ctx, "tcp", e.Addr)
+	if c.cfg.Secure != nil {
+		return c.wantsLoginAbove(ctx, e.Addr)
+	}
+	wants, err := hbaserpc.Ask(ctx, func(ctx context.Context) (net.Conn, error) { return c.cfg.Dialer(ctx, "tcp", e.Addr) })
+	switch {
+	case err == nil && wants.Kerberos:
+		return fmt.Errorf("%s: %w", e.Addr, ErrSecured)
+	case err == nil && wants.TLS:
+		return fmt.Errorf("%s: %w", e.Addr, hbaserpc.ErrTLS)
+	}
+	return nil
+}
+
+// wantsLoginAbove asks the same where a connection is secured by TLS, and nobody logs in above it.
+func (c *Cluster) wantsLoginAbove(ctx context.Context, addr string) error {
+	nc, err := c.cfg.Dialer(ctx, "tcp", addr)
 	if err != nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		nc.Close()
+		return nil
+	}
+	if nc, err = c.cfg.Secure(ctx, nc, host, false); err != nil {
+		return nil
+	}
+	if _, loggedIn := nc.(*hbaserpc.Conn); loggedIn {
+		nc.Close()
 		return nil
 	}
 	if wants, err := hbaserpc.WantsKerberos(ctx, nc); err != nil || !wants {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", e.Addr, ErrSecured)
+	return fmt.Errorf("%s: %w", addr, ErrSecured)
 }

@@ -1,0 +1,117 @@
+package tlsconf
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Error is of a server that cannot be talked to as both sides are configured: retrying will not help.
+type Error struct{ Err error }
+
+func (e *Error) Error() string { return "TLS: " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrPlain is of a server that answers without TLS.
+var ErrPlain = errors.New("the server speaks without TLS, the configuration asks for it: set " + Enabled + " to false, or hbase.server.netty.tls.enabled to true at the servers")
+
+// Dial makes nc a TLS connection to a server of that name, and closes it when that fails. After an *[Error]
+// retrying will not help.
+func (c *Client) Dial(ctx context.Context, nc net.Conn, host string) (net.Conn, error) {
+	s := c.current()
+	h := &handshake{Client: c, stores: s, host: host, remote: remoteIP(nc)}
+	conf := &tls.Config{
+		ServerName: host, MinVersion: c.offer.min, MaxVersion: c.offer.max, CipherSuites: c.offer.suites,
+		// VerifyConnection verifies the certificate, and the name in HBase's way.
+		InsecureSkipVerify: true,
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			return h.verify(ctx, cs)
+		},
+		GetClientCertificate: h.clientCertificate,
+		Time:                 c.now,
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no TLS handshake within %s (%s)", c.timeout, handshakeTimeout))
+	defer cancel()
+	t := tls.Client(nc, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		nc.Close()
+		if ctx.Err() != nil && h.refused == nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, h.explain(err)
+	}
+	return &conn{t, h}, nil
+}
+
+// conn is a TLS connection that explains why a server ends it: by TLS 1.3 a server refuses a client's certificate only
+// after the client's handshake.
+type conn struct {
+	*tls.Conn
+	h *handshake
+}
+
+// Read implements [net.Conn].
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, c.h.explainLate(err)
+}
+
+// Write implements [net.Conn]. A server that has refused this client no longer reads; why is in what it sent.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, c.h.explainLate(err)
+}
+
+// handshake is one conversation, and what it shows.
+type handshake struct {
+	*Client
+	stores  stores
+	host    string
+	remote  net.IP // nil: not known
+	refused error  // why this side refuses the server
+
+	asked bool // the server asks for a certificate
+	shown bool // and got one
+}
+
+// clientCertificate is what the server gets that asks for one: the first whose algorithm and authority the server names.
+func (h *handshake) clientCertificate(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	h.asked = true
+	for i := range h.stores.keys {
+		if r.SupportsCertificate(&h.stores.keys[i]) == nil {
+			h.shown = true
+			return &h.stores.keys[i], nil
+		}
+	}
+	return &tls.Certificate{}, nil
+}
+
+func remoteIP(nc net.Conn) net.IP {
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		return a.IP
+	}
+	return nil
+}
+
+// Speaks asks a server whether it takes TLS, of whatever kind. The connection is closed.
+func Speaks(ctx context.Context, nc net.Conn) (bool, error) {
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	// Nothing is sent but the handshake, so it does not matter who the server is.
+	err := tls.Client(nc, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}).HandshakeContext(ctx)
+	if err == nil || alert(err) != "" {
+		return true, nil
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return false, nil
+	}
+	return false, err
+}
+
+// probeTimeout bounds a probe.
+const probeTimeout = 5 * time.Second

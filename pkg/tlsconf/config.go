@@ -1,0 +1,167 @@
+package tlsconf
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The keys of HBase's configuration (X509Util of HBase 2.6.4).
+const (
+	Enabled          = "hbase.client.netty.tls.enabled"
+	verifyHostname   = "hbase.client.netty.tls.verify.server.hostname"
+	handshakeTimeout = "hbase.client.netty.tls.handshaketimeout" // milliseconds
+	trustStore       = "hbase.rpc.tls.truststore"
+	keyStore         = "hbase.rpc.tls.keystore"
+	location         = ".location"
+	storeType        = ".type"
+	password         = ".password"
+	oneProtocol      = "hbase.rpc.tls.protocol"
+	enabledProtocols = "hbase.rpc.tls.enabledProtocols"
+	cipherSuites     = "hbase.rpc.tls.ciphersuites"
+	revocationLists  = "hbase.rpc.tls.clr" // spelled so in HBase
+	ocsp             = "hbase.rpc.tls.ocsp"
+	reverseLookup    = "hbase.rpc.tls.host-verification.reverse-dns.enabled"
+	certReload       = "hbase.rpc.tls.certReload"
+	credentials      = "hadoop.security.credential.provider.path"
+)
+
+// defaultHandshake is HBase's bound of a handshake.
+const defaultHandshake = 5 * time.Second
+
+// Client makes TLS connections to HBase's servers. Safe for concurrent use.
+type Client struct {
+	value   func(key string) string
+	verify  bool // the server's name
+	reverse bool // names of an address are looked up
+	reload  bool // stores are read for each connection
+	timeout time.Duration
+	offer   offer
+	lookup  func(ctx context.Context, addr string) ([]string, error)
+	now     func() time.Time
+
+	mu     sync.Mutex
+	stores stores
+}
+
+// stores are what was read of the trust store and the key store.
+type stores struct {
+	roots   *x509.CertPool // nil: those of the system
+	trusted string         // for errors: where roots are from
+	keys    []tls.Certificate
+	keyFile string
+}
+
+// Read makes a client of a configuration, whose value of a key is "" when it is not set. It reads the stores. Nil without
+// an error: the configuration does not ask for TLS.
+func Read(value func(key string) string) (*Client, error) {
+	on, err := boolean(value, Enabled, false)
+	if err != nil || !on {
+		return nil, err
+	}
+	c := &Client{value: value, lookup: net.DefaultResolver.LookupAddr, now: time.Now}
+	var revocation, status bool
+	for _, b := range []struct {
+		to      *bool
+		key     string
+		without bool // its default
+	}{{&c.verify, verifyHostname, true}, {&c.reverse, reverseLookup, true}, {&c.reload, certReload, false}, {&revocation, revocationLists, false}, {&status, ocsp, false}} {
+		if *b.to, err = boolean(value, b.key, b.without); err != nil {
+			return nil, err
+		}
+	}
+	for key, on := range map[string]bool{revocationLists: revocation, ocsp: status} {
+		if on {
+			return nil, fmt.Errorf("%s is true: this program does not ask whether certificates are revoked: set it to false in the client's hbase-site.xml, if that is acceptable", key)
+		}
+	}
+	if c.timeout, err = milliseconds(value, handshakeTimeout, defaultHandshake); err != nil {
+		return nil, err
+	}
+	if c.offer, err = readOffer(value); err != nil {
+		return nil, err
+	}
+	c.stores, err = c.readStores()
+	return c, err
+}
+
+// readStores reads both stores.
+func (c *Client) readStores() (stores, error) {
+	s := stores{trusted: "the certificates that this system trusts (" + trustStore + location + " is not set)"}
+	if name := c.value(trustStore + location); name != "" {
+		held, err := openStore(c.value, trustStore)
+		if err != nil {
+			return s, err
+		}
+		s.roots = x509.NewCertPool()
+		for _, cert := range held.trusted {
+			s.roots.AddCert(cert)
+		}
+		s.trusted = fmt.Sprintf("the trust store %s (%s, certificates: %d", name, trustStore+location, len(held.trusted))
+		if held.unread > 0 {
+			s.trusted += fmt.Sprintf(", and %d that cannot be read", held.unread)
+		}
+		s.trusted += ")"
+	}
+	if s.keyFile = c.value(keyStore + location); s.keyFile != "" {
+		held, err := openStore(c.value, keyStore)
+		if err != nil {
+			return s, err
+		}
+		s.keys = held.keys
+	}
+	return s, nil
+}
+
+// current are the stores for the next connection. With hbase.rpc.tls.certReload they are read again; those from before
+// stay in use while the files cannot be read, as when they are being replaced.
+func (c *Client) current() stores {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reload {
+		if s, err := c.readStores(); err == nil {
+			c.stores = s
+		}
+	}
+	return c.stores
+}
+
+// boolean is a key's value. Hadoop takes the default for what is neither true nor false; that is refused here.
+func boolean(value func(string) string, key string, without bool) (bool, error) {
+	switch v := strings.ToLower(strings.TrimSpace(value(key))); v {
+	case "":
+		return without, nil
+	case "true", "false":
+		return v == "true", nil
+	}
+	return false, fmt.Errorf("%s is %q, neither true nor false", key, value(key))
+}
+
+func milliseconds(value func(string) string, key string, without time.Duration) (time.Duration, error) {
+	text := strings.TrimSpace(value(key))
+	if text == "" {
+		return without, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%s is %q, not a number of milliseconds above 0", key, text)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}
+
+// list are the values of a key, separated by commas.
+func list(value func(string) string, key string) []string {
+	var all []string
+	for v := range strings.SplitSeq(value(key), ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}

@@ -1,0 +1,190 @@
+package tlsconf
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxStore bounds the file of a store: those of operating systems are some hundred kilobytes.
+const maxStore = 16 << 20
+
+// maxIterations bounds how often a password is hashed: the JDK's bound (PKCS12KeyStore.MAX_ITERATION_COUNT).
+const maxIterations = 5_000_000
+
+// held is what a store holds.
+type held struct {
+	trusted []*x509.Certificate
+	keys    []tls.Certificate
+	private int // private keys, also where they are not read
+	unread  int // certificates that cannot be parsed
+}
+
+// Errors of stores. The text of a library could quote what the store holds, so it is not given on.
+var (
+	errPassword = errors.New("the password does not open it")
+	errDamaged  = errors.New("it is damaged")
+)
+
+// openStore reads the store whose keys begin with prefix: the trust store or the key store.
+func openStore(value func(string) string, prefix string) (held, error) {
+	name := value(prefix + location)
+	fail := func(err error) (held, error) {
+		return held{}, fmt.Errorf("%s: %s: %w", prefix+location, name, err)
+	}
+	form, err := storeForm(value(prefix+storeType), name)
+	if err != nil {
+		return held{}, fmt.Errorf("%s: %w", prefix+storeType, err)
+	}
+	text, err := readStore(name)
+	if err != nil {
+		return held{}, fmt.Errorf("%s: %w", prefix+location, err)
+	}
+	pass := value(prefix + password)
+	if pass == "" && form != "PEM" && value(credentials) != "" {
+		return held{}, fmt.Errorf("the password of %s is not set, and %s names a credential provider, which this program does not read: set %s in hbase-site.xml (${env.NAME} takes it from the environment), or use a PEM store", name, credentials, prefix+password)
+	}
+	h, err := parseStore(form, text, pass, prefix == keyStore)
+	switch {
+	case errors.Is(err, errPassword):
+		what := "the password of " + prefix + password + " does not open it"
+		if pass == "" {
+			what = "it has a password: set " + prefix + password
+		}
+		return fail(errors.New(what + ", if the file is not damaged"))
+	case err != nil:
+		return fail(fmt.Errorf("as a store of type %s: %w", form, err))
+	case prefix == trustStore && h.trusted == nil && h.unread > 0:
+		return fail(errors.New("none of its certificates can be read"))
+	case prefix == trustStore && h.trusted == nil && h.private > 0:
+		return fail(errors.New("it has a private key and no certificate to trust: export the authority's certificate into a store of its own (keytool -importcert)"))
+	case prefix == trustStore && h.trusted == nil:
+		return fail(errors.New("it has no certificate to trust"))
+	case prefix == keyStore && h.keys == nil:
+		return fail(errors.New("it has no private key with its certificate"))
+	}
+	return h, nil
+}
+
+// storeForm is PEM, JKS or PKCS12: what the key says, else what the file's name does (KeyStoreFileType).
+func storeForm(form, name string) (string, error) {
+	form = strings.ToUpper(strings.TrimSpace(form))
+	if form == "" {
+		form = map[string]string{".pem": "PEM", ".jks": "JKS", ".p12": "PKCS12", ".bcfks": "BCFKS"}[filepath.Ext(name)]
+	}
+	switch form {
+	case "PEM", "JKS", "PKCS12":
+		return form, nil
+	case "BCFKS":
+		return "", errors.New("stores of type BCFKS are not supported: convert it to PKCS12 by keytool -importkeystore, or to PEM")
+	case "":
+		return "", fmt.Errorf("is not set, and the name of %s ends with none of .pem, .jks and .p12: set it to PEM, JKS or PKCS12", name)
+	}
+	return "", fmt.Errorf("is %q, not PEM, JKS or PKCS12", form)
+}
+
+func readStore(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxStore+1))
+	if len(text) > maxStore {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxStore)
+	}
+	return text, err
+}
+
+// parseStore reads a store. As Java does it takes JKS for PKCS12 and the other way round, which keytool writes under each
+// other's names. Private keys are read if keys says so: those beside certificates to trust may have other passwords.
+func parseStore(form string, text []byte, pass string, keys bool) (h held, err error) {
+	defer func() {
+		if recover() != nil { // a library, by what it was given
+			h, err = held{}, errDamaged
+		}
+	}()
+	if len(text) == 0 {
+		return held{}, errors.New("the file is empty")
+	}
+	if form == "PEM" {
+		return parsePEM(text, pass, keys)
+	}
+	var magic uint32
+	if len(text) >= 4 {
+		magic = binary.BigEndian.Uint32(text)
+	}
+	switch {
+	case magic == jksMagic:
+		return parseJKS(text, pass, keys)
+	case magic == jceksMagic:
+		return held{}, errors.New("it is a JCEKS store, which is not supported: convert it to PKCS12 by keytool -importkeystore")
+	case text[0] == 0x30:
+		return parsePKCS12(text, pass)
+	case bytes.Contains(text, []byte("-----BEGIN ")):
+		return held{}, errors.New("it is PEM: set the type to PEM")
+	}
+	return held{}, errors.New("it is neither JKS nor PKCS12")
+}
+
+// trust adds a certificate.
+func (h *held) trust(der []byte) {
+	if cert, err := x509.ParseCertificate(der); err == nil {
+		h.trusted = append(h.trusted, cert)
+	} else {
+		h.unread++
+	}
+}
+
+// addKey adds a private key with its chain, which is put into order: the key's own certificate first.
+func (h *held) addKey(key any, certs []*x509.Certificate) error {
+	h.private++
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return errors.New("a private key of an algorithm that TLS does not use")
+	}
+	public, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok {
+		return errors.New("a private key of an algorithm that TLS does not use")
+	}
+	for i, cert := range certs {
+		if !public.Equal(cert.PublicKey) {
+			continue
+		}
+		pair := tls.Certificate{PrivateKey: signer, Leaf: cert, Certificate: [][]byte{cert.Raw}}
+		left := append(append([]*x509.Certificate(nil), certs[:i]...), certs[i+1:]...)
+		for last := cert; !bytes.Equal(last.RawIssuer, last.RawSubject); {
+			at := -1
+			for j, c := range left {
+				if bytes.Equal(c.RawSubject, last.RawIssuer) {
+					at = j
+					break
+				}
+			}
+			if at < 0 {
+				break
+			}
+			last = left[at]
+			left = append(left[:at], left[at+1:]...)
+			pair.Certificate = append(pair.Certificate, last.Raw)
+		}
+		h.keys = append(h.keys, pair)
+		return nil
+	}
+	return errors.New("no certificate in it is that of its private key")
+}

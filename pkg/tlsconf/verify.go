@@ -1,0 +1,139 @@
+package tlsconf
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// verify holds a server to the trust store, to its name and to the cipher suites.
+func (h *handshake) verify(ctx context.Context, cs tls.ConnectionState) error {
+	if h.refused = h.verifyChain(cs.PeerCertificates); h.refused == nil && h.Client.verify {
+		h.refused = h.verifyName(ctx, cs.PeerCertificates[0])
+	}
+	if h.refused == nil && h.offer.only != nil && !h.offer.only[cs.CipherSuite] {
+		h.refused = fmt.Errorf("the server chooses %s, which %s does not have", tls.CipherSuiteName(cs.CipherSuite), cipherSuites)
+	}
+	return h.refused
+}
+
+func (h *handshake) verifyChain(certs []*x509.Certificate) error {
+	if len(certs) == 0 {
+		return errors.New("the server shows no certificate")
+	}
+	o := x509.VerifyOptions{Roots: h.stores.roots, Intermediates: x509.NewCertPool(), CurrentTime: h.now()}
+	for _, c := range certs[1:] {
+		o.Intermediates.AddCert(c)
+	}
+	_, err := certs[0].Verify(o)
+	if err == nil {
+		return nil
+	}
+	leaf, now := certs[0], h.now()
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		c := invalid.Cert
+		switch {
+		case invalid.Reason == x509.Expired && now.Before(c.NotBefore):
+			return fmt.Errorf("the certificate of %s in the server's chain is valid from %s on: compare the clocks", subject(c), day(c.NotBefore))
+		case invalid.Reason == x509.Expired:
+			return fmt.Errorf("the certificate of %s in the server's chain has expired on %s: have it renewed", subject(c), day(c.NotAfter))
+		case invalid.Reason == x509.IncompatibleUsage:
+			return fmt.Errorf("the server's certificate, of %s, is not for servers: its extended key usage lacks server authentication", subject(leaf))
+		}
+		return fmt.Errorf("the certificate of %s in the server's chain is not valid (reason %d of Go's x509.InvalidReason)", subject(c), invalid.Reason)
+	}
+	fix := "import the right authority there, or check that this is the right server"
+	if h.stores.roots == nil {
+		fix = "name a store with the right authority by this key, or check that this is the right server"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		last := certs[len(certs)-1]
+		hint := err.Error() // Go's, about an authority of the right name that did not fit
+		switch {
+		case strings.Contains(hint, "insecure algorithm"):
+			return fmt.Errorf("a certificate in the server's chain, of %s, is signed by SHA-1 or MD5, which is not accepted: have it renewed", subject(leaf))
+		case strings.Contains(hint, "candidate authority"):
+			return fmt.Errorf("the server's certificate, of %s, is from an authority, %s, that is in %s with another key or not as an authority: %s", subject(leaf), short(last.Issuer.String()), h.stores.trusted, fix)
+		}
+		if bytes.Equal(leaf.RawIssuer, leaf.RawSubject) {
+			return fmt.Errorf("the server's certificate, of %s, is signed by itself and not in %s: %s", subject(leaf), h.stores.trusted, strings.Replace(fix, "the right authority", "that certificate", 1))
+		}
+		return fmt.Errorf("the server's certificate, of %s, is from an authority, %s, that is not in %s: %s", subject(leaf), short(last.Issuer.String()), h.stores.trusted, fix)
+	}
+	return fmt.Errorf("the server's certificate, of %s, does not verify by %s: %s", subject(leaf), h.stores.trusted, fix)
+}
+
+// verifyName compares the certificate with the server's name as HBaseTrustManager does: its address counts as well, and
+// names that a reverse lookup gives where the cluster names the server by an address.
+func (h *handshake) verifyName(ctx context.Context, cert *x509.Certificate) error {
+	if named(cert, h.host) || h.remote != nil && named(cert, h.remote.String()) {
+		return nil
+	}
+	tried := h.host
+	if net.ParseIP(h.host) != nil && h.reverse {
+		names, err := h.lookup(ctx, h.host)
+		if err != nil {
+			names = nil
+		}
+		for _, name := range names {
+			name = strings.TrimSuffix(name, ".")
+			if named(cert, name) {
+				return nil
+			}
+			tried += ", " + short(name)
+		}
+	}
+	return fmt.Errorf("the server's certificate is for %s, not for %s: check that this is the right server; %s=false leaves this check out", names(cert), tried, verifyHostname)
+}
+
+// named says whether a certificate is for a host. One without alternative names is for its common name, as in HBase.
+func named(cert *x509.Certificate, host string) bool {
+	if len(cert.DNSNames) > 0 || len(cert.IPAddresses) > 0 {
+		return cert.VerifyHostname(host) == nil
+	}
+	name := cert.Subject.CommonName
+	if ip := net.ParseIP(name); ip != nil {
+		return ip.Equal(net.ParseIP(host))
+	}
+	return name != "" && (&x509.Certificate{DNSNames: []string{name}}).VerifyHostname(host) == nil
+}
+
+// names are those that a certificate is for.
+func names(cert *x509.Certificate) string {
+	const most = 8
+	all := append([]string(nil), cert.DNSNames...)
+	for _, ip := range cert.IPAddresses {
+		all = append(all, ip.String())
+	}
+	if len(all) == 0 {
+		all = []string{cert.Subject.CommonName}
+	}
+	for i := range all {
+		all[i] = short(all[i])
+	}
+	if len(all) > most {
+		all = append(all[:most], fmt.Sprintf("and %d more", len(all)-most))
+	}
+	return strings.Join(all, ", ")
+}
+
+func subject(c *x509.Certificate) string { return short(c.Subject.String()) }
+
+// short is a text that a server sent, in printable characters and not longer than a line.
+func short(s string) string {
+	const most = 100
+	s = fmt.Sprintf("%q", s)
+	s = s[1 : len(s)-1]
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
