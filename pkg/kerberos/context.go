@@ -31,27 +31,21 @@ type Context struct {
 
 // Initiate begins a context with a service. token is what the acceptor must get first.
 func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context, []byte, error) {
-	ticket, key, err := c.Ticket(ctx, service, realm)
+	g, who, err := c.get(ctx, asked{service, realm})
 	if err != nil {
 		return nil, nil, err
 	}
-	c.mu.Lock()
-	krb := c.krb
-	c.mu.Unlock()
-	if krb == nil {
-		return nil, nil, errors.New("kerberos: the client is closed")
-	}
-	s, err := newContext(key)
+	s, err := newContext(g.key)
 	if err != nil {
 		return nil, nil, err
 	}
-	auth, err := types.NewAuthenticator(krb.Credentials.Domain(), krb.Credentials.CName())
+	auth, err := types.NewAuthenticator(who.realm, who.user)
 	if err != nil {
 		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
 	}
 	auth.Cksum = types.Checksum{CksumType: chksumtype.GSSAPI, Checksum: contextFlags()}
 	s.sent = uint64(auth.SeqNumber) // of the first token
-	request, err := messages.NewAPReq(ticket, key, auth)
+	request, err := messages.NewAPReq(g.ticket, g.key, auth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
 	}
