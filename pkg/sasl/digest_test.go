@@ -20,11 +20,17 @@ type peer struct {
 
 func newPeer(t *testing.T, args ...string) *peer {
 	t.Helper()
+	return startPeer(t, nil, args...)
+}
+
+// startPeer starts a JVM with further options.
+func startPeer(t *testing.T, options []string, args ...string) *peer {
+	t.Helper()
 	source, err := filepath.Abs("../../testdata/sasl/SaslPeer.java")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("java", append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", source}, args...)...)
+	cmd := exec.Command("java", slices.Concat([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, options, []string{source}, args)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
