@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -21,6 +22,7 @@ import (
 type Identity struct {
 	Principal string // user@REALM; empty: that of the ticket cache
 	Keytab    string // path; empty: the ticket cache is used
+	Cache     string // name of the ticket cache, FILE:PATH or PATH; empty: KRB5CCNAME, or else that of the user
 }
 
 // secrets are the login of an environment and the tokens that it was given.
@@ -51,11 +53,18 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab})
+	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
+	if errors.Is(err, kerberos.ErrNoKDC) {
+		return nil, fail.With(fail.Load, err) // it may answer later
+	}
 	if err != nil {
 		return nil, fail.With(fail.Check, err)
 	}
-	e.Log.Info("logged in", "principal", c.Principal())
+	if mode, open := kerberos.OpenToOthers(e.Identity.Keytab); open {
+		e.Log.Warn("every user of this host can read the keytab, and act as its principal: chmod 600 it", "keytab", e.Identity.Keytab, "mode", fmt.Sprintf("%04o", mode))
+	}
+	until, _ := c.Until()
+	e.Log.Info("logged in", "principal", c.Principal(), "until", until.UTC().Format(time.RFC3339))
 	e.secrets.login = c
 	return c, nil
 }

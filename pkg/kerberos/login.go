@@ -163,9 +163,27 @@ type cacheFile struct {
 	size int64
 }
 
+// EnvCache names the ticket cache, as MIT's programs have it.
+const EnvCache = "KRB5CCNAME"
+
+// DefaultCache is the name of the ticket cache that is used when none is named: that of EnvCache, or else a file of the user.
+func DefaultCache() string {
+	return cmp.Or(os.Getenv(EnvCache), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
+}
+
+// OpenToOthers says that users beyond a file's owner and group can read it, as they must not a keytab, and what its
+// permissions are.
+func OpenToOthers(path string) (fs.FileMode, bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	return info.Mode().Perm(), info.Mode().Perm()&0o004 != 0
+}
+
 // cachePath is the file of a cache's name.
 func cachePath(name string) (string, error) {
-	name = cmp.Or(name, os.Getenv("KRB5CCNAME"), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
+	name = cmp.Or(name, DefaultCache())
 	kind, rest, ok := strings.Cut(name, ":")
 	switch {
 	case !ok || strings.HasPrefix(name, "/"):
