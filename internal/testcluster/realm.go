@@ -9,8 +9,8 @@ import (
 )
 
 // StartKDC starts a KDC with no cluster around it, for tests of logins and of conversations that Kerberos proves. It ends
-// with the test. Without a KDC on this machine the test is skipped, unless EnvSecure is set. What the cluster has of HDFS
-// and HBase is of no use; its Daemon(KDC) can be ended and started again.
+// with the test. Without a KDC on this machine the test is skipped, unless EnvSecure is set. Nothing else of the cluster
+// runs; its Daemon(KDC) can be ended and started again.
 func StartKDC(t testing.TB, s Security) *Cluster {
 	t.Helper()
 	if err := KDCInstalled(); err != nil {

@@ -27,7 +27,7 @@ type protector struct {
 	overData  bool      // integrity is of the plain text
 	size      int       // bytes of an HMAC
 	sum       []byte
-	tail      [aes.BlockSize]byte // what would be made anew for each message else
+	tail      [aes.BlockSize]byte // what would be allocated for each message else
 }
 
 const confounderLen = aes.BlockSize

@@ -144,13 +144,13 @@ func TestLogin(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	conf := r.config(t)
-	for _, p := range []string{"stale", "anew", "gone"} {
+	for _, p := range []string{"stale", "recreated", "gone"} {
 		r.admin(t, "addprinc", "-randkey", p)
 	}
-	stale := r.keytab(t, "stale.keytab", "stale", "anew", "gone")
+	stale := r.keytab(t, "stale.keytab", "stale", "recreated", "gone")
 	r.admin(t, "cpw", "-randkey", "stale") // another version of the key
-	r.admin(t, "delprinc", "-force", "anew")
-	r.admin(t, "addprinc", "-randkey", "anew") // another key of the same version
+	r.admin(t, "delprinc", "-force", "recreated")
+	r.admin(t, "addprinc", "-randkey", "recreated") // another key of the same version
 	r.admin(t, "delprinc", "-force", "gone")
 	r.admin(t, "addprinc", "-randkey", "-e", "aes256-cts-hmac-sha384-192:normal,aes128-cts-hmac-sha1-96:normal", "types")
 	r.admin(t, "ktadd", "-k", filepath.Join(r.dir, "all.keytab"), "-e", "aes256-cts-hmac-sha384-192:normal,aes128-cts-hmac-sha1-96:normal", "types")
@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		"keytab of another":        {Options{Principal: "loader", Keytab: r.Keytab("nobody")}, "nobody.keytab has no key of loader@BULKLOAD.TEST (2 keys of others)"},
 		"unknown principal":        {Options{Principal: "gone", Keytab: stale}, "does not know the principal gone@BULKLOAD.TEST"},
 		"another version":          {Options{Principal: "stale", Keytab: stale}, "keytab is older than the principal's present key"},
-		"another key":              {Options{Principal: "anew", Keytab: stale}, "keytab is older than the principal's present key"},
+		"another key":              {Options{Principal: "recreated", Keytab: stale}, "keytab is older than the principal's present key"},
 		"another key, proven":      {Options{Principal: "guarded", Keytab: guarded}, "keytab is older than the principal's present key"},
 		"another type":             {Options{Principal: "moved", Keytab: moved}, "the keytab has no key of moved@BULKLOAD.TEST of the encryption type that the KDC uses"},
 		"locked":                   {Options{Principal: "locked", Keytab: lost["locked"]}, "locked@BULKLOAD.TEST is locked or has expired"},
@@ -265,7 +265,7 @@ func port(t *testing.T, r *realm) string {
 	return p
 }
 
-// TestKDCAway ends the KDC and starts it again: who needs it is told so and may try again, who has a ticket works on.
+// TestKDCAway ends the KDC and starts it again: logins fail by name and may be retried, who has a ticket works on.
 func TestKDCAway(t *testing.T) {
 	r := startRealm(t, testcluster.Security{})
 	o := Options{Principal: "loader", Keytab: r.Keytab("loader"), Config: r.config(t)}
@@ -343,7 +343,7 @@ func TestSkewFault(t *testing.T) {
 }
 
 // TestManyAsk has goroutines ask for tickets while all that they have ends every few seconds: none goes without, by keytab
-// (logging in again) and by ticket cache (renewed here, then written anew by kinit).
+// (logging in again) and by ticket cache (renewed here, then written again by kinit).
 func TestManyAsk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("outlives tickets of 3 s")
@@ -395,7 +395,7 @@ func TestManyAsk(t *testing.T) {
 					}
 				})
 			}
-			if name == "cache" { // it is renewed for 9 s by this package, and written anew before
+			if name == "cache" { // it is renewed for 9 s by this package, and written again before
 				g.Go(func() {
 					select {
 					case <-time.After(2 * life):

@@ -114,7 +114,7 @@ func (o Options) loginKeytab() (*state, string, error) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, "", fmt.Errorf("keytab %s has no key of %s (%d keys of others): name another principal, or have the keytab written anew", o.Keytab, name, len(all))
+		return nil, "", fmt.Errorf("keytab %s has no key of %s (%d keys of others): name another principal, or export the keytab again", o.Keytab, name, len(all))
 	}
 	// A KDC that has keys of more types than the keytab uses the first that is asked for. The others stay: those of session
 	// keys are chosen from the same list.
@@ -122,7 +122,7 @@ func (o Options) loginKeytab() (*state, string, error) {
 	rank := func(id int32) int { return map[bool]int{false: 1}[slices.Contains(own, id)] }
 	slices.SortStableFunc(conf.LibDefaults.DefaultTktEnctypeIDs, func(a, b int32) int { return cmp.Compare(rank(a), rank(b)) })
 	if !slices.ContainsFunc(conf.LibDefaults.DefaultTktEnctypeIDs, func(id int32) bool { return slices.Contains(own, id) }) {
-		return nil, "", fmt.Errorf("keytab %s has keys of %s of other encryption types than %s allows: have the keytab written anew", o.Keytab, name, o.Config.Path)
+		return nil, "", fmt.Errorf("keytab %s has keys of %s of other encryption types than %s allows: export the keytab again", o.Keytab, name, o.Config.Path)
 	}
 	krb := client.NewWithKeytab(user, realm, kt, &conf, client.DisablePAFXFAST(true))
 	request, err := messages.NewASReqForTGT(realm, &conf, krb.Credentials.CName())

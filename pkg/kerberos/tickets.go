@@ -130,7 +130,7 @@ func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
 	if errors.Is(first, ErrUnknownService) || errors.Is(first, ErrNoKDC) {
 		return nil, nil, first
 	}
-	// The KDC may have been made anew, or another program has logged in.
+	// The KDC may have been set up again, or another program has logged in.
 	next, err := c.again(s)
 	if err != nil {
 		if err == errSame {
@@ -240,7 +240,7 @@ func (c *Client) renewInTime() {
 	if s == nil || s.tgt.fresh(time.Now()) {
 		return
 	}
-	if _, err := c.renewed(s); err != nil { // who needs the next ticket is told
+	if _, err := c.renewed(s); err != nil { // the next to need a ticket gets the error
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.s != nil {

@@ -163,7 +163,7 @@ func gssRefusals(t *testing.T, p *gssPeer) {
 					p.end(t)
 				}
 			}
-			// What comes twice, or not at all, is found out.
+			// What comes twice, or not at all, is noticed.
 			l, err := p.converse(t, service, q.name(), nil)
 			if err != nil {
 				t.Fatal(err)
