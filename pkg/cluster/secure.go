@@ -90,7 +90,7 @@ func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value("dfs.namenode.kerberos.principal")}
+	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value(keyNameNode)}
 	if s.RPC, err = e.qualities("hadoop.rpc.protection"); err != nil {
 		return err
 	}
@@ -125,16 +125,21 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	}
 	cfg.EffectiveUser = login.Principal()
 	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
-		key := "hbase.regionserver.kerberos.principal"
-		if master {
-			key = "hbase.master.kerberos.principal"
-		}
-		return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q})
+		return hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, q, master))
 	}
 	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		cfg.Token = e.loadToken
 	}
 	return nil
+}
+
+// hbaseLogin says how one logs in at a master, or at a region server.
+func (e *Env) hbaseLogin(login *kerberos.Client, q []sasl.Quality, master bool) hbaserpc.Options {
+	key := "hbase.regionserver.kerberos.principal"
+	if master {
+		key = "hbase.master.kerberos.principal"
+	}
+	return hbaserpc.Options{Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
 }
 
 // loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.
