@@ -232,8 +232,15 @@ func openCache(path string, conf *Config) (s *state, err error) {
 			s, err = nil, errors.New("it is damaged: run kinit again")
 		}
 	}()
-	cache, err := credentials.LoadCCache(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkCache(data); err != nil {
+		return nil, err
+	}
+	cache := new(credentials.CCache)
+	if err := cache.Unmarshal(data); err != nil {
 		return nil, err
 	}
 	s = &state{user: cache.GetClientPrincipalName(), realm: cache.GetClientRealm(), tickets: map[asked]*grant{}}
