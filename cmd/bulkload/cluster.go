@@ -26,7 +26,8 @@ func (c *clusterFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&c.znode, "znode", "", "HBase's root in ZooKeeper (default: from HBASE_CONF_DIR, else /hbase)")
 	f.StringVar(&c.hdfs, "hdfs", "", "HDFS, hdfs://host:port (default: from HADOOP_CONF_DIR)")
 	f.StringVar(&c.identity.Principal, "principal", "", "Kerberos principal, USER@REALM (default: that of the ticket cache)")
-	f.StringVar(&c.identity.Keytab, "keytab", "", "keytab of the principal (default: the ticket cache, KRB5CCNAME)")
+	f.StringVar(&c.identity.Keytab, "keytab", "", "keytab of the principal (default: the ticket cache)")
+	f.StringVar(&c.identity.Cache, "ticket-cache", "", "Kerberos ticket cache, FILE:PATH or PATH (default: KRB5CCNAME, else /tmp/krb5cc_UID)")
 	f.StringVar(&c.user, "user", "", "user name for simple authentication (default: HADOOP_USER_NAME, else the unix user)")
 }
 
@@ -55,6 +56,9 @@ func (c *clusterFlags) open(g *globals) (*cluster.Env, error) {
 	set("fs.defaultFS", c.hdfs, "--hdfs")
 	if c.identity.Keytab != "" && c.identity.Principal == "" {
 		return nil, usageError{errors.New("--keytab needs --principal")}
+	}
+	if c.identity.Keytab != "" && c.identity.Cache != "" {
+		return nil, usageError{errors.New("--keytab and --ticket-cache are both given: which one proves who you are?")}
 	}
 	return &cluster.Env{Conf: conf, Log: g.logger(), Identity: c.identity}, nil
 }

@@ -1,6 +1,7 @@
 package callers
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,15 @@ func TestSystemdUnits(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// What a secured cluster adds.
+	secured, err := os.ReadFile(root + "/examples/systemd/secured.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropIn := filepath.Join(dir, "bulkload-check.service.d")
+	if err := errors.Join(os.Mkdir(dropIn, 0o755), os.WriteFile(filepath.Join(dropIn, "secured.conf"), secured, 0o644)); err != nil {
+		t.Fatal(err)
 	}
 	run := func(args ...string) (string, error) {
 		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()

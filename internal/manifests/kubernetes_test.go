@@ -151,6 +151,40 @@ func TestCronJob(t *testing.T) {
 	}
 }
 
+// TestSecured reads the patch for clusters with Kerberos, and sees that it fits the CronJob.
+func TestSecured(t *testing.T) {
+	cron := find[*batch.CronJob](t, objects(t, "cronjob.yaml"))[0]
+	patch := find[*batch.CronJob](t, objects(t, "secured.yaml"))[0]
+	whole, own := cron.Spec.JobTemplate.Spec.Template.Spec, patch.Spec.JobTemplate.Spec.Template.Spec
+	c := own.Containers[0]
+	if patch.Name != cron.Name || len(own.Containers) != 1 || c.Name != whole.Containers[0].Name {
+		t.Errorf("it is of %s, container %s", patch.Name, c.Name)
+	}
+	mounts := map[string]string{}
+	for _, m := range append(slices.Clone(whole.Containers[0].VolumeMounts), c.VolumeMounts...) {
+		for name, path := range mounts {
+			if name == m.Name || path == m.MountPath {
+				t.Errorf("%s at %s is there twice", m.Name, m.MountPath)
+			}
+		}
+		mounts[m.Name] = m.MountPath
+	}
+	for _, e := range c.Env {
+		inside := slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return strings.HasPrefix(e.Value, m.MountPath+"/") })
+		if inside == (e.Name == "BULKLOAD_PRINCIPAL") {
+			t.Errorf("%s is %s", e.Name, e.Value)
+		}
+	}
+	for _, v := range own.Volumes {
+		if _, ok := mounts[v.Name]; !ok {
+			t.Errorf("volume %s is not mounted", v.Name)
+		}
+		if s := v.Secret; s != nil && (s.DefaultMode == nil || *s.DefaultMode&0o007 != 0) {
+			t.Errorf("others can read the secret: mode %v", s.DefaultMode)
+		}
+	}
+}
+
 func arg(args []string, flag string) string {
 	for _, a := range args {
 		if v, ok := strings.CutPrefix(a, flag+"="); ok {

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/job"
+	"bulkload/pkg/kerberos"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -37,10 +38,7 @@ func List(cmd *cobra.Command) []Setting {
 		fields = s.fields(cmd, done)
 		ofDialect(fields, readingSpec(fields))
 	}
-	conf, user := hadoop(cmd), ""
-	if f := cmd.Flags().Lookup("user"); f != nil {
-		user = f.Value.String()
-	}
+	conf, user, keytab := hadoop(cmd), valueOf(cmd, "user"), valueOf(cmd, "keytab")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, old := asOldName(f); old || f.Name == "help" || done[f.Name] {
 			return
@@ -54,7 +52,7 @@ func List(cmd *cobra.Command) []Setting {
 		case f.Name == "date":
 			v.Value = s.Day.Whole()
 		case v.Origin == "default":
-			v = s.fromDefault(v, f, conf, user)
+			v = s.fromDefault(v, f, conf, user, keytab)
 		}
 		v.Value = mask.URLs(v.Value)
 		flags = append(flags, v)
@@ -147,9 +145,34 @@ func hadoop(cmd *cobra.Command) *hdfsio.Conf {
 	return conf
 }
 
+// valueOf is the value of a flag, empty where a command has no such flag.
+func valueOf(cmd *cobra.Command, name string) string {
+	if f := cmd.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// ofTicketCache is who logs in, or the ticket cache, where nobody says.
+func ofTicketCache(v Setting, name, keytab string) Setting {
+	switch {
+	case keytab != "" && name == "ticket-cache":
+		v.Value = "(none: the keytab is used)"
+	case keytab != "":
+	case name == "principal":
+		v.Value = "(that of the ticket cache, where the cluster wants Kerberos)"
+	default:
+		v.Value = kerberos.DefaultCache()
+		if os.Getenv(kerberos.EnvCache) != "" {
+			v.Origin = "environment variable " + kerberos.EnvCache
+		}
+	}
+	return v
+}
+
 // fromDefault is what a setting that nobody gave means; user is what --user
-// says.
-func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user string) Setting {
+// says, keytab what --keytab does.
+func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user, keytab string) Setting {
 	hadoopValue := func(key, value string) {
 		if p, ok := conf.Lookup(key); ok {
 			v.Value, v.Origin = value, p.File+" ("+key+")"
@@ -169,6 +192,8 @@ func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user 
 		v.Value = "(" + job.RejectsName + " in the job's state directory; of build, beside --out)"
 	case "state":
 		v.Value, _ = checkpoint.DefaultState()
+	case "principal", "ticket-cache":
+		return ofTicketCache(v, f.Name, keytab)
 	}
 	if conf == nil {
 		return v

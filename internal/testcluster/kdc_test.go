@@ -1,8 +1,6 @@
 package testcluster
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,44 +9,10 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// startRealm starts a KDC with no cluster around it.
-func startRealm(t *testing.T, s Security) *Cluster {
-	t.Helper()
-	if err := KDCInstalled(); err != nil {
-		if os.Getenv(EnvSecure) != "" || !errors.Is(err, ErrNoKDC) {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	ports, err := pickPorts(0, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &Cluster{layout: layout{t.TempDir()}, log: Options{}.withDefaults().Log, timeout: defaultStartTimeout, spawner: newSpawner()}
-	argv, err := kdcCommand(c.layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.state = &state{Version: stateVersion, Dir: c.layout.dir, Security: s.withDefaults(), Ports: ports,
-		Roles: []Role{KDC}, Daemons: map[Role]*daemonState{KDC: {Command: argv}}}
-	if err := os.MkdirAll(c.layout.logs(), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := c.startKDC(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // The lives of tickets are bounded for users only, and the KDC ends with the cluster.
 func TestRealm(t *testing.T) {
 	const life, renew = time.Minute, 5 * time.Minute
-	c := startRealm(t, Security{Kerberos: true, TicketLife: life, RenewLife: renew})
+	c := StartKDC(t, Security{Kerberos: true, TicketLife: life, RenewLife: renew})
 	for name, most := range map[string]time.Duration{Loader: life, HDFSAdmin: defaultTicketLife} {
 		ticket := kinit(t, c, name)
 		if got := ticket.EndTime.Sub(ticket.StartTime); got > most || got < most/2 {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -22,6 +23,7 @@ import (
 type Identity struct {
 	Principal string // user@REALM; empty: that of the ticket cache
 	Keytab    string // path; empty: the ticket cache is used
+	Cache     string // name of the ticket cache, FILE:PATH or PATH; empty: KRB5CCNAME, or else that of the user
 }
 
 // secrets are the login of an environment and the tokens that it was given.
@@ -52,11 +54,18 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab})
+	c, err := kerberos.Login(kerberos.Options{Config: conf, Principal: e.Identity.Principal, Keytab: e.Identity.Keytab, Cache: e.Identity.Cache})
+	if errors.Is(err, kerberos.ErrNoKDC) {
+		return nil, fail.With(fail.Load, err) // it may answer later
+	}
 	if err != nil {
 		return nil, fail.With(fail.Check, err)
 	}
-	e.Log.Info("logged in", "principal", c.Principal())
+	if mode, open := kerberos.OpenToOthers(e.Identity.Keytab); open {
+		e.Log.Warn("every user of this host can read the keytab, and act as its principal: chmod 600 it", "keytab", e.Identity.Keytab, "mode", fmt.Sprintf("%04o", mode))
+	}
+	until, _ := c.Until()
+	e.Log.Info("logged in", "principal", c.Principal(), "until", until.UTC().Format(time.RFC3339))
 	e.secrets.login = c
 	return c, nil
 }
@@ -82,7 +91,7 @@ func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value("dfs.namenode.kerberos.principal")}
+	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value(keyNameNode)}
 	if s.RPC, err = e.qualities("hadoop.rpc.protection"); err != nil {
 		return err
 	}
@@ -126,16 +135,21 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	}
 	cfg.EffectiveUser = login.Principal()
 	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
-		key := "hbase.regionserver.kerberos.principal"
-		if master {
-			key = "hbase.master.kerberos.principal"
-		}
-		return hbaserpc.Dial(ctx, nc, host, hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q})
+		return hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, master))
 	}
 	if e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		cfg.Token = e.loadToken
 	}
 	return nil
+}
+
+// hbaseLogin says how one logs in at a master, or at a region server.
+func (e *Env) hbaseLogin(login *kerberos.Client, tls *tlsconf.Client, q []sasl.Quality, master bool) hbaserpc.Options {
+	key := "hbase.regionserver.kerberos.principal"
+	if master {
+		key = "hbase.master.kerberos.principal"
+	}
+	return hbaserpc.Options{TLS: tls, Kerberos: login, Principal: e.Conf.Value(key), PrincipalKey: key, Qualities: q}
 }
 
 // loadToken is the delegation token with which HBase takes files of this user. It is asked for once an hour.

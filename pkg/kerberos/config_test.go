@@ -171,7 +171,7 @@ func TestDamagedSecrets(t *testing.T) {
 		if _, err := loadKeytab(path); err == nil && text != "" {
 			t.Errorf("keytab, %s: no error", name)
 		}
-		if _, _, err := openCache(path, conf); err == nil {
+		if _, err := openCache(path, conf); err == nil {
 			t.Errorf("cache, %s: no error", name)
 		}
 	}

@@ -2,6 +2,9 @@ package kerberos
 
 import (
 	"context"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,8 +12,6 @@ import (
 
 	"github.com/jcmturner/gofork/encoding/asn1"
 	"github.com/jcmturner/gokrb5/v8/asn1tools"
-	"github.com/jcmturner/gokrb5/v8/crypto"
-	"github.com/jcmturner/gokrb5/v8/crypto/etype"
 	"github.com/jcmturner/gokrb5/v8/gssapi"
 	"github.com/jcmturner/gokrb5/v8/iana/chksumtype"
 	"github.com/jcmturner/gokrb5/v8/messages"
@@ -21,8 +22,7 @@ import (
 // the acceptor proves itself by its first wrapped token, which only one that has the service's key can make. It belongs to
 // one goroutine that seals and one that opens.
 type Context struct {
-	etype etype.EType
-	key   types.EncryptionKey
+	out, in *protector
 
 	sent   uint64
 	next   uint64 // sequence number of the acceptor's next token
@@ -31,27 +31,21 @@ type Context struct {
 
 // Initiate begins a context with a service. token is what the acceptor must get first.
 func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context, []byte, error) {
-	ticket, key, err := c.Ticket(ctx, service, realm)
+	g, who, err := c.get(ctx, asked{service, realm})
 	if err != nil {
 		return nil, nil, err
 	}
-	c.mu.Lock()
-	krb := c.krb
-	c.mu.Unlock()
-	if krb == nil {
-		return nil, nil, errors.New("kerberos: the client is closed")
-	}
-	s, err := newContext(key)
+	s, err := newContext(g.key)
 	if err != nil {
 		return nil, nil, err
 	}
-	auth, err := types.NewAuthenticator(krb.Credentials.Domain(), krb.Credentials.CName())
+	auth, err := types.NewAuthenticator(who.realm, who.user)
 	if err != nil {
 		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
 	}
 	auth.Cksum = types.Checksum{CksumType: chksumtype.GSSAPI, Checksum: contextFlags()}
 	s.sent = uint64(auth.SeqNumber) // of the first token
-	request, err := messages.NewAPReq(ticket, key, auth)
+	request, err := messages.NewAPReq(g.ticket, g.key, auth)
 	if err != nil {
 		return nil, nil, fmt.Errorf("kerberos ticket for %s: %w", service, err)
 	}
@@ -77,17 +71,13 @@ func contextFlags() []byte {
 }
 
 func newContext(key types.EncryptionKey) (*Context, error) {
-	e, err := crypto.GetEtype(key.KeyType)
+	out, err := newProtector(key, usageInitiator, cipher.NewCBCEncrypter)
 	if err != nil {
-		return nil, fmt.Errorf("kerberos: encryption type %d of the session key: %w", key.KeyType, err)
+		return nil, err
 	}
-	if key.KeyType == rc4 {
-		return nil, errors.New("kerberos: the session key is of arcfour-hmac, whose tokens (RFC 4757) are not supported: give the service a key of AES")
-	}
-	return &Context{etype: e, key: key}, nil
+	in, err := newProtector(key, usageAcceptor, cipher.NewCBCDecrypter)
+	return &Context{out: out, in: in}, err
 }
-
-const rc4 = 23 // ETYPE-ARCFOUR-HMAC-MD5 (RFC 4757)
 
 // Of wrap tokens (RFC 4121, section 4.2.6.2).
 const (
@@ -112,9 +102,7 @@ var (
 )
 
 // Overhead is the most by which a token is longer than what it protects.
-func (s *Context) Overhead() int {
-	return headerLen + s.etype.GetConfounderByteSize() + headerLen + s.etype.GetHMACBitLength()/8
-}
+func (s *Context) Overhead() int { return headerLen + headerLen + s.out.overhead() }
 
 // Seal appends to dst a wrap token of data: encrypted, or with a checksum alone.
 func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
@@ -122,23 +110,23 @@ func (s *Context) Seal(dst, data []byte, private bool) ([]byte, error) {
 	header[0], header[1], header[3] = 5, 4, 0xff
 	binary.BigEndian.PutUint64(header[8:], s.sent)
 	s.sent++
-	if !private {
-		sum, err := s.etype.GetChecksumHash(s.key.KeyValue, append(append([]byte(nil), data...), header[:]...), usageInitiator)
-		if err != nil {
-			return dst, err
-		}
-		binary.BigEndian.PutUint16(header[4:], uint16(len(sum)))
+	dst = slices.Grow(dst, len(data)+s.Overhead())
+	if private {
+		header[2] = flagSealed
 		dst = append(dst, header[:]...)
-		return append(append(dst, data...), sum...), nil
+		from := len(dst)
+		dst = dst[:from+confounderLen]
+		rand.Read(dst[from:])
+		dst = append(dst, data...)
+		dst = append(dst, header[:]...)
+		return s.out.encrypt(dst, from), nil
 	}
-	header[2] = flagSealed
-	plain := make([]byte, 0, len(data)+headerLen)
-	plain = append(append(plain, data...), header[:]...)
-	_, sealed, err := s.etype.EncryptMessage(s.key.KeyValue, plain, usageInitiator)
-	if err != nil {
-		return dst, err
-	}
-	return append(append(dst, header[:]...), sealed...), nil
+	at := len(dst)
+	dst = append(dst, header[:]...) // of which the size of the checksum is 0 in the checksum
+	dst = append(dst, data...)
+	sum := s.out.mac(s.out.checksum, data, dst[at:at+headerLen])
+	binary.BigEndian.PutUint16(dst[at+4:], uint16(len(sum)))
+	return append(dst, sum...), nil
 }
 
 // Open is the data of the acceptor's next wrap token. The token is used up; the data may lie in it.
@@ -182,12 +170,12 @@ func (s *Context) Open(token []byte, private bool) ([]byte, error) {
 }
 
 func (s *Context) decrypt(header [headerLen]byte, body []byte, extra int) ([]byte, error) {
-	if len(body) < s.etype.GetConfounderByteSize()+headerLen+s.etype.GetHMACBitLength()/8+extra {
+	if len(body) < s.in.overhead()+headerLen+extra {
 		return nil, errShort
 	}
-	plain, err := s.etype.DecryptMessage(s.key.KeyValue, body, usageAcceptor)
-	if err != nil || len(plain) < headerLen+extra {
-		return nil, errChecksum // the library's error quotes no more than that
+	plain, ok := s.in.decrypt(body)
+	if !ok {
+		return nil, errChecksum
 	}
 	cut := len(plain) - headerLen
 	if string(plain[cut:]) != string(header[:]) {
@@ -197,12 +185,13 @@ func (s *Context) decrypt(header [headerLen]byte, body []byte, extra int) ([]byt
 }
 
 func (s *Context) verify(header [headerLen]byte, body []byte, extra int) ([]byte, error) {
-	if extra != s.etype.GetHMACBitLength()/8 || len(body) < extra {
+	if extra != s.in.size || len(body) < extra {
 		return nil, errShort
 	}
 	data, sum := body[:len(body)-extra], body[len(body)-extra:]
 	header[4], header[5] = 0, 0
-	if !s.etype.VerifyChecksum(s.key.KeyValue, append(append([]byte(nil), data...), header[:]...), sum, usageAcceptor) {
+	s.in.tail = header
+	if !hmac.Equal(sum, s.in.mac(s.in.checksum, data, s.in.tail[:])) {
 		return nil, errChecksum
 	}
 	return data, nil

@@ -25,9 +25,10 @@ type mistake struct {
 // mistakes are those of a login.
 var mistakes = []mistake{
 	{"KDC_ERR_C_PRINCIPAL_UNKNOWN", "the KDC does not know the principal %s: check its name and realm"},
-	{"KDC_ERR_PREAUTH_FAILED", "the KDC refuses the key of %s: the keytab is older than the principal's present key: have it written anew"},
-	{"KRB_AP_ERR_BAD_INTEGRITY", "the key of %s does not fit: the keytab is older than the principal's present key: have it written anew"},
-	{"matching key not found in keytab", "the keytab has no key of %s of the type that the KDC asks for: have it written anew"},
+	{"KDC_ERR_PREAUTH_FAILED", "the KDC refuses the key of %s: the keytab is older than the principal's present key: export it again"},
+	{"KRB_AP_ERR_BAD_INTEGRITY", "the key of %s does not fit: the keytab is older than the principal's present key: export it again"},
+	{"integrity verification failed", "the key of %s does not fit: the keytab is older than the principal's present key: export it again"},
+	{"matching key not found in keytab", "the keytab has no key of %s of the encryption type that the KDC uses: export it again"},
 	{"KDC_ERR_CLIENT_REVOKED", "the principal %s is locked or has expired: ask who runs the realm"},
 	{"KDC_ERR_NAME_EXP", "the principal %s has expired: ask who runs the realm"},
 	{"KDC_ERR_KEY_EXPIRED", "the key of %s has expired: ask who runs the realm"},
@@ -37,7 +38,7 @@ var mistakes = []mistake{
 	{"KDC_ERR_NEVER_VALID", "the KDC gives %s no ticket that would be valid: compare the clocks and ticket_lifetime"},
 }
 
-// text finds the first mistake that an error tells of.
+// text finds the first mistake that an error is of.
 func find(err error) *mistake {
 	for i := range mistakes {
 		if strings.Contains(err.Error(), mistakes[i].code) {

@@ -2,10 +2,9 @@ package kerberos
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/jcmturner/gokrb5/v8/credentials"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
-	"github.com/jcmturner/gokrb5/v8/types"
 )
 
 // Options say who logs in, and by what.
@@ -36,55 +34,78 @@ type Options struct {
 type Client struct {
 	o         Options
 	principal string
+	one       chan struct{} // full while someone has an exchange with a KDC
 
-	mu    sync.Mutex // one exchange at a time: the client of gokrb5 changes its settings in one
-	krb   *client.Client
-	cache cacheFile
+	mu    sync.Mutex
+	s     *state // nil when the client is closed
+	timer *time.Timer
 }
 
-// Login logs in: by a keytab at the KDC, by a ticket cache without any exchange.
+// Login logs in: by a keytab at the KDC, by a ticket cache without any exchange. Close the client after use.
 func Login(o Options) (*Client, error) {
 	if o.Config == nil {
 		return nil, errors.New("kerberos: no configuration")
 	}
-	c := &Client{o: o}
-	var err error
-	if o.Keytab != "" {
-		err = c.loginKeytab()
-	} else {
-		err = c.loginCache()
-	}
+	s, name, err := o.login()
 	if err != nil {
 		return nil, err
 	}
+	c := &Client{o: o, principal: name, one: make(chan struct{}, 1), s: s}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep()
 	return c, nil
+}
+
+// login also gives who is logged in.
+func (o Options) login() (*state, string, error) {
+	if o.Keytab != "" {
+		return o.loginKeytab()
+	}
+	return o.loginCache()
 }
 
 // Principal is who is logged in, user@REALM.
 func (c *Client) Principal() string { return c.principal }
 
-// Close ends the renewal of tickets.
-func (c *Client) Close() {
+// Until is when the login's ticket ends, and until when that of a ticket cache can be renewed, zero if it cannot. A keytab
+// logs in again before.
+func (c *Client) Until() (end, renewable time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.krb != nil {
-		c.krb.Destroy()
-		c.krb = nil
+	if c.s == nil {
+		return end, renewable
+	}
+	return c.s.tgt.end, c.s.tgt.till
+}
+
+// Close ends the renewal of tickets.
+func (c *Client) Close() {
+	c.one <- struct{}{}
+	defer func() { <-c.one }()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.s != nil {
+		c.s.krb.Destroy()
+		c.s = nil
 	}
 }
 
-// loginKeytab makes a new login. Callers hold mu, or have the client alone.
-func (c *Client) loginKeytab() error {
-	user, realm, err := ParsePrincipal(c.o.Principal, c.o.Config.Realm())
+// loginKeytab makes a new login.
+func (o Options) loginKeytab() (*state, string, error) {
+	user, realm, err := ParsePrincipal(o.Principal, o.Config.Realm())
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	kt, err := loadKeytab(c.o.Keytab)
+	kt, err := loadKeytab(o.Keytab)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	name := user + "@" + realm
-	conf := *c.o.Config.krb5
+	conf := *o.Config.krb5
 	var all, own []int32
 	for _, e := range kt.Entries {
 		all = append(all, e.Key.KeyType)
@@ -93,23 +114,26 @@ func (c *Client) loginKeytab() error {
 		}
 	}
 	if len(own) == 0 {
-		return fmt.Errorf("keytab %s has no key of %s (%d keys of others): name another principal, or have the keytab written anew", c.o.Keytab, name, len(all))
+		return nil, "", fmt.Errorf("keytab %s has no key of %s (%d keys of others): name another principal, or export the keytab again", o.Keytab, name, len(all))
 	}
-	// A KDC that has keys of more types than the keytab answers with the first that is asked for.
-	conf.LibDefaults.DefaultTktEnctypeIDs = slices.DeleteFunc(slices.Clone(conf.LibDefaults.DefaultTktEnctypeIDs), func(id int32) bool { return !slices.Contains(own, id) })
-	if len(conf.LibDefaults.DefaultTktEnctypeIDs) == 0 {
-		return fmt.Errorf("keytab %s has keys of %s of other encryption types than %s allows: have the keytab written anew", c.o.Keytab, name, c.o.Config.Path)
+	// A KDC that has keys of more types than the keytab uses the first that is asked for. The others stay: those of session
+	// keys are chosen from the same list.
+	conf.LibDefaults.DefaultTktEnctypeIDs = slices.Clone(conf.LibDefaults.DefaultTktEnctypeIDs)
+	rank := func(id int32) int { return map[bool]int{false: 1}[slices.Contains(own, id)] }
+	slices.SortStableFunc(conf.LibDefaults.DefaultTktEnctypeIDs, func(a, b int32) int { return cmp.Compare(rank(a), rank(b)) })
+	if !slices.ContainsFunc(conf.LibDefaults.DefaultTktEnctypeIDs, func(id int32) bool { return slices.Contains(own, id) }) {
+		return nil, "", fmt.Errorf("keytab %s has keys of %s of other encryption types than %s allows: export the keytab again", o.Keytab, name, o.Config.Path)
 	}
 	krb := client.NewWithKeytab(user, realm, kt, &conf, client.DisablePAFXFAST(true))
-	if err := krb.Login(); err != nil {
-		krb.Destroy()
-		return loginError(name, c.o, err)
+	request, err := messages.NewASReqForTGT(realm, &conf, krb.Credentials.CName())
+	if err != nil {
+		return nil, "", loginError(name, o, err)
 	}
-	if c.krb != nil {
-		c.krb.Destroy()
+	rep, err := krb.ASExchange(realm, request, 0)
+	if err != nil {
+		return nil, "", loginError(name, o, err)
 	}
-	c.krb, c.principal = krb, name
-	return nil
+	return &state{krb: krb, user: krb.Credentials.CName(), realm: realm, tgt: granted(rep.Ticket, rep.DecryptedEncPart), tickets: map[asked]*grant{}}, name, nil
 }
 
 func loadKeytab(path string) (kt *keytab.Keytab, err error) {
@@ -118,11 +142,15 @@ func loadKeytab(path string) (kt *keytab.Keytab, err error) {
 			kt, err = nil, fmt.Errorf("keytab %s is damaged", path)
 		}
 	}()
-	if _, err := os.Stat(path); err != nil {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("keytab: %w: the user who runs the job must be able to read it", err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("keytab: %w", err)
 	}
-	kt, err = keytab.Load(path)
-	if err != nil {
+	kt = keytab.New()
+	if err := kt.Unmarshal(data); err != nil {
 		return nil, fmt.Errorf("keytab %s: %w", path, err)
 	}
 	return kt, nil
@@ -135,9 +163,27 @@ type cacheFile struct {
 	size int64
 }
 
+// EnvCache names the ticket cache, as MIT's programs have it.
+const EnvCache = "KRB5CCNAME"
+
+// DefaultCache is the name of the ticket cache that is used when none is named: that of EnvCache, or else a file of the user.
+func DefaultCache() string {
+	return cmp.Or(os.Getenv(EnvCache), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
+}
+
+// OpenToOthers says that users beyond a file's owner and group can read it, as they must not a keytab, and what its
+// permissions are.
+func OpenToOthers(path string) (fs.FileMode, bool) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false
+	}
+	return info.Mode().Perm(), info.Mode().Perm()&0o004 != 0
+}
+
 // cachePath is the file of a cache's name.
 func cachePath(name string) (string, error) {
-	name = cmp.Or(name, os.Getenv("KRB5CCNAME"), fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid()))
+	name = cmp.Or(name, DefaultCache())
 	kind, rest, ok := strings.Cut(name, ":")
 	switch {
 	case !ok || strings.HasPrefix(name, "/"):
@@ -148,125 +194,65 @@ func cachePath(name string) (string, error) {
 	return "", fmt.Errorf("ticket cache of type %s: only FILE is supported: run kinit -c FILE:PATH and set KRB5CCNAME=FILE:PATH, or use a keytab", kind)
 }
 
-// loginCache reads the ticket cache. Callers hold mu, or have the client alone.
-func (c *Client) loginCache() error {
-	path, err := cachePath(c.o.Cache)
+// loginCache reads the ticket cache.
+func (o Options) loginCache() (*state, string, error) {
+	path, err := cachePath(o.Cache)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("ticket cache: %w (run kinit, or use a keytab)", err)
+		return nil, "", fmt.Errorf("ticket cache: %w (run kinit, or use a keytab)", err)
 	}
-	krb, end, err := openCache(path, c.o.Config)
+	s, err := openCache(path, o.Config)
 	if err != nil {
-		return fmt.Errorf("ticket cache %s: %w", path, err)
+		return nil, "", fmt.Errorf("ticket cache %s: %w", path, err)
 	}
-	name := krb.Credentials.UserName() + "@" + krb.Credentials.Realm()
-	if c.o.Principal != "" {
-		user, realm, err := ParsePrincipal(c.o.Principal, krb.Credentials.Realm())
+	name := s.user.PrincipalNameString() + "@" + s.realm
+	if o.Principal != "" {
+		user, realm, err := ParsePrincipal(o.Principal, s.realm)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		if user+"@"+realm != name {
-			return fmt.Errorf("ticket cache %s is of %s, not of %s: run kinit %[3]s, or use a keytab", path, name, user+"@"+realm)
+			return nil, "", fmt.Errorf("ticket cache %s is of %s, not of %s: run kinit %[3]s, or use a keytab", path, name, user+"@"+realm)
 		}
 	}
-	if !time.Now().Before(end) {
-		return fmt.Errorf("ticket cache %s: the ticket of %s has expired at %s: run kinit, or use a keytab", path, name, end.UTC().Format(time.RFC3339))
+	if !s.tgt.valid(time.Now()) {
+		return nil, "", fmt.Errorf("ticket cache %s: the ticket of %s has expired at %s: run kinit, or use a keytab", path, name, s.tgt.end.UTC().Format(time.RFC3339))
 	}
-	if c.krb != nil {
-		c.krb.Destroy()
-	}
-	c.krb, c.principal, c.cache = krb, name, cacheFile{path, info.ModTime(), info.Size()}
-	return nil
+	s.cache = cacheFile{path, info.ModTime(), info.Size()}
+	return s, name, nil
 }
 
-// openCache makes a client of a cache's tickets, and says when its ticket-granting ticket ends.
-func openCache(path string, conf *Config) (krb *client.Client, end time.Time, err error) {
+// openCache makes a login of a cache's ticket-granting ticket.
+func openCache(path string, conf *Config) (s *state, err error) {
 	defer func() {
 		if recover() != nil { // of gokrb5, whose parser trusts lengths
-			krb, err = nil, errors.New("it is damaged: run kinit again")
+			s, err = nil, errors.New("it is damaged: run kinit again")
 		}
 	}()
-	cache, err := credentials.LoadCCache(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, end, err
+		return nil, err
 	}
-	realm := cache.GetClientRealm()
-	tgt, ok := cache.GetEntry(types.PrincipalName{NameType: 2, NameString: []string{"krbtgt", realm}})
+	if err := checkCache(data); err != nil {
+		return nil, err
+	}
+	cache := new(credentials.CCache)
+	if err := cache.Unmarshal(data); err != nil {
+		return nil, err
+	}
+	s = &state{user: cache.GetClientPrincipalName(), realm: cache.GetClientRealm(), tickets: map[asked]*grant{}}
+	tgt, ok := cache.GetEntry(grantingTo(s.realm))
 	if !ok {
-		return nil, end, errors.New("it has no ticket-granting ticket: run kinit")
+		return nil, errors.New("it has no ticket-granting ticket: run kinit")
 	}
-	krb, err = client.NewFromCCache(cache, conf.krb5, client.DisablePAFXFAST(true))
-	return krb, tgt.EndTime, err
-}
-
-// again logs in a second time: a keytab always can; a ticket cache, if another program has written it since.
-func (c *Client) again() error {
-	if c.o.Keytab != "" {
-		return c.loginKeytab()
+	if s.krb, err = client.NewFromCCache(cache, conf.krb5, client.DisablePAFXFAST(true)); err != nil {
+		return nil, err
 	}
-	info, err := os.Stat(c.cache.path)
-	if err != nil {
-		return fmt.Errorf("ticket cache: %w", err)
-	}
-	if info.ModTime().Equal(c.cache.time) && info.Size() == c.cache.size {
-		return errSame
-	}
-	return c.loginCache()
-}
-
-var errSame = errors.New("the ticket cache was not renewed")
-
-// Ticket is a ticket for a service, such as nn/host.example.com, of a realm; an empty realm is that of the host as the
-// configuration maps it. The context bounds nothing but waiting for another exchange: gokrb5 has its own limits.
-func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return messages.Ticket{}, types.EncryptionKey{}, context.Cause(ctx)
-	}
-	if c.krb == nil {
-		return messages.Ticket{}, types.EncryptionKey{}, net.ErrClosed
-	}
-	ticket, key, err := c.ticket(service, realm)
-	if err == nil {
-		return ticket, key, nil
-	}
-	first := ticketError(service, c.o, err)
-	if errors.Is(first, ErrUnknownService) {
-		return ticket, key, first
-	}
-	if err := c.again(); err != nil {
-		if err == errSame {
-			return ticket, key, first
-		}
-		return ticket, key, errors.Join(first, err)
-	}
-	if ticket, key, err = c.ticket(service, realm); err != nil {
-		err = ticketError(service, c.o, err)
-	}
-	return ticket, key, err
-}
-
-func (c *Client) ticket(service, realm string) (messages.Ticket, types.EncryptionKey, error) {
-	_, host, ok := strings.Cut(service, "/")
-	if !ok || host == "" {
-		return messages.Ticket{}, types.EncryptionKey{}, fmt.Errorf("%s names no host", service)
-	}
-	if realm != "" && c.krb.Config.ResolveRealm(host) != realm {
-		// The realm that a service's principal names outranks the mapping of hosts.
-		own := *c.krb.Config
-		own.DomainRealm = map[string]string{host: realm}
-		for k, v := range c.krb.Config.DomainRealm {
-			if k != host {
-				own.DomainRealm[k] = v
-			}
-		}
-		c.krb.Config = &own
-	}
-	return c.krb.GetServiceTicket(service)
+	s.tgt = &grant{key: tgt.Key, since: tgt.StartTime, end: tgt.EndTime, till: tgt.RenewTill}
+	return s, s.tgt.ticket.Unmarshal(tgt.Ticket)
 }
 
 // ParsePrincipal takes a principal apart. realm is that of one that names none.

@@ -167,6 +167,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 		wg.Go(func() { ask(asking) })
 	}
 	wg.Wait()
+	f.askSecurity(asking)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -206,6 +207,7 @@ type checkFacts struct {
 	staging    stagingFacts
 	inputs     inputFacts
 	machine    machineFacts
+	security   securityFacts
 }
 
 // checks makes a check, or several, of each kind of fact.
@@ -238,7 +240,8 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 
 // apart are the checks that no table is needed for.
 func (f *checkFacts) apart(ctx context.Context) []Check {
-	return present([]Check{
+	return present(append([]Check{
+		checkSecurity(f.security, f.staging.probeErr),
 		checkNameservice(ctx, f.env.Conf, f.staging, f.bulk),
 		checkAncestors(f.staging, f.bulk),
 		checkProbe(f.staging, f.user),
@@ -247,7 +250,7 @@ func (f *checkFacts) apart(ctx context.Context) []Check {
 		checkSpill(f.inputs, f.machine, f.o.Memory),
 		checkSpillLimit(f.inputs, f.o.WorkOptions),
 		checkOpenFiles(f.inputs, f.machine, f.o.WorkOptions),
-	})
+	}, checkZones(f.security)...))
 }
 
 // present leaves out checks that found nothing to look at.

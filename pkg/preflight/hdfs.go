@@ -56,6 +56,9 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 		s.err = err
 		return
 	}
+	if !f.askNameNode(ctx) {
+		return
+	}
 	s.probe(ctx, fsys, f.user)
 	for p := s.location.Path; ; p = path.Dir(p) {
 		info, err := fsys.Stat(ctx, p)
@@ -134,6 +137,8 @@ func checkProbe(s stagingFacts, user string) Check {
 	switch {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
+	case wrongWay(s.probeErr):
+		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})
 	case s.owner != "" && s.owner != user:

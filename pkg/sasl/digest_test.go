@@ -20,11 +20,17 @@ type peer struct {
 
 func newPeer(t *testing.T, args ...string) *peer {
 	t.Helper()
+	return startPeer(t, nil, args...)
+}
+
+// startPeer starts a JVM with further options.
+func startPeer(t *testing.T, options []string, args ...string) *peer {
+	t.Helper()
 	source, err := filepath.Abs("../../testdata/sasl/SaslPeer.java")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("java", append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", source}, args...)...)
+	cmd := exec.Command("java", slices.Concat([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, options, []string{source}, args)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +138,7 @@ func TestDigestMD5(t *testing.T) {
 				if data, err := l.Open(damage(p.read(t))); err == nil {
 					t.Errorf("%s: %q", name, data)
 				}
-				return // the layer is of no use now
+				return // the layer is invalid now
 			}
 		})
 	}
@@ -160,7 +166,7 @@ func TestDigestMD5Refusals(t *testing.T) {
 		err              string
 	}{
 		"a server that does not know the password": {challenge + `,qop="auth"`, "rspauth=00112233445566778899aabbccddeeff", nil, "does not know the password"},
-		"a server that proves nothing":             {challenge + `,qop="auth"`, "", nil, "does not know the password"},
+		"a server without a proof":                 {challenge + `,qop="auth"`, "", nil, "does not know the password"},
 		"less than wanted":                         {challenge + `,qop="auth"`, "", []Quality{Privacy, Integrity}, "offers authentication, the configuration asks for privacy, integrity"},
 		"no quality":                               {challenge, "", []Quality{Privacy}, "offers authentication"},
 		"an unknown quality":                       {challenge + `,qop="auth-strange"`, "", nil, "none of authentication"},

@@ -1,0 +1,79 @@
+package kerberos
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// maxCache bounds a ticket cache: one with a hundred tickets has about 200 kB.
+const maxCache = 16 << 20
+
+var errCache = errors.New("it is no ticket cache, or damaged: run kinit again")
+
+// checkCache walks a ticket cache of version 3 or 4 (MIT Kerberos, doc/formats/ccache_file_format) by its lengths, which the
+// parser of gokrb5 believes.
+func checkCache(data []byte) error {
+	if len(data) < 2 || len(data) > maxCache || data[0] != 5 || data[1] != 3 && data[1] != 4 {
+		return errCache
+	}
+	w := walk{rest: data[2:], ok: true}
+	if data[1] == 4 {
+		w.skip(w.number(2))
+	}
+	w.principal()
+	for w.ok && len(w.rest) > 0 {
+		w.principal()
+		w.principal()
+		w.skip(2 * (5 - int(data[1]))) // the key's type, which version 3 has twice
+		w.text()
+		w.skip(4*4 + 1 + 4) // times, whether it is of a user's key, flags
+		for range 2 {       // addresses, authorization data
+			for n := w.number(4); w.ok && n > 0; n-- {
+				w.skip(2)
+				w.text()
+			}
+		}
+		w.text()
+		w.text()
+	}
+	if !w.ok {
+		return errCache
+	}
+	return nil
+}
+
+// walk goes over bytes by their lengths. It is not ok once a length was more than is left.
+type walk struct {
+	rest []byte
+	ok   bool
+}
+
+func (w *walk) skip(n int) {
+	if w.ok = w.ok && n <= len(w.rest); w.ok {
+		w.rest = w.rest[n:]
+	}
+}
+
+// number is one of 2 or 4 bytes, 0 when it is not there.
+func (w *walk) number(size int) int {
+	b := w.rest
+	if w.skip(size); !w.ok {
+		return 0
+	}
+	if size == 2 {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return int(binary.BigEndian.Uint32(b))
+}
+
+// text is bytes behind their length.
+func (w *walk) text() { w.skip(w.number(4)) }
+
+func (w *walk) principal() {
+	w.skip(4) // the type
+	n := w.number(4)
+	w.text()
+	for ; w.ok && n > 0; n-- {
+		w.text()
+	}
+}

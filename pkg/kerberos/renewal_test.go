@@ -1,0 +1,172 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+)
+
+// TestManyAsk has goroutines ask for tickets while all that they have ends every few seconds: none goes without, by keytab
+// (logging in again) and by ticket cache (renewed here, then written again by kinit).
+func TestManyAsk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("outlives tickets of 3 s")
+	}
+	const life = 3 * time.Second
+	r := startRealm(t, testcluster.Security{TicketLife: life, RenewLife: 3 * life})
+	for _, service := range []string{hdfsService, "hbase/localhost"} {
+		r.admin(t, "modprinc", "-maxlife", "2s", service)
+	}
+	cache := filepath.Join(r.dir, "cache")
+	kinit := func() {
+		// Another file takes its place, as those who keep tickets renewed do it.
+		r.kinit(t, "FILE:"+cache+".new", "-l", "3s", "-r", "9s", "-k", "-t", r.Keytab("loader"), "loader")
+		if err := os.Rename(cache+".new", cache); err != nil {
+			t.Error(err)
+		}
+	}
+	kinit()
+	conf := r.config(t)
+	for name, o := range map[string]Options{"keytab": {Principal: "loader", Keytab: r.Keytab("loader")}, "cache": {Cache: cache}} {
+		t.Run(name, func(t *testing.T) {
+			if name == "cache" {
+				kinit()
+			}
+			o.Config = conf
+			c := login(t, o)
+			first, _ := c.Until()
+			ctx, cancel := context.WithTimeout(t.Context(), 4*life)
+			defer cancel()
+			var g sync.WaitGroup
+			var mu sync.Mutex
+			distinct := map[string]bool{}
+			for i := range 8 {
+				service := []string{hdfsService, "hbase/localhost"}[i%2]
+				g.Go(func() {
+					for ctx.Err() == nil {
+						ticket, _, err := c.Ticket(context.WithoutCancel(ctx), service, []string{"", testcluster.Realm}[i/2%2])
+						if err != nil {
+							t.Errorf("%s: %v", service, err)
+							return
+						}
+						if _, _, err := c.Initiate(context.WithoutCancel(ctx), service, ""); err != nil {
+							t.Errorf("%s: %v", service, err)
+							return
+						}
+						mu.Lock()
+						distinct[string(ticket.EncPart.Cipher)] = true
+						mu.Unlock()
+					}
+				})
+			}
+			if name == "cache" { // it is renewed for 9 s by this package, and written again before
+				g.Go(func() {
+					select {
+					case <-time.After(2 * life):
+						kinit()
+					case <-t.Context().Done():
+					}
+				})
+			}
+			g.Wait()
+			if last, _ := c.Until(); !last.After(first.Add(life)) {
+				t.Errorf("the ticket-granting ticket ended at %s, and does at %s now", first, last)
+			}
+			if len(distinct) < 6 {
+				t.Errorf("%d tickets within %s", len(distinct), 4*life)
+			}
+		})
+	}
+}
+
+// TestCacheLives are ticket caches that others renew, replace and let end.
+func TestCacheLives(t *testing.T) {
+	r := startRealm(t, testcluster.Security{})
+	conf := r.config(t)
+	cache := filepath.Join(r.dir, "cache")
+	kinit := func(args ...string) { t.Helper(); r.kinit(t, "FILE:"+cache, args...) }
+	kinit("-l", "1h", "-r", "1d", "-k", "-t", r.Keytab("loader"), "loader")
+	c := login(t, Options{Cache: cache, Config: conf})
+	end, renewable := c.Until()
+	if time.Until(end) > time.Hour || time.Until(renewable) < 20*time.Hour {
+		t.Errorf("it ends at %s, renewable until %s", end, renewable)
+	}
+	// ended makes all that the client has end, as time does.
+	ended := func(till time.Duration) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.s.tgt.end, c.s.tgt.till = time.Now().Add(-time.Second), time.Now().Add(till)
+		c.s.tickets = map[asked]*grant{}
+	}
+	ended(-time.Second)
+	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err == nil || !strings.Contains(err.Error(), "has expired: run kinit") {
+		t.Errorf("it has expired: %v", err)
+	}
+	kinit("-R")
+	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
+		t.Errorf("another program has renewed it: %v", err)
+	}
+	if later, _ := c.Until(); !later.After(time.Now()) {
+		t.Errorf("renewed, it ends at %s", later)
+	}
+	// It is due, and nobody has renewed it: this package does.
+	c.mu.Lock()
+	c.s.tgt.since, c.s.tgt.end = time.Now().Add(-time.Hour), time.Now().Add(5*time.Second)
+	c.s.tickets = map[asked]*grant{}
+	c.mu.Unlock()
+	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err != nil {
+		t.Error(err)
+	}
+	if later, _ := c.Until(); time.Until(later) < time.Minute {
+		t.Errorf("renewed by this package, it ends at %s", later)
+	}
+	ended(-time.Second)
+	kinit("-k", "-t", r.Keytab("nobody"), "nobody")
+	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); err == nil || !strings.Contains(err.Error(), "is of nobody@BULKLOAD.TEST now, and was of loader@BULKLOAD.TEST when the job began") {
+		t.Errorf("another user's: %v", err)
+	}
+	if _, err := Login(Options{Cache: cache, Config: conf, Principal: "loader"}); err == nil || !strings.Contains(err.Error(), "is of nobody@BULKLOAD.TEST, not of loader@BULKLOAD.TEST") {
+		t.Errorf("another user's, at login: %v", err)
+	}
+	if err := os.Remove(cache); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Ticket(t.Context(), hdfsService, ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("kdestroy: %v", err)
+	}
+}
+
+// FuzzCache reads any bytes as a ticket cache: a login or an error, and no more memory than the bytes.
+func FuzzCache(f *testing.F) {
+	const principal = "\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x01R\x00\x00\x00\x01u"
+	const ticket = principal + principal + "\x00\x12\x00\x00\x00\x02kk" + "0123456789abcdef\x00flag" + "\x00\x00\x00\x01\x00\x02\x00\x00\x00\x01a" + "\x00\x00\x00\x00" + "\x00\x00\x00\x01t\x00\x00\x00\x00"
+	whole := "\x05\x04\x00\x00" + principal + ticket
+	if err := checkCache([]byte(whole)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(whole))
+	for i := range whole[4:] {
+		damaged := []byte(whole)
+		damaged[i+4] = 0x7f
+		f.Add(damaged)
+		f.Add([]byte(whole[:i+4]))
+	}
+	path := filepath.Join(f.TempDir(), "cache")
+	conf := &Config{}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := openCache(path, conf); err == nil && s.krb == nil {
+			t.Error("neither a login nor an error")
+		}
+	})
+}

@@ -1,0 +1,283 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// grant is a ticket with its session key.
+type grant struct {
+	ticket           messages.Ticket
+	key              types.EncryptionKey
+	since, end, till time.Time // till: until when it can be renewed
+	pause            time.Time // no other one is asked for before
+}
+
+func granted(t messages.Ticket, p messages.EncKDCRepPart) *grant {
+	return &grant{ticket: t, key: p.Key, since: time.Now(), end: p.EndTime, till: p.RenewTill}
+}
+
+// soonest bounds how long before its end another ticket is asked for.
+const soonest = 5 * time.Minute
+
+// due is when another ticket is asked for: before the last sixth of its life.
+func (g *grant) due() time.Time { return g.end.Add(-min(g.end.Sub(g.since)/6, soonest)) }
+
+// fresh says that a ticket will do for a while.
+func (g *grant) fresh(now time.Time) bool {
+	return g != nil && (now.Before(g.due()) || now.Before(g.end) && now.Before(g.pause))
+}
+
+func (g *grant) valid(now time.Time) bool { return g != nil && now.Before(g.end) }
+
+// state is a login with its tickets. A new login has a new one.
+type state struct {
+	krb     *client.Client // exchanges with KDCs; its own store of tickets is not used
+	user    types.PrincipalName
+	realm   string
+	tgt     *grant
+	cache   cacheFile
+	tickets map[asked]*grant
+}
+
+// asked is a ticket's service with the realm that was named.
+type asked struct{ service, realm string }
+
+// Ticket is a ticket for a service, such as nn/host.example.com, of a realm; an empty realm is that of the host as the
+// configuration maps it. A ticket is used until shortly before its end, as long as no KDC answers until its end. The context
+// bounds waiting for the exchanges of others; one's own have the limits of gokrb5, 5 s for each KDC.
+func (c *Client) Ticket(ctx context.Context, service, realm string) (messages.Ticket, types.EncryptionKey, error) {
+	g, _, err := c.get(ctx, asked{service, realm})
+	if err != nil {
+		return messages.Ticket{}, types.EncryptionKey{}, err
+	}
+	return g.ticket, g.key, nil
+}
+
+// get also gives the login that the ticket belongs to.
+func (c *Client) get(ctx context.Context, a asked) (*grant, *state, error) {
+	if g, s := c.kept(a); g.fresh(time.Now()) {
+		return g, s, nil
+	}
+	select {
+	case c.one <- struct{}{}:
+		defer func() { <-c.one }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	g, s := c.kept(a) // another goroutine may have asked for it
+	switch {
+	case s == nil:
+		return nil, nil, net.ErrClosed
+	case g.fresh(time.Now()):
+		return g, s, nil
+	}
+	next, in, err := c.ask(s, a)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		in.tickets[a] = next
+		return next, in, nil
+	case g.valid(time.Now()) && errors.Is(err, ErrNoKDC):
+		g = &grant{g.ticket, g.key, g.since, g.end, g.till, time.Now().Add(patience)}
+		s.tickets[a] = g
+		return g, s, nil
+	}
+	return nil, nil, err
+}
+
+// patience is how long a KDC that does not answer is left alone while a ticket is still valid.
+const patience = 10 * time.Second
+
+// kept is a ticket that was asked for before, and the present login.
+func (c *Client) kept(a asked) (*grant, *state) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.s == nil {
+		return nil, nil
+	}
+	return c.s.tickets[a], c.s
+}
+
+// ask gets a ticket, with another login where that is needed. The caller has c.one.
+func (c *Client) ask(s *state, a asked) (*grant, *state, error) {
+	if !s.tgt.fresh(time.Now()) {
+		next, err := c.renewed(s)
+		if err != nil {
+			if !s.tgt.valid(time.Now()) {
+				return nil, nil, err
+			}
+			s.tgt.pause = time.Now().Add(patience)
+		}
+		s = next
+	}
+	g, err := s.exchange(a)
+	if err == nil {
+		return g, s, nil
+	}
+	first := ticketError(a.service, c.o, err)
+	if errors.Is(first, ErrUnknownService) || errors.Is(first, ErrNoKDC) {
+		return nil, nil, first
+	}
+	// The KDC may have been set up again, or another program has logged in.
+	next, err := c.again(s)
+	if err != nil {
+		if err == errSame {
+			return nil, nil, first
+		}
+		return nil, nil, errors.Join(first, err)
+	}
+	if g, err = next.exchange(a); err != nil {
+		return nil, nil, ticketError(a.service, c.o, err)
+	}
+	return g, next, nil
+}
+
+// renewed is the login with a ticket-granting ticket that will do for a while: a keytab logs in again; a ticket cache is
+// read again if another program has written it since, else its ticket is renewed as long as the KDC allows. With an error
+// the state is the one before. The caller has c.one.
+func (c *Client) renewed(s *state) (*state, error) {
+	next, err := c.again(s)
+	if err == nil && next.tgt.fresh(time.Now()) {
+		return next, nil
+	}
+	if err == nil {
+		s = next
+	}
+	if c.o.Keytab != "" {
+		return s, err
+	}
+	if now := time.Now(); !s.tgt.valid(now) || !now.Before(s.tgt.till) {
+		if err == nil || err == errSame {
+			err = fmt.Errorf("ticket cache %s: the ticket of %s has expired: run kinit, keep it renewed (k5start), or use a keytab", s.cache.path, c.principal)
+		}
+		return s, err
+	}
+	_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(s.realm), s.realm, s.tgt.ticket, s.tgt.key, true)
+	if err != nil {
+		return s, ticketError("krbtgt/"+s.realm, c.o, err)
+	}
+	next = &state{krb: s.krb, user: s.user, realm: s.realm, cache: s.cache, tgt: granted(rep.Ticket, rep.DecryptedEncPart), tickets: map[asked]*grant{}}
+	c.put(next)
+	return next, nil
+}
+
+// again logs in a second time: a keytab always can; a ticket cache, if another program has written it since, for the same
+// user. The caller has c.one.
+func (c *Client) again(s *state) (*state, error) {
+	if c.o.Keytab == "" {
+		info, err := os.Stat(s.cache.path)
+		if err != nil {
+			return s, fmt.Errorf("ticket cache: %w", err)
+		}
+		if info.ModTime().Equal(s.cache.time) && info.Size() == s.cache.size {
+			return s, errSame
+		}
+	}
+	next, name, err := c.o.login()
+	switch {
+	case err != nil:
+		return s, err
+	case name != c.principal:
+		return s, fmt.Errorf("ticket cache %s is of %s now, and was of %s when the job began: run kinit %[3]s, or use a keytab", next.cache.path, name, c.principal)
+	}
+	c.put(next)
+	return next, nil
+}
+
+var errSame = errors.New("the ticket cache was not renewed")
+
+// put has a login take the place of the one before. Tickets of that one stay in use until they end. A client that is closed
+// stays so.
+func (c *Client) put(s *state) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.s == nil {
+		return
+	}
+	for a, g := range c.s.tickets {
+		if g.fresh(time.Now()) {
+			s.tickets[a] = g
+		}
+	}
+	if c.s.krb != s.krb {
+		c.s.krb.Destroy()
+	}
+	c.s = s
+	c.keep()
+}
+
+// keep has a ticket cache's ticket renewed when it is due, whether or not one asks for tickets. The caller has c.mu.
+func (c *Client) keep() {
+	if c.o.Keytab != "" {
+		return
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if wait := max(time.Until(c.s.tgt.due()), time.Until(c.s.tgt.pause)); time.Until(c.s.tgt.end) > 0 {
+		c.timer = time.AfterFunc(max(wait, 0), c.renewInTime)
+	}
+}
+
+func (c *Client) renewInTime() {
+	c.one <- struct{}{}
+	defer func() { <-c.one }()
+	c.mu.Lock()
+	s := c.s
+	c.mu.Unlock()
+	if s == nil || s.tgt.fresh(time.Now()) {
+		return
+	}
+	if _, err := c.renewed(s); err != nil { // the next to need a ticket gets the error
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.s != nil {
+			c.s.tgt.pause = time.Now().Add(patience)
+			c.keep()
+		}
+	}
+}
+
+// exchange asks the KDC of a service's realm.
+func (s *state) exchange(a asked) (*grant, error) {
+	_, host, ok := strings.Cut(a.service, "/")
+	if !ok || host == "" {
+		return nil, fmt.Errorf("%s names no host", a.service)
+	}
+	realm, tgt := a.realm, s.tgt
+	if realm == "" {
+		realm = s.krb.Config.ResolveRealm(host)
+	}
+	if realm == "" {
+		realm = s.realm
+	}
+	if realm != s.realm {
+		_, rep, err := s.krb.TGSREQGenerateAndExchange(grantingTo(realm), s.realm, tgt.ticket, tgt.key, false)
+		if err != nil {
+			return nil, fmt.Errorf("from realm %s to %s: %w", s.realm, realm, err)
+		}
+		tgt = granted(rep.Ticket, rep.DecryptedEncPart)
+	}
+	_, rep, err := s.krb.TGSREQGenerateAndExchange(types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, a.service), realm, tgt.ticket, tgt.key, false)
+	if err != nil {
+		return nil, err
+	}
+	return granted(rep.Ticket, rep.DecryptedEncPart), nil
+}
+
+// grantingTo names the ticket-granting service of a realm.
+func grantingTo(realm string) types.PrincipalName {
+	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
+}
