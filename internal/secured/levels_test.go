@@ -25,36 +25,40 @@ type part struct {
 
 // TestLevels goes through the kinds of clusters, one after the other, and does with each what its level calls for.
 func TestLevels(t *testing.T) {
+	var p paces
+	jobs, afterwards := part{"jobs", testJobs, true}, part{"afterwards", testAfterwards, true}
 	for _, kind := range []struct {
 		name     string
 		security testcluster.Security
-		full     bool
 		parts    []part
 	}{
-		{"privacy with AES", sealed, false, []part{
-			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"kills", testKills, false}, {"afterwards", testAfterwards, false}, {"sealed", testSealed, true},
+		{"privacy with AES", sealed, []part{
+			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"kills", testKills, false}, {"afterwards", testAfterwards, false},
+			{"sealed", testSealed, true},
 		}},
-		{"authentication", authentication, true, []part{{"jobs", testJobs, true}, {"seen", testSeen, true}, {"afterwards", testAfterwards, true}}},
-		{"integrity", integrity, true, []part{{"jobs", testJobs, true}, {"flipped", testFlipped, true}, {"afterwards", testAfterwards, true}}},
-		{"privacy without AES", withoutAES, true, []part{{"jobs", testJobs, true}, {"sealed", testSealed, true}, {"afterwards", testAfterwards, true}}},
-		{"encrypted data", encrypted, true, []part{{"jobs", testJobs, true}}},
-		{"Kerberos with encrypted data", encryptedToo, true, []part{{"jobs", testJobs, true}}},
+		{"simple", testcluster.Security{}, nil},
+		{"authentication", authentication, []part{jobs, {"seen", testSeen, true}, afterwards}},
+		{"integrity", integrity, []part{jobs, {"flipped", testFlipped, true}, afterwards}},
+		{"privacy without AES", withoutAES, []part{jobs, {"sealed", testSealed, true}, afterwards}},
+		{"encrypted data", encrypted, []part{jobs}},
+		{"Kerberos with encrypted data", encryptedToo, []part{jobs}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
-			if kind.full {
+			if kind.security != sealed {
 				testcluster.SecuredAll(t)
 			}
 			s := at(t, kind.security)
-			for _, p := range kind.parts {
-				t.Run(p.name, func(t *testing.T) {
-					if p.full {
+			for _, part := range append(kind.parts, part{"pace", func(t *testing.T, s *site) { p.measure(t, kind.name, s) }, true}) {
+				t.Run(part.name, func(t *testing.T) {
+					if part.full {
 						testcluster.SecuredAll(t)
 					}
-					own := *s
-					own.dir = t.TempDir()
-					p.test(t, &own)
+					part.test(t, s.at(t))
 				})
 			}
 		})
+	}
+	for _, line := range p.lines {
+		t.Log(line)
 	}
 }
