@@ -67,7 +67,8 @@ type secret struct {
 func secrets(t testing.TB, table, staging, input, key string) []secret {
 	t.Helper()
 	return []secret{
-		{"path of the staging directory", staging, []string{"to NameNode", "from NameNode", "to region server"}},
+		{"path of the staging directory", staging, []string{"to NameNode", "to region server"}},
+		{"group of files", "supergroup", []string{"from NameNode"}},
 		{"path of the input", path.Base(input), []string{"to NameNode"}},
 		{"table", table, []string{"to region server", "from region server", "from master"}},
 		{"column", "artificial_ver_result", []string{"from DataNode", "from region server"}},
