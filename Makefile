@@ -47,8 +47,9 @@ MUTANTS ?= 3000
 test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reader as judge: MUTANTS=3000 MUTANTS_SEED=…
 	BULKLOAD_MUTANTS=$(MUTANTS) BULKLOAD_MUTANTS_SEED=$(MUTANTS_SEED) go test -count=1 -v -timeout 60m -run '^TestMutants$$' ./internal/conformance
 
-test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one; up to 20 minutes
+test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/testcluster ./pkg/tlsconf
+	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/secured
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
 	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader

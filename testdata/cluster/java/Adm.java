@@ -24,7 +24,10 @@ import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HRegionLocation;
@@ -79,6 +82,7 @@ public final class Adm {
       "grant TABLE USER ACTIONS         letters of RWXCA, instead of what the user had",
       "servers                          live region servers",
       "write PATH TEXT | read PATH      a file of HDFS",
+      "ls PATH                          all files below: mode, owner, path; tabs between",
       "probe                            live servers and crash procedures, when the master is initialised and hbase:meta open",
       "serve                            commands on standard input, one a line; tabs between words");
 
@@ -222,6 +226,19 @@ public final class Adm {
     }
   }
 
+  private String ls(Path path) throws IOException {
+    FileSystem fs = path.getFileSystem(connection.getConfiguration());
+    List<String> lines = new ArrayList<>();
+    if (fs.exists(path)) {
+      for (RemoteIterator<LocatedFileStatus> all = fs.listFiles(path, true); all.hasNext();) {
+        LocatedFileStatus f = all.next();
+        lines.add(f.getPermission() + "\t" + f.getOwner() + "\t" + f.getPath().toUri().getPath());
+      }
+    }
+    Collections.sort(lines);
+    return String.join("\n", lines);
+  }
+
   private static String grant(Admin admin, TableName table, String user, String letters) throws IOException {
     List<Permission.Action> actions = new ArrayList<>();
     for (Permission.Action action : Permission.Action.values()) {
@@ -242,6 +259,7 @@ public final class Adm {
       case "probe": return probe();
       case "write": return write(new Path(a[1]), a[2]);
       case "read": return read(new Path(a[1]));
+      case "ls": return ls(new Path(a[1]));
       default: // What follows.
     }
     if (a[0].equals("servers")) {

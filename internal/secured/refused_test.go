@@ -1,0 +1,84 @@
+package secured
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/internal/testcluster"
+)
+
+// notFit is the exit code for a cluster or a table that is not fit for a job.
+const notFit = 3
+
+// soon is within what time a mistake in the settings is reported: nothing is to be waited for. The limit is wide, since the
+// machine may be busy with much else.
+const soon = 30 * time.Second
+
+// testRefused runs the job as users who may not, and by clients that do not fit the cluster: each is refused by name before
+// anything of the input is read or anything is written.
+func testRefused(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "refused"
+	s.create(t, table, e.salts)
+	e.input = filepath.Join(t.TempDir(), "no-such-input.csv") // who reads it fails, with another exit code
+	for _, c := range []struct {
+		name  string
+		site  *site
+		names []string
+	}{
+		{"nobody", s.as(testcluster.Nobody), []string{"CREATE", table, testcluster.Nobody}},
+		{"nocreate", s.as(testcluster.NoCreate), []string{"CREATE", table, testcluster.NoCreate}},
+		{"a simple client", s.with(s.conf(t, "kerberos", "simple")...), []string{"hbase.security.authentication", "kerberos"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := s.written(t, c.site.user)
+			r := c.site.do(t, c.site.loading(e, table)...)
+			refusedWith(t, r, c.names...)
+			if n := s.written(t, c.site.user); n != before {
+				t.Errorf("%d calls at the NameNode have written as %s", n-before, c.site.user)
+			}
+		})
+	}
+}
+
+// refusedWith holds a command to a refusal that names these.
+func refusedWith(t *testing.T, r ended, names ...string) {
+	t.Helper()
+	t.Logf("exit code %d after %.1f s: %s", r.code, r.took.Seconds(), r.message())
+	if r.code != notFit {
+		t.Errorf("exit code %d, want %d", r.code, notFit)
+	}
+	if r.took > soon {
+		t.Errorf("refused after %s", r.took)
+	}
+	for _, name := range names {
+		if !strings.Contains(r.message(), name) {
+			t.Errorf("the message does not name %s", name)
+		}
+	}
+}
+
+// conf is the environment with a configuration in which one value is another in all files.
+func (s *site) conf(t testing.TB, from, to string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"core-site.xml", "hdfs-site.xml", "hbase-site.xml"} {
+		text := strings.ReplaceAll(read(t, filepath.Join(s.c.ConfDir(), name)), "<value>"+from+"</value>", "<value>"+to+"</value>")
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
+}
+
+// written counts the calls of a user at the NameNode that make, change or remove something.
+func (s *site) written(t testing.TB, user string) (n int) {
+	t.Helper()
+	for _, command := range []string{"create", "mkdirs", "rename", "setPermission", "delete", "getDelegationToken"} {
+		n += len(s.audited(t, user, command))
+	}
+	return n
+}
