@@ -46,7 +46,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	lib, err := Jars(ctx)
+	lib, err := JarsOf(ctx, o.HBase)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 		}
 	}
 	c.state = &state{
-		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Security: o.Security, Ports: ports,
+		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
 		Roles: startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {

@@ -1,0 +1,53 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DefaultHBase is the version of HBase of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
+const DefaultHBase = "2.6.4"
+
+// Versions are the versions of HBase that a cluster can be of: DefaultHBase first, then the profiles of
+// testdata/cluster/versions.xml. All run on the same HDFS and ZooKeeper.
+func Versions() []string {
+	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
+}
+
+func validVersion(version string) error {
+	if !slices.Contains(Versions(), version) {
+		return fmt.Errorf("test cluster: no jars are known of HBase %s; there are %s", version, strings.Join(Versions(), ", "))
+	}
+	return nil
+}
+
+// JarsOf is [Jars] of one of the [Versions].
+func JarsOf(ctx context.Context, version string) (string, error) {
+	if err := validVersion(version); err != nil {
+		return "", err
+	}
+	if version == DefaultHBase {
+		return Jars(ctx)
+	}
+	src, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	pom := filepath.Join(src, "versions.xml")
+	root, err := cacheRoot()
+	if err != nil {
+		return "", err
+	}
+	sum, err := contentHash(pom)
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, sum+"-"+version)
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", version) })
+}
+
+// Version is the cluster's version of HBase, one of [Versions].
+func (c *Cluster) Version() string { return c.state.HBase }
