@@ -16,14 +16,20 @@ import (
 
 // Dial connects to the cluster of the configuration.
 func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
-	if e.Conf.Quorum() == "" {
+	registry, err := FindRegistry(e.Conf)
+	if err != nil {
+		return nil, err
+	}
+	if registry.Quorum == "" && len(registry.Servers) == 0 {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
 	user, err := e.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	cfg := loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user, RootDir: e.Conf.Value("hbase.rootdir")}
+	cfg := loader.Config{Quorum: registry.Quorum, Registry: registry.Servers, RegistryMasters: registry.Masters, Root: e.Conf.Znode(),
+		EffectiveUser: user, RootDir: e.Conf.Value("hbase.rootdir")}
+	e.Log.Debug("finding HBase", "by", registry.String())
 	if err := e.secureHBase(&cfg); err != nil {
 		return nil, err
 	}
