@@ -23,13 +23,16 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	if registry.Quorum == "" && len(registry.Servers) == 0 {
 		return nil, errNoCluster("HBase's ZooKeeper")
 	}
+	root := e.Conf.Value("hbase.rootdir")
+	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a mount table: HBase would copy each file while its region is locked, since it takes no HDFS for the same as that; set it to the hdfs:// path behind it, if region servers use that", root, origin(e.Conf, "hbase.rootdir"))
+	}
 	user, err := e.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
 	cfg := loader.Config{Quorum: registry.Quorum, Registry: registry.Servers, RegistryMasters: registry.Masters, Root: e.Conf.Znode(),
-		EffectiveUser: user, RootDir: e.Conf.Value("hbase.rootdir")}
-	e.Log.Debug("finding HBase", "by", registry.String())
+		EffectiveUser: user, RootDir: root}
 	if err := e.secureHBase(&cfg); err != nil {
 		return nil, err
 	}

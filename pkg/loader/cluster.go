@@ -49,6 +49,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		servers: map[serverKey]*server{},
 		regions: map[TableName][]Region{},
 	}
+	log.Debug("finding HBase", "by", c.cfg.where())
 	if _, err := c.metaServer(ctx); err != nil {
 		c.Close()
 		if len(c.cfg.Registry) > 0 {
