@@ -55,12 +55,17 @@ func (c *Cluster) askRegistry(ctx context.Context) (places, error) {
 	first := c.registry.turn % len(servers)
 	c.registry.turn++
 	c.mu.Unlock()
+	queue := append(servers[first:len(servers):len(servers)], servers[:first]...)
+	// One that is silent leaves time for the others.
+	share := c.cfg.LookupTimeout / time.Duration(min(len(servers)+1, 3))
 	var failed []error
-	for i := range servers {
-		addr := servers[(first+i)%len(servers)]
-		// One that is silent leaves time for the others.
-		share := c.cfg.LookupTimeout / time.Duration(min(len(servers), 3))
+	for i := 0; i < len(queue); i++ {
+		addr := queue[i]
 		p, err := c.askRegistryServer(ctx, addr, share)
+		// A region server that was started before hbase:meta was open need not have heard of it, but has of the master.
+		if errors.Is(err, errRegistryEmpty) && p.master != "" && !slices.Contains(queue, p.master) {
+			queue = append(queue, p.master)
+		}
 		if err == nil {
 			return p, nil
 		}
@@ -84,6 +89,7 @@ type registryState struct {
 	turn    int
 }
 
+// askRegistryServer gives the master with errRegistryEmpty too.
 func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time.Duration) (places, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("no answer within "+limit.String()))
 	defer cancel()
@@ -103,24 +109,24 @@ func (c *Cluster) askRegistryServer(ctx context.Context, addr string, limit time
 		return resp.ProtoReflect().GetUnknown(), nil
 	}
 	var p places
-	answer, err := ask("GetMetaRegionLocations")
+	answer, err := ask("GetActiveMaster")
 	if err != nil {
 		return places{}, err
 	}
-	if p.meta, err = metaLocation(answer); err != nil {
+	if p.master, err = activeMaster(answer); err != nil {
 		return places{}, err
+	}
+	if answer, err = ask("GetMetaRegionLocations"); err != nil {
+		return places{}, err
+	}
+	if p.meta, err = metaLocation(answer); err != nil {
+		return p, err
 	}
 	if answer, err = ask("GetClusterId"); err != nil {
 		return places{}, err
 	}
 	if id, ok := bytesField(answer, registryID); ok {
 		p.id = string(id)
-	}
-	if answer, err = ask("GetActiveMaster"); err != nil {
-		return places{}, err
-	}
-	if p.master, err = activeMaster(answer); err != nil {
-		return places{}, err
 	}
 	// Not in HBase 2.4, and not needed.
 	if answer, err := ask("GetBootstrapNodes"); err != nil {

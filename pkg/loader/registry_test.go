@@ -181,7 +181,7 @@ func TestRegistryServers(t *testing.T) {
 		"GetClusterId":           appendBytes(nil, registryID, []byte("some-id")),
 		"GetActiveMaster":        appendBytes(nil, registryMaster, serverName("master", 16000)),
 	}
-	starting := registryServer(t, map[string][]byte{"GetMetaRegionLocations": nil})
+	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	old := registryServer(t, answers) // without GetBootstrapNodes, as of HBase 2.4
 	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
 	must(t, err)
@@ -197,10 +197,19 @@ func TestRegistryServers(t *testing.T) {
 		t.Error(id, err)
 	}
 
-	// A server names others, and is gone.
+	// One that has not heard of hbase:meta names the master, who has.
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
 	must(t, err)
+	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": appendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
+	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
+	must(t, err)
+	defer u.Close()
+	if meta, err := u.metaServer(t.Context()); meta != "meta:16020" || err != nil {
+		t.Error(meta, err)
+	}
+
+	// A server names others, and is gone.
 	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
@@ -217,13 +226,13 @@ func TestRegistryServers(t *testing.T) {
 
 // TestRegistryErrors name each server and what it lacks.
 func TestRegistryErrors(t *testing.T) {
-	starting := registryServer(t, map[string][]byte{"GetMetaRegionLocations": nil})
+	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = Dial(ctx, Config{Registry: []string{starting, silent.Addr().String()}, EffectiveUser: "x", LookupTimeout: time.Second}, nil)
+	_, err = Dial(ctx, Config{Registry: []string{starting, silent.Addr().String()}, EffectiveUser: "x", LookupTimeout: 1500 * time.Millisecond}, nil)
 	if err == nil || !Unavailable(err) || !errors.Is(err, errRegistryEmpty) || !strings.Contains(err.Error(), "ask RPC registry "+starting) || !strings.Contains(err.Error(), "no answer within 500ms") {
 		t.Errorf("error %v", err)
 	}

@@ -83,7 +83,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 		p, err = readPlaces(ctx, c.cfg, c.log)
 	}
 	if _, refused := errors.AsType[*hbaserpc.LoginError](err); refused || errors.Is(err, ErrSecured) || errors.Is(err, ErrClosed) {
-		return p, fmt.Errorf("ask %s: %w", c.cfg.where(), err) // to ask again is of no use
+		return p, fmt.Errorf("ask %s: %w", c.cfg.where(), err) // asking again would not help
 	}
 	if err != nil {
 		return p, &lookupError{c.cfg.where(), err}
