@@ -12,10 +12,13 @@ import (
 const DefaultHBase = "2.6.4"
 
 // Versions are the versions of HBase that a cluster can be of: DefaultHBase first, then the profiles of
-// testdata/cluster/versions.xml. All run on the same HDFS and ZooKeeper.
+// testdata/cluster/versions.xml. All run on the same HDFS and ZooKeeper, those of testdata/cluster/pom.xml.
 func Versions() []string {
 	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
 }
+
+// onHadoop2 says whether a version comes with the clients of Hadoop 2. Its classes do not fit those of Hadoop 3.
+func onHadoop2(version string) bool { return strings.HasPrefix(version, "2.4.") }
 
 func validVersion(version string) error {
 	if !slices.Contains(Versions(), version) {
@@ -24,7 +27,7 @@ func validVersion(version string) error {
 	return nil
 }
 
-// JarsOf is [Jars] of one of the [Versions].
+// JarsOf is the directory of the jars of one of the [Versions], for HBase and its clients; see [Jars].
 func JarsOf(ctx context.Context, version string) (string, error) {
 	if err := validVersion(version); err != nil {
 		return "", err
@@ -46,7 +49,11 @@ func JarsOf(ctx context.Context, version string) (string, error) {
 		return "", err
 	}
 	lib := filepath.Join(root, sum+"-"+version)
-	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", version) })
+	profiles := version
+	if !onHadoop2(version) {
+		profiles += ",hadoop3"
+	}
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", profiles) })
 }
 
 // Version is the cluster's version of HBase, one of [Versions].
