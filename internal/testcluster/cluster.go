@@ -16,13 +16,15 @@ import (
 
 // Cluster is a running cluster, started by this process or attached to. Use Stop or Close when done.
 type Cluster struct {
-	layout  layout
-	lib     string
-	classes string
-	java    string
-	log     *slog.Logger
-	timeout time.Duration
-	spawner *spawner
+	layout layout
+	lib    string // HBase's jars and its clients'
+	// hadoopLib has the jars of HDFS and ZooKeeper, while the cluster is started.
+	hadoopLib string
+	classes   string
+	java      string
+	log       *slog.Logger
+	timeout   time.Duration
+	spawner   *spawner
 	// temporary is the directory to remove at the end, with the lock that shows others that it is in
 	// use; empty and nil when the caller gave the directory.
 	temporary string
@@ -46,12 +48,15 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	lib, err := Jars(ctx)
+	lib, err := JarsOf(ctx, o.HBase)
 	if err != nil {
 		return nil, err
 	}
 	c, err := newCluster(ctx, lib)
 	if err != nil {
+		return nil, err
+	}
+	if c.hadoopLib, err = Jars(ctx); err != nil {
 		return nil, err
 	}
 	c.log, c.timeout = o.Log, o.StartTimeout
@@ -119,11 +124,15 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 		}
 	}
 	c.state = &state{
-		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, Security: o.Security, Ports: ports,
+		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
 		Roles: startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {
-		argv := daemonCommand(c.java, c.lib, c.layout, ports, role, o)
+		lib := c.hadoopLib
+		if role.base() == Master || role.base() == RegionServer {
+			lib = c.lib
+		}
+		argv := daemonCommand(c.java, lib, c.layout, ports, role, o)
 		if role == KDC {
 			if argv, err = kdcCommand(c.layout); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 		running := s.running()
 		if want := o.Security.withDefaults(); len(running) > 0 && s.Security != want {
 			return nil, false, fmt.Errorf("the test cluster in %s runs with %s, not with %s: take it down first", o.Dir, s.Security.describe(), want.describe())
+		}
+		if want := cmp.Or(o.HBase, DefaultHBase); len(running) > 0 && s.HBase != want {
+			return nil, false, fmt.Errorf("the test cluster in %s runs HBase %s, not %s: take it down first", o.Dir, s.HBase, want)
 		}
 		if len(running) == len(s.Roles) {
 			c, err := Attach(ctx, layout{o.Dir}.conf())

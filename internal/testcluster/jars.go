@@ -170,7 +170,7 @@ func fillOnce(ctx context.Context, dir string, fill func(part string) error) err
 	return os.Rename(part, dir)
 }
 
-func fetchJars(ctx context.Context, pom, dir string) error {
+func fetchJars(ctx context.Context, pom, dir string, options ...string) error {
 	if _, err := tool("java"); err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func fetchJars(ctx context.Context, pom, dir string) error {
 	}
 	pause := firstPause
 	for try := 1; ; try++ {
-		err := runTool(ctx, mvn, "-q", "-B", "-f", pom, "dependency:copy-dependencies",
-			"-DincludeScope=runtime", "-DoutputDirectory="+dir)
+		err := runTool(ctx, mvn, append([]string{"-q", "-B", "-f", pom, "dependency:copy-dependencies",
+			"-DincludeScope=runtime", "-DoutputDirectory=" + dir}, options...)...)
 		if err == nil {
 			return nil
 		}

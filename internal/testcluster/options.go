@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,9 @@ type Options struct {
 	// HA starts a second NameNode, which shares the edit log with the first by a directory. Clients and
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
+
+	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
+	HBase string
 
 	// Security says how clients prove who they are and what is encrypted. Default: nothing of it.
 	Security Security
@@ -68,6 +72,7 @@ var defaultHeapMB = map[Role]int{
 func (o Options) withDefaults() Options {
 	o.RegionServers = max(o.RegionServers, 1)
 	o.DataNodes = max(o.DataNodes, 1)
+	o.HBase = cmp.Or(o.HBase, DefaultHBase)
 	o.Security = o.Security.withDefaults()
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = o.Security.startTimeout()
@@ -108,6 +113,11 @@ func (o Options) Validate() error {
 	for role := range o.HeapMB {
 		if _, ok := defaultHeapMB[role.base()]; !ok || role != role.base() {
 			return fmt.Errorf("test cluster: heap given for %q, which is no role", role)
+		}
+	}
+	if o.HBase != "" {
+		if err := validVersion(o.HBase); err != nil {
+			return err
 		}
 	}
 	return o.Security.validate()

@@ -22,6 +22,7 @@ type state struct {
 	Lib      string                `json:"lib"`
 	Detached bool                  `json:"detached"`
 	HA       bool                  `json:"ha,omitempty"`
+	HBase    string                `json:"hbase"` // its version
 	Security Security              `json:"security,omitzero"`
 	Ports    Ports                 `json:"ports"`
 	Roles    []Role                `json:"roles"`
@@ -52,6 +53,9 @@ func readState(dir string) (*state, error) {
 	if s.Version != stateVersion {
 		return nil, fmt.Errorf("%s was written by another version of this program (%d, not %d): stop its processes by hand and remove it",
 			path, s.Version, stateVersion)
+	}
+	if s.HBase == "" { // written by a program that knew one version
+		s.HBase = DefaultHBase
 	}
 	if s.Daemons == nil {
 		s.Daemons = map[Role]*daemonState{}

@@ -16,14 +16,23 @@ import (
 
 // Dial connects to the cluster of the configuration.
 func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
-	if e.Conf.Quorum() == "" {
+	registry, err := FindRegistry(e.Conf)
+	if err != nil {
+		return nil, err
+	}
+	if registry.Quorum == "" && len(registry.Servers) == 0 {
 		return nil, errNoCluster("HBase's ZooKeeper")
+	}
+	root := e.Conf.Value("hbase.rootdir")
+	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a mount table: HBase would copy each file while its region is locked, since it takes no HDFS for the same as that; set it to the hdfs:// path behind it, if region servers use that", root, origin(e.Conf, "hbase.rootdir"))
 	}
 	user, err := e.User()
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	cfg := loader.Config{Quorum: e.Conf.Quorum(), Root: e.Conf.Znode(), EffectiveUser: user, RootDir: e.Conf.Value("hbase.rootdir")}
+	cfg := loader.Config{Quorum: registry.Quorum, Registry: registry.Servers, RegistryMasters: registry.Masters, Root: e.Conf.Znode(),
+		EffectiveUser: user, RootDir: root}
 	if err := e.secureHBase(&cfg); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,10 @@ func TestOutOfReach(t *testing.T) {
 		if got := fail.KindOf(cluster.Failure(c.err)); got != c.want {
 			t.Errorf("%v: kind %v, want %v", c.err, got, c.want)
 		}
+	}
+	env.Conf.Set("hbase.rootdir", "viewfs://c/hbase", "test")
+	if _, err := env.Dial(ctx); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "viewfs://c/hbase") {
+		t.Errorf("HBase on a mount table: %v", err)
 	}
 	if err := cluster.Failure(nil); err != nil {
 		t.Error(err)

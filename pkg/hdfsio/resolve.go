@@ -1,6 +1,7 @@
 package hdfsio
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -47,7 +48,8 @@ func (l Location) Join(elem ...string) Location {
 
 // Resolve finds where a path leads. A bare path and file:// are local; a relative one is taken from the current
 // directory. hdfs://host:port/path and hdfs://nameservice/path name a cluster, hdfs:///path is the cluster of
-// fs.defaultFS. Other schemes are refused by name. Nothing is asked of any server: what is there is not looked at.
+// fs.defaultFS. viewfs://table/path is followed to the HDFS behind it, and so is hdfs:///path where fs.defaultFS is a mount
+// table. A router of router-based federation is a NameNode like others. Other schemes are refused by name. Nothing is asked of any server: what is there is not looked at.
 func (c *Conf) Resolve(name string) (Location, error) {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
@@ -55,7 +57,7 @@ func (c *Conf) Resolve(name string) (Location, error) {
 			return Location{}, fmt.Errorf("resolve path: it is empty")
 		}
 		scheme, rest, ok = strings.Cut(name, ":")
-		if ok && (scheme == "file" || scheme == "hdfs") && strings.HasPrefix(rest, "/") {
+		if ok && (scheme == "file" || scheme == "hdfs" || scheme == "viewfs") && strings.HasPrefix(rest, "/") {
 			// file:/x and hdfs:/x, as Java prints them.
 			return c.resolve(name, scheme, "", rest)
 		}
@@ -80,13 +82,21 @@ func (c *Conf) resolve(name, scheme, authority, p string) (Location, error) {
 			p = "/"
 		}
 		if authority == "" {
+			if table, ok := c.defaultView(); ok {
+				return c.viewfsLocation(name, table, path.Clean(p))
+			}
 			var err error
 			if authority, err = c.defaultAuthority(name); err != nil {
 				return Location{}, err
 			}
 		}
+		if err := c.overloaded(name, authority); err != nil {
+			return Location{}, err
+		}
 		return c.hdfsLocation(name, authority, path.Clean(p))
-	case "viewfs", "har", "webhdfs", "swebhdfs", "hftp", "s3", "s3a", "s3n", "wasb", "wasbs", "abfs", "abfss", "gs", "oss", "cosn", "obs", "ofs", "o3fs":
+	case "viewfs":
+		return c.viewfsLocation(name, cmp.Or(authority, c.defaultTable()), path.Clean("/"+p))
+	case "har", "webhdfs", "swebhdfs", "hftp", "s3", "s3a", "s3n", "wasb", "wasbs", "abfs", "abfss", "gs", "oss", "cosn", "obs", "ofs", "o3fs":
 		return Location{}, fmt.Errorf("resolve %s: %s:// is not supported: give an hdfs:// path or a local one", name, scheme)
 	default:
 		return Location{}, fmt.Errorf("resolve %s: the scheme %q is not known: give an hdfs:// path or a local one", name, scheme)

@@ -27,9 +27,11 @@ type Cluster struct {
 	servers map[serverKey]*server
 	places  places
 	regions map[TableName][]Region // last known, for reading
+
+	registry registryState
 }
 
-// Dial checks that the cluster can be found in ZooKeeper, and calls neither the master nor a region server. An error is one
+// Dial checks that the cluster can be found, in ZooKeeper or by its RPC registry, and otherwise calls neither the master nor a region server. An error is one
 // of [Config.Validate], or one that [Unavailable] knows. A nil log is silent. Close the Cluster after use.
 //
 // logrus' standard logger, through which gohbase logs, writes nothing from here on: its lines go to log, at level debug.
@@ -47,14 +49,19 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		servers: map[serverKey]*server{},
 		regions: map[TableName][]Region{},
 	}
+	log.Debug("finding HBase", "by", c.cfg.where())
 	if _, err := c.metaServer(ctx); err != nil {
+		c.Close()
+		if len(c.cfg.Registry) > 0 {
+			return nil, fmt.Errorf("dial HBase: %w", err)
+		}
 		return nil, fmt.Errorf("dial HBase at %s%s: %w", c.cfg.Quorum, c.cfg.Root, err)
 	}
 	return c, nil
 }
 
 // ID is what distinguishes the cluster from every other, also from one that has its addresses later: the UUID in its directory
-// (hbase.id), as ZooKeeper has it, else as the master says.
+// (hbase.id), as ZooKeeper or the RPC registry has it, else as the master says.
 func (c *Cluster) ID(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.id != "" || p.meta != "" })
 	if err != nil || p.id != "" {
@@ -66,7 +73,7 @@ func (c *Cluster) ID(ctx context.Context) (string, error) {
 	}
 	id := resp.GetClusterStatus().GetClusterId().GetClusterId()
 	if id == "" {
-		return "", fmt.Errorf("neither %s/hbaseid nor the master reports the cluster's id", c.cfg.Root)
+		return "", fmt.Errorf("neither the %s nor the master reports the cluster's id", c.cfg.where())
 	}
 	return id, nil
 }

@@ -13,10 +13,16 @@ import (
 
 // Config says which cluster and how patiently.
 type Config struct {
-	// Quorum is ZooKeeper's servers, host:port with commas. Required.
+	// Quorum is ZooKeeper's servers, host:port with commas. Required without Registry.
 	Quorum string
 	// Root is HBase's znode. Default /hbase.
 	Root string
+	// Registry are servers, host:port, that are asked in place of ZooKeeper where HBase is: its RPC registry. Masters answer
+	// since HBase 2.3, region servers since 2.5. One that answers is enough, at most 64. Default: ZooKeeper is asked.
+	Registry []string
+	// RegistryMasters says that the servers of Registry are masters, which matters where Kerberos has a principal of its own
+	// for them.
+	RegistryMasters bool
 	// EffectiveUser is who acts. Without Kerberos the servers believe it; with it, it is the whole principal. Loads need it
 	// to be the user that owns the files on HDFS. Required.
 	EffectiveUser string
@@ -30,7 +36,7 @@ type Config struct {
 	Token func(ctx context.Context, file string) (*hadooprpc.Token, error)
 	// DialTimeout bounds a connect. Default 20 s.
 	DialTimeout time.Duration
-	// LookupTimeout bounds one look into ZooKeeper. Default 15 s.
+	// LookupTimeout bounds one look into ZooKeeper, or one round of questions to the RPC registry. Default 15 s.
 	LookupTimeout time.Duration
 	// CallTimeout bounds the answer to an ordinary call. A region server may take half of hbase.rpc.timeout (60 s) for a
 	// step of a scan that finds nothing. Default 60 s.
@@ -79,12 +85,12 @@ func (c Config) withDefaults() Config {
 // Validate checks what has no default.
 func (c Config) Validate() error {
 	switch {
-	case strings.Trim(c.Quorum, ", ") == "":
+	case len(c.Registry) == 0 && strings.Trim(c.Quorum, ", ") == "":
 		return errors.New("no ZooKeeper quorum: set HBASE_CONF_DIR or name the servers")
 	case c.EffectiveUser == "":
 		return errors.New("no effective user for HBase")
 	case c.Root != "" && !path.IsAbs(c.Root):
 		return errors.New("the HBase znode " + c.Root + " does not begin with a slash")
 	}
-	return nil
+	return checkRegistry(c.Registry)
 }

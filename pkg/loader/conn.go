@@ -95,7 +95,7 @@ func (c *Cluster) dial(ctx context.Context, addr string, service region.ClientTy
 		if err != nil {
 			return nil, errors.Join(err, nc.Close())
 		}
-		if nc, err = c.cfg.Secure(ctx, nc, host, service == region.MasterClient); err != nil {
+		if nc, err = c.cfg.Secure(ctx, nc, host, service == region.MasterClient || service == clientMeta && c.cfg.RegistryMasters); err != nil {
 			return nil, &ConnectionError{Addr: addr, Err: err}
 		}
 	}

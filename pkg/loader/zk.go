@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"bulkload/internal/retry"
+	"bulkload/pkg/hbaserpc"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 )
 
-// places is what ZooKeeper says. An empty address has to be looked up.
+// places is what ZooKeeper or the RPC registry says. An empty address has to be looked up.
 type places struct {
 	meta, master string // host:port
 	id           string // of the cluster; empty: not reported
@@ -35,6 +36,9 @@ func (c *Cluster) metaServer(ctx context.Context) (string, error) {
 func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 	p, err := c.lookup(ctx, func(p places) bool { return p.master != "" })
 	if err == nil && p.master == "" {
+		if len(c.cfg.Registry) > 0 {
+			return "", fmt.Errorf("the RPC registry names none: %w", errNoMaster)
+		}
 		err = fmt.Errorf("%s/master does not exist: %w", c.cfg.Root, errNoMaster)
 	}
 	return p.master, err
@@ -43,16 +47,16 @@ func (c *Cluster) masterServer(ctx context.Context) (string, error) {
 // errNoMaster is a cluster whose master has died or is starting. Another takes its place as a rule.
 var errNoMaster = errors.New("no HMaster is active")
 
-// lookupError is that ZooKeeper did not say where HBase is.
+// lookupError is that ZooKeeper, or the RPC registry, did not say where HBase is.
 type lookupError struct {
-	quorum string
-	err    error
+	where string // what was asked, and at which addresses
+	err   error
 }
 
-func (e *lookupError) Error() string { return "ask ZooKeeper " + e.quorum + ": " + e.err.Error() }
+func (e *lookupError) Error() string { return "ask " + e.where + ": " + e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
-// forget makes the next lookup ask ZooKeeper again.
+// forget makes the next lookup ask again.
 func (c *Cluster) forget() {
 	c.mu.Lock()
 	c.places = places{}
@@ -72,9 +76,17 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.LookupTimeout, errors.New("no answer within "+c.cfg.LookupTimeout.String()))
 	defer cancel()
-	p, err := readPlaces(ctx, c.cfg, c.log)
+	var err error
+	if len(c.cfg.Registry) > 0 {
+		p, err = c.askRegistry(ctx)
+	} else {
+		p, err = readPlaces(ctx, c.cfg, c.log)
+	}
+	if _, refused := errors.AsType[*hbaserpc.LoginError](err); refused || errors.Is(err, ErrSecured) || errors.Is(err, ErrClosed) {
+		return p, fmt.Errorf("ask %s: %w", c.cfg.where(), err) // asking again would not help
+	}
 	if err != nil {
-		return p, &lookupError{c.cfg.Quorum, err}
+		return p, &lookupError{c.cfg.where(), err}
 	}
 	c.mu.Lock()
 	c.places = p

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type options struct {
 	regionServers int
 	dataNodes     int
 	ha            bool
+	hbase         string
 	secure        secureOptions
 	verbose       bool
 }
@@ -63,6 +65,7 @@ func newCommand() *cobra.Command {
 	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
 	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
 	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
+	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
 	o.secure.register(up.Flags())
 	root.AddCommand(up,
 		&cobra.Command{
@@ -148,7 +151,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, Security: security,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, HBase: o.hbase, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
@@ -159,6 +162,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		fmt.Fprintln(out, "# It runs already.")
 	}
 	printEnvironment(out, c)
+	fmt.Fprintf(out, "# HBase:       %s\n", c.Version())
 	fmt.Fprintf(out, "# NameNode:    http://localhost:%d/jmx\n", c.Ports().NameNodeHTTP)
 	fmt.Fprintf(out, "# ZooKeeper:   %s\n", c.ZooKeeper())
 	fmt.Fprintf(out, "# HDFS:        %s\n", c.HDFS())

@@ -1,0 +1,60 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DefaultHBase is the version of HBase of a cluster for which no other is asked: that of testdata/cluster/pom.xml.
+const DefaultHBase = "2.6.4"
+
+// Versions are the versions of HBase that a cluster can be of: DefaultHBase first, then the profiles of
+// testdata/cluster/versions.xml. All run on the same HDFS and ZooKeeper, those of testdata/cluster/pom.xml.
+func Versions() []string {
+	return []string{DefaultHBase, "2.4.18", "2.5.13-hadoop3", "3.0.0-alpha-4", "3.0.0-beta-1"}
+}
+
+// onHadoop2 says whether a version comes with the clients of Hadoop 2. Its classes do not fit those of Hadoop 3.
+func onHadoop2(version string) bool { return strings.HasPrefix(version, "2.4.") }
+
+func validVersion(version string) error {
+	if !slices.Contains(Versions(), version) {
+		return fmt.Errorf("test cluster: no jars are known of HBase %s; there are %s", version, strings.Join(Versions(), ", "))
+	}
+	return nil
+}
+
+// JarsOf is the directory of the jars of one of the [Versions], for HBase and its clients; see [Jars].
+func JarsOf(ctx context.Context, version string) (string, error) {
+	if err := validVersion(version); err != nil {
+		return "", err
+	}
+	if version == DefaultHBase {
+		return Jars(ctx)
+	}
+	src, err := sourceDir()
+	if err != nil {
+		return "", err
+	}
+	pom := filepath.Join(src, "versions.xml")
+	root, err := cacheRoot()
+	if err != nil {
+		return "", err
+	}
+	sum, err := contentHash(pom)
+	if err != nil {
+		return "", err
+	}
+	lib := filepath.Join(root, sum+"-"+version)
+	profiles := version
+	if !onHadoop2(version) {
+		profiles += ",hadoop3"
+	}
+	return lib, fillOnce(ctx, lib, func(part string) error { return fetchJars(ctx, pom, part, "-P", profiles) })
+}
+
+// Version is the cluster's version of HBase, one of [Versions].
+func (c *Cluster) Version() string { return c.state.HBase }

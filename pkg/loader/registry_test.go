@@ -1,0 +1,255 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"bulkload/pkg/frames"
+)
+
+func serverName(host string, port uint64) []byte {
+	return appendUint(appendUint(appendBytes(nil, serverHost, []byte(host)), serverPort, port), 3, 1700000000000)
+}
+
+// metaAt is a RegionLocation of a replica of hbase:meta.
+func metaAt(replica uint64, server []byte) []byte {
+	info := appendUint(appendUint(nil, 1, 1), regionReplica, replica)
+	location := appendBytes(nil, locationRegion, info)
+	if server != nil {
+		location = appendBytes(location, locationServer, server)
+	}
+	return appendBytes(nil, registryMeta, appendUint(location, 3, 7))
+}
+
+func TestRegistryAnswers(t *testing.T) {
+	second, first := metaAt(1, serverName("replica", 16020)), metaAt(0, serverName("meta.example", 16020))
+	for name, c := range map[string]struct {
+		answer []byte
+		want   string
+		err    error
+	}{
+		"one":             {answer: first, want: "meta.example:16020"},
+		"replica first":   {answer: append(second, first...), want: "meta.example:16020"},
+		"no default":      {answer: appendBytes(nil, registryMeta, appendBytes(nil, locationServer, serverName("v6::1", 1))), want: "[v6::1]:1"},
+		"nothing":         {err: errRegistryEmpty},
+		"replicas only":   {answer: second, err: errRegistryEmpty},
+		"on no server":    {answer: metaAt(0, nil), err: errRegistryEmpty},
+		"port 0":          {answer: metaAt(0, serverName("h", 0))},
+		"port too large":  {answer: metaAt(0, serverName("h", 1<<16))},
+		"no host":         {answer: metaAt(0, serverName("", 1))},
+		"host too long":   {answer: metaAt(0, serverName(strings.Repeat("h", 256), 1))},
+		"cut short":       {answer: first[:len(first)-1]},
+		"a lying length":  {answer: []byte{registryMeta<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x0f}},
+		"numbers instead": {answer: appendUint(nil, registryMeta, 5), err: errRegistryEmpty},
+	} {
+		got, err := metaLocation(c.answer)
+		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := activeMaster(appendBytes(nil, registryMaster, serverName("m", 16000))); got != "m:16000" || err != nil {
+		t.Error(got, err)
+	}
+	if got, err := activeMaster(nil); got != "" || err != nil {
+		t.Error("no master:", got, err)
+	}
+	if got, err := activeMaster(appendBytes(nil, registryMaster, serverName("m", 0))); err == nil {
+		t.Error("a master without a port:", got)
+	}
+	var many []byte
+	for i := range uint64(500) {
+		many = appendBytes(many, registryNode, serverName("n", i%100)) // port 0 is none, each is there five times
+	}
+	if got := bootstrapNodes(many); len(got) != mostRegistryServers || got[0] != "n:1" {
+		t.Errorf("%d nodes: %v", len(got), got)
+	}
+}
+
+func FuzzRegistry(f *testing.F) {
+	f.Add(metaAt(0, serverName("meta", 16020)))
+	f.Add(append(metaAt(1, serverName("replica", 16020)), metaAt(0, nil)...))
+	f.Add(appendBytes(nil, registryNode, serverName("n", 1)))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		addrs := bootstrapNodes(answer)
+		if meta, err := metaLocation(answer); err == nil {
+			addrs = append(addrs, meta)
+		}
+		if master, err := activeMaster(answer); err == nil && master != "" {
+			addrs = append(addrs, master)
+		}
+		if len(addrs) > mostRegistryServers+2 {
+			t.Fatalf("%d addresses", len(addrs))
+		}
+		// What comes from an answer is as good as what comes from a configuration.
+		for _, addr := range addrs {
+			if err := checkRegistry([]string{addr}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// registryServer answers as a registry: by method, the fields of the answer. A method that is not there is an exception.
+func registryServer(t *testing.T, answers map[string][]byte) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer nc.Close()
+				serveRegistry(nc, answers)
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func serveRegistry(nc net.Conn, answers map[string][]byte) {
+	hello := make([]byte, 6)
+	if !readFull(nc, hello) || !strings.Contains(string(readFrame(nc)), string(clientMeta)) {
+		return
+	}
+	for {
+		call := readFrame(nc)
+		header, n := protowire.ConsumeBytes(call)
+		if n < 0 {
+			return
+		}
+		id, _ := varintField(header, 1)
+		method, _ := bytesField(header, 3)
+		answer, ok := answers[string(method)]
+		head := appendUint(nil, 1, id)
+		var out []byte
+		if ok {
+			out = answerFrame(head, protowire.AppendBytes(nil, answer))
+		} else {
+			e := appendBytes(nil, exceptionClass, []byte("org.apache.hadoop.hbase.DoNotRetryIOException"))
+			out = answerFrame(appendBytes(head, headerException, appendBytes(e, exceptionTrace, []byte("no such method"))), nil)
+		}
+		if _, err := nc.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+func readFull(nc net.Conn, b []byte) bool {
+	for len(b) > 0 {
+		n, err := nc.Read(b)
+		if err != nil {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+func readFrame(nc net.Conn) []byte {
+	size := make([]byte, 4)
+	if !readFull(nc, size) || size[0] != 0 {
+		return nil
+	}
+	b := make([]byte, int(size[1])<<16|int(size[2])<<8|int(size[3]))
+	if !readFull(nc, b) {
+		return nil
+	}
+	return b
+}
+
+// TestRegistryServers finds the cluster by a server that answers when others do not, and learns of further ones.
+func TestRegistryServers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	closed := l.Addr().String()
+	must(t, l.Close())
+	answers := map[string][]byte{
+		"GetMetaRegionLocations": metaAt(0, serverName("meta", 16020)),
+		"GetClusterId":           appendBytes(nil, registryID, []byte("some-id")),
+		"GetActiveMaster":        appendBytes(nil, registryMaster, serverName("master", 16000)),
+	}
+	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
+	old := registryServer(t, answers) // without GetBootstrapNodes, as of HBase 2.4
+	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
+	must(t, err)
+	defer c.Close()
+	for range 4 { // whoever is asked first
+		c.forget()
+		p, err := c.lookup(t.Context(), func(p places) bool { return p.master != "" })
+		if want := (places{"meta:16020", "master:16000", "some-id"}); err != nil || p != want {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	if id, err := c.ID(t.Context()); id != "some-id" || err != nil {
+		t.Error(id, err)
+	}
+
+	// One that has not heard of hbase:meta names the master, who has.
+	host, port, _ := net.SplitHostPort(old)
+	n, err := net.LookupPort("tcp", port)
+	must(t, err)
+	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": appendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
+	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
+	must(t, err)
+	defer u.Close()
+	if meta, err := u.metaServer(t.Context()); meta != "meta:16020" || err != nil {
+		t.Error(meta, err)
+	}
+
+	// A server names others, and is gone.
+	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
+	first := registryServer(t, answers)
+	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
+	must(t, err)
+	defer d.Close()
+	d.mu.Lock()
+	d.cfg.Registry = []string{closed} // as if it had died
+	d.mu.Unlock()
+	d.forget()
+	if meta, err := d.metaServer(t.Context()); meta != "meta:16020" || err != nil {
+		t.Error(meta, err)
+	}
+}
+
+// TestRegistryErrors name each server and what it lacks.
+func TestRegistryErrors(t *testing.T) {
+	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err = Dial(ctx, Config{Registry: []string{starting, silent.Addr().String()}, EffectiveUser: "x", LookupTimeout: 1500 * time.Millisecond}, nil)
+	if err == nil || !Unavailable(err) || !errors.Is(err, errRegistryEmpty) || !strings.Contains(err.Error(), "ask RPC registry "+starting) || !strings.Contains(err.Error(), "no answer within 500ms") {
+		t.Errorf("error %v", err)
+	}
+	if e := hostile(t, []byte{0xff, 0xff, 0xff, 0xff}); true {
+		_, err = Dial(ctx, Config{Registry: []string{e}, EffectiveUser: "x"}, nil)
+		if _, ok := errors.AsType[*frames.Error](err); !ok {
+			t.Errorf("a lying length: %v", err)
+		}
+	}
+	for name, servers := range map[string][]string{
+		"no port": {"h"}, "no host": {":1"}, "port 0": {"h:0"}, "port name": {"h:http"}, "port too large": {"h:65536"}, "too many": make([]string, 65),
+	} {
+		if err := (Config{Registry: servers, EffectiveUser: "x"}).Validate(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if err := (Config{Registry: []string{"h:1", "[::1]:2"}, EffectiveUser: "x"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
