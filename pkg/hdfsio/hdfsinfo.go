@@ -94,6 +94,9 @@ func transient(err error) bool {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return false // this machine's own limit
 	}
+	if refused(err) {
+		return false
+	}
 	if !answered(err) {
 		return true
 	}

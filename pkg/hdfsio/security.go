@@ -85,6 +85,12 @@ func (h *HDFS) wantsLogin(ctx context.Context) error {
 	return nil
 }
 
+// refused says that a login cannot succeed however often it is tried: the two sides are configured for different things.
+func refused(err error) bool {
+	_, mismatch := errors.AsType[*sasl.MismatchError](err)
+	return mismatch || errors.Is(err, hadooprpc.ErrSimple) || errors.Is(err, kerberos.ErrUnknownService)
+}
+
 // Caller is a connection for calls of one's own to the NameNode that answers first. Close it after use.
 func (h *HDFS) Caller(ctx context.Context) (*hadooprpc.Caller, error) {
 	var errs []error

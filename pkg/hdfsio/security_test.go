@@ -1,0 +1,26 @@
+package hdfsio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"bulkload/pkg/hadooprpc"
+	"bulkload/pkg/kerberos"
+	"bulkload/pkg/sasl"
+)
+
+// TestRefusedLogins are not tried again; connections that break are.
+func TestRefusedLogins(t *testing.T) {
+	for _, err := range []error{&sasl.MismatchError{}, hadooprpc.ErrSimple, kerberos.ErrUnknownService} {
+		if transient(fmt.Errorf("namenode: %w", err)) {
+			t.Errorf("%v is tried again", err)
+		}
+	}
+	for _, err := range []error{io.ErrUnexpectedEOF, kerberos.ErrNoKDC, errors.New("something else")} {
+		if !transient(fmt.Errorf("namenode: %w", err)) {
+			t.Errorf("%v is not tried again", err)
+		}
+	}
+}
