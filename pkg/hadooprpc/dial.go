@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +135,8 @@ func choose(ctx context.Context, logins []login, host string, o Options) (way lo
 		return l, sasl.GSSAPI(s, token, o.Qualities), o.Kerberos.Principal(), nil
 	}
 	switch {
+	case slices.Contains(offered, simple):
+		return way, nil, "", ErrSimple
 	case o.Kerberos == nil && o.Token == nil:
 		return way, nil, "", fmt.Errorf("the server offers %s, and there is neither a Kerberos login nor a token", strings.Join(offered, ", "))
 	case o.Kerberos == nil:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -103,6 +104,7 @@ func TestLoginRefusals(t *testing.T) {
 	}{
 		"no security":                 {[][]byte{sasl1(saslMessage{state: stateSuccess})}, "simple authentication"},
 		"Kerberos alone":              {[][]byte{offer(login{method: "KERBEROS", mechanism: "GSSAPI"})}, "offers KERBEROS, and there is a token alone"},
+		"a server that believes":      {[][]byte{offer(login{method: "SIMPLE"})}, "simple authentication"},
 		"nothing":                     {[][]byte{offer()}, "offers , and"},
 		"an exception":                {[][]byte{answerPacket(callSASL, 2, "org.apache.hadoop.ipc.RpcServerException", "no", nil)}, "RpcServerException: no"},
 		"another call":                {[][]byte{answerPacket(7, 0, "", "", []byte{0x10, 0})}, "answers call 7"},
@@ -184,4 +186,27 @@ func FuzzAnswer(f *testing.F) {
 		}
 		parseToken(packet)
 	})
+}
+
+// TestOffers are servers that want a login, and those that believe.
+func TestOffers(t *testing.T) {
+	answer := func(s state, methods ...string) []byte {
+		b := appendNumber(nil, 2, uint64(s))
+		for _, m := range methods {
+			b = appendBytes(b, 4, appendText(appendText(appendText(appendText(nil, 1, m), 2, ""), 3, ""), 4, ""))
+		}
+		return answerPacket(callSASL, 0, "", "", b)
+	}
+	for want, packet := range map[string][]byte{
+		"[TOKEN KERBEROS] <nil>": answer(stateNegotiate, "TOKEN", "KERBEROS"),
+		"[] <nil>":               answer(stateNegotiate, "TOKEN", "SIMPLE"),
+	} {
+		got, err := Offers(t.Context(), answering(t, packet))
+		if fmt.Sprint(got, " ", err) != want {
+			t.Errorf("%v %v, want %s", got, err, want)
+		}
+	}
+	if got, err := Offers(t.Context(), answering(t, answer(stateSuccess))); len(got) > 0 || err != nil {
+		t.Error(got, err)
+	}
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// simple is the way to log in of who is believed (SaslRpcServer.AuthMethod, Hadoop 3.4).
+const simple = "SIMPLE"
+
 // Offers asks a server how one can log in: names such as KERBEROS and TOKEN, none when it believes who a user says to be.
 // The connection is closed.
 func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
@@ -25,6 +28,9 @@ func Offers(ctx context.Context, nc net.Conn) (methods []string, err error) {
 		return nil, nil
 	}
 	for _, l := range m.logins {
+		if l.method == simple {
+			return nil, nil // beside which tokens may be offered
+		}
 		methods = append(methods, l.method)
 	}
 	return methods, nil
