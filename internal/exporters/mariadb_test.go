@@ -23,11 +23,11 @@ func startMariaDB(t *testing.T) *mariadb {
 	t.Helper()
 	dir := newPlace(t)
 	m := &mariadb{dir: dir}
-	m.env = debian(t, filepath.Join(dir, "root"), "mariadb", "mariadb-server-core", "mariadb-client-core", "mariadb-client", "libmariadb3")
+	m.env = debian(t, filepath.Join(dir, "unpacked"), "mariadb", "mariadb-server-core", "mariadb-client-core", "mariadb-client", "libmariadb3")
 	data := ownDir(t, dir, "data")
 	m.files = ownDir(t, dir, "files")
-	share := filepath.Join(dir, "root/usr/share/mysql")
-	server := unprivileged(exec.Command(filepath.Join(dir, "root/usr/sbin/mariadbd"), "--no-defaults", "--skip-grant-tables", "--skip-networking", "--datadir="+data,
+	share := filepath.Join(dir, "unpacked/usr/share/mysql")
+	server := unprivileged(exec.Command(filepath.Join(dir, "unpacked/usr/sbin/mariadbd"), "--no-defaults", "--skip-grant-tables", "--skip-networking", "--datadir="+data,
 		"--socket="+m.socket(), "--pid-file="+dir+"/files/pid", "--tmpdir="+m.files, "--lc-messages-dir="+share, "--character-sets-dir="+share+"/charsets", "--innodb-flush-log-at-trx-commit=0",
 		"--innodb-buffer-pool-size=32M", "--character-set-server=utf8mb4", "--max-allowed-packet=64M", "--default-time-zone=+00:00", "--sql-mode=STRICT_ALL_TABLES"))
 	server.Env, server.Dir = append(m.env, "UMASK=0644"), data
@@ -41,13 +41,15 @@ func startMariaDB(t *testing.T) *mariadb {
 
 func (m *mariadb) socket() string { return m.dir + "/files/socket" }
 
+func (m *mariadb) charsets() string { return filepath.Join(m.dir, "unpacked/usr/share/mysql/charsets") }
+
 // client is the mariadb client, with a statement or more.
 func (m *mariadb) client(ctx context.Context, database string, args ...string) *exec.Cmd {
 	if database != "" {
 		args = append(args, database)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(m.dir, "root/usr/bin/mariadb"),
-		append([]string{"--no-defaults", "--socket=" + m.socket(), "--default-character-set=utf8mb4", "--character-sets-dir=" + m.dir + "/root/usr/share/mysql/charsets", "--max-allowed-packet=64M"}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(m.dir, "unpacked/usr/bin/mariadb"),
+		append([]string{"--no-defaults", "--socket=" + m.socket(), "--default-character-set=utf8mb4", "--character-sets-dir=" + m.charsets(), "--max-allowed-packet=64M"}, args...)...)
 	cmd.Env = m.env
 	return cmd
 }
@@ -241,8 +243,8 @@ func TestMariaDB(t *testing.T) {
 			if err := os.Chmod(dir, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "root/usr/bin/mariadb-dump"),
-				append(append([]string{"--no-defaults", "--socket=" + m.socket(), "--character-sets-dir=" + m.dir + "/root/usr/share/mysql/charsets", "--order-by-primary", "--tab=" + dir}, strings.Fields(f.clause)...), "x")...)
+			cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"),
+				append(append([]string{"--no-defaults", "--socket=" + m.socket(), "--character-sets-dir=" + m.charsets(), "--order-by-primary", "--tab=" + dir}, strings.Fields(f.clause)...), "x")...)
 			cmd.Env = m.env
 			run(t, cmd)
 			n.check(t, export{form: f, want: awkward, paths: []string{dir + "/t.txt"}})
@@ -252,7 +254,7 @@ func TestMariaDB(t *testing.T) {
 		})
 	}
 	t.Run("dump of statements", func(t *testing.T) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "root/usr/bin/mariadb-dump"), "--no-defaults", "--socket="+m.socket(), "--no-create-info", "x", "t")
+		cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"), "--no-defaults", "--socket="+m.socket(), "--no-create-info", "x", "t")
 		cmd.Env = m.env
 		name := filepath.Join(t.TempDir(), "t.sql")
 		if err := os.WriteFile(name, run(t, cmd), 0o644); err != nil {

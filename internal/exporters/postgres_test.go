@@ -24,8 +24,8 @@ func startPostgres(t *testing.T) *postgres {
 	t.Helper()
 	dir := newPlace(t)
 	p := &postgres{dir: dir}
-	p.env = debian(t, filepath.Join(dir, "root"), "postgres", "@postgresql", "libpq5")
-	bins, err := filepath.Glob(filepath.Join(dir, "root/usr/lib/postgresql/*/bin"))
+	p.env = debian(t, filepath.Join(dir, "unpacked"), "postgres", "@postgresql", "libpq5")
+	bins, err := filepath.Glob(filepath.Join(dir, "unpacked/usr/lib/postgresql/*/bin"))
 	if err != nil || len(bins) != 1 {
 		t.Fatalf("programs in %q: %v", bins, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
-	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 
 	"bulkload/pkg/build"
@@ -132,23 +131,5 @@ func readTexts(t *testing.T, j spec.Job, size int64) (rows []map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	r := in.Source.NewReader()
-	for split := range in.Source.Splits() {
-		err := r.Read(t.Context(), split, func(b *source.Batch) error {
-			for i := range b.Rows {
-				row := map[string]any{}
-				for c, name := range in.Source.Columns() {
-					if row[name] = nil; !b.Null(i, c) {
-						row[name] = string(b.Field(i, c))
-					}
-				}
-				rows = append(rows, row)
-			}
-			return nil
-		})
-		if err != nil {
-			return rows, err
-		}
-	}
-	return rows, nil
+	return jobtest.Texts(t.Context(), in.Source)
 }

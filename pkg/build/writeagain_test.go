@@ -159,7 +159,10 @@ func TestWriteFamiliesAgain(t *testing.T) {
 					if got.Digest != want.Digest || got.HFiles != want.HFiles {
 						t.Errorf("%+v, want %+v", got.Digest, want.Digest)
 					}
-					if failed < 8 { // of removing, a worker's last fault may find nothing to remove
+					// Thirty files take thirty such operations at least; how many more
+					// depends on which of a region's files fail together. Of removing, a
+					// worker's last fault may find nothing to remove.
+					if failed < min(30/nth, 8) {
 						t.Errorf("%d operations failed", failed)
 					}
 					if after := jobtest.Hashes(t, dir); !maps.Equal(after, sums) {

@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
 	"bulkload/pkg/inspect"
-	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
 
@@ -74,26 +73,7 @@ func readJob(t testing.TB, file []byte, names []string) ([]map[string]any, error
 	if err != nil {
 		return nil, err
 	}
-	var rows []map[string]any
-	r := in.Source.NewReader()
-	for split := range in.Source.Splits() {
-		err := r.Read(t.Context(), split, func(b *source.Batch) error {
-			for i := range b.Rows {
-				row := map[string]any{}
-				for c, name := range in.Source.Columns() {
-					if row[name] = nil; !b.Null(i, c) {
-						row[name] = string(b.Field(i, c))
-					}
-				}
-				rows = append(rows, row)
-			}
-			return nil
-		})
-		if err != nil {
-			return rows, err
-		}
-	}
-	return rows, nil
+	return jobtest.Texts(t.Context(), in.Source)
 }
 
 func look(t testing.TB, path string, s spec.Spec, o inspect.Options) *inspect.Report {
