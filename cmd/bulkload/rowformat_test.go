@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/pkg/loader"
+	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 
@@ -161,12 +162,12 @@ func TestParseValues(t *testing.T) {
 	for in, want := range map[string][]string{
 		"a": {"a"}, "": {""}, "a,b": {"a", "b"}, `a\,b,\x00\\`: {"a,b", "\x00\\"}, ",": {"", ""},
 	} {
-		if got, err := parseValues(in); err != nil || !slices.Equal(got, want) {
+		if got, err := query.ParseValues(in); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{`\`, `\x`, `\x1`, `\xg0`, `a\n`} {
-		if _, err := parseValues(in); err == nil {
+		if _, err := query.ParseValues(in); err == nil {
 			t.Errorf("%q was read", in)
 		}
 	}

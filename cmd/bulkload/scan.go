@@ -86,7 +86,7 @@ func (o *scanOptions) query(cmd *cobra.Command) (query.Query, error) {
 		if !given(name) {
 			return nil
 		}
-		v, err := parseValues(text)
+		v, err := query.ParseValues(text)
 		if err != nil {
 			errs = append(errs, settings.AboutFlags(fmt.Errorf("--%s %q: %w", name, text, err), name))
 		}

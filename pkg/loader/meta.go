@@ -90,6 +90,12 @@ func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, e
 	return regions, err
 }
 
+// KnownRegions are the table's regions as they were last read, for any purpose; they are read when they are not known. They
+// may be old: a scan reads them again when it finds them so. The slice is shared: do not change it.
+func (c *Cluster) KnownRegions(ctx context.Context, table TableName) ([]Region, error) {
+	return c.cachedRegions(ctx, table, false)
+}
+
 // cachedRegions are the last known regions, read when there are none or when they proved to be old.
 func (c *Cluster) cachedRegions(ctx context.Context, table TableName, again bool) ([]Region, error) {
 	c.mu.Lock()

@@ -21,6 +21,10 @@ func ExampleQuery() {
 	for _, start := range partition.SaltSplits(4) {
 		regions = append(regions, loader.Region{Start: start})
 	}
+	table, err := NewTable(nil, job)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, q := range []Query{
 		{Values: []string{"u7"}},
 		{From: []string{"u7", "2026-01"}, To: []string{"u8"}},
@@ -29,7 +33,7 @@ func ExampleQuery() {
 		if err := q.Validate(); err != nil {
 			log.Fatal(err)
 		}
-		r, err := newReading(job, loader.TableName{Namespace: "ns", Qualifier: "events"}, job.RowKey(), q, regions)
+		r, err := table.newReading(q, regions)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -20,13 +20,34 @@ func Get(ctx context.Context, env *cluster.Env, s spec.Job, args []string, fn fu
 	return Read(ctx, env, s, Query{Values: args}, fn)
 }
 
+// Columns are those whose values [Query.Values] takes, in their order. The
+// error is of a job whose rows cannot be found by them.
+func Columns(s spec.Job) ([]string, error) {
+	key := s.RowKey()
+	if key == nil {
+		return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s", setting.Key)
+	}
+	columns := queryColumns(s, key)
+	known := make(map[string]string, len(columns))
+	for _, c := range columns {
+		known[c] = ""
+	}
+	_, err := splitSalt(key).findable(known)
+	return columns, err
+}
+
+func queryColumns(s spec.Job, key keygen.Expr) []string {
+	if len(s.Query) > 0 {
+		return s.Query
+	}
+	columns := keygen.Columns(key)
+	return columns[:min(1, len(columns))]
+}
+
 // queryKey is the rows of a query key: where they are, and which of those
 // there have it.
 func queryKey(s spec.Job, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
-	query := s.Query
-	if len(query) == 0 {
-		query = keygen.Columns(k.spec)[:1]
-	}
+	query := queryColumns(s, k.spec)
 	if len(args) != len(query) {
 		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %d values are given", query, len(args))
 	}

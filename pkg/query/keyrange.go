@@ -125,18 +125,11 @@ func (k saltedKey) beginning(modulus int, values []string) (keyRange, error) {
 // with is the range of the rows of a query key: columns that are known, in
 // any place of the key as long as its first parts can be made of them.
 func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) {
-	var rest []keygen.Expr
-	for _, p := range k.rest {
-		if !madeOf(p, known) {
-			break
-		}
-		rest = append(rest, p)
-	}
-	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
-		return keyRange{}, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.spec, firstWithColumns(k.rest, k.spec), sortedNames(known))
+	rest, err := k.findable(known)
+	if err != nil {
+		return keyRange{}, err
 	}
 	var r keyRange
-	var err error
 	if r.heads, err = k.headsFor(modulus, known); err != nil {
 		return r, err
 	}
@@ -145,6 +138,22 @@ func (k saltedKey) with(modulus int, known map[string]string) (keyRange, error) 
 	}
 	r.hi = loader.PrefixEnd(r.lo)
 	return r, nil
+}
+
+// findable are the first parts of the original key that can be made of known
+// columns; none of them with a column is an error.
+func (k saltedKey) findable(known map[string]string) ([]keygen.Expr, error) {
+	var rest []keygen.Expr
+	for _, p := range k.rest {
+		if !madeOf(p, known) {
+			break
+		}
+		rest = append(rest, p)
+	}
+	if len(rest) == 0 || !slices.ContainsFunc(rest, func(p keygen.Expr) bool { return len(keygen.Columns(p)) > 0 }) {
+		return nil, fail.Errorf(fail.Config, "key %s: %s cannot be made from %q alone, so rows cannot be found by them", k.spec, firstWithColumns(k.rest, k.spec), sortedNames(known))
+	}
+	return rest, nil
 }
 
 // told are the fixed columns whose value every key of a range has. Where such a
@@ -226,11 +235,17 @@ func (k saltedKey) bound(what setting.Name, modulus int, values, fixed map[strin
 	return b, nil
 }
 
+// NoRangeError is a range of values whose rows lie all over the table.
+type NoRangeError struct{ Err error }
+
+func (e *NoRangeError) Error() string { return e.Err.Error() }
+func (e *NoRangeError) Unwrap() error { return e.Err }
+
 // noRange says why a range of values is no range of keys.
 func (k saltedKey) noRange(p keygen.Expr) error {
 	columns := keygen.Columns(p)
-	return fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
-		"get reads the rows of one value, and scan %s reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p, setting.Full)
+	return &NoRangeError{fail.Errorf(fail.Config, "key %s: a range of %s is no range of row keys, because %s does not keep the order of its values and rows lie where it puts them: "+
+		"get reads the rows of one value, and scan %s reads the whole table and keeps the rows in the range", k.spec, strings.Join(columns, ", "), p, setting.Full)}
 }
 
 func has(m map[string]string, name string) bool {

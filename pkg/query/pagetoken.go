@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
+
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -15,7 +18,10 @@ import (
 //	1 byte version · 8 bytes hash of the question · uvarint length of the head · head · key
 const pageVersion = 1
 
-var errPage = errors.New("this is no page token of this program")
+var (
+	errPage       = errors.New("this is no page token of this program")
+	errOtherQuery = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
+)
 
 func (p position) token(question uint64) string {
 	b := []byte{pageVersion}
@@ -52,3 +58,24 @@ func questionHash(parts ...[]byte) uint64 {
 	}
 	return h.Sum64()
 }
+
+// page is where the page before ended, nil for the first page.
+func (r *reading) page(token string) (*position, error) {
+	if token == "" {
+		return nil, nil
+	}
+	p, hash, err := parsePage(token)
+	if err == nil && hash != r.hash {
+		err = errOtherQuery
+	}
+	if err != nil {
+		return nil, fail.Errorf(fail.Config, "%s %q: %w", setting.Page, token, &PageError{err})
+	}
+	return &p, nil
+}
+
+// PageError is a page token that is none, or one of another query.
+type PageError struct{ Err error }
+
+func (e *PageError) Error() string { return e.Err.Error() }
+func (e *PageError) Unwrap() error { return e.Err }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,6 +48,13 @@ type Query struct {
 	Scans int
 	// Explain has the servers count what they read, for ReadStats.Regions.
 	Explain bool
+	// Stored gives the values of typed cells as they are stored. Default: their texts.
+	Stored bool
+	// Steady has the reading end with ErrRegionsChanged where the table's regions changed meanwhile, so that all rows given
+	// before are of one table. A region that only moved is no change. Default: a scan continues in the new regions.
+	Steady bool
+	// Bound is what page tokens are bound to beside the query, such as the digest of a job file. Default: nothing.
+	Bound []byte
 }
 
 func (q Query) withDefaults() Query {
@@ -109,79 +115,28 @@ type reading struct {
 // error, too, once reading has begun.
 func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	start := time.Now()
-	q = q.withDefaults()
-	if err := q.Validate(); err != nil {
+	if err := q.withDefaults().Validate(); err != nil {
 		return nil, err
 	}
-	table, err := cluster.TableName(s)
-	if err != nil {
+	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
-	name, err := loader.ParseTableName(table)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	key := s.RowKey()
 	c, err := env.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	regions, err := c.Regions(ctx, name)
-	if err != nil {
-		return nil, cluster.Failure(err)
-	}
-	r, err := newReading(s, name, key, q, regions)
+	t, err := NewTable(c, s)
 	if err != nil {
 		return nil, err
 	}
-	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans}
-	if q.Page != "" {
-		p, hash, err := parsePage(q.Page)
-		if err == nil && hash != r.hash {
-			err = errors.New("it is of another query: table, key, range and modulus must be those of the page before")
-		}
-		if err != nil {
-			return nil, fail.Errorf(fail.Config, "%s %q: %w", setting.Page, q.Page, err)
-		}
-		o.after = &p
-	}
-	if r.filter != nil {
-		o.keep = r.filter.row
-	}
-	var reads regionReads
-	if q.Explain {
-		r.req.OnRegion = reads.add
-	}
-	st := &ReadStats{Heads: len(r.keys.heads), Dial: time.Since(start)}
-	reverters := reverters(s)
-	began := time.Now()
-	m := newMerge(c, r.req, r.keys, o)
-	err = m.run(ctx, func(row loader.Row) error {
-		if len(r.drop) > 0 {
-			row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return r.dropped(c) })
-		}
-		revert(reverters, row)
-		return fn(row)
-	})
-	st.Rows, st.Scan = int(m.given), time.Since(began)
-	if m.given > 0 && (m.more || err != nil) {
-		st.Next = m.end.token(r.hash)
-	}
-	if q.Explain {
-		blockSize := 0
-		if t, err := c.Describe(ctx, name); err == nil {
-			f, _ := t.Family(s.Family)
-			blockSize = f.BlockSize
-		}
-		st.Regions = reads.list(blockSize)
-	}
-	return st, cluster.Failure(err)
+	return t.read(ctx, q, start, fn)
 }
 
 // newReading decides where the rows are and what is read of them.
-func newReading(s spec.Job, name loader.TableName, key keygen.Expr, q Query, regions []loader.Region) (*reading, error) {
-	r := &reading{req: loader.ScanRequest{Table: name, CacheBlocks: true}}
+func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
+	s, key := t.job, t.key
+	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
 			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)
@@ -194,11 +149,7 @@ func newReading(s spec.Job, name loader.TableName, key keygen.Expr, q Query, reg
 		r.hash = r.question(s, key, q, 0)
 		return r, r.setColumns(s, q, nil)
 	}
-	var splits [][]byte
-	for _, region := range regions[1:] {
-		splits = append(splits, region.Start)
-	}
-	n, err := s.SaltModulus(splits)
+	n, err := t.modulus(regions)
 	if err != nil {
 		return nil, err
 	}
@@ -283,6 +234,9 @@ func (r *reading) question(s spec.Job, key keygen.Expr, q Query, modulus int) ui
 	}
 	if q.Full {
 		parts = append(parts, fmt.Appendf(nil, "%q %q %q", q.From, q.To, q.Prefix))
+	}
+	if q.Bound != nil {
+		parts = append(parts, q.Bound)
 	}
 	return questionHash(parts...)
 }
