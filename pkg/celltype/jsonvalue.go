@@ -1,0 +1,180 @@
+package celltype
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/pkg/keygen"
+)
+
+// JSONForm is how the values of a type are written in JSON: by its type and
+// format in the words of JSON Schema. Numbers that a double does not hold, those
+// of long and decimal, are strings, because readers in JavaScript would lose
+// digits of them. Safe for concurrent use.
+type JSONForm struct {
+	Type   string // string, integer, number or boolean
+	Format string // int32, int64, float, double, decimal, date or date-time; empty: none
+	write  func(dst, value []byte) ([]byte, bool)
+}
+
+// JSON is the form of the type's values. The zero JSONForm is that of text.
+func (c Type) JSON() JSONForm {
+	phoenix := c.Encoding == "phoenix"
+	switch c.Type {
+	case "short":
+		return JSONForm{"integer", "int32", integerJSON(2, phoenix)}
+	case "int":
+		return JSONForm{"integer", "int32", integerJSON(4, phoenix)}
+	case "long":
+		return JSONForm{"string", "int64", quoted(integerJSON(8, phoenix))}
+	case "float":
+		return JSONForm{"number", "float", textJSON(floatText(phoenix), isFinite)}
+	case "double":
+		return JSONForm{"number", "double", textJSON(doubleText(phoenix), isFinite)}
+	case "boolean":
+		return JSONForm{"boolean", "", textJSON(c.Reverter(), func(string) bool { return true })}
+	case "decimal":
+		never := func(string) bool { return false }
+		if phoenix {
+			return JSONForm{"string", "decimal", func(dst, _ []byte) ([]byte, bool) { return dst, false }}
+		}
+		return JSONForm{"string", "decimal", textJSON(decimalOf, never)}
+	case "date":
+		if dates, err := keygen.NewDates("yyyy-MM-dd", c.Zone); err == nil && !strings.ContainsAny(c.layoutOr("yyyy-MM-dd"), "HhKkmsSnNAau") {
+			return JSONForm{"string", "date", dateJSON(dates, phoenix)}
+		}
+		return JSONForm{"string", "date-time", instantJSON(phoenix)}
+	case "timestamp":
+		return JSONForm{"string", "date-time", instantJSON(phoenix)}
+	}
+	return JSONForm{Type: "string"}
+}
+
+func (c Type) layoutOr(layout string) string {
+	if c.Layout != "" {
+		return c.Layout
+	}
+	return layout
+}
+
+// Append appends a value. Bytes that are no value of the type, or text that is
+// not UTF-8, are {"base64":"…"}, the same for every type.
+func (f JSONForm) Append(dst, value []byte) []byte {
+	n := len(dst)
+	if f.write != nil {
+		if out, ok := f.write(dst, value); ok {
+			return out
+		}
+		return appendBase64(dst[:n], value)
+	}
+	out, err := AppendJSON(dst, value)
+	if err != nil {
+		return appendBase64(out[:n], value)
+	}
+	return out
+}
+
+func appendBase64(dst, value []byte) []byte {
+	dst = append(dst, `{"base64":"`...)
+	return append(base64.StdEncoding.AppendEncode(dst, value), `"}`...)
+}
+
+// textJSON writes what a reverter gives, without quotes where bare says so.
+func textJSON(text Reverter, bare func(string) bool) func(dst, value []byte) ([]byte, bool) {
+	return func(dst, value []byte) ([]byte, bool) {
+		s, ok := text(value)
+		if !ok {
+			return dst, false
+		}
+		if bare(s) {
+			return append(dst, s...), true
+		}
+		return append(append(append(dst, '"'), s...), '"'), true
+	}
+}
+
+// isFinite knows the numbers from the names of those that JSON has not.
+func isFinite(s string) bool { return s != "NaN" && s != "Infinity" && s != "-Infinity" }
+
+func quoted(bare func(dst, value []byte) ([]byte, bool)) func(dst, value []byte) ([]byte, bool) {
+	return func(dst, value []byte) ([]byte, bool) {
+		dst, ok := bare(append(dst, '"'), value)
+		return append(dst, '"'), ok
+	}
+}
+
+func integerJSON(size int, phoenix bool) func(dst, value []byte) ([]byte, bool) {
+	return func(dst, v []byte) ([]byte, bool) {
+		if len(v) != size {
+			return dst, false
+		}
+		var u uint64
+		for i, b := range v {
+			u |= uint64(b) << (56 - 8*i)
+		}
+		if phoenix {
+			u ^= 1 << 63
+		}
+		return strconv.AppendInt(dst, int64(u)>>(64-8*size), 10), true
+	}
+}
+
+// instantOf reads what instant writes.
+func instantOf(v []byte, phoenix bool) (ms int64, nanos int, ok bool) {
+	if len(v) != 8 && !(phoenix && len(v) == 12) {
+		return 0, 0, false
+	}
+	u := binary.BigEndian.Uint64(v)
+	if phoenix {
+		u ^= 1 << 63
+	}
+	if len(v) == 12 {
+		n := binary.BigEndian.Uint32(v[8:])
+		if n >= uint32(time.Millisecond) {
+			return 0, 0, false
+		}
+		nanos = int(n)
+	}
+	return int64(u), nanos, true
+}
+
+// instantJSON writes RFC 3339 in UTC, with as many digits of the second as are not zero, for the years 0 to 9999.
+func instantJSON(phoenix bool) func(dst, value []byte) ([]byte, bool) {
+	return func(dst, value []byte) ([]byte, bool) {
+		ms, nanos, ok := instantOf(value, phoenix)
+		if !ok || ms < minMillis || ms > maxMillis {
+			return dst, false
+		}
+		t := time.UnixMilli(ms).Add(time.Duration(nanos)).UTC()
+		return append(t.AppendFormat(append(dst, '"'), "2006-01-02T15:04:05.999999999Z"), '"'), true
+	}
+}
+
+// The years 0 to 9999 in milliseconds since 1970, which RFC 3339 can write.
+const (
+	minMillis = -62167219200_000
+	maxMillis = 253402300799_999
+)
+
+// dateJSON writes the day. A time that is not the beginning of one is no date.
+func dateJSON(dates *keygen.Dates, phoenix bool) func(dst, value []byte) ([]byte, bool) {
+	return func(dst, value []byte) ([]byte, bool) {
+		ms, nanos, ok := instantOf(value, phoenix)
+		if !ok || nanos != 0 || ms == math.MinInt64 {
+			return dst, false
+		}
+		n := len(dst) + 1
+		dst, err := dates.Append(append(dst, '"'), ms, 0)
+		if err != nil {
+			return dst, false
+		}
+		if start, _, err := dates.Parse(dst[n:]); err != nil || start != ms {
+			return dst, false
+		}
+		return append(dst, '"'), true
+	}
+}
