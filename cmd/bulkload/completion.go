@@ -82,7 +82,7 @@ func flagFiles() map[string][]string {
 
 // flagDirs are the flags that name a local directory.
 func flagDirs() map[string]bool {
-	return map[string]bool{"out": true, "spill-dir": true, "state": true}
+	return map[string]bool{"out": true, "spill-dir": true, "state": true, "jobs": true}
 }
 
 // addCompletions says what the shells complete: what may stand behind the flags of a

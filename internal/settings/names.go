@@ -25,7 +25,9 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "job":
 		own = f.Annotations[JobFileFlag] == nil
 	case "format", "columns", "memory":
-		own = slices.Contains(path, "get") || slices.Contains(path, "scan") // of what is printed, not of the input
+		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") // of what is printed, not of the input
+	case "listen":
+		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
 		own = slices.Contains(path, "load") // knows fewer ways
 	case "family":

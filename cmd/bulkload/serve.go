@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/serve"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+)
+
+type serveOptions struct {
+	clusterFlags
+	jobs     string
+	listen   string
+	insecure bool
+	compat   bool
+	limits   serve.Limits
+	sizes    struct{ bytes, body, memory, scan spec.Size }
+}
+
+func newServeCmd(g *globals) *cobra.Command {
+	o := &serveOptions{}
+	cmd := &cobra.Command{
+		Use:   "serve --jobs DIR",
+		Short: "Serve the rows of tables over HTTP, read-only",
+		Long: `Serve answers over HTTP what get and scan print: each job file NAME.yaml in --jobs
+is served as /v1/NAME/rows, /v1/NAME/scan and /v1/NAME/rows:batch. / is a page to
+search with, /openapi.json describes all of it for programs, /healthz and /readyz
+are for those that run the service. What no job file declares cannot be read.
+
+An answer is complete, or names the page that continues it, or is a problem
+(application/problem+json). Job files are read again when they change, and on
+SIGHUP; if one of them is wrong, all of those before stay in use. SIGTERM ends the
+service: it is no more ready, answers what is under way, and ends with 0.
+
+Callers are not authenticated: an address that others can reach needs --insecure.` + "\n" + exitHelp,
+		Example: `  bulkload serve --jobs /etc/bulkload/jobs
+  curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
+  bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	d := serve.Limits{}.WithDefaults()
+	o.limits = d
+	o.sizes.bytes, o.sizes.body, o.sizes.memory, o.sizes.scan = spec.Size(d.Bytes), spec.Size(d.Body), spec.Size(d.Memory), spec.Size(d.ScanMemory)
+	f := cmd.Flags()
+	o.clusterFlags.add(f)
+	f.StringVar(&o.jobs, "jobs", "", "directory of job files, NAME.yaml")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8091", "host:port to answer on")
+	f.BoolVar(&o.insecure, "insecure", false, "answer on an address that others can reach, without TLS and without knowing who asks")
+	f.BoolVar(&o.compat, "compat", false, "serve /hbaseweb/get/NAME too, with the envelope of the service of that name")
+	f.DurationVar(&o.limits.Deadline, "deadline", d.Deadline, "time for an answer; later ones are 504")
+	f.IntVar(&o.limits.Rows, "max-rows", d.Rows, "rows of an answer, whatever its caller asks for")
+	f.Var(&o.sizes.bytes, "max-bytes", "bytes of an answer; a page ends early")
+	f.IntVar(&o.limits.Keys, "max-keys", d.Keys, "query keys of a batch")
+	f.Var(&o.sizes.body, "max-body", "bytes of a request's body")
+	f.IntVar(&o.limits.InFlight, "max-in-flight", d.InFlight, "requests that read at a time")
+	f.IntVar(&o.limits.PerClient, "max-per-client", 0, "of these of one address (default: half of --max-in-flight)")
+	f.IntVar(&o.limits.Queue, "max-queue", d.Queue, "requests that wait for their turn; others are 429, as are those that waited in vain; -1: none waits")
+	f.DurationVar(&o.limits.QueueWait, "queue-wait", d.QueueWait, "how long they wait")
+	f.IntVar(&o.limits.Connections, "max-connections", d.Connections, "connections that may be open; the next wait to be accepted")
+	f.Var(&o.sizes.memory, "memory", "budget for answers, bodies of requests and rows of all requests together")
+	f.Var(&o.sizes.scan, "scan-memory", "of it for the rows of each request under way")
+	f.DurationVar(&o.limits.DrainDelay, "drain-delay", 0, "time to answer as before, but not ready, once it is to end")
+	f.DurationVar(&o.limits.Drain, "drain-time", d.Drain, "time after that for requests under way to end")
+	return cmd
+}
+
+func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
+	if o.jobs == "" {
+		return usageError{settings.AboutFlags(errors.New("--jobs is missing: the directory of the job files"), "jobs")}
+	}
+	hosts, err := o.hosts()
+	if err != nil {
+		return usageError{settings.AboutFlags(err, "listen")}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
+	s, err := serve.Open(serve.Options{
+		Jobs: o.jobs, Dial: dialFor(env), Limits: o.limits, Compat: o.compat, Hosts: hosts, Version: thisBuild().Version, Log: g.logger(),
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	l, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", o.listen)
+	if err != nil {
+		return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}
+	}
+	g.logger().Info("listening", "address", l.Addr().String())
+	defer reloadOnHangup(cmd.Context(), g, s)()
+	return fail.With(fail.Load, s.Serve(cmd.Context(), l))
+}
+
+// dialFor opens the cluster of an environment.
+func dialFor(env *cluster.Env) func(context.Context) (serve.Cluster, error) {
+	return func(ctx context.Context) (serve.Cluster, error) {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		c, err := env.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+}
+
+// hosts are the names by which a service on this machine alone is reached;
+// none where others may reach it.
+func (o *serveOptions) hosts() ([]string, error) {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %q is no host:port", o.listen)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return []string{"localhost", "127.0.0.1", "[::1]", "::1", host}, nil
+	}
+	if !o.insecure {
+		return nil, fmt.Errorf("--listen %s can be reached by others, and whoever reaches it can read all tables of the job files: give --insecure if that is meant, or a loopback address", o.listen)
+	}
+	return nil, nil
+}
+
+// reloadOnHangup reads the job files again on SIGHUP until stop is called.
+func reloadOnHangup(ctx context.Context, g *globals, s *serve.Server) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				if err := s.Reload(); err != nil {
+					g.logger().Error("job files are wrong, those before stay in use", "error", err)
+				}
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		cancel()
+		<-done
+	}
+}

@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+
+	"bulkload/pkg/query"
+)
+
+// postBatch answers with the rows of several query keys, in the order of the
+// request: for each its rows, or a problem of its own. What keeps all of them
+// from being read fails the request.
+func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
+	res, err := s.resource(r)
+	if err != nil {
+		return err
+	}
+	if _, err := parameters(r); err != nil {
+		return err
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+		return problem(badMedia, "Content-Type must be %s", jsonType)
+	}
+	body, free, err := s.body(w, r)
+	if err != nil {
+		return err
+	}
+	defer free()
+	b, err := parseBatch(body, res.columns, s.limits)
+	if err != nil {
+		return err
+	}
+	shape, err := res.shapeOf(b.columns)
+	if err != nil {
+		return err
+	}
+	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
+		if err := s.ready(ctx, res); err != nil {
+			return err
+		}
+		a.b = append(a.b, `{"results":[`...)
+		var full *Problem // of the keys behind the one that filled the answer
+		for i, values := range b.keys {
+			if i > 0 {
+				a.b = append(a.b, ',')
+			}
+			a.b = append(a.b, '{')
+			p := full
+			if p == nil {
+				q := s.asked(res, query.Query{Values: values, Columns: b.columns, Limit: int64(b.limit)})
+				if err := a.page(ctx, res, q, shape, nil); err != nil {
+					if p = failure(ctx, err); !p.is(badQuery) && !p.is(answerTooLarge) {
+						return err
+					}
+				}
+			}
+			if p != nil {
+				if p.is(answerTooLarge) && i > 0 {
+					full = problem(answerTooLarge, "the rows of the keys before fill the answer; ask for this one again")
+					p = full
+				}
+				text, err := json.Marshal(p)
+				if err != nil {
+					return err
+				}
+				a.b = append(append(a.b, `"problem":`...), text...)
+			}
+			a.b = append(a.b, '}')
+		}
+		a.b = append(a.b, "]}\n"...)
+		return nil
+	})
+}
+
+// body reads a request's body within its limit, its memory reserved until free is called.
+func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
+	if r.ContentLength > s.limits.Body {
+		return nil, nil, problem(tooLarge, "the body may have %d bytes", s.limits.Body)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = s.limits.Body
+	}
+	size = 2*size + 1<<10 // and what it is parsed into
+	if !s.answers.memory.take(size) {
+		return nil, nil, problem(overloaded, "all memory for requests is in use")
+	}
+	free = func() { s.answers.memory.give(size) }
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.Body))
+	if err != nil {
+		free()
+		if _, ok := err.(*http.MaxBytesError); ok {
+			return nil, nil, problem(tooLarge, "the body may have %d bytes", s.limits.Body)
+		}
+		return nil, nil, problem(badBody, "it ended before its time")
+	}
+	return body, free, nil
+}

@@ -1,0 +1,212 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// batch is what a batch asks for.
+type batch struct {
+	keys    [][]string // values of the query columns
+	columns []string   // nil: all
+	limit   int
+}
+
+// parseBatch reads {"keys":[{"column":"value",…},…],"columns":["…"],"limit":n}.
+// Members that are not known, or given twice, are errors, as are values that
+// are neither a string nor {"base64":"…"}.
+func parseBatch(body []byte, columns []string, l Limits) (*batch, error) {
+	if !utf8.Valid(body) {
+		return nil, problem(badBody, "it is not UTF-8")
+	}
+	d := batchReader{d: json.NewDecoder(bytes.NewReader(body)), replaced: bytes.Contains(body, []byte("\ufffd")) || bytes.Contains(bytes.ToLower(body), []byte(`\ufffd`))}
+	d.d.UseNumber()
+	b := &batch{limit: l.DefaultRows}
+	err := d.object(func(name string) error {
+		switch name {
+		case "keys":
+			return d.array(func() error {
+				if len(b.keys) == l.Keys {
+					return fmt.Errorf("keys: there may be %d", l.Keys)
+				}
+				key, err := d.key(columns)
+				if err != nil {
+					return fmt.Errorf("keys[%d]: %w", len(b.keys), err)
+				}
+				b.keys = append(b.keys, key)
+				return nil
+			})
+		case "columns":
+			b.columns = []string{}
+			return d.array(func() error {
+				text, err := d.text()
+				b.columns = append(b.columns, text)
+				return err
+			})
+		case "limit":
+			t, err := d.token()
+			n, ok := t.(json.Number)
+			if err == nil && !ok {
+				err = errors.New("it is no number")
+			}
+			if err != nil {
+				return fmt.Errorf("limit: %w", err)
+			}
+			b.limit, err = l.limit(map[string]string{"limit": n.String()})
+			return err
+		}
+		return fmt.Errorf("%w: those are keys, columns and limit", errMember)
+	})
+	if err == nil {
+		if _, more := d.d.Token(); more != io.EOF {
+			err = errors.New("something follows the object")
+		}
+	}
+	switch {
+	case asProblem(err) != nil:
+		return nil, err
+	case err != nil:
+		return nil, problem(badBody, "%s (at byte %d)", err, d.d.InputOffset())
+	case len(b.keys) == 0:
+		return nil, problem(badBody, "keys: there is none")
+	case b.columns != nil && len(b.columns) == 0:
+		return nil, problem(badBody, "columns: there is none")
+	}
+	return b, nil
+}
+
+var errMember = errors.New("a member is not known")
+
+// batchReader reads JSON strictly, token by token.
+type batchReader struct {
+	d        *json.Decoder
+	replaced bool // the text itself has the character by which the decoder replaces what is none
+}
+
+func (r *batchReader) token() (json.Token, error) {
+	t, err := r.d.Token()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		err = errors.New("it is no JSON")
+	}
+	return t, err
+}
+
+// delim reads one of { } [ ].
+func (r *batchReader) delim(want json.Delim) error {
+	t, err := r.token()
+	if d, ok := t.(json.Delim); err == nil && (!ok || d != want) {
+		err = fmt.Errorf("%s is wanted", want)
+	}
+	return err
+}
+
+// object calls fn for each member, once for each name.
+func (r *batchReader) object(fn func(name string) error) error {
+	if err := r.delim('{'); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for r.d.More() {
+		name, err := r.text()
+		if err != nil {
+			return err
+		}
+		if seen[name] {
+			return errors.New("a member is given twice")
+		}
+		seen[name] = true
+		if err := fn(name); err != nil {
+			return err
+		}
+	}
+	return r.delim('}')
+}
+
+// array calls fn for each element.
+func (r *batchReader) array(fn func() error) error {
+	if err := r.delim('['); err != nil {
+		return err
+	}
+	for r.d.More() {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	return r.delim(']')
+}
+
+// text reads a string. Half of a pair of \u escapes is none, and would be read as another text.
+func (r *batchReader) text() (string, error) {
+	t, err := r.token()
+	if err != nil {
+		return "", err
+	}
+	s, ok := t.(string)
+	if !ok {
+		return "", errors.New("a string is wanted")
+	}
+	if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
+		return "", errors.New("an escape is no character")
+	}
+	return s, nil
+}
+
+// key reads the values of a query key.
+func (r *batchReader) key(columns []string) ([]string, error) {
+	values, given := make([]string, len(columns)), 0
+	err := r.object(func(name string) error {
+		for i, c := range columns {
+			if c != name {
+				continue
+			}
+			given++
+			var err error
+			values[i], err = r.value()
+			return err
+		}
+		return fmt.Errorf("%w: those are %s", errMember, strings.Join(columns, ", "))
+	})
+	if err == nil && given < len(columns) {
+		err = fmt.Errorf("a key has the members %s", strings.Join(columns, ", "))
+	}
+	return values, err
+}
+
+// value reads a string or {"base64":"…"}.
+func (r *batchReader) value() (string, error) {
+	t, err := r.token()
+	if err != nil {
+		return "", err
+	}
+	if s, ok := t.(string); ok {
+		if !r.replaced && strings.ContainsRune(s, utf8.RuneError) {
+			return "", errors.New("an escape is no character")
+		}
+		return s, nil
+	}
+	if d, ok := t.(json.Delim); !ok || d != '{' {
+		return "", errors.New(`a value is a string or {"base64":"…"}`)
+	}
+	name, err := r.text()
+	if err != nil || name != "base64" {
+		return "", errors.New(`a value is a string or {"base64":"…"}`)
+	}
+	text, err := r.text()
+	if err != nil {
+		return "", err
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return "", errors.New("base64 is none")
+	}
+	return string(b), r.delim('}')
+}

@@ -1,0 +1,213 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"bulkload/pkg/loader"
+)
+
+func remote(class string) error {
+	return fmt.Errorf("scan check: %w", &loader.RemoteError{Class: "org.apache.hadoop.hbase." + class, Message: "secret-host"})
+}
+
+// TestFailures: an error at any row is a problem, and never the rows before it.
+func TestFailures(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want kind
+	}{
+		{"a region is away", remote("NotServingRegionException"), unavailable},
+		{"a connection breaks", &loader.ConnectionError{Addr: "secret-host:1", Sent: true, Err: errors.New("reset")}, unavailable},
+		{"no rights", remote("AccessDeniedException"), tableUnfit},
+		{"no such family", remote("NoSuchColumnFamilyException"), tableUnfit},
+		{"no such table", fmt.Errorf("x: %w", loader.ErrTableNotFound), noTable},
+		{"closed", loader.ErrClosed, unavailable},
+	} {
+		for row := range 3 {
+			s := checks(t, Options{Compat: true}, 3)
+			s.fake.onRow = func(n int, _ []byte) error {
+				if n == row {
+					return c.err
+				}
+				return nil
+			}
+			r := s.get("/v1/check/rows?check_id=A")
+			r.refuses(t, c.name, c.want)
+			if strings.Contains(r.body, "secret") || strings.Contains(r.body, "xx") {
+				t.Errorf("%s: %s", c.name, r.body)
+			}
+			s.get("/v1/check/scan").refuses(t, c.name+", scan", c.want)
+			s.post("/v1/check/rows:batch", `{"keys":[{"check_id":"A"}]}`).refuses(t, c.name+", batch", c.want)
+			if r := s.get("/hbaseweb/get/check?check_id=A"); r.status != 200 || r.body != compatFailed {
+				t.Errorf("%s, compat: %d %s", c.name, r.status, r.body)
+			}
+		}
+	}
+}
+
+// TestRegionsChange: rows of a table whose regions change meanwhile are read again, all of them.
+func TestRegionsChange(t *testing.T) {
+	s := checks(t, Options{}, 5)
+	generation := uint64(1)
+	s.fake.onRow = func(n int, _ []byte) error {
+		if n == 3 && generation < 3 { // the table is replaced by one with other rows
+			generation++
+			s.fake.mu.Lock()
+			s.fake.rows = nil
+			s.fake.mu.Unlock()
+			for i := range 7 {
+				s.fake.put(t, checkKey, 10, "id", fmt.Sprintf("%d-%d", generation, i), "check_id", "A", "text", "")
+			}
+			s.fake.salted(10, generation)
+		}
+		return nil
+	}
+	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "3-0 3-1 3-2 3-3 3-4 3-5 3-6" || r.Next != nil {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	s.fake.onRow = func(int, []byte) error { generation++; s.fake.salted(10, generation); return nil }
+	s.get("/v1/check/rows?check_id=A").refuses(t, "regions that change without end", unavailable)
+	// A region that moves is no change.
+	s.fake.onRow = func(int, []byte) error {
+		s.fake.mu.Lock()
+		defer s.fake.mu.Unlock()
+		moved := append([]loader.Region{}, s.fake.regions...)
+		moved[0].Server = "rs:2"
+		s.fake.regions = moved
+		return nil
+	}
+	scans := s.fake.scans
+	if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 || s.fake.scans != scans+1 {
+		t.Errorf("%d after %d scans", r.status, s.fake.scans-scans)
+	}
+}
+
+// TestSaltsChange: rows are not looked for under salts that may be wrong.
+func TestSaltsChange(t *testing.T) {
+	s := checks(t, Options{}, 2)
+	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000 0001" {
+		t.Fatal(r.body)
+	}
+	s.fake.salted(7, 2)
+	s.get("/v1/check/rows?check_id=A").refuses(t, "another number of salts", tableChanged)
+	if r := s.get("/v1/orders/scan"); r.status != 200 { // its salts are in its key
+		t.Errorf("%s", r.body)
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
+		t.Errorf("after reading the job files again: %s", r.body)
+	}
+	s.fake.regions = []loader.Region{{Name: []byte("one"), End: []byte("m")}, {Name: []byte("two"), Start: []byte("m")}}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	s.get("/v1/check/rows?check_id=A").refuses(t, "a table that shows no modulus", tableUnfit)
+}
+
+// TestDeadline: what takes too long is 504 at the deadline, and the scan ends.
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := checks(t, Options{Limits: Limits{Deadline: 3 * time.Second}}, 5)
+		s.fake.onScan = func(ctx context.Context) { <-ctx.Done() }
+		began := time.Now()
+		s.get("/v1/check/rows?check_id=A").refuses(t, "a scan without end", timedOut)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		ended := false
+		s.fake.onScan = func(ctx context.Context) { <-ctx.Done(); ended = true }
+		r := httptest.NewRequest("GET", "/v1/check/rows?check_id=A", nil)
+		ctx, hangUp := context.WithTimeout(t.Context(), time.Second)
+		defer hangUp()
+		began = time.Now()
+		s.do(r.WithContext(ctx))
+		if took := time.Since(began); took != time.Second || !ended {
+			t.Errorf("a caller that hangs up: %s, ended %t", took, ended)
+		}
+	})
+}
+
+// TestTableStates: what the probes find of a table is answered at once, and others are read.
+func TestTableStates(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	if r := s.get("/readyz"); r.status != 503 {
+		t.Errorf("before the first probe: %d", r.status)
+	}
+	s.probeAll(t.Context())
+	if r := s.get("/readyz"); r.status != 200 || !strings.Contains(r.body, `"status":"ready"`) {
+		t.Errorf("%s", r.body)
+	}
+	s.fake.state, s.fake.err = loader.Disabled, remote("NotServingRegionException")
+	s.get("/v1/check/rows?check_id=A").refuses(t, "before the probe", unavailable)
+	s.probeAll(t.Context())
+	scans := s.fake.scans
+	s.get("/v1/check/rows?check_id=A").refuses(t, "a disabled table", tableDisabled)
+	if s.fake.scans != scans {
+		t.Error("a disabled table was read")
+	}
+	if r := s.get("/readyz"); r.status != 503 || !strings.Contains(r.body, "table-disabled") || r.header.Get("Retry-After") == "" {
+		t.Errorf("no table is ready: %d %s", r.status, r.body)
+	}
+	s.jobs.Load().byName["orders"].state.Store(&tableState{})
+	if r := s.get("/readyz"); r.status != 200 {
+		t.Errorf("one of two is ready: %d %s", r.status, r.body)
+	}
+	s.fake.state, s.fake.err = loader.Enabled, nil
+	s.probeAll(t.Context())
+	if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
+		t.Errorf("in service again: %s", r.body)
+	}
+	s.fake.missing = true
+	s.get("/v1/check/rows?check_id=A").refuses(t, "a missing table", noTable)
+}
+
+// TestNotDialed: the service runs without HBase, and refuses.
+func TestNotDialed(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	s.held.cluster = nil
+	s.probeAll(t.Context())
+	s.get("/v1/check/rows?check_id=A").refuses(t, "rows", unavailable)
+	if r := s.get("/readyz"); r.status != 503 {
+		t.Errorf("ready: %s", r.body)
+	}
+	if r := s.get("/healthz"); r.status != 200 {
+		t.Errorf("health: %s", r.body)
+	}
+}
+
+// TestDialing: HBase is dialed until it is found, and closed at the end.
+func TestDialing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := checks(t, Options{}, 1)
+		s.held.cluster = nil
+		tries := 0
+		s.held.dial = func(context.Context) (Cluster, error) {
+			if tries++; tries < 4 {
+				return nil, errors.New("no route")
+			}
+			return s.fake, nil
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.held.run(ctx); close(ended) }()
+		time.Sleep(time.Minute) // of the bubble: until all others wait
+		if _, err := s.held.get(); err != nil || tries != 4 {
+			t.Errorf("%v after %d tries", err, tries)
+		}
+		stop()
+		<-ended
+		if _, err := s.held.get(); !errors.Is(err, loader.ErrClosed) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}

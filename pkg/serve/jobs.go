@@ -1,0 +1,38 @@
+package serve
+
+import "net/http"
+
+// Job is a job as /v1/jobs reports it.
+type Job struct {
+	Name string `json:"name"`
+	// Query are the columns of a query key, parameters of rows.
+	Query []string `json:"query"`
+	Key   string   `json:"key"`
+	// Columns are those that every row has, null where it has no such cell. With OtherColumns rows may have more.
+	Columns      []JobColumn `json:"columns"`
+	OtherColumns bool        `json:"other_columns"`
+}
+
+// JobColumn is a column with the type of its values in the words of JSON Schema.
+type JobColumn struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Format string `json:"format,omitempty"`
+}
+
+func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) error {
+	if _, err := parameters(r); err != nil {
+		return err
+	}
+	answer := struct {
+		Jobs []Job `json:"jobs"`
+	}{}
+	for _, res := range s.jobs.Load().list {
+		j := Job{Name: res.name, Query: res.columns, Key: res.job.Key(), Columns: []JobColumn{}, OtherColumns: res.shape.Open}
+		for _, c := range res.shape.Columns {
+			j.Columns = append(j.Columns, JobColumn{c.Name, c.Form.Type, c.Form.Format})
+		}
+		answer.Jobs = append(answer.Jobs, j)
+	}
+	return writeJSON(w, http.StatusOK, answer)
+}

@@ -1,0 +1,56 @@
+package serve
+
+import "net/http"
+
+// noted is what a request's line in the log has beside what its writer knows.
+type noted struct {
+	route   string // the pattern, never the path or the query
+	job     string
+	problem string
+	rows    int
+	gone    bool // the caller has hung up
+}
+
+type notedKey struct{}
+
+func note(r *http.Request) *noted {
+	if n, ok := r.Context().Value(notedKey{}).(*noted); ok {
+		return n
+	}
+	return &noted{}
+}
+
+// sentWriter counts what was sent.
+type sentWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (w *sentWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *sentWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+func (w *sentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// headerOnly takes the status and the header of an answer and drops the rest.
+type headerOnly struct {
+	header http.Header
+	status int
+}
+
+func (w *headerOnly) Header() http.Header         { return w.header }
+func (w *headerOnly) WriteHeader(status int)      { w.status = status }
+func (w *headerOnly) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// object is a JSON object of the description.
+type object = map[string]any
+
+// describe makes the OpenAPI 3.1 document of job files.
+func describe(rs *resources, l Limits, version string) ([]byte, error) {
+	if version == "" {
+		version = "0"
+	}
+	paths, schemas := object{}, object{
+		"Problem": object{"type": "object", "required": []string{"type", "title", "status"}, "properties": object{
+			"type": object{"type": "string", "format": "uri", "enum": problemTypes()}, "title": object{"type": "string"},
+			"status": object{"type": "integer"}, "detail": object{"type": "string"}, "parameter": object{"type": "string"}}},
+		"Bytes": object{"description": "Bytes that are no value of the column's type, or no UTF-8.", "type": "object", "required": []string{"base64"},
+			"additionalProperties": false, "properties": object{"base64": object{"type": "string", "contentEncoding": "base64"}}},
+	}
+	paths["/v1/jobs"] = object{"get": operation("jobs", "The jobs whose rows are served", nil, object{"type": "object"})}
+	for _, r := range rs.list {
+		schemas["row_"+r.name], schemas["page_"+r.name] = rowSchema(r), pageSchema(r)
+		page := ref("page_" + r.name)
+		var key []any
+		properties := object{}
+		for _, c := range r.columns {
+			key = append(key, parameter(c, true, "A value of the query key.", object{"type": "string"}))
+			properties[c] = object{"anyOf": []any{object{"type": "string"}, ref("Bytes")}}
+		}
+		paged := []any{
+			parameter("limit", false, "The most rows to answer with.", object{"type": "integer", "minimum": 1, "maximum": l.Rows, "default": l.DefaultRows}),
+			parameter("page", false, "next_page of the page before, of the same query.", object{"type": "string"}),
+			parameter("columns", false, "Columns with commas between them; all by default.", object{"type": "string"}),
+		}
+		paths["/v1/"+r.name+"/rows"] = object{"get": operation("rows_"+r.name, "Rows of a query key of "+r.name, append(key, paged...), page)}
+		const values = "Values of the original key's first columns with commas between them; \\xNN, \\, and \\\\ are bytes, a comma and a backslash."
+		paths["/v1/"+r.name+"/scan"] = object{"get": operation("scan_"+r.name, "Rows in a range of the original key of "+r.name, append([]any{
+			parameter("from", false, "The first key that is wanted. "+values, object{"type": "string"}),
+			parameter("to", false, "The first key that is not wanted. "+values, object{"type": "string"}),
+			parameter("prefix", false, "What keys begin with. "+values, object{"type": "string"}),
+		}, paged...), page)}
+		batch := operation("batch_"+r.name, "Rows of several query keys of "+r.name, nil, object{"type": "object", "required": []string{"results"}, "properties": object{
+			"results": object{"type": "array", "description": "One for each key, in their order.", "items": object{"anyOf": []any{page,
+				object{"type": "object", "required": []string{"problem"}, "properties": object{"problem": ref("Problem")}}}}}}})
+		batch["requestBody"] = object{"required": true, "content": object{jsonType: object{"schema": object{
+			"type": "object", "required": []string{"keys"}, "additionalProperties": false, "properties": object{
+				"keys": object{"type": "array", "minItems": 1, "maxItems": l.Keys, "items": object{
+					"type": "object", "required": r.columns, "additionalProperties": false, "properties": properties}},
+				"columns": object{"type": "array", "minItems": 1, "items": object{"type": "string"}},
+				"limit":   object{"type": "integer", "minimum": 1, "maximum": l.Rows, "default": l.DefaultRows},
+			}}}}}
+		paths["/v1/"+r.name+"/rows:batch"] = object{"post": batch}
+	}
+	return json.Marshal(object{
+		"openapi":    "3.1.0",
+		"info":       object{"title": "Rows of HBase tables", "version": version, "description": "Read-only. Made of the job files that the service has loaded."},
+		"servers":    []any{object{"url": "/"}},
+		"paths":      paths,
+		"components": object{"schemas": schemas},
+	})
+}
+
+func ref(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }
+
+func problemTypes() []string {
+	var types []string
+	for _, k := range kinds() {
+		types = append(types, problemPrefix+k.name)
+	}
+	return types
+}
+
+func parameter(name string, required bool, about string, schema object) object {
+	return object{"name": name, "in": "query", "required": required, "description": about, "schema": schema}
+}
+
+// operation is a request with its answer.
+func operation(id, summary string, parameters []any, schema object) object {
+	o := object{"operationId": id, "summary": summary, "responses": object{
+		"200": object{"description": "The answer, whole.", "content": object{jsonType: object{"schema": schema}}},
+		"default": object{"description": "No answer. With 429 and 503 Retry-After says when to ask again.",
+			"content": object{"application/problem+json": object{"schema": ref("Problem")}}},
+	}}
+	if parameters != nil {
+		o["parameters"] = parameters
+	}
+	return o
+}
+
+// rowSchema is a row with all its columns; one of selected columns has only those.
+func rowSchema(r *resource) object {
+	properties := object{}
+	for _, c := range r.shape.Columns {
+		value := object{"type": c.Form.Type}
+		if c.Form.Format != "" {
+			value["format"] = c.Form.Format
+		}
+		kinds := []any{value, ref("Bytes"), object{"type": "null"}}
+		if c.Form.Type == "number" {
+			kinds = append(kinds, object{"enum": []string{"NaN", "Infinity", "-Infinity"}})
+		}
+		properties[c.Name] = object{"anyOf": kinds}
+	}
+	return object{"type": "object", "properties": properties,
+		"additionalProperties": object{"anyOf": []any{object{"type": []string{"string", "null"}}, ref("Bytes")}}}
+}
+
+func pageSchema(r *resource) object {
+	return object{"type": "object", "required": []string{"rows", "next_page"}, "properties": object{
+		"rows":      object{"type": "array", "items": ref("row_" + r.name)},
+		"next_page": object{"type": []string{"string", "null"}, "description": "The page token of what follows; null when these are all rows."}}}
+}
+
+func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", jsonType)
+	_, _ = w.Write(s.jobs.Load().openAPI) // whoever asked has gone
+	return nil
+}

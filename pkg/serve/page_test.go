@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"encoding/xml"
+	"io"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func (s *service) form(path string, values url.Values) reply {
+	r := httptest.NewRequest("POST", path, strings.NewReader(values.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return s.do(r)
+}
+
+// wellFormed walks over a page's tags as HTML's void elements allow.
+func wellFormed(t testing.TB, page string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, page)
+		}
+	}
+}
+
+// TestPage: a search works by a form alone, and values are text whatever they are.
+func TestPage(t *testing.T) {
+	s := checks(t, Options{}, 3)
+	const hostile = `<script>alert(1)</script>"'&` + "\n\x00"
+	s.fake.put(t, checkKey, 10, "id", "1", "check_id", hostile, "text", hostile, hostile, "\xff")
+	r := s.get("/")
+	if r.status != 200 || !strings.Contains(r.body, `href="/search/check"`) || strings.Contains(r.body, "<script") || strings.Contains(r.body, "http://") || strings.Contains(r.body, "https://") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if csp := r.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || strings.Contains(csp, "script-src") {
+		t.Errorf("policy %q", csp)
+	}
+	wellFormed(t, r.body)
+	r = s.get("/search/check")
+	if !strings.Contains(r.body, `name="check_id"`) || !strings.Contains(r.body, "<label>check_id") {
+		t.Errorf("%s", r.body)
+	}
+	r = s.form("/search/check", url.Values{"check_id": {"A"}, "limit": {"2"}})
+	for _, want := range []string{"2 rows, and more", "Next page", "<td>0000</td>", "<td>xx</td>", `name="page" value="`, "md5hex(check_id)", "salt(check_id)", "row keys begin with"} {
+		if want == "<td>xx</td>" { // on the next page
+			continue
+		}
+		if !strings.Contains(r.body, want) {
+			t.Errorf("no %s in %s", want, r.body)
+		}
+	}
+	wellFormed(t, r.body)
+	_, token, _ := strings.Cut(r.body, `name="page" value="`)
+	token, _, _ = strings.Cut(token, `"`)
+	r = s.form("/search/check", url.Values{"check_id": {"A"}, "limit": {"2"}, "page": {token}})
+	if !strings.Contains(r.body, "<td>xx</td>") || strings.Contains(r.body, "Next page") {
+		t.Errorf("the next page: %s", r.body)
+	}
+	r = s.form("/search/check", url.Values{"check_id": {hostile}})
+	if r.status != 200 || strings.Contains(r.body, "<script") || !strings.Contains(r.body, "&lt;script&gt;") || !strings.Contains(r.body, `class="raw"`) {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	wellFormed(t, r.body)
+	if r := s.form("/search/check", url.Values{"check_id": {"none"}}); !strings.Contains(r.body, "No row has this key.") {
+		t.Errorf("%s", r.body)
+	}
+	for what, form := range map[string]url.Values{"no key": {}, "a limit": {"check_id": {"A"}, "limit": {"101"}}, "a parameter": {"check_id": {"A"}, "<b>": {"1"}}} {
+		r := s.form("/search/check", form)
+		if r.status != 400 || !strings.Contains(r.body, `role="alert"`) || strings.Contains(r.body, "<b>") {
+			t.Errorf("%s: %d %s", what, r.status, r.body)
+		}
+		wellFormed(t, r.body)
+	}
+	if r := s.get("/page.css"); r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/css") {
+		t.Errorf("style: %d %v", r.status, r.header)
+	}
+}

@@ -1,0 +1,83 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parameters of the service's own. A query column of one of these names is
+// refused when its job is loaded.
+var ownParameters = []string{"limit", "page", "columns", "by", "from", "to", "prefix"}
+
+// parameters reads a query string. Each may be given once, and none but those
+// that are known.
+func parameters(r *http.Request, known ...string) (map[string]string, error) {
+	return pairs(r.URL.RawQuery, known)
+}
+
+// pairs reads name=value with & between them.
+func pairs(text string, known []string) (map[string]string, error) {
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		return nil, problem(badParameter, "the query string is not one: pairs name=value with & between them and %%XX for bytes")
+	}
+	given := make(map[string]string, len(values))
+	for name, v := range values {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, problem(badParameter, "this parameter is not known here; those are: %s", strings.Join(known, ", ")).about(name)
+		case len(v) > 1:
+			return nil, problem(badParameter, "the parameter is given %d times", len(v)).about(name)
+		}
+		given[name] = v[0]
+	}
+	return given, nil
+}
+
+// limit reads how many rows are wanted.
+func (l Limits) limit(given map[string]string) (int, error) {
+	text, ok := given["limit"]
+	if !ok {
+		return l.DefaultRows, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || text != strconv.Itoa(n) || n < 1 || n > l.Rows {
+		return 0, problem(badParameter, "the limit is a number from 1 to %d", l.Rows).about("limit")
+	}
+	return n, nil
+}
+
+// columnList reads names with commas between them.
+func columnList(given map[string]string) ([]string, error) {
+	text, ok := given["columns"]
+	if !ok {
+		return nil, nil
+	}
+	if text == "" {
+		return nil, problem(badParameter, "no column is named").about("columns")
+	}
+	return strings.Split(text, ","), nil
+}
+
+// keyValues takes the values of the query columns.
+func keyValues(given map[string]string, columns []string) ([]string, error) {
+	values := make([]string, len(columns))
+	for i, c := range columns {
+		v, ok := given[c]
+		if !ok {
+			return nil, problem(badParameter, "the parameter is missing: a query key is made of %s", strings.Join(columns, ", ")).about(c)
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+// asProblem is an error as what its caller is answered, or nil.
+func asProblem(err error) *Problem {
+	p, _ := errors.AsType[*Problem](err)
+	return p
+}

@@ -1,0 +1,88 @@
+package serve
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestReload: all job files are right and replace those before, or those before stay.
+func TestReload(t *testing.T) {
+	s := checks(t, Options{}, 1)
+	if r := s.get("/v1/twin/rows?check_id=A"); r.status != 404 {
+		t.Fatal(r.body)
+	}
+	s.write(t, "twin", checkJob)
+	for name, text := range map[string]string{
+		"no YAML": "table: [", "an unknown field": checkJob + "nope: 1\n", "no key": "table: check\n", "no table": "key: id\n",
+		"a column with the name of a parameter": "table: t\nkey: limit\ncolumns: [limit]\n", "a key that the query columns do not make": "table: t\nkey: md5hex(a, b)\nquery: [a]\ncolumns: [a, b]\n",
+		"a large one": strings.Repeat("#", maxJobFile+1),
+	} {
+		s.write(t, "wrong", text)
+		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "wrong.yaml") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if r := s.get("/v1/twin/rows?check_id=A"); r.status != 404 {
+			t.Errorf("%s: some of the job files are in use", name)
+		}
+		if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
+			t.Errorf("%s: %s", name, r.body)
+		}
+	}
+	if err := os.Remove(filepath.Join(s.dir, "wrong.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.get("/v1/twin/rows?check_id=A"); r.status != 200 || !strings.Contains(s.get("/openapi.json").body, "/v1/twin/rows") {
+		t.Errorf("%s", r.body)
+	}
+	s.write(t, "two words", checkJob)
+	if err := s.Reload(); err == nil {
+		t.Error("a name with a blank is taken")
+	}
+	if _, err := Open(Options{Jobs: t.TempDir()}); err == nil {
+		t.Error("no job file is taken")
+	}
+	if _, err := Open(Options{Jobs: filepath.Join(s.dir, "none")}); err == nil {
+		t.Error("no directory is taken")
+	}
+}
+
+// TestWatch: changed files are read once they were left alone for a look.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := checks(t, Options{WatchEvery: time.Second}, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { s.watch(ctx); close(ended) }()
+		served := func(name string) bool { return s.jobs.Load().byName[name] != nil }
+		time.Sleep(1500 * time.Millisecond) // of the bubble: between two looks
+		s.write(t, "twin", checkJob)
+		time.Sleep(time.Second)
+		if served("twin") {
+			t.Error("a file is read while it may still be written")
+		}
+		time.Sleep(time.Second)
+		if !served("twin") {
+			t.Error("the file was not read")
+		}
+		s.write(t, "third", "table: [")
+		time.Sleep(5 * time.Second)
+		if served("third") || !served("twin") {
+			t.Error("a wrong file changed what is served")
+		}
+		s.write(t, "third", checkJob)
+		time.Sleep(5 * time.Second)
+		if !served("third") {
+			t.Error("the corrected file was not read")
+		}
+		stop()
+		<-ended
+	})
+}
