@@ -24,6 +24,7 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 		"RULE:[2:$1@$0](nn@" + Realm + ")s/.*/hdfs/",
 		"RULE:[2:$1@$0](dn@" + Realm + ")s/.*/hdfs/",
 		"RULE:[2:$1@$0](hbase@" + Realm + ")s/.*/hbase/",
+		"RULE:[1:$1@$0](" + Mapped + "@" + Realm + ")s/.*/" + Loader + "/",
 		"DEFAULT",
 	}, "\n")
 	hdfs["dfs.namenode.kerberos.principal"] = Principal("nn/_HOST")
