@@ -155,7 +155,7 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving}
 	for _, role := range c.state.Roles {
 		if role == KDC {
@@ -163,6 +163,13 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 		}
 		g.Go(func() error {
 			if role == NameNode {
+				if c.state.HA {
+					select {
+					case <-journal:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
 				if err := c.format(ctx); err != nil {
 					return err
 				}
@@ -186,6 +193,8 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				return err
 			}
 			switch role {
+			case JournalNode:
+				close(journal)
 			case NameNode:
 				if c.state.HA {
 					select {

@@ -54,6 +54,7 @@ func (l layout) write(o Options, ports Ports) error {
 		filepath.Join(l.dir, ".gitignore"):           "*\n",
 		filepath.Join(l.web(), webXML("hdfs")):       "<web-app/>\n",
 		filepath.Join(l.web(), webXML("datanode")):   "<web-app/>\n",
+		filepath.Join(l.web(), webXML("journal")):    "<web-app/>\n",
 		filepath.Join(l.data(), "zookeeper", "keep"): "",
 		filepath.Join(l.data(), "tmp", "keep"):       "",
 		filepath.Join(l.logs(), "keep"):              "",

@@ -26,7 +26,7 @@ type Options struct {
 	// Default 1.
 	DataNodes int
 
-	// HA starts a second NameNode, which shares the edit log with the first by a directory. Clients and
+	// HA starts a second NameNode, which shares the edit log with the first by a JournalNode. Clients and
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
 
@@ -62,6 +62,7 @@ const (
 )
 
 var defaultHeapMB = map[Role]int{
+	JournalNode:  128,
 	NameNode:     256,
 	DataNode:     256,
 	ZooKeeper:    128,

@@ -14,6 +14,8 @@ type Ports struct {
 	NameNodeHTTP int            `json:"namenode_http"`
 	Standby      int            `json:"standby,omitempty"` // of the second NameNode, if there is one
 	StandbyHTTP  int            `json:"standby_http,omitempty"`
+	Journal      int            `json:"journal,omitempty"` // of the JournalNode, if there is one
+	JournalHTTP  int            `json:"journal_http,omitempty"`
 	ZooKeeper    int            `json:"zookeeper"`
 	Master       int            `json:"master"`
 	KDC          int            `json:"kdc,omitempty"` // TCP and UDP, if there is one
@@ -28,12 +30,13 @@ type DataNodePort struct {
 	HTTP int `json:"http"`
 }
 
-func portsNeeded(dataNodes, regionServers int) int { return 7 + 3*dataNodes + regionServers }
+func portsNeeded(dataNodes, regionServers int) int { return 9 + 3*dataNodes + regionServers }
 
 func portsFrom(first, dataNodes, regionServers int) Ports {
 	next := first
 	take := func() int { next++; return next - 1 }
-	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), ZooKeeper: take(), Master: take(), KDC: take()}
+	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), Journal: take(), JournalHTTP: take(),
+		ZooKeeper: take(), Master: take(), KDC: take()}
 	for range dataNodes {
 		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
 	}

@@ -10,9 +10,10 @@ import (
 // number: "regionserver", "regionserver-2".
 type Role string
 
-// The roles; every cluster has all but KDC, which one with Kerberos has.
+// The roles; every cluster has all but KDC, which one with Kerberos has, and JournalNode, which one with two NameNodes has.
 const (
 	KDC          Role = "kdc"
+	JournalNode  Role = "journalnode"
 	NameNode     Role = "namenode"
 	DataNode     Role = "datanode"
 	ZooKeeper    Role = "zookeeper"
@@ -48,6 +49,9 @@ func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
 	var roles []Role
 	if kdc {
 		roles = append(roles, KDC)
+	}
+	if nameNodes > 1 {
+		roles = append(roles, JournalNode)
 	}
 	roles = append(roles, NameNode)
 	for i := 1; i < nameNodes; i++ {

@@ -28,6 +28,8 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 		"DEFAULT",
 	}, "\n")
 	hdfs["dfs.namenode.kerberos.principal"] = Principal("nn/_HOST")
+	hdfs["dfs.journalnode.kerberos.principal"] = Principal("nn/_HOST")
+	hdfs["dfs.journalnode.kerberos.internal.spnego.principal"] = Principal("HTTP/_HOST")
 	hdfs["dfs.datanode.kerberos.principal"] = Principal("dn/_HOST")
 	hdfs["dfs.data.transfer.protection"] = string(s.Data)
 	hbase["hbase.security.authentication"] = "kerberos"
@@ -49,6 +51,7 @@ func daemonSecurity(l layout, s Security, hdfs, hbase map[string]string) {
 	maps.Copy(hdfs, map[string]string{
 		"dfs.datanode.hostname":                     "localhost",
 		"dfs.namenode.keytab.file":                  l.keytab(HDFSAdmin),
+		"dfs.journalnode.keytab.file":               l.keytab(HDFSAdmin),
 		"dfs.datanode.keytab.file":                  l.keytab(dataNodeID),
 		"dfs.web.authentication.kerberos.principal": Principal("HTTP/_HOST"),
 		"dfs.web.authentication.kerberos.keytab":    l.keytab(webID),
