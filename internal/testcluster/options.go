@@ -57,7 +57,7 @@ type Options struct {
 }
 
 const (
-	defaultStartTimeout = 2 * time.Minute
+	defaultStartTimeout = 4 * time.Minute
 	maxPerRole          = 9
 )
 
