@@ -11,7 +11,9 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/estimate"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
@@ -92,7 +94,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
-	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && env.Conf.Quorum() == "" {
+	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
 	w.Events.OnRows = logRows(env.Log)
@@ -163,4 +165,10 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 			log.Info("counted", "rows", r, "input", ui.Bytes(b))
 		}
 	}
+}
+
+// namesHBase says whether a configuration names a cluster of HBase, rightly or wrongly.
+func namesHBase(conf *hdfsio.Conf) bool {
+	registry, err := cluster.FindRegistry(conf)
+	return err != nil || registry.Quorum != "" || len(registry.Servers) > 0
 }
