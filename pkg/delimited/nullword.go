@@ -7,7 +7,7 @@ import (
 	"bulkload/pkg/span"
 )
 
-// nullWord finds the one text for NULL by comparing words. Whether a field is NULL cannot be foretold, so a branch for it would be taken
+// nullWord finds the one text for NULL by comparing words. Whether a field is NULL cannot be predicted, so a branch for it would be taken
 // wrongly in every second row: there is none.
 type nullWord struct {
 	usable     bool // there is one text for NULL at most, and it fits into a word

@@ -14,7 +14,7 @@ import (
 //
 // The NameNode answers "not yet" to a complete while the block before the last is not reported, and has not noted the last one's
 // length then (FSDirWriteFileOp.completeFileInternal, Hadoop 3.4). Java's client names the last block each time that it asks; the
-// client library does so the first time only, and would be told "not yet" for ever.
+// client library does so the first time only, and would get "not yet" for ever.
 type completeWatch struct {
 	mu         sync.Mutex
 	file, last []byte // of the CompleteRequestProto: src, ExtendedBlockProto
