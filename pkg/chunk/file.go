@@ -143,7 +143,7 @@ func readAt(r io.ReaderAt, b []byte, at int64, name string) error {
 	if _, err := r.ReadAt(b, at); errors.Is(err, io.EOF) {
 		return damaged("%s ends before byte %d", name, at+int64(len(b)))
 	} else if err != nil {
-		return fmt.Errorf("read %s at byte %d: %w", name, at, err)
+		return fmt.Errorf("%w: %s at byte %d: %w", ErrRead, name, at, err)
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ const (
 // ErrDamaged is wrapped by every error about a chunk that is not what its run had.
 var ErrDamaged = errors.New("sorted rows in transit are damaged")
 
+// ErrRead is wrapped by the errors of a place from which chunks could not be read.
+var ErrRead = errors.New("sorted rows in transit cannot be read")
+
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }

@@ -90,7 +90,7 @@ func (f *FrameReader) short(err error) error {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return damaged("%s ends within the chunk that begins at byte %d", f.name, f.began)
 	}
-	return fmt.Errorf("read %s at byte %d: %w", f.name, f.at, err)
+	return fmt.Errorf("%w: %s at byte %d: %w", ErrRead, f.name, f.at, err)
 }
 
 // length reads a length; io.EOF only before its first byte.
