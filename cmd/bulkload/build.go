@@ -60,7 +60,7 @@ that failed, or was killed, is built again by the same command.` + "\n" + exitHe
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
 	cmd.Flags().StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written; with --share")
-	cmd.Flags().StringVar(&o.share, "share", "", "read share K of N, such as 3/7, of the plan's input; the directory then holds all shares")
+	cmd.Flags().StringVar(&o.share, "share", "", "read share K of N, such as 3/7 (or I+1/N, counted from 0), of the plan's input; the directory then holds all shares")
 	return cmd
 }
 

@@ -50,7 +50,7 @@ the manifest. A merge that failed, or was killed, is made again by the same comm
 	f.StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written")
 	f.StringVar(&o.shares, "shares", "", "directory of the shares, local or hdfs://")
 	f.StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; missing, empty, or begun by a merge of the same shares")
-	f.StringVar(&o.share, "share", "1/1", "write part K of M of the regions, such as 1/2")
+	f.StringVar(&o.share, "share", "1/1", "write part K of M of the regions, such as 1/2 (or I+1/M, counted from 0)")
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	o.subject = subject{command: "merge", spec: p.Job, out: o.out, env: env}
+	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
 	s := g.begin(cmd, env.Log, p.Job)
 	if err := o.observe(cmd, s); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
 	made, err := share.Merge(ctx, env, p, o.shares, o.out, of, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
 	if made != nil {
-		r.Manifest = made.Manifest
+		r.Manifest, r.Share = made.Manifest, &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
 	}
 	if err := s.end(r, err); err != nil {
 		return err

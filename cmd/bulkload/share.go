@@ -50,6 +50,9 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	defer o.hold(ctx, env, &work)()
 	made, err := share.Build(ctx, env, p, of, o.out, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}
+	if made != nil {
+		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Bytes: made.Bytes, RejectFile: made.RejectFile}
+	}
 	if err := s.end(r, err); err != nil {
 		return err
 	}

@@ -183,6 +183,32 @@ func TestDuplicateInTwoParts(t *testing.T) {
 	}
 }
 
+// TestJudge: what parts have read is judged together.
+func TestJudge(t *testing.T) {
+	parts := []*PartRead{{Records: 100, Rejected: 1}, {Records: 100, Rejected: 1}, {}}
+	all := int64(200)
+	other := int64(199)
+	for name, c := range map[string]struct {
+		parts  []*PartRead
+		budget string
+		expect *int64
+		kind   fail.Kind
+	}{
+		"within":        {parts, "1%", &all, fail.Unexpected},
+		"share":         {parts, "0.9%", nil, fail.BadRows},
+		"number":        {parts, "1", nil, fail.BadRows},
+		"another count": {parts, "2", &other, fail.Input},
+		"no records":    {parts[2:], "2", nil, fail.Input},
+	} {
+		if err := Judge(c.parts, c.budget, false, c.expect); fail.KindOf(err) != c.kind || (err == nil) != (c.kind == fail.Unexpected) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Judge(parts[2:], "0", true, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRunThatLies: a merge holds runs to what their parts say of them.
 func TestRunThatLies(t *testing.T) {
 	c := partCases(t)["duplicates last"]

@@ -161,10 +161,10 @@ func sameRows(a, b build.PartRegion) bool {
 	return a.Region == b.Region && a.Rows == b.Rows && a.Sum == b.Sum && a.LeftOut == b.LeftOut
 }
 
-// openRuns opens the chunks of all shares; close lets them go.
-func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (runs []build.PartRun, closeAll func() error, err error) {
+// openRuns opens the chunks of all shares; closeRuns lets them go.
+func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (runs []build.PartRun, closeRuns func() error, err error) {
 	var opened []fs.File
-	closeAll = func() error {
+	closeOpened := func() error {
 		var errs []error
 		for _, f := range opened {
 			errs = append(errs, f.Close())
@@ -173,7 +173,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, closeAll())
+			err = errors.Join(err, closeOpened())
 		}
 	}()
 	for _, s := range all {
@@ -206,7 +206,7 @@ func (d directory) openRuns(ctx context.Context, all []*Share, regions int) (run
 		}
 		runs = append(runs, build.PartRun{Name: fmt.Sprintf("share %d/%d (%s)", s.Share, s.Shares, s.Chunks), File: c, Read: &s.PartRead})
 	}
-	return runs, closeAll, nil
+	return runs, closeOpened, nil
 }
 
 // sameRegions says whether a file has rows of just the regions of which its share has some.

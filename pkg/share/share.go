@@ -41,14 +41,17 @@ type Share struct {
 // Of is K/N.
 type Of struct{ K, N int }
 
-// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most].
+// ParseOf reads K/N, with 1 ≤ K ≤ N ≤ [Most], or I+1/N of who counts from 0, such as Kubernetes.
 func ParseOf(text string) (Of, error) {
-	m := regexp.MustCompile(`^([0-9]{1,5})/([0-9]{1,5})$`).FindStringSubmatch(text)
+	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {
 		return Of{}, fmt.Errorf("%q is not like 3/7", text)
 	}
 	k, _ := strconv.Atoi(m[1])
-	n, _ := strconv.Atoi(m[2])
+	n, _ := strconv.Atoi(m[3])
+	if m[2] != "" {
+		k++
+	}
 	if k < 1 || k > n {
 		return Of{}, fmt.Errorf("%q: the first number is from 1 to the second", text)
 	}
