@@ -168,12 +168,13 @@ func TestPartsGiveTheSameFiles(t *testing.T) {
 func TestDuplicateInTwoParts(t *testing.T) {
 	c := partCase{spec: jobtest.CSVSpec(repeated(t)), splits: nil}
 	c.spec.BadRecords = "1%"
-	plan, in, runs, err := c.readParts(t, 1)
+	_, _, _, err := c.readParts(t, 1)
 	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), "repeated.csv at offset") {
 		t.Fatalf("in one part: %v", err)
 	}
 	c.spec.Duplicates = "first"
-	if plan, in, runs, err = c.readParts(t, 7); err != nil {
+	plan, in, runs, err := c.readParts(t, 7)
+	if err != nil {
 		t.Fatal(err)
 	}
 	plan.Duplicates = 0
