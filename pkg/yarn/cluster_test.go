@@ -183,7 +183,7 @@ func fails(t *testing.T, e *edge, client, other *yarn.Client, job streaming.Job)
 		said, err = client.Log(ctx, bad, "stderr", 4096)
 		return err == nil, err
 	})
-	if !strings.Contains(string(said), "items: byte 77: no such column\n") {
+	if !strings.Contains(string(said), "items: byte 77: no such column") {
 		t.Errorf("it said %q", said)
 	}
 	if text, err := other.Log(ctx, bad, "stderr", 4096); err == nil {

@@ -99,6 +99,7 @@ func reduce(task streaming.Task) error {
 	dir := task.Output + "/sub"
 	for _, args := range [][]string{{"-mkdir", "-p", dir}, {"-put", "-", fmt.Sprintf("%s/part-%d", dir, task.Number)}} {
 		cmd := exec.Command(os.Getenv("TEST_HADOOP"), append([]string{"org.apache.hadoop.fs.FsShell"}, args...)...)
+		cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+task.User) // the process is the NodeManager's user
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(out.String()), os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return err
