@@ -35,6 +35,12 @@ func (c *Cluster) probe(ctx context.Context, role Role) error {
 		return c.probeMaster(ctx)
 	case RegionServer:
 		return c.probeRegionServer(ctx, role)
+	case ResourceManager:
+		return c.probeResourceManager(ctx)
+	case NodeManager:
+		return c.probeNodeManager(ctx, role)
+	case HistoryServer:
+		return c.probeHistoryServer(ctx)
 	}
 	return fmt.Errorf("no role %q", role)
 }

@@ -10,7 +10,8 @@ import (
 // number: "regionserver", "regionserver-2".
 type Role string
 
-// The roles; every cluster has all but KDC, which one with Kerberos has, and JournalNode, which one with two NameNodes has.
+// The roles; every cluster has all but KDC, which one with Kerberos has, JournalNode, which one with two NameNodes has, and the last
+// three, which one with YARN has.
 const (
 	KDC          Role = "kdc"
 	JournalNode  Role = "journalnode"
@@ -19,6 +20,10 @@ const (
 	ZooKeeper    Role = "zookeeper"
 	Master       Role = "master"
 	RegionServer Role = "regionserver"
+
+	ResourceManager Role = "resourcemanager"
+	NodeManager     Role = "nodemanager"
+	HistoryServer   Role = "historyserver" // of MapReduce
 )
 
 // Nth is the role of the n-th daemon of r's kind, counted from 1.
@@ -34,6 +39,15 @@ func (r Role) base() Role {
 	return Role(name)
 }
 
+// ofHBase says that a role is there for HBase alone.
+func (r Role) ofHBase() bool {
+	switch r.base() {
+	case ZooKeeper, Master, RegionServer:
+		return true
+	}
+	return false
+}
+
 // index counts from 0.
 func (r Role) index() int {
 	_, number, ok := strings.Cut(string(r), "-")
@@ -45,7 +59,7 @@ func (r Role) index() int {
 }
 
 // startOrder is the order in which the daemons need each other. Stop goes the other way.
-func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
+func startOrder(kdc bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
 	var roles []Role
 	if kdc {
 		roles = append(roles, KDC)
@@ -64,6 +78,13 @@ func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
 	roles = append(roles, Master)
 	for i := range regionServers {
 		roles = append(roles, RegionServer.Nth(i+1))
+	}
+	if nodeManagers > 0 {
+		roles = append(roles, ResourceManager)
+		for i := range nodeManagers {
+			roles = append(roles, NodeManager.Nth(i+1))
+		}
+		roles = append(roles, HistoryServer)
 	}
 	return roles
 }

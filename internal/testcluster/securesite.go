@@ -25,8 +25,13 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 		"RULE:[2:$1@$0](dn@" + Realm + ")s/.*/hdfs/",
 		"RULE:[2:$1@$0](hbase@" + Realm + ")s/.*/hbase/",
 		"RULE:[1:$1@$0](" + Mapped + "@" + Realm + ")s/.*/" + Loader + "/",
+		"RULE:[2:$1@$0](rm@" + Realm + ")s/.*/" + yarnUser + "/",
+		"RULE:[2:$1@$0](nm@" + Realm + ")s/.*/" + yarnUser + "/",
+		"RULE:[2:$1@$0](jhs@" + Realm + ")s/.*/" + mapredUser + "/",
 		"DEFAULT",
 	}, "\n")
+	// The history server reads what the tasks of others write for its group.
+	core["hadoop.user.group.static.mapping.overrides"] = "dr.who=;" + yarnUser + "=" + yarnGroup + ";" + mapredUser + "=" + yarnGroup
 	hdfs["dfs.namenode.kerberos.principal"] = Principal("nn/_HOST")
 	hdfs["dfs.journalnode.kerberos.principal"] = Principal("nn/_HOST")
 	hdfs["dfs.journalnode.kerberos.internal.spnego.principal"] = Principal("HTTP/_HOST")

@@ -147,6 +147,8 @@ const (
 var (
 	users    = []string{Loader, NoCreate, Nobody, Mapped}
 	services = []string{HDFSAdmin, dataNodeID, HBaseAdmin, webID}
+	// yarnServices are those of a cluster with YARN.
+	yarnServices = []string{resourceManagerID, nodeManagerID, historyServerID}
 )
 
 // Security is what the cluster was started with.
