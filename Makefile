@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-versions test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ test-mutants: ## damaged HFiles that hfile check accepts, with HBase's own reade
 test-secure: ## clusters with Kerberos, TLS and encryption, of each kind one, and jobs on them
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m -p 1 -run 'TestSecured|TestEncrypted|TestRealm|TestTLS' ./internal/testcluster ./pkg/tlsconf
 	BULKLOAD_SECURE=1 go test -count=1 -v -timeout 40m ./internal/secured
+
+test-yarn: ## tests on a real YARN, with and without Kerberos (needs a JDK, Maven and a KDC)
+	BULKLOAD_YARN=1 go test -count=1 -v -timeout 60m -p 1 -run 'YARN' ./internal/testcluster ./pkg/yarn
 
 test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.0, one after the other; up to 20 minutes: VERSIONS=2.4.18,…
 	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/versions

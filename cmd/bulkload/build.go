@@ -31,19 +31,26 @@ type buildOptions struct {
 	watchFlags
 	out    string
 	splits string
+	plan   string
+	share  string
 }
 
 func newBuildCmd(g *globals) *cobra.Command {
 	o := &buildOptions{}
 	cmd := &cobra.Command{
-		Use:   "build --input PATH… --out DIR",
+		Use:   "build {--input PATH… | --plan FILE --share K/N} --out DIR",
 		Short: "Build HFiles from exports; no cluster is needed",
 		Long: `Build reads exports and writes an HFile for each range between two split points
 into DIR/FAMILY, with a manifest beside them. Without --splits there is one range.
-The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
-		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9`,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+The family's settings default to SNAPPY, FAST_DIFF and ROW.
+
+With --plan and --share it reads one of N shares of the input, and leaves its sorted
+rows in DIR, which all shares have in common. Merge makes the HFiles of them. A share
+that failed, or was killed, is built again by the same command.` + "\n" + exitHelp,
+		Example: `  bulkload build --job examples/check.yaml --input check.csv --out hfiles --splits 1,2,3,4,5,6,7,8,9
+  bulkload build --plan /shared/check.plan --share 3/7 --out /shared/check.rows`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
@@ -52,11 +59,16 @@ The family's settings default to SNAPPY, FAST_DIFF and ROW.` + "\n" + exitHelp,
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
+	cmd.Flags().StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written; with --share")
+	cmd.Flags().StringVar(&o.share, "share", "", "read share K of N, such as 3/7 (or I+1/N, counted from 0), of the plan's input; the directory then holds all shares")
 	return cmd
 }
 
 func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 	ctx := cmd.Context()
+	if o.plan != "" || o.share != "" {
+		return o.runShare(cmd, g)
+	}
 	js, err := o.load(cmd)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"bulkload/internal/lineage"
 	"bulkload/internal/settings"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -121,13 +122,18 @@ func outputDatasets(w subject) []lineage.Dataset {
 	return []lineage.Dataset{{Namespace: hbaseNamespace(w.env.Conf), Name: name}}
 }
 
-// hbaseNamespace is a cluster by its ZooKeeper, whatever the order in which its servers are listed, and by its root there
-// where that is not HBase's own default.
+// hbaseNamespace is a cluster by its ZooKeeper, or by the servers of its RPC registry, whatever the order in which they are listed,
+// and by its root in ZooKeeper where that is not HBase's own default.
 func hbaseNamespace(conf *hdfsio.Conf) string {
 	servers := strings.Split(conf.Quorum(), ",")
+	registry, err := cluster.FindRegistry(conf)
+	asked := err == nil && len(registry.Servers) > 0
+	if asked {
+		servers = slices.Clone(registry.Servers)
+	}
 	slices.Sort(servers)
 	namespace := "hbase://" + strings.Join(servers, ",")
-	if root := conf.Znode(); root != "/hbase" {
+	if root := conf.Znode(); root != "/hbase" && !asked {
 		namespace += root
 	}
 	return namespace

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,9 +13,13 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
+	"bulkload/pkg/build"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/estimate"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -29,6 +35,8 @@ type planOptions struct {
 	skew    float64
 	maxSize spec.Size
 	svg     string
+	out     string
+	split   spec.Size
 }
 
 func newPlanCmd(g *globals) *cobra.Command {
@@ -47,11 +55,16 @@ needed; or with --suggest N, N regions of about the same bytes: their split
 points are then printed one a line, and the plan for them goes to standard error.
 
 Time is that of reading, sorting and writing; loading and verifying come on top
-of it, and a link to HDFS that is slower than the encoding.` + "\n" + exitHelp,
+of it, and a link to HDFS that is slower than the encoding.
+
+With --out the plan is written to a file, by which several processes build the
+HFiles together: build --plan FILE --share K/N, and merge. It holds the job, the
+regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 		Example: `  bulkload plan --job examples/check.yaml --input /exports/check/20171012
   bulkload plan --job examples/check.yaml --input check.csv --splits 1,2,3,4,5,6,7,8,9 --svg regions.svg
   bulkload plan --key 'check_id + id' --input check.csv --suggest 20 > splits.txt
-  bulkload plan --key 'check_id + id' --input check.csv --splits @splits.txt --exact`,
+  bulkload plan --key 'check_id + id' --input check.csv --splits @splits.txt --exact
+  bulkload plan --job examples/check.yaml --input /exports/check --splits @splits.txt --out /shared/check.plan`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
@@ -65,6 +78,9 @@ of it, and a link to HDFS that is slower than the encoding.` + "\n" + exitHelp,
 	f.Float64Var(&o.skew, "skew", 2, "warn of regions with more than so many times their fair share of rows")
 	f.Var(&o.maxSize, "max-file-size", "at which a region splits, such as 3GiB (default: the table's, else hbase.hregion.max.filesize)")
 	f.StringVar(&o.svg, "svg", "", "also draw the regions into this file")
+	o.split = 8 << 20
+	f.Var(&o.split, "split-size", "with --out, bytes of text that shares read at a time: a share is a number of such pieces")
+	f.StringVar(&o.out, "out", "", "also write the plan for shares to this file, local or hdfs://")
 	return cmd
 }
 
@@ -92,7 +108,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
-	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && env.Conf.Quorum() == "" {
+	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
 	w.Events.OnRows = logRows(env.Log)
@@ -103,6 +119,11 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	e.Warnings = spokenChecks(e.Warnings)
 	if o.svg != "" {
 		if err := writeSVG(o.svg, e); err != nil {
+			return err
+		}
+	}
+	if o.out != "" {
+		if err := o.write(cmd.Context(), env, spec, w); err != nil {
 			return err
 		}
 	}
@@ -123,10 +144,33 @@ func (o *planOptions) check() error {
 	if o.suggest < 0 || o.suggest == 1 || o.suggest > 100_000 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--suggest %d is outside 2..100000", o.suggest), "suggest")}
 	}
+	if o.split < 4<<10 || o.split > 1<<30 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--split-size %s is outside 4KiB..1GiB", o.split), "split-size")}
+	}
+	if o.out != "" && o.suggest > 0 {
+		return usageError{settings.AboutFlags(errors.New("--out needs the regions, which --suggest looks for: give them with --splits"), "out", "suggest")}
+	}
 	if !(o.skew >= 1) {
 		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
 	}
 	return o.workFlags.check()
+}
+
+// write writes the plan for shares.
+func (o *planOptions) write(ctx context.Context, env *cluster.Env, s spec.Job, w estimate.Options) error {
+	families, points, _, err := estimate.Regions(ctx, env, s, w.Splits)
+	if err != nil {
+		return err
+	}
+	p, err := share.Make(ctx, env, s, families, points, build.WorkOptions{Workers: w.Workers, Memory: w.Memory, SplitSize: int64(o.split)})
+	if err != nil {
+		return err
+	}
+	if p, err = p.Write(ctx, env, o.out); err != nil {
+		return err
+	}
+	env.Log.Info("plan for shares", "file", o.out, "regions", len(p.Points)+1, "files", len(p.Inputs), "splits", len(p.Parts), "timestamp", p.Timestamp)
+	return nil
 }
 
 // readSplits reads a list of split points, or a file of them behind an @.
@@ -163,4 +207,10 @@ func logRows(log *slog.Logger) func(rows, bytes int64) {
 			log.Info("counted", "rows", r, "input", ui.Bytes(b))
 		}
 	}
+}
+
+// namesHBase says whether a configuration names a cluster of HBase, rightly or wrongly.
+func namesHBase(conf *hdfsio.Conf) bool {
+	registry, err := cluster.FindRegistry(conf)
+	return err != nil || registry.Quorum != "" || len(registry.Servers) > 0
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// resultObject is what run, build and load say at their end with --output json. docs/result.schema.json is its schema,
+// resultObject is what run, build, merge and load say at their end with --output json. docs/result.schema.json is its schema,
 // docs/result.md says what its fields mean. Fields may be added; none goes or changes its meaning within a schema.
 type resultObject struct {
 	Schema    int           `json:"schema"`
@@ -122,6 +122,9 @@ func (s *session) result() *resultObject {
 	r.Table, r.Job, r.Attempt = cmp.Or(r.Result.Table, r.Table), cmp.Or(r.Result.Job, r.Job), cmp.Or(r.Result.Attempt, r.Attempt)
 	if abs, err := filepath.Abs(r.Job); err == nil && r.Job != "" {
 		r.Job = abs // the reader may be elsewhere
+	}
+	if r.Share != nil {
+		r.Rejected = r.Share.Rejected
 	}
 	m := r.Result.Manifest
 	if m == nil {

@@ -193,6 +193,13 @@ func (w *workFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&w.rejectFile, "reject-file", "", "where bad records go with their reasons, as JSON lines, when --bad-records allows any (default rejects.jsonl in the job's state directory; of build, beside --out)")
 }
 
+// addMerge registers those of a work without an input.
+func (w *workFlags) addMerge(f *pflag.FlagSet) {
+	w.memory = spec.DefaultMemory
+	f.Var(&w.memory, "memory", "budget for merging and buffers together")
+	f.IntVar(&w.workers, "workers", 0, "regions that are written at a time (default: the number of cores; fewer if memory allows no more)")
+}
+
 func (w *workFlags) check() error {
 	if w.workers < 0 || w.workers > 1024 {
 		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", w.workers), "workers")}

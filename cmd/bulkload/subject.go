@@ -8,7 +8,7 @@ import (
 
 // subject is what a command works on, as far as it is known before it begins.
 type subject struct {
-	command string    // run, build or load
+	command string    // run, build (and merge, which ends one) or load
 	spec    spec.Spec // of load: the table, and the directory as the only input
 	out     string    // of build
 	env     *cluster.Env

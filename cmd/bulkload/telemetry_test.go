@@ -201,6 +201,11 @@ func TestLineageOfRun(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("datasets %q", got)
 	}
+	registry := &hdfsio.Conf{}
+	registry.Set("hbase.client.bootstrap.servers", "rs2:16020,rs1:16020", "test")
+	if got := hbaseNamespace(registry); got != "hbase://rs1:16020,rs2:16020" || !namesHBase(registry) || namesHBase(&hdfsio.Conf{}) {
+		t.Errorf("the namespace of a cluster without ZooKeeper is %s", got)
+	}
 	if n := e.Run.Facets.NominalTime; n.Start != "2026-03-01T00:00:00.000Z" || n.End != "2026-03-02T00:00:00.000Z" {
 		t.Errorf("nominal time %+v", n)
 	}

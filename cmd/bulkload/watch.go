@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// watchFlags say to whom a job reports, beside the log. They are those of run, build and load.
+// watchFlags say to whom a job reports, beside the log. They are those of run, build, merge and load.
 type watchFlags struct {
 	result resultFlags
 	report reportFlags

@@ -193,3 +193,43 @@ func arg(args []string, flag string) string {
 	}
 	return ""
 }
+
+// TestShares: the indexed Job has as many pods as its shares are of, and each pod's share is its index and one.
+func TestShares(t *testing.T) {
+	all := objects(t, "shares.yaml")
+	jobs := find[*batch.Job](t, all)
+	if len(jobs) != 3 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	for _, j := range jobs {
+		c := j.Spec.Template.Spec.Containers[0]
+		volumes := map[string]bool{}
+		for _, v := range j.Spec.Template.Spec.Volumes {
+			volumes[v.Name] = true
+		}
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				t.Errorf("%s mounts %s, which is no volume", j.Name, m.Name)
+			}
+		}
+		if j.Spec.Template.Spec.TerminationGracePeriodSeconds == nil || *j.Spec.Template.Spec.TerminationGracePeriodSeconds <= stopLimit {
+			t.Errorf("%s gives no time to stop", j.Name)
+		}
+	}
+	j := jobs[1]
+	if j.Spec.CompletionMode == nil || *j.Spec.CompletionMode != batch.IndexedCompletion {
+		t.Fatalf("%s is not indexed", j.Name)
+	}
+	c := j.Spec.Template.Spec.Containers[0]
+	if want := "--share=$(SHARE)+1/" + strconv.Itoa(int(*j.Spec.Completions)); !slices.Contains(c.Args, want) {
+		t.Errorf("%q have no %s", c.Args, want)
+	}
+	if !slices.ContainsFunc(c.Env, func(e core.EnvVar) bool {
+		return e.Name == "SHARE" && e.ValueFrom != nil && e.ValueFrom.FieldRef.FieldPath == "metadata.annotations['"+batch.JobCompletionIndexAnnotation+"']"
+	}) {
+		t.Error("SHARE is not the pod's index")
+	}
+	if claim := find[*core.PersistentVolumeClaim](t, all)[0]; !slices.Contains(claim.Spec.AccessModes, core.ReadWriteMany) {
+		t.Error("pods on several machines cannot share the volume")
+	}
+}

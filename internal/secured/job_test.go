@@ -76,6 +76,16 @@ func testJobs(t *testing.T, s *site) {
 	}
 }
 
+// testMapped runs the job as a principal whom the cluster's rules call by another name than its first part.
+func testMapped(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "mapped"
+	s.create(t, table, e.salts)
+	s.as(testcluster.Mapped).load(t, e, table)
+	s.holds(t, e, table)
+	s.loadedOnce(t, table)
+}
+
 // testAfterwards does to a loaded table what a cluster does to it in time: files are compacted and archived, regions close
 // and open again, and the region server starts again. HBase does it as its own user, with files that another one has made.
 func testAfterwards(t *testing.T, s *site) {

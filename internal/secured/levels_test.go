@@ -33,10 +33,10 @@ func TestLevels(t *testing.T) {
 		parts    []part
 	}{
 		{"privacy with AES", sealed, []part{
-			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"kills", testKills, false}, {"afterwards", testAfterwards, false},
+			{"jobs", testJobs, false}, {"refused", testRefused, false}, {"mapped", testMapped, false}, {"kills", testKills, false}, {"afterwards", testAfterwards, false},
 			{"sealed", testSealed, true},
 		}},
-		{"simple", testcluster.Security{}, nil},
+		{"simple", testcluster.Security{}, []part{{"clients with Kerberos", testKerberosRefused, true}}},
 		{"authentication", authentication, []part{jobs, {"seen", testSeen, true}, afterwards}},
 		{"integrity", integrity, []part{jobs, {"flipped", testFlipped, true}, afterwards}},
 		{"privacy without AES", withoutAES, []part{jobs, {"sealed", testSealed, true}, afterwards}},

@@ -1,6 +1,7 @@
 package secured
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,50 @@ func testRefused(t *testing.T, s *site) {
 			}
 		})
 	}
+}
+
+// testKerberosRefused runs the job on a cluster without security by clients that log in: at HDFS, at HBase, at both.
+func testKerberosRefused(t *testing.T, s *site) {
+	e := small(t)[0]
+	const table = "refused"
+	s.create(t, table, e.salts)
+	e.input = filepath.Join(t.TempDir(), "no-such-input.csv")
+	kdc := testcluster.StartKDC(t, testcluster.AtLevel(testcluster.Privacy))
+	login := s.with("KRB5_CONFIG="+kdc.Krb5Conf(), "BULKLOAD_PRINCIPAL="+testcluster.Principal(testcluster.Loader), "BULKLOAD_KEYTAB="+kdc.Keytab(testcluster.Loader))
+	hadoop := map[string]string{"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": testcluster.Principal("nn/_HOST")}
+	hbase := map[string]string{"hbase.security.authentication": "kerberos", "hbase.master.kerberos.principal": testcluster.Principal("hbase/_HOST"),
+		"hbase.regionserver.kerberos.principal": testcluster.Principal("hbase/_HOST")}
+	for _, c := range []struct {
+		name        string
+		core, hbase map[string]string
+		names       []string
+	}{
+		{"at HDFS", hadoop, nil, []string{"hadoop.security.authentication", "simple"}},
+		{"at HBase", nil, hbase, []string{"hbase.security.authentication", "simple"}},
+		{"at both", hadoop, hbase, []string{"security.authentication", "simple"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf := s.confWith(t, map[string]map[string]string{"core-site.xml": c.core, "hdfs-site.xml": nil, "hbase-site.xml": c.hbase})
+			refusedWith(t, login.with(conf...).do(t, s.loading(e, table)...), c.names...)
+		})
+	}
+}
+
+// confWith is the environment with a configuration that has more properties.
+func (s *site) confWith(t testing.TB, more map[string]map[string]string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, properties := range more {
+		var added strings.Builder
+		for key, value := range properties {
+			fmt.Fprintf(&added, "<property><name>%s</name><value>%s</value></property>", key, value)
+		}
+		text := strings.Replace(read(t, filepath.Join(s.c.ConfDir(), name)), "</configuration>", added.String()+"</configuration>", 1)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{"HADOOP_CONF_DIR=" + dir, "HBASE_CONF_DIR=" + dir}
 }
 
 // refusedWith holds a command to a refusal that names these.

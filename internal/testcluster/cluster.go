@@ -20,6 +20,7 @@ type Cluster struct {
 	lib    string // HBase's jars and its clients'
 	// hadoopLib has the jars of HDFS and ZooKeeper, while the cluster is started.
 	hadoopLib string
+	yarnLib   string // those of YARN and of Streaming, empty without
 	classes   string
 	java      string
 	log       *slog.Logger
@@ -58,6 +59,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	if c.hadoopLib, err = Jars(ctx); err != nil {
 		return nil, err
+	}
+	if o.YARN {
+		if c.yarnLib, err = YARNJars(ctx); err != nil {
+			return nil, err
+		}
 	}
 	c.log, c.timeout = o.Log, o.StartTimeout
 	if err := c.prepare(ctx, o); err != nil {
@@ -108,29 +114,44 @@ func (c *Cluster) prepare(ctx context.Context, o Options) error {
 	} else if !errors.Is(err, ErrNoCluster) {
 		return err
 	}
+	// Those of a cluster that was killed.
+	if err := endContainers(ctx, c.layout.nodes()); err != nil {
+		return err
+	}
 	if err := c.layout.clear(); err != nil {
 		return err
 	}
-	ports, err := pickPorts(o.Port, o.DataNodes, o.RegionServers)
+	ports, err := pickPorts(o.Port, o.DataNodes, o.RegionServers, o.NodeManagers)
 	if err != nil {
 		return err
 	}
-	if err := c.layout.write(o, ports); err != nil {
+	if err := c.layout.write(o, ports, c.yarnLib); err != nil {
 		return err
+	}
+	if o.YARN {
+		if err := c.layout.writeYARN(ctx, o, c.yarnLib, c.java); err != nil {
+			return err
+		}
 	}
 	if o.Security.TLS != "" {
 		if err := c.makeStores(ctx); err != nil {
 			return err
 		}
 	}
+	roles := startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers, o.NodeManagers)
+	if o.WithoutHBase {
+		roles = slices.DeleteFunc(roles, Role.ofHBase)
+	}
 	c.state = &state{
-		Version: stateVersion, Dir: dir, Lib: c.lib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
-		Roles: startOrder(o.Security.Kerberos, o.nameNodes(), o.DataNodes, o.RegionServers), Daemons: map[Role]*daemonState{},
+		Version: stateVersion, Dir: dir, Lib: c.lib, YARNLib: c.yarnLib, Detached: o.Detached, HA: o.HA, HBase: o.HBase, Security: o.Security, Ports: ports,
+		Roles: roles, Daemons: map[Role]*daemonState{},
 	}
 	for _, role := range c.state.Roles {
 		lib := c.hadoopLib
 		if role.base() == Master || role.base() == RegionServer {
 			lib = c.lib
+		} else if role.ofYARN() {
+			lib = c.yarnLib
 		}
 		argv := daemonCommand(c.java, lib, c.layout, ports, role, o)
 		if role == KDC {
@@ -155,14 +176,21 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving}
+	journal, formatted, serving, standby := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	after := map[Role]chan struct{}{NameNode.Nth(2): formatted, DataNode: formatted, RegionServer: formatted, Master: serving, NodeManager: serving, HistoryServer: serving}
 	for _, role := range c.state.Roles {
 		if role == KDC {
 			continue
 		}
 		g.Go(func() error {
 			if role == NameNode {
+				if c.state.HA {
+					select {
+					case <-journal:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
 				if err := c.format(ctx); err != nil {
 					return err
 				}
@@ -186,6 +214,8 @@ func (c *Cluster) startAll(ctx context.Context, o Options) error {
 				return err
 			}
 			switch role {
+			case JournalNode:
+				close(journal)
 			case NameNode:
 				if c.state.HA {
 					select {
@@ -245,7 +275,7 @@ func Attach(ctx context.Context, confDir string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.layout, c.state, c.timeout = layout{s.Dir}, s, s.Security.startTimeout()
+	c.layout, c.state, c.yarnLib, c.timeout = layout{s.Dir}, s, s.YARNLib, startTimeout(s.Security, s.Ports.YARN != nil)
 	return c, nil
 }
 

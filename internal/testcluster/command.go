@@ -11,11 +11,16 @@ import (
 const daemonUser = "hbase"
 
 var mainClass = map[Role]string{
+	JournalNode:  "org.apache.hadoop.hdfs.qjournal.server.JournalNode",
 	NameNode:     "org.apache.hadoop.hdfs.server.namenode.NameNode",
 	DataNode:     "org.apache.hadoop.hdfs.server.datanode.DataNode",
 	ZooKeeper:    "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 	Master:       "org.apache.hadoop.hbase.master.HMaster",
 	RegionServer: "org.apache.hadoop.hbase.regionserver.HRegionServer",
+
+	ResourceManager: "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
+	NodeManager:     "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
+	HistoryServer:   "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer",
 }
 
 // What Hadoop 3.4 and HBase 2.6 reach into on JDK 17; HBase's own start script gives the same.
@@ -52,7 +57,16 @@ func daemonCommand(java, lib string, l layout, ports Ports, role Role, o Options
 		// The optimising compiler costs the small daemons more than it gives in their short lives.
 		argv = append(argv, "-XX:TieredStopAtLevel=1")
 	}
-	argv = append(argv, "-cp", classPath(l.daemonConf(), l.web(), filepath.Join(lib, "*")), mainClass[role.base()])
+	path := classPath(l.daemonConf(), l.web(), filepath.Join(lib, "*"))
+	if role.ofYARN() {
+		path = classPath(l.daemonConf(), l.yarnClasses(), filepath.Join(lib, "*"))
+	}
+	argv = append(argv, "-cp", path, mainClass[role.base()])
+	if role.ofYARN() && o.Security.Kerberos {
+		for _, kv := range webSecurity(l) {
+			argv = append(argv, "-D", kv[0]+"="+kv[1])
+		}
+	}
 	return append(argv, daemonArgs(l, ports, role, o.HA)...)
 }
 
@@ -72,6 +86,12 @@ func daemonArgs(l layout, ports Ports, role Role, ha bool) []string {
 			define("dfs.datanode.address", local(p.Data)),
 			define("dfs.datanode.ipc.address", local(p.IPC)),
 			define("dfs.datanode.http.address", local(p.HTTP)))
+	case NodeManager:
+		var args []string
+		for _, kv := range nodeManagerSettings(l, ports.YARN.NodeManager[role.index()], role) {
+			args = append(args, define(kv[0], kv[1])...)
+		}
+		return args
 	case Master:
 		return []string{"start"}
 	case RegionServer:
@@ -94,10 +114,12 @@ func environment(set ...string) []string {
 
 // daemonEnvironment has the user as whom the daemons act, or what lets them prove who they are.
 func (c *Cluster) daemonEnvironment() []string {
+	// Containers run the java that JAVA_HOME has; it is the cluster's own.
+	home := "JAVA_HOME=" + javaHome(c.java)
 	if c.state.Security.Kerberos {
-		return c.clientEnvironment()
+		return append(c.clientEnvironment(), home)
 	}
-	return environment("HADOOP_USER_NAME=" + daemonUser)
+	return environment("HADOOP_USER_NAME="+daemonUser, home)
 }
 
 // clientEnvironment is for JVMs that act as whoever runs the tests, or with Kerberos as who they log in as.

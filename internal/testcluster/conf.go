@@ -43,17 +43,22 @@ func (l layout) clear() error {
 
 // discarded goes when the cluster is taken down.
 func (l layout) discarded() []string {
-	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls()}
+	return []string{l.conf(), l.daemonConf(), l.data(), l.web(), l.kdc(), l.tls(), l.hadoopHome()}
 }
 
 // write makes the directories and every configuration file.
-func (l layout) write(o Options, ports Ports) error {
+func (l layout) write(o Options, ports Ports, yarnLib string) error {
 	core, hdfs, hbase := coreSite(l, ports, o), hdfsSite(l, ports, o), hbaseSite(l, ports, o)
+	mapred, yarn := mapredSite(l, ports, yarnLib, o), map[string]string(nil)
+	if o.YARN {
+		yarn = yarnSite(l, ports, yarnLib, o)
+	}
 	files := map[string]string{
 		l.zooCfg():                                   zooCfg(l, ports),
 		filepath.Join(l.dir, ".gitignore"):           "*\n",
 		filepath.Join(l.web(), webXML("hdfs")):       "<web-app/>\n",
 		filepath.Join(l.web(), webXML("datanode")):   "<web-app/>\n",
+		filepath.Join(l.web(), webXML("journal")):    "<web-app/>\n",
 		filepath.Join(l.data(), "zookeeper", "keep"): "",
 		filepath.Join(l.data(), "tmp", "keep"):       "",
 		filepath.Join(l.logs(), "keep"):              "",
@@ -62,13 +67,22 @@ func (l layout) write(o Options, ports Ports) error {
 		files[filepath.Join(dir, "core-site.xml")] = siteXML(core, o.CoreSite)
 		files[filepath.Join(dir, "hdfs-site.xml")] = siteXML(hdfs, o.HDFSSite)
 		files[filepath.Join(dir, "hbase-site.xml")] = siteXML(hbase, o.HBaseSite)
-		files[filepath.Join(dir, "mapred-site.xml")] = siteXML(mapredSite(), nil)
+		files[filepath.Join(dir, "mapred-site.xml")] = siteXML(mapred, o.MapredSite)
+		if o.YARN {
+			files[filepath.Join(dir, "yarn-site.xml")] = siteXML(yarn, o.YARNSite)
+		}
 		files[filepath.Join(dir, "log4j.properties")] = log4jProperties
 	}
 	clientSecurity(o.Security, core, hdfs, hbase)
 	clientTLS(l, o.Security, hbase)
 	sites(l.conf())
 	daemonSecurity(l, o.Security, hdfs, hbase)
+	if o.YARN {
+		files[filepath.Join(l.daemonConf(), "capacity-scheduler.xml")] = siteXML(capacityScheduler(), nil)
+		if o.Security.Kerberos {
+			yarnDaemonSecurity(l, yarn, mapred)
+		}
+	}
 	daemonTLS(l, o.Security, hbase)
 	sites(l.daemonConf())
 	for path, text := range files {
@@ -151,12 +165,6 @@ func hbaseSite(l layout, p Ports, o Options) map[string]string {
 		"hbase.master.wait.on.regionservers.maxtostart": strconv.Itoa(o.RegionServers),
 		"hbase.master.wait.on.regionservers.interval":   "100",
 	}
-}
-
-// Other users than the HDFS superuser cannot make the default staging directory, which is a local path
-// looked up on HDFS.
-func mapredSite() map[string]string {
-	return map[string]string{"mapreduce.jobtracker.staging.root.dir": "/user"}
 }
 
 func zooCfg(l layout, p Ports) string {

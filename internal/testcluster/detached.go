@@ -36,6 +36,9 @@ func Up(ctx context.Context, o Options) (c *Cluster, started bool, err error) {
 		if want := cmp.Or(o.HBase, DefaultHBase); len(running) > 0 && s.HBase != want {
 			return nil, false, fmt.Errorf("the test cluster in %s runs HBase %s, not %s: take it down first", o.Dir, s.HBase, want)
 		}
+		if len(running) > 0 && o.YARN && s.Ports.YARN == nil {
+			return nil, false, fmt.Errorf("the test cluster in %s runs without YARN: take it down first", o.Dir)
+		}
 		if len(running) == len(s.Roles) {
 			c, err := Attach(ctx, layout{o.Dir}.conf())
 			if err != nil {
@@ -79,10 +82,10 @@ func Down(ctx context.Context, dir string) error {
 	for _, role := range s.running() {
 		ids = append(ids, s.Daemons[role].identity)
 	}
-	if err := endProcesses(ctx, ids); err != nil {
+	l := layout{dir}
+	if err := errors.Join(endProcesses(ctx, ids), endContainers(ctx, layout{s.Dir}.nodes())); err != nil {
 		return fmt.Errorf("stop the test cluster in %s: %w", dir, err)
 	}
-	l := layout{dir}
 	for _, path := range l.discarded() {
 		err = errors.Join(err, os.RemoveAll(path))
 	}
@@ -103,6 +106,9 @@ func (c *Cluster) Environment() []string {
 		"HBASE_CONF_DIR=" + c.ConfDir(),
 		"HBASE_LIB=" + c.LibDir(),
 		EnvConf + "=" + c.ConfDir(),
+	}
+	if c.hasYARN() {
+		env = append(env, "HADOOP_HOME="+c.HadoopHome())
 	}
 	if c.state.Security.Kerberos {
 		env = append(env,

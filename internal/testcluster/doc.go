@@ -28,5 +28,9 @@
 // The daemons read conf-daemons, which has keytabs; conf is what a client would have. Tests take one by
 // [Secured].
 //
+// A cluster with Options.YARN has a ResourceManager, NodeManagers and MapReduce's history server too, and of Hadoop's
+// client programs what submits jobs ([Cluster.HadoopHome]). Containers run as whoever runs the cluster, in sessions of
+// their own; they end with the cluster ([Cluster.Containers]).
+//
 // All methods may be called from several goroutines. Linux only.
 package testcluster

@@ -20,8 +20,7 @@ func hdfsURI(p Ports, ha bool) string {
 // nameNodeID is a NameNode's name within the nameservice.
 func nameNodeID(role Role) string { return fmt.Sprintf("nn%d", role.index()+1) }
 
-// haSite makes two NameNodes that share their edit log by a directory, as they could by NFS. Nothing but
-// Failover changes which one is active.
+// haSite makes two NameNodes that share their edit log by one JournalNode. Nothing but Failover changes which one is active.
 func haSite(l layout, p Ports) map[string]string {
 	first, second := nameNodeID(NameNode), nameNodeID(NameNode.Nth(2))
 	of := func(key, id string) string { return key + "." + Nameservice + "." + id }
@@ -32,7 +31,10 @@ func haSite(l layout, p Ports) map[string]string {
 		of("dfs.namenode.http-address", first):              local(p.NameNodeHTTP),
 		of("dfs.namenode.rpc-address", second):              local(p.Standby),
 		of("dfs.namenode.http-address", second):             local(p.StandbyHTTP),
-		"dfs.namenode.shared.edits.dir":                     "file://" + filepath.Join(l.data(), "shared-edits"),
+		"dfs.namenode.shared.edits.dir":                     "qjournal://" + local(p.Journal) + "/" + Nameservice,
+		"dfs.journalnode.edits.dir":                         filepath.Join(l.data(), "journal"),
+		"dfs.journalnode.rpc-address":                       local(p.Journal),
+		"dfs.journalnode.http-address":                      local(p.JournalHTTP),
 		"dfs.ha.automatic-failover.enabled":                 "false",
 		"dfs.ha.fencing.methods":                            "shell(/bin/true)",
 		"dfs.ha.tail-edits.period":                          "1s",

@@ -60,6 +60,19 @@ func (c *Cluster) makeHomes(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.hasYARN() {
+		for dir, owner := range map[string]string{appLogs: yarnUser, jobHistory: mapredUser} {
+			if err := makeDir(dfs, dir); err != nil {
+				return err
+			}
+			if err := dfs.Chmod(dir, 0o1777); err != nil {
+				return err
+			}
+			if err := dfs.Chown(dir, owner, yarnGroup); err != nil {
+				return err
+			}
+		}
+	}
 	slices.Sort(users)
 	for _, name := range slices.Compact(users) {
 		if err := makeDir(dfs, "/user/"+name); err != nil {

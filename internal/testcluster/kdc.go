@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -137,6 +138,10 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 	if err := run("kdb5_util", "-P", rand.Text(), "-r", Realm, "create", "-s"); err != nil {
 		return err
 	}
+	services := slices.Clone(services)
+	if c.hasYARN() {
+		services = append(services, yarnServices...)
+	}
 	for _, name := range services {
 		if err := run("kadmin.local", "addprinc", "-randkey", name); err != nil {
 			return err
@@ -148,7 +153,7 @@ func (c *Cluster) makeRealm(ctx context.Context, s Security) error {
 			return err
 		}
 	}
-	for _, name := range append(services[:len(services):len(services)], users...) {
+	for _, name := range append(services, users...) {
 		if err := run("kadmin.local", "ktadd", "-norandkey", "-k", l.keytab(name), name); err != nil {
 			return err
 		}

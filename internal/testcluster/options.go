@@ -16,7 +16,7 @@ type Options struct {
 	Dir string
 
 	// Port is the first of the consecutive TCP ports taken: seven and three for each DataNode, one for
-	// each region server. Default: a free range.
+	// each region server; with YARN eight and four for each NodeManager. Default: a free range.
 	Port int
 
 	// RegionServers is the number of region servers, at most 9. Default 1.
@@ -26,9 +26,18 @@ type Options struct {
 	// Default 1.
 	DataNodes int
 
-	// HA starts a second NameNode, which shares the edit log with the first by a directory. Clients and
+	// HA starts a second NameNode, which shares the edit log with the first by a JournalNode. Clients and
 	// HBase then use the nameservice [Nameservice]. The first is active; see [Cluster.Failover].
 	HA bool
+
+	// YARN starts a ResourceManager, NodeManagers and MapReduce's history server beside the others. See [Cluster.HadoopHome].
+	YARN bool
+
+	// NodeManagers is their number, at most 9, with YARN only. Default 2, each with [NodeMemoryMB] for containers.
+	NodeManagers int
+
+	// WithoutHBase leaves out ZooKeeper and HBase, for tests of HDFS and YARN alone.
+	WithoutHBase bool
 
 	// HBase is the version of HBase, one of [Versions]. Default: [DefaultHBase].
 	HBase string
@@ -37,15 +46,15 @@ type Options struct {
 	Security Security
 
 	// HeapMB is the Java heap of each process of a role, in MiB. Default: NameNode 256, DataNode 256,
-	// ZooKeeper 128, Master 384, RegionServer 1024.
+	// ZooKeeper 128, Master 384, RegionServer 1024, ResourceManager 256, NodeManager 256, HistoryServer 192.
 	HeapMB map[Role]int
 
-	// CoreSite, HDFSSite and HBaseSite are properties laid over those that the package writes.
-	CoreSite, HDFSSite, HBaseSite map[string]string
+	// CoreSite and the others are properties laid over those that the package writes.
+	CoreSite, HDFSSite, HBaseSite, YARNSite, MapredSite map[string]string
 
 	// StartTimeout bounds Start, downloads excluded, and each WaitReady whose context has no deadline.
 	// Default 2 minutes: an idle 2-core machine needs about 10 s, a busy one many times that. With Security
-	// 10 minutes: an idle one needs about 25 s.
+	// 10 minutes: an idle one needs about 25 s. With YARN 2 minutes more.
 	StartTimeout time.Duration
 
 	// Detached puts the daemons in a session of their own and lets them outlive this process. Otherwise
@@ -57,25 +66,33 @@ type Options struct {
 }
 
 const (
-	defaultStartTimeout = 2 * time.Minute
+	defaultStartTimeout = 4 * time.Minute
 	maxPerRole          = 9
 )
 
 var defaultHeapMB = map[Role]int{
+	JournalNode:  128,
 	NameNode:     256,
 	DataNode:     256,
 	ZooKeeper:    128,
 	Master:       384,
 	RegionServer: 1024,
+
+	ResourceManager: 256,
+	NodeManager:     256,
+	HistoryServer:   192,
 }
 
 func (o Options) withDefaults() Options {
 	o.RegionServers = max(o.RegionServers, 1)
 	o.DataNodes = max(o.DataNodes, 1)
+	if o.YARN {
+		o.NodeManagers = cmp.Or(o.NodeManagers, 2)
+	}
 	o.HBase = cmp.Or(o.HBase, DefaultHBase)
 	o.Security = o.Security.withDefaults()
 	if o.StartTimeout <= 0 {
-		o.StartTimeout = o.Security.startTimeout()
+		o.StartTimeout = startTimeout(o.Security, o.YARN)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -104,7 +121,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("test cluster: %d region servers and %d data nodes asked for, at most %d of each",
 			o.RegionServers, o.DataNodes, maxPerRole)
 	}
-	if o.Port < 0 || o.Port > 65535-portsNeeded(maxPerRole, maxPerRole) {
+	if o.NodeManagers < 0 || o.NodeManagers > maxPerRole || o.NodeManagers > 0 && !o.YARN {
+		return fmt.Errorf("test cluster: %d node managers asked for, at most %d, and none without YARN", o.NodeManagers, maxPerRole)
+	}
+	if o.Port < 0 || o.Port > 65535-portsNeeded(maxPerRole, maxPerRole, maxPerRole) {
 		return fmt.Errorf("test cluster: first port %d leaves no room for a cluster's ports", o.Port)
 	}
 	if o.Detached && o.Dir == "" {

@@ -111,14 +111,19 @@ func TestLockFileGivesUp(t *testing.T) {
 }
 
 func TestPorts(t *testing.T) {
-	p, err := pickPorts(0, 3, 2)
+	p, err := pickPorts(0, 3, 2, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[int]bool{}
-	all := append([]int{p.NameNode, p.NameNodeHTTP, p.Standby, p.StandbyHTTP, p.ZooKeeper, p.Master, p.KDC}, p.RegionServer...)
+	all := append([]int{p.NameNode, p.NameNodeHTTP, p.Standby, p.StandbyHTTP, p.Journal, p.JournalHTTP, p.ZooKeeper, p.Master, p.KDC}, p.RegionServer...)
 	for _, d := range p.DataNode {
 		all = append(all, d.Data, d.IPC, d.HTTP)
+	}
+	y := p.YARN
+	all = append(all, y.Resource, y.Scheduler, y.Tracker, y.Admin, y.Web, y.History, y.HistoryAdmin, y.HistoryWeb)
+	for _, n := range y.NodeManager {
+		all = append(all, n.Containers, n.Localizer, n.Web, n.Shuffle)
 	}
 	for _, port := range all {
 		if seen[port] {
@@ -126,8 +131,8 @@ func TestPorts(t *testing.T) {
 		}
 		seen[port] = true
 	}
-	if len(seen) != portsNeeded(3, 2) {
-		t.Errorf("%d ports, %d counted", len(seen), portsNeeded(3, 2))
+	if len(seen) != portsNeeded(3, 2, 2) {
+		t.Errorf("%d ports, %d counted", len(seen), portsNeeded(3, 2, 2))
 	}
 	l, err := net.Listen("tcp4", ":0")
 	if err != nil {
@@ -135,7 +140,7 @@ func TestPorts(t *testing.T) {
 	}
 	defer l.Close()
 	taken := l.Addr().(*net.TCPAddr).Port
-	if _, err := pickPorts(taken, 1, 1); err == nil {
+	if _, err := pickPorts(taken, 1, 1, 0); err == nil {
 		t.Error("a taken port is given")
 	}
 }

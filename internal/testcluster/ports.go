@@ -14,11 +14,14 @@ type Ports struct {
 	NameNodeHTTP int            `json:"namenode_http"`
 	Standby      int            `json:"standby,omitempty"` // of the second NameNode, if there is one
 	StandbyHTTP  int            `json:"standby_http,omitempty"`
+	Journal      int            `json:"journal,omitempty"` // of the JournalNode, if there is one
+	JournalHTTP  int            `json:"journal_http,omitempty"`
 	ZooKeeper    int            `json:"zookeeper"`
 	Master       int            `json:"master"`
 	KDC          int            `json:"kdc,omitempty"` // TCP and UDP, if there is one
 	DataNode     []DataNodePort `json:"datanode"`
 	RegionServer []int          `json:"regionserver"`
+	YARN         *YARNPorts     `json:"yarn,omitempty"` // nil without YARN
 }
 
 // DataNodePort are the ports of one DataNode.
@@ -28,18 +31,23 @@ type DataNodePort struct {
 	HTTP int `json:"http"`
 }
 
-func portsNeeded(dataNodes, regionServers int) int { return 7 + 3*dataNodes + regionServers }
+// portsNeeded is for a cluster with nodeManagers, 0 without YARN.
+func portsNeeded(dataNodes, regionServers, nodeManagers int) int {
+	return 9 + 3*dataNodes + regionServers + yarnPortsNeeded(nodeManagers)
+}
 
-func portsFrom(first, dataNodes, regionServers int) Ports {
+func portsFrom(first, dataNodes, regionServers, nodeManagers int) Ports {
 	next := first
 	take := func() int { next++; return next - 1 }
-	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), ZooKeeper: take(), Master: take(), KDC: take()}
+	p := Ports{NameNode: take(), NameNodeHTTP: take(), Standby: take(), StandbyHTTP: take(), Journal: take(), JournalHTTP: take(),
+		ZooKeeper: take(), Master: take(), KDC: take()}
 	for range dataNodes {
 		p.DataNode = append(p.DataNode, DataNodePort{Data: take(), IPC: take(), HTTP: take()})
 	}
 	for range regionServers {
 		p.RegionServer = append(p.RegionServer, take())
 	}
+	p.YARN = yarnPorts(take, nodeManagers)
 	return p
 }
 
@@ -51,8 +59,8 @@ const (
 	highestFreePort = 32000
 )
 
-func pickPorts(first, dataNodes, regionServers int) (Ports, error) {
-	n := portsNeeded(dataNodes, regionServers)
+func pickPorts(first, dataNodes, regionServers, nodeManagers int) (Ports, error) {
+	n := portsNeeded(dataNodes, regionServers, nodeManagers)
 	if first > 0 {
 		for port := first; port < first+n; port++ {
 			if err := portFree(port); err != nil {
@@ -60,7 +68,7 @@ func pickPorts(first, dataNodes, regionServers int) (Ports, error) {
 					port, first, first+n-1, err)
 			}
 		}
-		return portsFrom(first, dataNodes, regionServers), nil
+		return portsFrom(first, dataNodes, regionServers, nodeManagers), nil
 	}
 	var last error
 tries:
@@ -71,7 +79,7 @@ tries:
 				continue tries
 			}
 		}
-		return portsFrom(first, dataNodes, regionServers), nil
+		return portsFrom(first, dataNodes, regionServers, nodeManagers), nil
 	}
 	return Ports{}, fmt.Errorf("no %d consecutive free ports between %d and %d: %w", n, lowestFreePort, highestFreePort, last)
 }

@@ -23,6 +23,8 @@ func (c *Cluster) probe(ctx context.Context, role Role) error {
 	switch role.base() {
 	case KDC:
 		return c.probeKDC(ctx)
+	case JournalNode:
+		return c.probeJournalNode(ctx)
 	case NameNode:
 		return c.probeNameNode(ctx, role)
 	case DataNode:
@@ -33,8 +35,19 @@ func (c *Cluster) probe(ctx context.Context, role Role) error {
 		return c.probeMaster(ctx)
 	case RegionServer:
 		return c.probeRegionServer(ctx, role)
+	case ResourceManager:
+		return c.probeResourceManager(ctx)
+	case NodeManager:
+		return c.probeNodeManager(ctx, role)
+	case HistoryServer:
+		return c.probeHistoryServer(ctx)
 	}
 	return fmt.Errorf("no role %q", role)
+}
+
+func (c *Cluster) probeJournalNode(ctx context.Context) error {
+	var b struct{ NamenodeClusterID string }
+	return jmx(ctx, c.state.Ports.JournalHTTP, "Hadoop:service=JournalNode,name=JournalNodeInfo", &b)
 }
 
 func (c *Cluster) probeNameNode(ctx context.Context, role Role) error {

@@ -19,7 +19,7 @@ func StartKDC(t testing.TB, s Security) *Cluster {
 		}
 		t.Skip(err)
 	}
-	ports, err := pickPorts(0, 1, 1)
+	ports, err := pickPorts(0, 1, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,20 @@ import (
 // number: "regionserver", "regionserver-2".
 type Role string
 
-// The roles; every cluster has all but KDC, which one with Kerberos has.
+// The roles; every cluster has all but KDC, which one with Kerberos has, JournalNode, which one with two NameNodes has, and the last
+// three, which one with YARN has.
 const (
 	KDC          Role = "kdc"
+	JournalNode  Role = "journalnode"
 	NameNode     Role = "namenode"
 	DataNode     Role = "datanode"
 	ZooKeeper    Role = "zookeeper"
 	Master       Role = "master"
 	RegionServer Role = "regionserver"
+
+	ResourceManager Role = "resourcemanager"
+	NodeManager     Role = "nodemanager"
+	HistoryServer   Role = "historyserver" // of MapReduce
 )
 
 // Nth is the role of the n-th daemon of r's kind, counted from 1.
@@ -33,6 +39,15 @@ func (r Role) base() Role {
 	return Role(name)
 }
 
+// ofHBase says that a role is there for HBase alone.
+func (r Role) ofHBase() bool {
+	switch r.base() {
+	case ZooKeeper, Master, RegionServer:
+		return true
+	}
+	return false
+}
+
 // index counts from 0.
 func (r Role) index() int {
 	_, number, ok := strings.Cut(string(r), "-")
@@ -44,10 +59,13 @@ func (r Role) index() int {
 }
 
 // startOrder is the order in which the daemons need each other. Stop goes the other way.
-func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
+func startOrder(kdc bool, nameNodes, dataNodes, regionServers, nodeManagers int) []Role {
 	var roles []Role
 	if kdc {
 		roles = append(roles, KDC)
+	}
+	if nameNodes > 1 {
+		roles = append(roles, JournalNode)
 	}
 	roles = append(roles, NameNode)
 	for i := 1; i < nameNodes; i++ {
@@ -60,6 +78,13 @@ func startOrder(kdc bool, nameNodes, dataNodes, regionServers int) []Role {
 	roles = append(roles, Master)
 	for i := range regionServers {
 		roles = append(roles, RegionServer.Nth(i+1))
+	}
+	if nodeManagers > 0 {
+		roles = append(roles, ResourceManager)
+		for i := range nodeManagers {
+			roles = append(roles, NodeManager.Nth(i+1))
+		}
+		roles = append(roles, HistoryServer)
 	}
 	return roles
 }

@@ -34,7 +34,7 @@ func TestSecurityValidate(t *testing.T) {
 func TestClientsHaveNoKeytabs(t *testing.T) {
 	l := layout{t.TempDir()}
 	o := Options{Security: AtLevel(Privacy)}.withDefaults()
-	if err := l.write(o, portsFrom(20000, 1, 1)); err != nil {
+	if err := l.write(o, portsFrom(20000, 1, 1, 0), ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"hdfs-site.xml", "hbase-site.xml"} {

@@ -23,11 +23,15 @@ func (s Security) pollEvery() time.Duration {
 	return pollEvery
 }
 
-func (s Security) startTimeout() time.Duration {
+func startTimeout(s Security, yarn bool) time.Duration {
+	limit := defaultStartTimeout
 	if s.secured() {
-		return 10 * time.Minute
+		limit = 10 * time.Minute
 	}
-	return defaultStartTimeout
+	if yarn {
+		limit += 2 * time.Minute
+	}
+	return limit
 }
 
 // serverName is how HBase names one process of a server.

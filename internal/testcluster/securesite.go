@@ -24,9 +24,17 @@ func clientSecurity(s Security, core, hdfs, hbase map[string]string) {
 		"RULE:[2:$1@$0](nn@" + Realm + ")s/.*/hdfs/",
 		"RULE:[2:$1@$0](dn@" + Realm + ")s/.*/hdfs/",
 		"RULE:[2:$1@$0](hbase@" + Realm + ")s/.*/hbase/",
+		"RULE:[1:$1@$0](" + Mapped + "@" + Realm + ")s/.*/" + Loader + "/",
+		"RULE:[2:$1@$0](rm@" + Realm + ")s/.*/" + yarnUser + "/",
+		"RULE:[2:$1@$0](nm@" + Realm + ")s/.*/" + yarnUser + "/",
+		"RULE:[2:$1@$0](jhs@" + Realm + ")s/.*/" + mapredUser + "/",
 		"DEFAULT",
 	}, "\n")
+	// The history server reads what the tasks of others write for its group.
+	core["hadoop.user.group.static.mapping.overrides"] = "dr.who=;" + yarnUser + "=" + yarnGroup + ";" + mapredUser + "=" + yarnGroup
 	hdfs["dfs.namenode.kerberos.principal"] = Principal("nn/_HOST")
+	hdfs["dfs.journalnode.kerberos.principal"] = Principal("nn/_HOST")
+	hdfs["dfs.journalnode.kerberos.internal.spnego.principal"] = Principal("HTTP/_HOST")
 	hdfs["dfs.datanode.kerberos.principal"] = Principal("dn/_HOST")
 	hdfs["dfs.data.transfer.protection"] = string(s.Data)
 	hbase["hbase.security.authentication"] = "kerberos"
@@ -48,6 +56,7 @@ func daemonSecurity(l layout, s Security, hdfs, hbase map[string]string) {
 	maps.Copy(hdfs, map[string]string{
 		"dfs.datanode.hostname":                     "localhost",
 		"dfs.namenode.keytab.file":                  l.keytab(HDFSAdmin),
+		"dfs.journalnode.keytab.file":               l.keytab(HDFSAdmin),
 		"dfs.datanode.keytab.file":                  l.keytab(dataNodeID),
 		"dfs.web.authentication.kerberos.principal": Principal("HTTP/_HOST"),
 		"dfs.web.authentication.kerberos.keytab":    l.keytab(webID),

@@ -133,6 +133,9 @@ const (
 	Nobody   = "nobody"
 )
 
+// Mapped is a principal whom the servers call [Loader] (hadoop.security.auth_to_local).
+const Mapped = "Night.Batch"
+
 // The principals of the daemons. As HBaseAdmin one may do everything in HBase, as HDFSAdmin in HDFS.
 const (
 	HBaseAdmin = "hbase/localhost"
@@ -142,8 +145,10 @@ const (
 )
 
 var (
-	users    = []string{Loader, NoCreate, Nobody}
+	users    = []string{Loader, NoCreate, Nobody, Mapped}
 	services = []string{HDFSAdmin, dataNodeID, HBaseAdmin, webID}
+	// yarnServices are those of a cluster with YARN.
+	yarnServices = []string{resourceManagerID, nodeManagerID, historyServerID}
 )
 
 // Security is what the cluster was started with.

@@ -55,7 +55,7 @@ func removeStale(ctx context.Context, dir string, log *slog.Logger) {
 		for _, role := range s.running() {
 			ids = append(ids, s.Daemons[role].identity)
 		}
-		if err := endProcesses(ctx, ids); err != nil {
+		if err := errors.Join(endProcesses(ctx, ids), endContainers(ctx, layout{s.Dir}.nodes())); err != nil {
 			log.WarnContext(ctx, "a dead test's daemons are left", "dir", dir, "error", err)
 			return
 		}

@@ -20,6 +20,7 @@ type state struct {
 	Version  int                   `json:"version"`
 	Dir      string                `json:"dir"`
 	Lib      string                `json:"lib"`
+	YARNLib  string                `json:"yarn_lib,omitempty"`
 	Detached bool                  `json:"detached"`
 	HA       bool                  `json:"ha,omitempty"`
 	HBase    string                `json:"hbase"` // its version

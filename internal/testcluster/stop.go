@@ -61,7 +61,7 @@ func (c *Cluster) endAll() error {
 		living = append(living, c.state.Daemons[role].identity)
 	}
 	c.mu.Unlock()
-	return endProcesses(ctx, living)
+	return errors.Join(endProcesses(ctx, living), endContainers(ctx, c.layout.nodes()))
 }
 
 // endProcesses asks all, waits for stopGrace, kills the rest.

@@ -82,17 +82,21 @@ func (p *Plan) WriterRoom() int64 {
 // a small budget has no room for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
+// rowPolicy is what becomes of rows of one key when they are merged.
+func (p *Plan) rowPolicy() extsort.Policy {
+	if len(p.wide) > 0 {
+		return extsort.KeepAll // it is about cells
+	}
+	return p.Duplicates
+}
+
 // sortOptions are those of the plan's sort, but for the memory.
 func (p *Plan) sortOptions(o Options) extsort.Options {
 	shared := make([]int, p.Ranges.Len())
 	for i := range shared {
 		shared[i] = p.Ranges.Shared(i)
 	}
-	duplicates := p.Duplicates
-	if len(p.wide) > 0 {
-		duplicates = extsort.KeepAll // it is about cells
-	}
-	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: duplicates, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
+	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: p.rowPolicy(), Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
 }
 
 // Run reads all of the input and writes an HFile for every region and family
@@ -134,7 +138,7 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 	}
 	read := time.Now()
 	o.Events.Phase("write")
-	w := &writers{plan: plan, sort: sorter, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
+	w := &writers{plan: plan, sort: ownSort{sorter}, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
 	o.resume.start(w)
 	if err := out.Prepare(ctx, plan.familyNames()...); err != nil {
 		return nil, err
@@ -155,7 +159,7 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
 		return nil, errors.Join(err, w.undo(ctx))
 	}
-	return m, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, WritingDir)))
+	return m, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, out.writing())))
 }
 
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.
@@ -166,7 +170,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plan: plan, in: in, sort: sorter, budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r := &readers{plan: plan, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
@@ -217,6 +221,9 @@ func (w *writers) undo(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	var errs []error
+	if w.out.Shared {
+		return w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, w.out.writing()))
+	}
 	for _, f := range w.files {
 		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
 		delete(w.claims, path.Join(w.out.Dir, f.Name))
@@ -240,8 +247,14 @@ func (o Options) ReadError(err error) error {
 	return fail.With(fail.Input, o.inputMemory(err))
 }
 
+// Places say where the records of an input lie.
+type Places interface {
+	Splits() []source.Split
+	Place(split int, offset int64) string
+}
+
 // Locate puts the places of the records into an error about duplicates.
-func Locate(err error, in *source.Input) error {
+func Locate(err error, in Places) error {
 	d, ok := errors.AsType[*extsort.DuplicateError](err)
 	if !ok {
 		return err

@@ -27,8 +27,9 @@ type WorkOptions struct {
 	Uploads    upload.Options // of HFiles to HDFS
 	SpillLimit spec.Size      // most bytes of sorted runs on local disk, default as many as there is room for
 
-	SplitSize int64    // of text, bytes; default [source.Options]'s
-	Stdin     *os.File // the input -, default the process's own
+	SplitSize int64          // of text, bytes; default [source.Options]'s
+	Splits    []source.Split // that a plan has found; default: they are found
+	Stdin     *os.File       // the input -, default the process's own
 }
 
 // Input is the open inputs of a job with its budget of bad records.
@@ -75,7 +76,7 @@ func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *
 // newInput is an input before any file is looked at.
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
-	o.Format, o.Columns, o.SplitSize = source.Format(s.Format), s.Columns, w.SplitSize
+	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
 	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {

@@ -29,7 +29,7 @@ func sequence(split int, offset int64) uint64 {
 }
 
 // place says where the record of a sequence number lies.
-func place(in *source.Input, seq uint64) string {
+func place(in Places, seq uint64) string {
 	split := int(seq >> offsetBits)
 	offset := seq & (1<<offsetBits - 1)
 	if split >= len(in.Splits()) {
@@ -48,7 +48,8 @@ type readers struct {
 	gate   progress.Gate         // before each batch
 	skip   func(region int) bool // regions whose file is written already; nil: none
 	resume *Resume               // what an earlier attempt has read; may be nil
-	next   atomic.Int64
+	next   atomic.Int64          // the split to be read next
+	end    int                   // behind the last one to be read; 0: all are
 	got    readCount
 }
 
@@ -98,10 +99,9 @@ func (r *readers) newWorker() (*readWorker, error) {
 
 func (w *readWorker) run(ctx context.Context) error {
 	w.ctx = ctx
-	splits := len(w.in.Splits())
 	for {
 		split := int(w.next.Add(1)) - 1
-		if split >= splits {
+		if split >= w.end {
 			return nil
 		}
 		if err := w.reader.Read(ctx, split, w.batch); err != nil {

@@ -34,12 +34,21 @@ type Output struct {
 
 	Identify bool // files get their ids also without a journal
 
+	// Writing is where files lie that are not complete, below Dir. Default [WritingDir].
+	Writing string
+	// Shared says that other processes may write the same files: one that is there and is the same byte for byte is kept, and
+	// what was written stays when the build fails.
+	Shared bool
+
 	Uploads *upload.Limiter // bounds what is written, if it lies on HDFS
 }
 
 // WritingDir holds files that are not complete. HBase's loader skips names
 // that start with an underscore.
 const WritingDir = "_writing"
+
+// writing is where files lie that are not complete.
+func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
 
 func (o Output) withDefaults() Output {
 	if o.FileMode == 0 {
@@ -54,7 +63,7 @@ func (o Output) withDefaults() Output {
 
 // Prepare makes the directories.
 func (o Output) Prepare(ctx context.Context, families ...string) error {
-	for _, d := range append([]string{WritingDir}, families...) {
+	for _, d := range append([]string{o.writing()}, families...) {
 		if err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
@@ -70,12 +79,13 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 // write its file.
 type writers struct {
 	plan   *Plan
-	sort   *extsort.Sorter
+	sort   sortedRows
 	out    Output
 	sample int // rows to remember of each region, for verification
 	events progress.Events
 	resume *Resume
-	gate   progress.Gate // before each region
+	gate   progress.Gate         // before each region
+	only   func(region int) bool // nil: all
 
 	mu      sync.Mutex
 	files   []manifest.File
@@ -89,6 +99,26 @@ type writers struct {
 	uncounted bool // files of an older version, of which the journal does not have the counts
 }
 
+// sortedRows are the rows of all regions, in order. Different regions may be merged concurrently.
+type sortedRows interface {
+	// Region merges one region; what was written of it is proven to be all of it when finish returns nil.
+	Region(region int) (m *extsort.Merge, finish func(*regionPart) error, err error)
+	// Size is how many rows a region has and how many bytes they take, before duplicates are left out.
+	Size(region int) (rows, bytes int64)
+	// LeftOut is how many rows of a region were left out as duplicates before.
+	LeftOut(region int) int64
+}
+
+// ownSort is the sort of this process.
+type ownSort struct{ *extsort.Sorter }
+
+func (s ownSort) Region(region int) (*extsort.Merge, func(*regionPart) error, error) {
+	m, err := s.Sorter.Region(region)
+	return m, func(*regionPart) error { return nil }, err
+}
+
+func (ownSort) LeftOut(int) int64 { return 0 }
+
 // region is work of pass 2: rows and bytes of a region, duplicates included.
 type region struct {
 	i          int
@@ -98,7 +128,7 @@ type region struct {
 func (w *writers) run(ctx context.Context, n int) error {
 	var regions []region
 	for i := range w.plan.Ranges.Len() {
-		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) {
+		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) && (w.only == nil || w.only(i)) {
 			regions = append(regions, region{i, rows, size})
 		}
 	}
@@ -174,7 +204,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := progress.Pass(ctx, w.gate); err != nil {
 		return nil, err
 	}
-	m, err := w.sort.Region(r.i)
+	m, finish, err := w.sort.Region(r.i)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +221,9 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		return nil, err
 	}
 	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
+		return nil, readChunks(err)
+	}
+	if err := finish(&p.part); err != nil {
 		return nil, err
 	}
 	for i, s := range sinks {
@@ -201,14 +234,15 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
-	p.counts = regionCounts{dups: m.Duplicates() + p.part.dups, records: m.Duplicates() + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
+	before := w.sort.LeftOut(r.i) + m.Duplicates()
+	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
 	return p, nil
 }
 
 // create opens the file of a region and family.
 func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) (*pendingFile, error) {
 	name := w.plan.fileName(family.Name, r.i)
-	p := &pendingFile{writing: path.Join(w.out.Dir, WritingDir, name)}
+	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.writing(), name)}
 	if attempt > 0 {
 		p.writing += "." + strconv.Itoa(attempt)
 	}

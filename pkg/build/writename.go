@@ -3,11 +3,14 @@ package build
 import (
 	"context"
 	"errors"
+	"hash/crc32"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/manifest"
 )
 
 // unname takes files back that have their names when another of their region
@@ -55,6 +58,9 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 			err = w.out.FS.Rename(ctx, p.writing, name)
 		}
 	}
+	if errors.Is(err, fs.ErrExist) && w.out.Shared {
+		return w.shareName(ctx, p, name)
+	}
 	if err != nil && ok {
 		w.claim(name, id)
 	}
@@ -76,4 +82,32 @@ func (w *writers) claimed(ctx context.Context, name string) bool {
 	}
 	id, ok := hdfsio.FileID(info)
 	return ok && slices.Contains(ids, id)
+}
+
+// shareName is for a file of that another process has written too. The content follows from the plan, so what is there is kept
+// if it is whole, since it may be in use already; what is damaged is replaced.
+func (w *writers) shareName(ctx context.Context, p *pendingFile, name string) error {
+	same, err := sameFile(ctx, w.out.FS, name, p.File)
+	if err != nil {
+		return err
+	}
+	if same {
+		return w.out.FS.Remove(ctx, p.writing)
+	}
+	if err := w.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return w.out.FS.Rename(ctx, p.writing, name)
+}
+
+// sameFile says whether a file has the bytes of one that was written.
+func sameFile(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) (same bool, err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(sum, f)
+	return err == nil && n == want.Bytes && sum.Sum32() == want.CRC32C, err
 }

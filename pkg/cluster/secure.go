@@ -30,6 +30,7 @@ type Identity struct {
 type secrets struct {
 	mu     sync.Mutex
 	login  *kerberos.Client
+	user   string                // what HDFS and HBase call its principal
 	tokens map[string]*lentToken // by the service
 }
 
@@ -66,20 +67,43 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	}
 	until, _ := c.Until()
 	e.Log.Info("logged in", "principal", c.Principal(), "until", until.UTC().Format(time.RFC3339))
-	e.secrets.login = c
+	user, err := e.localName(c.Principal(), conf.Realm())
+	if err != nil {
+		c.Close()
+		return nil, fail.With(fail.Config, err)
+	}
+	e.secrets.login, e.secrets.user = c, user
 	return c, nil
 }
 
-// User is the user's name on HDFS: that of the configuration, with Kerberos the first part of the principal.
+// localName is what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
+// where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
+func (e *Env) localName(principal, realm string) (string, error) {
+	const key = "hadoop.security.auth_to_local"
+	rules, err := kerberos.ParseLocalNames(e.Conf.Value(key), realm)
+	if err != nil {
+		return "", fmt.Errorf("%w (%s)", err, origin(e.Conf, key))
+	}
+	name, ok, err := rules.Name(principal)
+	if err != nil {
+		return "", fmt.Errorf("%w (%s)", err, origin(e.Conf, key))
+	}
+	if !ok {
+		name, _, _ = strings.Cut(principal, "@")
+		name, _, _ = strings.Cut(name, "/")
+	}
+	return name, nil
+}
+
+// User is the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
 func (e *Env) User() (string, error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		return e.Conf.User()
 	}
-	login, err := e.Login()
-	if err != nil {
+	if _, err := e.Login(); err != nil {
 		return "", err
 	}
-	return loader.ShortName(login.Principal()), nil
+	return e.secrets.user, nil
 }
 
 // secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
@@ -98,7 +122,7 @@ func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
 	if s.Data, err = e.qualities("dfs.data.transfer.protection"); err != nil {
 		return err
 	}
-	o.Security, o.User = s, loader.ShortName(login.Principal())
+	o.Security, o.User = s, e.secrets.user
 	return nil
 }
 
@@ -133,7 +157,7 @@ func (e *Env) secureHBase(cfg *loader.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.EffectiveUser = login.Principal()
+	cfg.EffectiveUser, cfg.Owner = login.Principal(), e.secrets.user
 	cfg.Secure = func(ctx context.Context, nc net.Conn, host string, master bool) (net.Conn, error) {
 		return hbaserpc.Dial(ctx, nc, host, e.hbaseLogin(login, tls, q, master))
 	}

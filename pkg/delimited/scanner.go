@@ -37,6 +37,7 @@ type Scanner struct {
 	nullEscape bool   // null is the one text for NULL, and begins with the escape
 	a, b, c, e uint64 // patterns of the bytes that are looked at
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
+	word       nullWord
 
 	// The results of Scan. They are valid until its next call.
 	Fields []span.Span // cols for each record
@@ -121,6 +122,9 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 		s.null = d.Null[0]
 		s.nullEscape = len(s.null) > 1 && s.null[0] == s.escape
 	}
+	if s.quick && charset == nil {
+		s.word = newNullWord(d.Null)
+	}
 	return s
 }
 
@@ -142,7 +146,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 		return -start - 1, nil
 	}
 	s.from, skip = start, start
-	sep, quick, plain, nulls, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.Fields
+	sep, quick, plain, nulls, word, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.word, s.Fields
 	for base := start; base < n; base += swar.Block {
 		m := s.mask(base, n)
 		for m != 0 {
@@ -154,6 +158,12 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 			c := data[pos]
 			if c == sep && quick && !s.odd {
 				// Most fields are this: neither quoted nor with escapes.
+				if word.usable {
+					fields = append(fields, word.span(data, s.from, pos))
+					skip = pos + 1
+					s.from = skip
+					continue
+				}
 				if s.unsafe && !s.begins(pos, n) {
 					continue
 				}

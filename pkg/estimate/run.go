@@ -21,22 +21,29 @@ type Options struct {
 	MaxRegion spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
+// Regions are the families' settings and the split points that a build of a spec has: the table's, or with split points given
+// [spec.DefaultFamily]'s. maxSize is at which a region splits, 0 if no table says.
+func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte) (families []spec.Family, points [][]byte, maxSize int64, err error) {
+	families = spec.DefaultFamilies(s.Families())
+	if splits != nil {
+		points = *splits
+	} else {
+		facts, err := specFacts(ctx, env, s)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
+	}
+	families, err = s.ApplyToAll(families)
+	return families, points, maxSize, err
+}
+
 // Run opens the input of a spec and estimates its build. The regions and
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
 // [DefaultFamily]'s.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
-	families, points, maxSize := spec.DefaultFamilies(s.Families()), [][]byte(nil), int64(0)
-	if w.Splits != nil {
-		points = *w.Splits
-	} else {
-		facts, err := specFacts(ctx, env, s)
-		if err != nil {
-			return nil, err
-		}
-		families, points, maxSize = facts.Families, facts.Splits, facts.Table.MaxFileSize
-	}
-	families, err := s.ApplyToAll(families)
+	families, points, maxSize, err := Regions(ctx, env, s, w.Splits)
 	if err != nil {
 		return nil, err
 	}

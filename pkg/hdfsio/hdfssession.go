@@ -32,9 +32,10 @@ type session struct {
 	nn    string // the NameNode that was dialled last
 	nnErr error  // why it could not be
 
-	blocks   blockWatch // on the way to the NameNode
-	opens    openWatch
-	defaults defaultsWatch
+	blocks    blockWatch // on the way to the NameNode
+	completes completeWatch
+	opens     openWatch
+	defaults  defaultsWatch
 }
 
 // acquire takes an idle session or makes one. The context is its life until release.
@@ -68,6 +69,7 @@ func (h *HDFS) acquire(ctx context.Context) (*session, func() bool, error) {
 	s.ctx, s.dnErr = ctx, nil
 	s.mu.Unlock()
 	s.blocks.forget()
+	s.completes.forget()
 	stop := context.AfterFunc(ctx, func() { s.cut(context.Cause(ctx)) })
 	if !fresh {
 		return s, stop, nil

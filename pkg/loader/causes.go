@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 )
 
 // causes looks for what may have made a server refuse files that are at their sources, in a region that is as it was. With
@@ -43,7 +42,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 	case re == nil:
 	case re.short() == "AccessDeniedException":
 		return []string{fmt.Sprintf("user %s needs the right ADMIN or CREATE on each family: grant '%s', 'C', '%s'",
-			l.c.cfg.EffectiveUser, ShortName(l.c.cfg.EffectiveUser), l.req.Table)}
+			l.c.cfg.EffectiveUser, l.c.cfg.Owner, l.req.Table)}
 	case re.short() == "SpaceLimitingException" || re.short() == "QuotaExceededException":
 		return []string{"a space quota of the table or its namespace is used up: raise it or remove it (set_quota), or delete data"}
 	}
@@ -54,7 +53,7 @@ func (l *load) remoteCauses(ctx context.Context, g group, err error) []string {
 // its own, who owns HBase's directory. Empty: not known.
 func (l *load) actor(ctx context.Context) string {
 	if !l.direct {
-		return ShortName(l.c.cfg.EffectiveUser)
+		return l.c.cfg.Owner
 	}
 	if l.c.cfg.RootDir == "" {
 		return ""
@@ -65,13 +64,6 @@ func (l *load) actor(ctx context.Context) string {
 	}
 	user, _ := owner(info)
 	return user
-}
-
-// ShortName is the user that a principal is mapped to, unless hadoop.security.auth_to_local says otherwise.
-func ShortName(principal string) string {
-	name, _, _ := strings.Cut(principal, "@")
-	name, _, _ = strings.Cut(name, "/")
-	return name
 }
 
 // Rights, as the bits of others.

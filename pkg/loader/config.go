@@ -26,6 +26,8 @@ type Config struct {
 	// EffectiveUser is who acts. Without Kerberos the servers believe it; with it, it is the whole principal. Loads need it
 	// to be the user that owns the files on HDFS. Required.
 	EffectiveUser string
+	// Owner is what HDFS calls the effective user, to whom files belong. Default: the effective user.
+	Owner string
 	// Dialer makes the connections to the master and the region servers, as net.Dialer.DialContext does. Default: TCP.
 	Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Secure logs in on a connection to the master or to a region server of that host name, and gives one that can be used
@@ -67,6 +69,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Root = cmp.Or(c.Root, "/hbase")
+	c.Owner = cmp.Or(c.Owner, c.EffectiveUser)
 	if c.Dialer == nil {
 		c.Dialer = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
 	}

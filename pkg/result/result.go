@@ -25,6 +25,7 @@ type Result struct {
 	LoadTime time.Duration      `json:"load_ns"`
 	Verify   *Verification      `json:"verify,omitempty"`
 	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
+	Share    *Share             `json:"share,omitempty"` // of a build or a merge that did a part of the work
 	Elapsed  time.Duration      `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
@@ -37,6 +38,17 @@ func (r *Result) Summary() *Result {
 		s.Manifest = s.Manifest.Summary()
 	}
 	return &s
+}
+
+// Share is what was done of a build by several processes.
+type Share struct {
+	Share      int    `json:"share"` // from 1
+	Of         int    `json:"of"`
+	Records    int64  `json:"records,omitempty"` // that a build read
+	Rejected   int64  `json:"-"`                 // of them; it stands with the result of every command
+	Bytes      int64  `json:"bytes,omitempty"`   // of its sorted rows
+	RejectFile string `json:"reject_file,omitempty"`
+	Pending    int    `json:"pending,omitempty"` // merges that are still to be done
 }
 
 // Part is what became of one directory of a job that was split.

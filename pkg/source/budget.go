@@ -21,6 +21,9 @@ const earlyRecords = 10_000
 type Budget struct {
 	// File gets the records that are set aside. Default: they are only counted. Set it before the first call.
 	File *RejectFile
+	// Part says that only a part of the input is read here: a share of bad records is then judged by who knows all of it.
+	// Set it before the first call.
+	Part bool
 
 	spec    string
 	most    int64   // records, or
@@ -106,6 +109,9 @@ func (b *Budget) Reject(e RowError) error {
 		}
 		return nil
 	}
+	if b.Part {
+		return nil
+	}
 	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
 		return &budgetError{row: e.keep(), text: setting.Textf("%d of the first %d records are bad, more than the %s that %s allows", bad, read, b.spec, setting.BadRecords)}
 	}
@@ -118,8 +124,14 @@ func (b *Budget) None() bool { return b.share && b.percent == 0 || !b.share && b
 // Finish judges the whole input: total is the number of its records, bad ones included, without [Budget.Extra]. It does
 // not finish the file.
 func (b *Budget) Finish(total int64) error {
-	bad := b.Bad()
-	total += b.Extra()
+	if b.share && b.Part {
+		return nil
+	}
+	return b.Judge(b.Bad(), total+b.Extra())
+}
+
+// Judge says whether so many bad records of all are too many, whatever was counted.
+func (b *Budget) Judge(bad, total int64) error {
 	switch {
 	case bad == 0:
 		return nil

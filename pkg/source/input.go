@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,6 +204,9 @@ func each(ctx context.Context, files []*inputFile, do func(context.Context, *inp
 
 // plan cuts the files into splits.
 func (in *Input) plan(ctx context.Context) error {
+	if in.opts.Splits != nil {
+		return in.planned(slices.Clone(in.opts.Splits))
+	}
 	for i, f := range in.files {
 		add := func(start, end int64, group int) {
 			in.splits = append(in.splits, Split{File: i, Path: f.path, Start: start, End: end, RowGroup: group})

@@ -76,6 +76,9 @@ type Options struct {
 	// SplitSize is the length in bytes of one split of an uncompressed text file, or of an Avro file. Default 8 MiB: small beside a core's
 	// share of a file, so that cores finish together, and large beside the cost of opening it once more.
 	SplitSize int64
+	// Splits are those that an earlier Open of the same files with the same options has found; text is then not read to find
+	// them. Default: they are found.
+	Splits []Split
 	// ChunkSize is the number of bytes that are read and parsed at a time, and about the size of a batch's data. It
 	// grows for longer records. Default 512 KiB, which stays in a core's cache with what is made of it.
 	ChunkSize int

@@ -26,6 +26,7 @@ type cursor struct {
 	region  int
 	order   *sorting
 	off     int64
+	feed    Feed // from elsewhere
 	buffers
 	rest []byte // of block
 	left int64  // rows not yet seen
@@ -63,7 +64,11 @@ func (c *cursor) next() error {
 		c.sort, c.record = e.sort, c.arena.record(e.pos)
 		return nil
 	}
-	if len(c.rest) == 0 {
+	if len(c.rest) == 0 && c.feed != nil {
+		if err := c.feedBlock(); err != nil || c.ended {
+			return err
+		}
+	} else if len(c.rest) == 0 {
 		if c.off == c.run.sections[c.region].end {
 			if c.left != 0 {
 				return fmt.Errorf("%w: %d rows of region %d are missing", ErrCorrupt, c.left, c.region)

@@ -15,13 +15,22 @@ import (
 type loserTree struct {
 	cursors []cursor
 	losers  []int // losers[0] is the winner of all
+	winners []int // room to play
 }
 
 func newLoserTree(cursors []cursor) *loserTree {
-	k := len(cursors)
-	t := &loserTree{cursors: cursors, losers: make([]int, max(k, 1))}
-	// Play all matches bottom up: leaf i is node k+i, the parent of node n is n/2.
-	winners := make([]int, 2*k)
+	t := &loserTree{cursors: cursors}
+	t.play()
+	return t
+}
+
+// play plays all matches.
+func (t *loserTree) play() {
+	k := len(t.cursors)
+	t.losers = slices.Grow(t.losers[:0], max(k, 1))[:max(k, 1)]
+	// Bottom up: leaf i is node k+i, the parent of node n is n/2.
+	t.winners = slices.Grow(t.winners[:0], 2*k)[:2*k]
+	winners := t.winners
 	for i := range k {
 		winners[k+i] = i
 	}
@@ -35,7 +44,6 @@ func newLoserTree(cursors []cursor) *loserTree {
 	if k > 0 {
 		t.losers[0] = winners[min(1, len(winners)-1)]
 	}
-	return t
 }
 
 // min is the cursor that stands at the least row; it may have ended, and then all have.
@@ -81,6 +89,8 @@ type Merge struct {
 	dups    int64
 	current cursor // view on the row shown
 	held    []byte // copy of it when rows of the same key follow
+
+	arrivals *arrivals // nil: all cursors are there from the beginning
 }
 
 // Region merges one region. Different regions may be merged concurrently.
@@ -200,6 +210,7 @@ func (m *Merge) Next() bool {
 			return true
 		}
 		m.dups++
+		m.leaveOut(c)
 		switch {
 		case m.policy == Fail:
 			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
@@ -219,7 +230,10 @@ func (m *Merge) advance() bool {
 		return false
 	}
 	m.tree.replay()
-	return true
+	if m.arrivals != nil {
+		m.err = m.admit()
+	}
+	return m.err == nil
 }
 
 // Key is the current row's key, valid until the next call of Next.
@@ -306,6 +320,10 @@ func (s *Sorter) mergeRuns(n int) error {
 	}
 	return err
 }
+
+// Record is the current row with its header as it lies in a run: u64 sequence number, u32 length of key and payload, and
+// [Merge.Row]. Valid until the next call of Next.
+func (m *Merge) Record() []byte { return m.current.record }
 
 // Row is the current row without its sequence number: u16 length of the key,
 // little-endian, the key and the payload. Valid until the next call of Next.

@@ -35,6 +35,8 @@ type options struct {
 	regionServers int
 	dataNodes     int
 	ha            bool
+	yarn          bool
+	nodeManagers  int
 	hbase         string
 	secure        secureOptions
 	verbose       bool
@@ -65,6 +67,8 @@ func newCommand() *cobra.Command {
 	up.Flags().IntVar(&o.regionServers, "region-servers", 1, "number of region servers")
 	up.Flags().IntVar(&o.dataNodes, "data-nodes", 1, "number of data nodes")
 	up.Flags().BoolVar(&o.ha, "ha", false, "two NameNodes")
+	up.Flags().BoolVar(&o.yarn, "yarn", false, "YARN and MapReduce's history server beside the others")
+	up.Flags().IntVar(&o.nodeManagers, "node-managers", 0, "number of NodeManagers with --yarn (default 2)")
 	up.Flags().StringVar(&o.hbase, "hbase", testcluster.DefaultHBase, "version of HBase: "+strings.Join(testcluster.Versions(), ", "))
 	o.secure.register(up.Flags())
 	root.AddCommand(up,
@@ -151,7 +155,7 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	c, started, err := testcluster.Up(ctx, testcluster.Options{
-		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, HBase: o.hbase, Security: security,
+		Dir: o.dir, Port: o.port, RegionServers: o.regionServers, DataNodes: o.dataNodes, HA: o.ha, YARN: o.yarn, NodeManagers: o.nodeManagers, HBase: o.hbase, Security: security,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
 	})
 	if err != nil {
@@ -166,6 +170,10 @@ func runUp(ctx context.Context, out io.Writer, o options) error {
 	fmt.Fprintf(out, "# NameNode:    http://localhost:%d/jmx\n", c.Ports().NameNodeHTTP)
 	fmt.Fprintf(out, "# ZooKeeper:   %s\n", c.ZooKeeper())
 	fmt.Fprintf(out, "# HDFS:        %s\n", c.HDFS())
+	if c.HadoopHome() != "" {
+		fmt.Fprintf(out, "# YARN:        http://%s/cluster\n", c.YARNEnd())
+		fmt.Fprintf(out, "# History:     http://%s/jobhistory\n", c.HistoryEnd())
+	}
 	fmt.Fprintf(out, "# Logs:        %s\n", filepath.Join(c.Dir(), "logs"))
 	fmt.Fprintf(out, "# Look:        go run ./internal/testcluster/cmd/cluster --dir %s adm help\n", c.Dir())
 	fmt.Fprintf(out, "# Stop:        go run ./internal/testcluster/cmd/cluster --dir %s down\n", c.Dir())

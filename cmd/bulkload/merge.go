@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/result"
+	"bulkload/pkg/share"
+
+	"github.com/spf13/cobra"
+)
+
+type mergeOptions struct {
+	workFlags
+	clusterFlags
+	limitFlags
+	watchFlags
+	plan   string
+	shares string
+	out    string
+	share  string
+}
+
+func newMergeCmd(g *globals) *cobra.Command {
+	o := &mergeOptions{}
+	cmd := &cobra.Command{
+		Use:   "merge --plan FILE --shares DIR --out DIR",
+		Short: "Make HFiles of the shares that several builds have left",
+		Long: `Merge takes the sorted rows that build --plan FILE --share K/N has left in a
+directory, of all N shares, and writes the HFiles that one build of the whole input
+would have written, byte for byte, with the same manifest. Load takes them.
+
+It refuses a directory in which a share is missing or damaged or is of another plan,
+and an input that is not what it was when the plan was made. Bad records of all
+shares together count against the job's budget.
+
+With --share K/M it writes a part of the regions; the merge that is done last writes
+the manifest. A merge that failed, or was killed, is made again by the same command.` + "\n" + exitHelp,
+		Example: `  bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles
+  bulkload merge --plan /shared/check.plan --shares /shared/check.rows --out hdfs:///tmp/check-hfiles --share 1/2`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	o.workFlags.addMerge(f)
+	o.clusterFlags.add(f)
+	o.limitFlags.add(f)
+	o.watchFlags.add(f)
+	f.StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written")
+	f.StringVar(&o.shares, "shares", "", "directory of the shares, local or hdfs://")
+	f.StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; missing, empty, or begun by a merge of the same shares")
+	f.StringVar(&o.share, "share", "1/1", "write part K of M of the regions, such as 1/2 (or I+1/M, counted from 0)")
+	return cmd
+}
+
+func (o *mergeOptions) run(cmd *cobra.Command, g *globals) error {
+	ctx := cmd.Context()
+	if o.plan == "" || o.shares == "" || o.out == "" {
+		return usageError{settings.AboutFlags(errors.New("merge needs --plan, --shares and --out"), "plan", "shares", "out")}
+	}
+	of, err := share.ParseOf(o.share)
+	if err != nil {
+		return usageError{settings.AboutFlags(fmt.Errorf("--share: %w", err), "share")}
+	}
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
+		return err
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	p, err := share.Read(ctx, env, o.plan)
+	if err != nil {
+		return err
+	}
+	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
+	s := g.begin(cmd, env.Log, p.Job)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	work := o.workOptions(s.events())
+	defer o.hold(ctx, env, &work)()
+	made, err := share.Merge(ctx, env, p, o.shares, o.out, of, work)
+	r := &result.Result{Schema: 1, Table: p.Job.Table}
+	if made != nil {
+		r.Manifest, r.Share = made.Manifest, &result.Share{Share: of.K, Of: of.N, Pending: len(made.Missing)}
+	}
+	if err := s.end(r, err); err != nil {
+		return err
+	}
+	if made.Manifest == nil {
+		if !g.json() && !g.logs.quiet {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: merge %s; %d are still to be done before the files can be loaded: %s\n", of, len(made.Missing), made.MissingText())
+		}
+		return err
+	}
+	if !g.logs.quiet && !g.json() {
+		printFiles(cmd.OutOrStdout(), made.Manifest, o.out)
+	}
+	return g.summarize(cmd.OutOrStdout(), r)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/result"
+	"bulkload/pkg/share"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// runShare is build of one share.
+func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
+	ctx := cmd.Context()
+	if err := o.checkShare(cmd); err != nil {
+		return err
+	}
+	of, err := share.ParseOf(o.share)
+	if err != nil {
+		return usageError{settings.AboutFlags(fmt.Errorf("--share: %w", err), "share")}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	p, err := share.Read(ctx, env, o.plan)
+	if err != nil {
+		return err
+	}
+	o.subject = subject{command: "build", spec: p.Job, out: o.out, env: env}
+	s := g.begin(cmd, env.Log, p.Job)
+	if err := o.observe(cmd, s); err != nil {
+		return err
+	}
+	work := o.workOptions(s.events())
+	if work.RejectFile == "" && p.Job.BadRecords != "" {
+		if work.RejectFile, err = o.shareRejects(env, of); err != nil {
+			return err
+		}
+	}
+	s.rejects = work.RejectFile
+	defer o.hold(ctx, env, &work)()
+	made, err := share.Build(ctx, env, p, of, o.out, work)
+	r := &result.Result{Schema: 1, Table: p.Job.Table}
+	if made != nil {
+		r.Share = &result.Share{Share: of.K, Of: of.N, Records: made.Records, Rejected: made.Rejected, Bytes: made.Bytes, RejectFile: made.RejectFile}
+	}
+	if err := s.end(r, err); err != nil {
+		return err
+	}
+	if g.json() || g.logs.quiet {
+		return nil
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %d records read, %d rejected, %s in %s\n", of, made.Records, made.Rejected, ui.Bytes(made.Bytes), path.Join(o.out, made.Chunks))
+	return err
+}
+
+// checkShare refuses flags that a plan answers.
+func (o *buildOptions) checkShare(cmd *cobra.Command) error {
+	if o.plan == "" || o.share == "" {
+		return usageError{settings.AboutFlags(errors.New("--plan and --share go together: a share is one of a plan's"), "plan", "share")}
+	}
+	if o.out == "" {
+		return usageError{errors.New("no output: name the directory of all shares with --out")}
+	}
+	if err := planned(cmd); err != nil {
+		return err
+	}
+	return errors.Join(o.workFlags.check(), o.limitFlags.check(cmd))
+}
+
+// planned refuses what only a command without a plan may be given.
+func planned(cmd *cobra.Command) error {
+	known := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&specFlags{}).add(known)
+	known.String("splits", "", "")
+	var err error
+	known.VisitAll(func(f *pflag.Flag) {
+		if flag := cmd.Flags().Lookup(f.Name); flag != nil && flag.Changed && err == nil {
+			err = usageError{settings.AboutFlags(fmt.Errorf("--%s is in the plan already, which all shares have in common: give it to bulkload plan --out", f.Name), f.Name)}
+		}
+	})
+	return err
+}
+
+// shareRejects is where the bad records of a share go when nothing else is said: beside its rows, or if those are on HDFS, in the
+// current directory.
+func (o *buildOptions) shareRejects(env *cluster.Env, of share.Of) (string, error) {
+	l, err := env.Conf.Resolve(o.out)
+	if err != nil {
+		return "", err
+	}
+	if l.Local() {
+		return filepath.Join(l.Path, of.RejectName()), nil
+	}
+	return filepath.Abs(path.Base(l.Path) + "." + of.RejectName())
+}

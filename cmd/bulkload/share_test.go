@@ -1,0 +1,447 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sharedJob is a job that several processes do over a directory.
+type sharedJob struct {
+	t    *testing.T
+	dir  string
+	args []string // of plan and of build, but for the output
+}
+
+// program runs the program to its end, with its exit code.
+func (j sharedJob) program(args ...string) (out string, code int) {
+	j.t.Helper()
+	cmd := exec.CommandContext(j.t.Context(), "bulkload", args...)
+	cmd.Dir = j.dir
+	b, err := cmd.CombinedOutput()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(b), e.ExitCode()
+	}
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return string(b), 0
+}
+
+// must is program that must succeed.
+func (j sharedJob) must(args ...string) string {
+	j.t.Helper()
+	out, code := j.program(args...)
+	if code != 0 {
+		j.t.Fatalf("%v ends with %d: %s", args, code, out)
+	}
+	return out
+}
+
+func (j sharedJob) plan() {
+	j.t.Helper()
+	j.must(append([]string{"plan", "--quiet", "--split-size", "20KiB", "--out", "plan"}, j.args...)...)
+}
+
+func shareArgs(k, n int) []string {
+	return []string{"build", "--quiet", "--plan", "plan", "--share", fmt.Sprintf("%d/%d", k, n), "--out", "rows"}
+}
+
+func mergeArgs(k, m int) []string {
+	return []string{"merge", "--quiet", "--plan", "plan", "--shares", "rows", "--out", "hfiles", "--share", fmt.Sprintf("%d/%d", k, m)}
+}
+
+// local is the files of one build, by name, and its manifest.
+func (j sharedJob) local() (map[string]string, map[string]any) {
+	j.t.Helper()
+	j.must(append([]string{"build", "--quiet", "--out", "local"}, j.args...)...)
+	return treeOf(j.t, filepath.Join(j.dir, "local")), manifestOf(j.t, filepath.Join(j.dir, "local"))
+}
+
+// treeOf are the HFiles below a directory, with their digests.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "_") {
+			return filepath.SkipDir
+		}
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "_") {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		files[rel] = fmt.Sprintf("%x", sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// manifestOf is a manifest without what depends on how the work was done.
+func manifestOf(t *testing.T, dir string) map[string]any {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "_bulkload.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"read_ns", "write_ns", "spill_bytes", "runs", "reject_file", "checksum"} {
+		delete(m, name)
+	}
+	return m
+}
+
+// hold compares the merged files and manifest with those of one build.
+func (j sharedJob) hold(files map[string]string, manifest map[string]any) {
+	j.t.Helper()
+	dir := filepath.Join(j.dir, "hfiles")
+	if got := treeOf(j.t, dir); fmt.Sprint(got) != fmt.Sprint(files) {
+		j.t.Errorf("the files are %v, one build has %v", got, files)
+	}
+	if got := manifestOf(j.t, dir); fmt.Sprint(got) != fmt.Sprint(manifest) {
+		j.t.Errorf("the manifest is %v, one build has %v", got, manifest)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "_writing")); !errors.Is(err, fs.ErrNotExist) {
+		j.t.Errorf("_writing is left: %v", err)
+	}
+}
+
+// clean removes what shares and merges have made.
+func (j sharedJob) clean() {
+	j.t.Helper()
+	for _, name := range []string{"rows", "hfiles"} {
+		if err := os.RemoveAll(filepath.Join(j.dir, name)); err != nil {
+			j.t.Fatal(err)
+		}
+	}
+}
+
+// doubled writes records whose keys come in places far apart; a few have none.
+func doubled(t *testing.T, name string, n int) {
+	t.Helper()
+	var b bytes.Buffer
+	b.WriteString("id,name,n\n")
+	for i := range n {
+		key := i * 7919 % (n * 2 / 3)
+		if i%1000 == 999 {
+			fmt.Fprintf(&b, ",no key,%d\n", i)
+			continue
+		}
+		fmt.Fprintf(&b, "k%05d,name %d of %d,%d\n", key, i, key, i%10)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sharedJobs are jobs of each kind.
+func sharedJobs(t *testing.T) map[string][]string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := []string{"--timestamp", "1700000000000"}
+	jobs := map[string][]string{}
+	for table, splits := range map[string]string{"check": "salt:10", "opinion": "salt:50"} {
+		for _, ext := range []string{"csv", "dump", "parquet"} {
+			input := filepath.Join(root, "testdata", "exports", table+"."+ext)
+			if _, err := os.Stat(input); err == nil {
+				jobs[table+"."+ext] = append([]string{"--job", filepath.Join(root, "examples", table+".yaml"), "--input", input, "--splits", splits}, stamp...)
+			}
+		}
+	}
+	dir := t.TempDir()
+	input := filepath.Join(dir, "doubled.csv")
+	doubled(t, input, 9000)
+	mappings := map[string]string{"plain": "", "wide rows": "cells:\n  - column: name\n    qualifier_from: n\n",
+		"families": "cells:\n  - {column: name, family: a}\n  - {column: n, family: b}\n  - {column: id}\n"}
+	for name, mapping := range mappings {
+		job := filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(job, []byte("table: t\nkey: id\nbad_records: 1%\n"+mapping), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range []string{"first", "last"} {
+			jobs[name+", "+policy] = append([]string{"--job", job, "--duplicates", policy, "--input", input, "--splits", "k01000,k01001,k03,k05999,z"}, stamp...)
+		}
+	}
+	return jobs
+}
+
+// TestSharesAreOneBuild runs shares and merges as processes: whatever their number, the files and the manifest are those of one build.
+func TestSharesAreOneBuild(t *testing.T) {
+	for name, args := range sharedJobs(t) {
+		t.Run(name, func(t *testing.T) {
+			j := sharedJob{t, t.TempDir(), args}
+			files, manifest := j.local()
+			j.plan()
+			for n, merges := range map[int]int{1: 2, 2: 1, 7: 3} {
+				j.clean()
+				var wait sync.WaitGroup
+				work := make(chan []string)
+				for range 2 {
+					wait.Go(func() {
+						for args := range work {
+							if out, code := j.program(args...); code != 0 {
+								t.Errorf("%v ends with %d: %s", args, code, out)
+							}
+						}
+					})
+				}
+				for k := n; k >= 1; k-- {
+					work <- shareArgs(k, n)
+				}
+				close(work)
+				wait.Wait()
+				for k := 1; k <= merges; k++ {
+					if _, err := os.Stat(filepath.Join(j.dir, "hfiles", "_bulkload.json")); err == nil {
+						t.Errorf("there is a manifest before merge %d of %d", k, merges)
+					}
+					j.must(mergeArgs(k, merges)...)
+				}
+				j.hold(files, manifest)
+			}
+		})
+	}
+}
+
+// TestShareRefusals: what is missing, damaged, or of another plan or input is refused by name, with the exit code that says what helps.
+func TestShareRefusals(t *testing.T) {
+	dir := t.TempDir()
+	input := filepath.Join(dir, "in.csv")
+	doubled(t, input, 3000)
+	j := sharedJob{t, dir, []string{"--key", "id", "--table", "t", "--input", "in.csv", "--splits", "k00500,k01000", "--duplicates", "first", "--bad-records", "0.15%", "--timestamp", "1700000000000"}}
+	refused := func(what string, code int, text string, args ...string) {
+		t.Helper()
+		out, got := j.program(args...)
+		if got != code || !regexp.MustCompile(text).MatchString(out) {
+			t.Errorf("%s: exit code %d, want %d: %s", what, got, code, out)
+		}
+	}
+	files, manifest := j.local()
+	j.plan()
+	j.plan() // once more: the plan stays
+	refused("another plan of that name", 2, `plan is there already, and is the plan of another job`, append(append([]string{"plan", "--quiet", "--out", "plan"}, j.args...), "--key", "n + id")...)
+	refused("a flag that the plan has", 2, `--key is in the plan already`, append(shareArgs(1, 3), "--key", "id")...)
+	refused("a share without a plan", 2, `--plan and --share go together`, "build", "--share", "1/3", "--out", "rows")
+	refused("share 0", 2, `--share: "0/3"`, shareArgs(0, 3)...)
+	refused("no shares", 5, `no such file or directory`, mergeArgs(1, 1)...)
+	refused("a stream", 2, `standard input can be read once`, "plan", "--quiet", "--out", "other", "--key", "id", "--columns", "id", "--input", "-", "--splits", "a")
+
+	for k := 1; k <= 3; k++ {
+		j.must(shareArgs(k, 3)...)
+	}
+	find := func(pattern string) string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(dir, "rows", pattern))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %v %v", pattern, found, err)
+		}
+		return found[0]
+	}
+	with := func(name string, b []byte, do func()) {
+		t.Helper()
+		was, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		do()
+		if err := os.WriteFile(name, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused("another number of shares", 2, `has a share of 3, and of 4`, shareArgs(1, 4)...)
+
+	second := find("share-00002-of-00003.*.json")
+	hidden := filepath.Join(dir, "hidden")
+	if err := os.Rename(second, hidden); err != nil {
+		t.Fatal(err)
+	}
+	refused("a missing share", 5, `1 of 3 shares are missing in rows: 2/3`, mergeArgs(1, 1)...)
+	if err := os.Rename(hidden, second); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with(second, bytes.Replace(b, []byte(`"chunk_size": 524288`), []byte(`"chunk_size": 524289`), 1), func() {
+		refused("a description that was changed", 5, `share-00002-of-00003.*checksum is wrong`, mergeArgs(1, 1)...)
+	})
+	chunks := find("share-00002-of-00003.*.chunks")
+	if b, err = os.ReadFile(chunks); err != nil {
+		t.Fatal(err)
+	}
+	with(chunks, b[:len(b)-10], func() {
+		refused("a file that was cut", 5, `share-00002-of-00003.*share 2/3 wrote`, mergeArgs(1, 1)...)
+	})
+	bad := bytes.Clone(b)
+	bad[len(bad)/2] ^= 0x20
+	with(chunks, bad, func() {
+		refused("a damaged chunk", 5, `damaged.*build that share again`, mergeArgs(1, 1)...)
+	})
+	if err := os.Rename(chunks, hidden); err != nil {
+		t.Fatal(err)
+	}
+	refused("rows that are gone", 5, `the rows of share 2/3: .*build the share again`, mergeArgs(1, 1)...)
+	if err := os.Rename(hidden, chunks); err != nil {
+		t.Fatal(err)
+	}
+
+	// The same job with another timestamp is another plan.
+	j.must(append(append([]string{"plan", "--quiet", "--split-size", "20KiB", "--out", "later"}, j.args...), "--timestamp", "1700000000001")...)
+	refused("a share of another plan", 5, `is a share of another plan`, slices.Replace(mergeArgs(1, 1), 3, 4, "later")...)
+	b, err = os.ReadFile(filepath.Join(dir, "plan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with(filepath.Join(dir, "plan"), bytes.Replace(b, []byte(`1700000000000`), []byte(`1700000000009`), 1), func() {
+		refused("a plan that was changed", 2, `plan plan: .*checksum is wrong`, shareArgs(1, 3)...)
+	})
+
+	err = errors.Join(os.RemoveAll(filepath.Join(dir, "hfiles")), os.MkdirAll(filepath.Join(dir, "hfiles", "f"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("an output in use", 2, `hfiles is not empty`, mergeArgs(1, 1)...)
+	if err := os.RemoveAll(filepath.Join(dir, "hfiles")); err != nil {
+		t.Fatal(err)
+	}
+	j.must(mergeArgs(1, 2)...)
+	refused("another number of merges", 2, `has files of merge 1/2, and this is one of 3`, mergeArgs(2, 3)...)
+	j.must(mergeArgs(1, 2)...) // once more
+	j.must(mergeArgs(2, 2)...)
+	j.must(mergeArgs(2, 2)...) // done already
+	j.hold(files, manifest)
+
+	// The input is another one since the plan.
+	f, err := os.OpenFile(input, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString("k99999,more,1\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	refused("a share of another input", 5, `the input has changed since the plan was made: .*in.csv`, shareArgs(1, 3)...)
+	refused("a merge of another input", 5, `the input has changed since the plan was made: .*in.csv`, mergeArgs(1, 2)...)
+}
+
+// TestBudgetOfAllShares: bad records are judged over all shares, though one alone has more than its part; each share keeps its own.
+func TestBudgetOfAllShares(t *testing.T) {
+	dir := t.TempDir()
+	doubled(t, filepath.Join(dir, "in.csv"), 3000) // 3 bad records
+	for budget, code := range map[string]int{"0.1%": 0, "3": 0} {
+		j := sharedJob{t, dir, []string{"--key", "id", "--input", "in.csv", "--duplicates", "first", "--bad-records", budget, "--splits", "k001"}}
+		j.clean()
+		if err := os.RemoveAll(filepath.Join(dir, "plan")); err != nil {
+			t.Fatal(err)
+		}
+		j.plan()
+		var last int
+		for k := 1; k <= 3 && last == 0; k++ {
+			var out string
+			if out, last = j.program(shareArgs(k, 3)...); last != 0 {
+				t.Errorf("%s: share %d ends with %d: %s", budget, k, last, out)
+			}
+		}
+		if last == 0 {
+			var out string
+			if out, last = j.program(mergeArgs(1, 1)...); last != 0 && !strings.Contains(out, "records are bad") {
+				t.Errorf("%s: %s", budget, out)
+			}
+		}
+		if last != code {
+			t.Errorf("%s: exit code %d, want %d", budget, last, code)
+		}
+		rejects, err := filepath.Glob(filepath.Join(dir, "rows", "share-*-of-00003.rejects.jsonl"))
+		if err != nil || len(rejects) == 0 {
+			t.Errorf("%s: %v %v", budget, rejects, err)
+		}
+	}
+}
+
+// TestSharesKilledAndDoubled: a share that is killed, a share that runs twice at once and a merge that does, are harmless.
+func TestSharesKilledAndDoubled(t *testing.T) {
+	dir := t.TempDir()
+	doubled(t, filepath.Join(dir, "in.csv"), 200_000)
+	j := sharedJob{t, dir, []string{"--key", "id", "--input", "in.csv", "--duplicates", "last", "--bad-records", "1%", "--splits", "k03,k05", "--timestamp", "1700000000000"}}
+	files, manifest := j.local()
+	j.plan()
+	// Killed when it has begun to write, before it is complete.
+	cmd := exec.Command("bulkload", shareArgs(1, 2)...)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	begun, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	ticks := time.NewTicker(time.Millisecond)
+	defer ticks.Stop()
+	for {
+		left, err := filepath.Glob(filepath.Join(dir, "rows", ".share-*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) > 0 {
+			break
+		}
+		select {
+		case <-ticks.C:
+		case <-begun.Done():
+			t.Fatal("the share has begun no file")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the share was done before it was killed")
+	}
+	j.must(shareArgs(2, 2)...)
+	if out, code := j.program(mergeArgs(1, 1)...); code != 5 || !strings.Contains(out, "1 of 2 shares are missing in rows: 1/2") {
+		t.Fatalf("%d: %s", code, out)
+	}
+	twice := func(args []string) {
+		t.Helper()
+		var wait sync.WaitGroup
+		for range 2 {
+			wait.Go(func() {
+				if out, code := j.program(args...); code != 0 {
+					t.Errorf("%v ends with %d: %s", args, code, out)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	twice(shareArgs(1, 2))
+	j.must(shareArgs(1, 2)...) // once more: it replaces what is there
+	if left, err := filepath.Glob(filepath.Join(dir, "rows", "share-00001-*.json")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+	twice(mergeArgs(1, 2))
+	twice(mergeArgs(2, 2))
+	j.hold(files, manifest)
+}

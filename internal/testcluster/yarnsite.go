@@ -1,0 +1,172 @@
+package testcluster
+
+import (
+	"maps"
+	"path/filepath"
+	"strconv"
+)
+
+// NodeMemoryMB is what each NodeManager has for containers, in MiB, and the most that one container can have.
+const NodeMemoryMB = 2048
+
+// The directories on HDFS that YARN and the history server share with users.
+const (
+	appLogs    = "/yarn-logs"
+	jobHistory = "/mr-history"
+)
+
+// The users of YARN's daemons on a cluster with Kerberos, and the group of both.
+const (
+	yarnUser   = "yarn"
+	mapredUser = "mapred"
+	yarnGroup  = "hadoop"
+)
+
+// yarnClassPath is what containers load: the clients' configuration and no keytab.
+func yarnClassPath(l layout, lib string) string {
+	return l.conf() + "," + l.yarnClasses() + "," + filepath.Join(lib, "*")
+}
+
+// yarnSite is for clients and daemons.
+func yarnSite(l layout, p Ports, lib string, o Options) map[string]string {
+	y := p.YARN
+	site := map[string]string{
+		"yarn.resourcemanager.hostname":                         "localhost",
+		"yarn.resourcemanager.address":                          local(y.Resource),
+		"yarn.resourcemanager.scheduler.address":                local(y.Scheduler),
+		"yarn.resourcemanager.resource-tracker.address":         local(y.Tracker),
+		"yarn.resourcemanager.admin.address":                    local(y.Admin),
+		"yarn.resourcemanager.webapp.address":                   local(y.Web),
+		"yarn.application.classpath":                            yarnClassPath(l, lib),
+		"yarn.nodemanager.hostname":                             "localhost",
+		"yarn.nodemanager.aux-services":                         "mapreduce_shuffle",
+		"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
+		"yarn.nodemanager.resource.memory-mb":                   strconv.Itoa(NodeMemoryMB),
+		"yarn.nodemanager.resource.cpu-vcores":                  "4",
+		"yarn.scheduler.minimum-allocation-mb":                  "128",
+		"yarn.scheduler.maximum-allocation-mb":                  strconv.Itoa(NodeMemoryMB),
+		// A container that takes more than it asked for is killed, as where cgroups do it.
+		"yarn.nodemanager.resource.memory.enforced":                                     "false",
+		"yarn.nodemanager.vmem-check-enabled":                                           "false",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
+		"yarn.log-aggregation-enable":                                                   "true",
+		"yarn.nodemanager.remote-app-log-dir":                                           appLogs,
+		"yarn.log.server.url":                                                           "http://" + local(y.HistoryWeb) + "/jobhistory/logs",
+		"yarn.log.server.web-service.url":                                               "http://" + local(y.HistoryWeb) + "/ws/v1/history",
+		// Who may see and end an application: its owner, and these.
+		"yarn.acl.enable": "true",
+		"yarn.admin.acl":  daemonUser + "," + yarnUser,
+		// A dead NodeManager is noticed after less than a minute, not after ten; an ApplicationMaster on a busy machine
+		// takes more than that to start. Containers that have lost their cluster end soon.
+		"yarn.nm.liveness-monitor.expiry-interval-ms":             "40000",
+		"yarn.am.liveness-monitor.expiry-interval-ms":             "180000",
+		"yarn.resourcemanager.connect.max-wait.ms":                "60000",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "250",
+	}
+	if o.Security.Kerberos {
+		maps.Copy(site, map[string]string{
+			"yarn.resourcemanager.principal": Principal(resourceManagerID),
+			"yarn.nodemanager.principal":     Principal(nodeManagerID),
+		})
+	}
+	return site
+}
+
+// yarnDaemonSecurity is what only the daemons have.
+func yarnDaemonSecurity(l layout, yarn, mapred map[string]string) {
+	web, webKeytab := Principal(webID), l.keytab(webID)
+	maps.Copy(yarn, map[string]string{
+		"yarn.resourcemanager.keytab":                    l.keytab(resourceManagerID),
+		"yarn.resourcemanager.webapp.spnego-principal":   web,
+		"yarn.resourcemanager.webapp.spnego-keytab-file": webKeytab,
+		"yarn.nodemanager.keytab":                        l.keytab(nodeManagerID),
+		"yarn.nodemanager.webapp.spnego-principal":       web,
+		"yarn.nodemanager.webapp.spnego-keytab-file":     webKeytab,
+	})
+	maps.Copy(mapred, map[string]string{
+		"mapreduce.jobhistory.keytab":                    l.keytab(historyServerID),
+		"mapreduce.jobhistory.webapp.spnego-principal":   web,
+		"mapreduce.jobhistory.webapp.spnego-keytab-file": webKeytab,
+	})
+}
+
+// webSecurity has the web servers of YARN's daemons want SPNEGO. It is on their command lines, for every daemon reads every
+// file, and HDFS's servers stay open to the probes.
+func webSecurity(l layout) [][2]string {
+	return [][2]string{
+		{"hadoop.http.filter.initializers", "org.apache.hadoop.security.AuthenticationFilterInitializer"},
+		{"hadoop.http.authentication.type", "kerberos"},
+		{"hadoop.http.authentication.kerberos.principal", Principal(webID)},
+		{"hadoop.http.authentication.kerberos.keytab", l.keytab(webID)},
+		{"hadoop.http.authentication.signature.secret.file", l.httpSecret()},
+		{"hadoop.http.authentication.simple.anonymous.allowed", "false"},
+	}
+}
+
+// mapredSite without YARN has the one thing that other users than the HDFS superuser need: they cannot make the default
+// staging directory, which is a local path looked up on HDFS.
+func mapredSite(l layout, p Ports, lib string, o Options) map[string]string {
+	site := map[string]string{"mapreduce.jobtracker.staging.root.dir": "/user"}
+	if !o.YARN {
+		return site
+	}
+	y := p.YARN
+	const small = " -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+	maps.Copy(site, map[string]string{
+		"mapreduce.framework.name":                   "yarn",
+		"mapreduce.application.classpath":            yarnClassPath(l, lib),
+		"yarn.app.mapreduce.am.staging-dir":          "/user",
+		"yarn.app.mapreduce.am.resource.mb":          "512",
+		"yarn.app.mapreduce.am.command-opts":         "-Xmx256m" + small,
+		"mapreduce.map.memory.mb":                    "512",
+		"mapreduce.map.java.opts":                    "-Xmx192m" + small,
+		"mapreduce.reduce.memory.mb":                 "512",
+		"mapreduce.reduce.java.opts":                 "-Xmx192m" + small,
+		"mapreduce.task.io.sort.mb":                  "64",
+		"mapreduce.jobhistory.address":               local(y.History),
+		"mapreduce.jobhistory.admin.address":         local(y.HistoryAdmin),
+		"mapreduce.jobhistory.webapp.address":        local(y.HistoryWeb),
+		"mapreduce.jobhistory.intermediate-done-dir": jobHistory + "/intermediate",
+		"mapreduce.jobhistory.done-dir":              jobHistory + "/done",
+		"mapreduce.jobhistory.move.interval-ms":      "5000",
+
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "250",
+	})
+	if o.Security.Kerberos {
+		site["mapreduce.jobhistory.principal"] = Principal(historyServerID)
+		// Java asks where the realm is before it looks at tokens.
+		conf := "-Djava.security.krb5.conf=" + l.krb5Conf()
+		for _, key := range []string{"mapreduce.admin.map.child.java.opts", "mapreduce.admin.reduce.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"} {
+			site[key] = conf
+		}
+	}
+	return site
+}
+
+// capacityScheduler has two queues. Nobody but the administrators and an application's owner may end it.
+func capacityScheduler() map[string]string {
+	const root = "yarn.scheduler.capacity.root."
+	return map[string]string{
+		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+		root + "queues":                    "default,nightly",
+		root + "acl_administer_queue":      " ",
+		root + "default.capacity":          "70",
+		root + "nightly.capacity":          "30",
+		root + "default.maximum-capacity":  "100",
+		root + "nightly.maximum-capacity":  "100",
+		root + "default.user-limit-factor": "10",
+		root + "nightly.user-limit-factor": "10",
+	}
+}
+
+// nodeManagerSettings are those in which the NodeManagers differ.
+func nodeManagerSettings(l layout, p NodeManagerPort, role Role) [][2]string {
+	return [][2]string{
+		{"yarn.nodemanager.address", local(p.Containers)},
+		{"yarn.nodemanager.localizer.address", local(p.Localizer)},
+		{"yarn.nodemanager.webapp.address", local(p.Web)},
+		{"mapreduce.shuffle.port", strconv.Itoa(p.Shuffle)},
+		{"yarn.nodemanager.local-dirs", filepath.Join(l.node(role), "local")},
+		{"yarn.nodemanager.log-dirs", filepath.Join(l.node(role), "logs")},
+	}
+}

@@ -1,0 +1,154 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"bulkload/pkg/chunk"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/source"
+)
+
+// A Part is the splits of an input from one on and before another. Parts of one input are read by processes of their own, each
+// by [ReadPart]; [MergeParts] writes the HFiles of what all of them have read, the same as [Run] does.
+type Part struct {
+	From, To int
+}
+
+// PartRead is what pass 1 came to on a part.
+type PartRead struct {
+	Records    int64         `json:"records"`  // good and bad
+	Rejected   int64         `json:"rejected"` // of them
+	RejectFile string        `json:"reject_file,omitempty"`
+	SpillBytes int64         `json:"spill_bytes"`
+	SpillRuns  int64         `json:"spill_runs"`
+	Took       time.Duration `json:"took_ns"`
+	Sums       SplitSums     `json:"sums"`    // of the part's splits
+	Regions    []PartRegion  `json:"regions"` // that have rows of the part, in order
+}
+
+// PartRegion is what a part has of a region.
+type PartRegion struct {
+	Region int `json:"region"`
+	chunk.Counts
+	LeftOut int64 `json:"left_out,omitempty"` // rows that are duplicates of others of the part
+}
+
+// Sink takes the chunks of a part, region after region.
+type Sink interface {
+	chunk.Sink
+	// Finish is called behind the last chunk.
+	Finish() error
+}
+
+// ReadPart is pass 1 on a part of the input: its rows are sorted, its duplicates decided, and the rows of each region go to the
+// sink in chunks. A budget of bad records that is a number ends it; one that is a share is for who knows the other parts.
+func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink Sink, c chunk.Options, o Options) (p *PartRead, err error) {
+	o = o.WithDefaults()
+	o.Budget.Part = true
+	memory, err := o.SortMemory(in, plan)
+	if err != nil {
+		return nil, err
+	}
+	floor := make([]byte, o.HeapFloor())
+	defer runtime.KeepAlive(floor)
+	so := plan.sortOptions(o)
+	so.Memory = memory
+	sorter, err := extsort.New(so)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	r := &readers{plan: plan, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r.next.Store(int64(part.From))
+	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
+	start := time.Now()
+	o.Events.Phase("read")
+	if err = r.run(ctx, o.Workers); err == nil {
+		err = o.Budget.Finish(in.RecordsOf(part.From, part.To))
+	}
+	if err != nil {
+		return nil, o.ReadError(r.explainSpill(err))
+	}
+	if err := Recheck(ctx, in); err != nil {
+		return nil, err
+	}
+	o.Events.Phase("sort")
+	if err := sorter.Finish(); err != nil {
+		return nil, r.explainSpill(err)
+	}
+	stats := sorter.Stats()
+	p = &PartRead{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs,
+		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}}
+	o.Events.Phase("write")
+	if err := p.write(ctx, sorter, chunk.NewWriter(sink, c), o); err != nil {
+		return nil, Locate(err, in)
+	}
+	if err := sink.Finish(); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	p.Took = time.Since(start)
+	return p, p.balance()
+}
+
+// write gives the rows of all regions to the sink.
+func (p *PartRead) write(ctx context.Context, sorter *extsort.Sorter, w *chunk.Writer, o Options) error {
+	for i := range sorter.Regions() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rows, _ := sorter.Size(i)
+		if rows == 0 {
+			continue
+		}
+		m, err := sorter.Region(i)
+		if err != nil {
+			return err
+		}
+		c, err := w.Region(i, m)
+		left := m.Duplicates()
+		m.Close()
+		if err != nil {
+			return chunkError(err)
+		}
+		o.Events.Merged(c.Rows + left)
+		p.Regions = append(p.Regions, PartRegion{Region: i, Counts: c, LeftOut: left})
+	}
+	return nil
+}
+
+// chunkError distinguishes rows that cannot be written from a place that does not take them.
+func chunkError(err error) error {
+	if _, ok := errors.AsType[*extsort.DuplicateError](err); ok || errors.Is(err, extsort.ErrCorrupt) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}
+
+// Check says whether what was noted of a part adds up, for so many regions.
+func (p *PartRead) Check(regions int) error {
+	before := -1
+	for _, r := range p.Regions {
+		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
+			return fmt.Errorf("it says that region %d of %d has %d rows in %d chunks, and %d left out", r.Region, regions, r.Rows, r.Chunks, r.LeftOut)
+		}
+		before = r.Region
+	}
+	return p.balance()
+}
+
+// balance proves that every record of the part is a row in its chunks, or is known to be none.
+func (p *PartRead) balance() error {
+	var rows, left int64
+	for _, r := range p.Regions {
+		rows, left = rows+r.Rows, left+r.LeftOut
+	}
+	if p.Records-p.Rejected == rows+left {
+		return nil
+	}
+	return fail.Errorf(fail.Unexpected, "the rows do not add up: %d records were read and %d of them rejected, %d rows were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+		p.Records, p.Rejected, rows, left)
+}

@@ -1,0 +1,120 @@
+package chunk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// FrameWriter writes chunks one behind the other. It does not buffer.
+type FrameWriter struct {
+	w   io.Writer
+	buf []byte
+}
+
+// NewFrameWriter is a FrameWriter on w.
+func NewFrameWriter(w io.Writer) *FrameWriter { return &FrameWriter{w: w} }
+
+// Chunk implements [Sink].
+func (f *FrameWriter) Chunk(key, value []byte) error {
+	f.buf = append(binary.BigEndian.AppendUint32(f.buf[:0], uint32(len(key))), key...)
+	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(value)))
+	if _, err := f.w.Write(f.buf); err != nil {
+		return err
+	}
+	_, err := f.w.Write(value)
+	return err
+}
+
+// A Source gives chunks by region and first key.
+type Source interface {
+	// Next gives a chunk in buffers that it may take from the arguments. They are the caller's. io.EOF is the end.
+	Next(key, value []byte) ([]byte, []byte, error)
+}
+
+// FrameReader is a [Source] of what FrameWriter wrote. Reads are as large as the chunks.
+type FrameReader struct {
+	r     io.Reader
+	at    int64 // bytes read
+	began int64 // where the chunk at hand begins
+	name  string
+}
+
+// NewFrameReader reads r, which messages call name.
+func NewFrameReader(r io.Reader, name string) *FrameReader { return &FrameReader{r: r, name: name} }
+
+// Next implements [Source]. An end inside of a frame is [ErrDamaged].
+func (f *FrameReader) Next(key, value []byte) ([]byte, []byte, error) {
+	key, err := f.nextKey(key)
+	if err == nil {
+		value, err = f.nextValue(value)
+	}
+	return key, value, err
+}
+
+// nextKey reads the key of the next chunk; io.EOF if there is none.
+func (f *FrameReader) nextKey(key []byte) ([]byte, error) {
+	f.began = f.at
+	n, err := f.length()
+	if errors.Is(err, io.EOF) {
+		return key, io.EOF
+	}
+	if err == nil && n > MaxKey {
+		return key, damaged("%s, byte %d: a chunk's key of %d bytes, at most %d are possible", f.name, f.began, n, MaxKey)
+	}
+	if err == nil {
+		key, err = f.bytes(key[:0], n)
+	}
+	return key, f.short(err)
+}
+
+// nextValue reads the value behind a key.
+func (f *FrameReader) nextValue(value []byte) ([]byte, error) {
+	n, err := f.length()
+	if err == nil && n > MaxValue {
+		return value, damaged("%s, byte %d: a chunk of %d bytes, at most %d are possible", f.name, f.began, n, MaxValue)
+	}
+	if err == nil {
+		value, err = f.bytes(value[:0], n)
+	}
+	return value, f.short(err)
+}
+
+// short says of an error within a frame what it means.
+func (f *FrameReader) short(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return damaged("%s ends within the chunk that begins at byte %d", f.name, f.began)
+	}
+	return fmt.Errorf("%w: %s at byte %d: %w", ErrRead, f.name, f.at, err)
+}
+
+// length reads a length; io.EOF only before its first byte.
+func (f *FrameReader) length() (int64, error) {
+	var b [4]byte
+	n, err := io.ReadFull(f.r, b[:])
+	f.at += int64(n)
+	return int64(binary.BigEndian.Uint32(b[:])), err
+}
+
+// firstRead is how much room a length gets before any of its bytes is there.
+const firstRead = 1 << 20
+
+// bytes appends n bytes: its room grows with what has come, whatever the length says.
+func (f *FrameReader) bytes(dst []byte, n int64) ([]byte, error) {
+	for int64(len(dst)) < n {
+		at := len(dst)
+		step := int(min(n-int64(at), int64(max(firstRead, at, cap(dst)-at))))
+		dst = slices.Grow(dst, step)[:at+step]
+		m, err := io.ReadFull(f.r, dst[at:])
+		f.at += int64(m)
+		if err != nil {
+			return dst[:at+m], err
+		}
+	}
+	return dst, nil
+}

@@ -1,0 +1,138 @@
+package chunk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"bulkload/pkg/partition/extsort"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/golang/snappy"
+)
+
+const (
+	// DefaultSize is that of [Options].
+	DefaultSize = 512 << 10
+	// MinSize is the least of them.
+	MinSize = blockSize
+	// blockSize is the raw size from which on a block is closed.
+	blockSize = 64 << 10
+)
+
+// A Sink takes chunks. Key and value are valid during the call.
+type Sink interface {
+	Chunk(key, value []byte) error
+}
+
+// Options of a [Writer].
+type Options struct {
+	// Run is the number of the run, which no other of the same merge has.
+	Run uint32
+	// Size is the raw size from which on a chunk is closed, in bytes. A merge holds about half of it for each run. Default
+	// [DefaultSize], at least [MinSize].
+	Size int
+}
+
+// A Writer cuts the regions of one run into chunks. It belongs to one goroutine and keeps its buffers from region to region.
+type Writer struct {
+	sink  Sink
+	o     Options
+	key   []byte // of the chunk at hand
+	value []byte
+	block []byte
+	last  []byte // the row key before, when the block that it lay in is gone
+	head  header
+}
+
+// NewWriter is a writer into a sink.
+func NewWriter(sink Sink, o Options) *Writer {
+	if o.Size == 0 {
+		o.Size = DefaultSize
+	}
+	o.Size = max(o.Size, MinSize)
+	return &Writer{sink: sink, o: o}
+}
+
+// Region writes the rows of a region, which come after those of the regions before. The merge is read to its end, and not closed.
+func (w *Writer) Region(region int, m *extsort.Merge) (Counts, error) {
+	var c Counts
+	w.head = header{run: w.o.Run}
+	w.value, w.block = w.value[:0], w.block[:0]
+	for m.Next() {
+		row := m.Record()
+		key := m.Key()
+		if full := w.raw() >= w.o.Size; len(w.value) == 0 || full && !bytes.Equal(w.last, key) {
+			if full {
+				if err := w.flush(&c, false); err != nil {
+					return c, err
+				}
+			}
+			w.begin(region, key)
+		}
+		// Rows of one key stay in one chunk, so that no chunk of a run begins where the one before ends.
+		w.last = append(w.last[:0], key...)
+		w.block = append(w.block, row...)
+		w.head.rows++
+		c.Rows++
+		c.Bytes += int64(len(row))
+		c.Sum += xxhash.Sum64(m.Row())
+		if len(w.block) >= blockSize {
+			if err := w.pack(); err != nil {
+				return c, err
+			}
+		}
+	}
+	if err := m.Err(); err != nil || len(w.value) == 0 {
+		return c, err
+	}
+	return c, w.flush(&c, true)
+}
+
+// raw is the size of the chunk at hand before it is packed.
+func (w *Writer) raw() int { return int(w.head.raw) + len(w.block) }
+
+// begin starts a chunk with the key of its first row.
+func (w *Writer) begin(region int, key []byte) {
+	w.key = append(binary.BigEndian.AppendUint32(w.key[:0], uint32(region)), key...)
+	w.value = slices.Grow(w.value[:0], headerSize)[:headerSize]
+	w.head.rows, w.head.flags, w.head.raw = 0, 0, 0
+}
+
+// pack closes the block at hand.
+func (w *Writer) pack() error {
+	n := len(w.value)
+	need := blockHeader + snappy.MaxEncodedLen(len(w.block))
+	if need < 0 || n+need > MaxValue || w.raw() > math.MaxUint32 {
+		return fmt.Errorf("rows of one key, or one row, take more than %d bytes: that is too much for one chunk", MaxValue)
+	}
+	w.value = slices.Grow(w.value, need)[:n+need]
+	stored := snappy.Encode(w.value[n+blockHeader:], w.block)
+	binary.LittleEndian.PutUint32(w.value[n:], uint32(len(stored)))
+	binary.LittleEndian.PutUint32(w.value[n+4:], uint32(len(w.block)))
+	w.value = w.value[:n+blockHeader+len(stored)]
+	w.head.raw += uint32(len(w.block))
+	w.block = w.block[:0]
+	return nil
+}
+
+// flush gives the chunk to the sink.
+func (w *Writer) flush(c *Counts, last bool) error {
+	if len(w.block) > 0 {
+		if err := w.pack(); err != nil {
+			return err
+		}
+	}
+	if last {
+		w.head.flags |= flagLast
+	}
+	w.head.put(w.key, w.value)
+	c.Chunks++
+	if err := w.sink.Chunk(w.key, w.value); err != nil {
+		return err
+	}
+	w.head.ordinal++
+	return nil
+}

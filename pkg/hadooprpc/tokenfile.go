@@ -1,0 +1,114 @@
+package hadooprpc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// EnvTokenFile names the file that a container's tokens are in.
+const EnvTokenFile = "HADOOP_TOKEN_FILE_LOCATION"
+
+// mostTokenFile bounds a file of tokens, in bytes: a token takes a few hundred.
+const mostTokenFile = 1 << 20
+
+// ReadTokens reads a file of tokens as Hadoop's Credentials.writeTokenStorageToStream writes it: "HDTS", a zero byte, the
+// number of tokens, and for each its alias, identifier, password, kind and service, each behind its length. Secrets behind
+// them are not read. Numbers are Hadoop's variable ones (WritableUtils.writeVInt). A file of the other form, of protobuf, is
+// refused.
+func ReadTokens(path string) ([]*Token, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostTokenFile+1))
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := parseTokens(data)
+	if err != nil {
+		return nil, fmt.Errorf("tokens in %s: %w", path, err)
+	}
+	return tokens, nil
+}
+
+func parseTokens(data []byte) ([]*Token, error) {
+	if len(data) > mostTokenFile {
+		return nil, fmt.Errorf("more than %d bytes", mostTokenFile)
+	}
+	if len(data) < 5 || string(data[:4]) != "HDTS" {
+		return nil, errors.New("the file does not begin as one of Hadoop's tokens")
+	}
+	switch data[4] {
+	case 0:
+	case 1:
+		return nil, errors.New("the file has the form of protobuf, which Hadoop's containers do not get")
+	default:
+		return nil, fmt.Errorf("the file has version %d, which is not known", data[4])
+	}
+	r := tokenReader{data: data, at: 5}
+	n := r.number()
+	if r.short || n > len(data) {
+		return nil, fmt.Errorf("%d tokens in %d bytes", n, len(data))
+	}
+	var tokens []*Token
+	for range n {
+		r.field() // the alias
+		t := &Token{Identifier: r.field(), Password: r.field()}
+		t.Kind, t.Service = string(r.field()), string(r.field())
+		if r.short {
+			return nil, fmt.Errorf("token %d of %d is torn at byte %d of %d", len(tokens)+1, n, r.at, len(data))
+		}
+		tokens = append(tokens, t)
+	}
+	return tokens, nil
+}
+
+// tokenReader stays short at the first thing that is not there.
+type tokenReader struct {
+	data  []byte
+	at    int
+	short bool
+}
+
+// number reads a VInt: one byte from −112 to 127, or −113 − bytes of a positive number, which follows with the highest first.
+// A negative one is short, since none has a place here.
+func (r *tokenReader) number() int {
+	if r.short || r.at >= len(r.data) {
+		r.short = true
+		return 0
+	}
+	first := int8(r.data[r.at])
+	r.at++
+	if first >= -112 {
+		if first < 0 {
+			r.short = true
+			return 0
+		}
+		return int(first)
+	}
+	size := -112 - int(first)
+	if size > 4 || len(r.data)-r.at < size {
+		r.short = true
+		return 0
+	}
+	n := 0
+	for _, b := range r.data[r.at : r.at+size] {
+		n = n<<8 | int(b)
+	}
+	r.at += size
+	return n
+}
+
+// field is a copy of the next field.
+func (r *tokenReader) field() []byte {
+	n := r.number()
+	if r.short || n > len(r.data)-r.at {
+		r.short = true
+		return nil
+	}
+	r.at += n
+	return append([]byte(nil), r.data[r.at-n:r.at]...)
+}

@@ -1,0 +1,153 @@
+package extsort
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// RecordHeader precedes each row of a [Feed], in bytes: u64 sequence number, u32 length of key and payload, u16 length
+// of the key, little-endian. Key and payload follow.
+const RecordHeader = recordHeader
+
+// A Feed is sorted rows that another process has sorted. It belongs to one goroutine.
+type Feed interface {
+	// Next unpacks the next block of whole rows, each behind its header, into dst, whose room it may replace, and proves
+	// that they are in order. What it gives is the caller's. io.EOF is the end.
+	Next(dst []byte) ([]byte, error)
+}
+
+// Arrivals are feeds in the order of their first keys. They belong to one goroutine.
+type Arrivals interface {
+	// Next gives a feed and the key of its first row, which is valid until the next call and not below that of the feed
+	// before. io.EOF is the end.
+	Next() (first []byte, f Feed, err error)
+}
+
+// ArrivalOptions are those of [MergeArrivals].
+type ArrivalOptions struct {
+	Duplicates Policy
+	// Shared is how many leading bytes all keys share. Default: none are known to be.
+	Shared int
+	// LeftOut is called with each row that is left out, as [Merge.Row] gives it. Default: nobody asks.
+	LeftOut func(row []byte)
+}
+
+// MergeArrivals merges feeds and decides duplicates between them, as [Sorter.Region] does between runs. It holds only feeds
+// whose rows overlap: one is taken when rows at or behind its first key are due.
+func MergeArrivals(a Arrivals, o ArrivalOptions) (*Merge, error) {
+	order := newSorting(1, []int{o.Shared})
+	m := &Merge{tree: &loserTree{}, policy: o.Duplicates, all: o.Duplicates == KeepAll,
+		arrivals: &arrivals{source: a, order: &order, leftOut: o.LeftOut}}
+	return m, m.admit()
+}
+
+// arrivals are the feeds of a merge that are still to come.
+type arrivals struct {
+	source  Arrivals
+	order   *sorting
+	leftOut func(row []byte)
+	newest  []byte // first key of the feed that came last
+	spare   []buffers
+	began   bool
+	ended   bool
+}
+
+// admit takes feeds until the least row is before all that are still to come. Rows at the newest feed's first key wait: the
+// next one may begin there too.
+func (m *Merge) admit() error {
+	a := m.arrivals
+	for !a.ended {
+		if len(m.tree.cursors) > 0 {
+			if c := m.tree.min(); !c.ended && bytes.Compare(c.key(), a.newest) < 0 {
+				return nil
+			}
+		}
+		first, feed, err := a.source.Next()
+		if errors.Is(err, io.EOF) {
+			a.ended = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if a.began && bytes.Compare(first, a.newest) < 0 {
+			return errors.New("sorted rows arrive out of order: their first key is below that of those before")
+		}
+		a.began, a.newest = true, append(a.newest[:0], first...)
+		if err := m.take(feed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds a feed to the tree. The room of those that have ended is used again, so the row shown, which may lie in it, is
+// copied first.
+func (m *Merge) take(f Feed) error {
+	a := m.arrivals
+	if m.current.record != nil {
+		m.held = append(m.held[:0], m.current.record...)
+		m.current.record = m.held
+	}
+	kept := m.tree.cursors[:0]
+	for _, c := range m.tree.cursors {
+		if c.ended {
+			a.spare = append(a.spare, c.buffers)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	c := cursor{feed: f, order: a.order}
+	if n := len(a.spare); n > 0 {
+		c.buffers, a.spare = a.spare[n-1], a.spare[:n-1]
+	}
+	if err := c.next(); err != nil {
+		return err
+	}
+	if !c.ended && !bytes.Equal(c.key(), a.newest) {
+		return fmt.Errorf("sorted rows begin with another key than they arrived by, of %d bytes, not %d", len(c.key()), len(a.newest))
+	}
+	m.tree.cursors = append(kept, c)
+	m.tree.play()
+	return nil
+}
+
+// Open is how many feeds the merge holds.
+func (m *Merge) Open() (n int) {
+	for i := range m.tree.cursors {
+		if !m.tree.cursors[i].ended {
+			n++
+		}
+	}
+	return n
+}
+
+// leaveOut reports the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
+func (m *Merge) leaveOut(c *cursor) {
+	if m.arrivals == nil || m.arrivals.leftOut == nil {
+		return
+	}
+	if m.policy == KeepLast {
+		c = &m.current
+	}
+	m.arrivals.leftOut(c.record[recordHeader-2:])
+}
+
+// feedBlock takes the next block of a feed.
+func (c *cursor) feedBlock() error {
+	block, err := c.feed.Next(c.before[:0])
+	if errors.Is(err, io.EOF) {
+		c.ended = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.before, c.block, c.rest = c.block, block, block
+	if len(block) == 0 {
+		return errors.New("a block of sorted rows is empty")
+	}
+	return nil
+}

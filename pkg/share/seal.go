@@ -1,0 +1,93 @@
+package share
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// mostDescription bounds the files that are read as a whole, in bytes.
+const mostDescription = 1 << 30
+
+// seal gives the text of a value with its checksum in it, which sum points to.
+func seal(v any, sum *string) ([]byte, error) {
+	*sum = ""
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	*sum = fmt.Sprintf("sha256:%x", sha256.Sum256(b))
+	b, err = json.MarshalIndent(v, "", " ")
+	return append(b, '\n'), err
+}
+
+// unseal reads what seal gave. What was changed since is refused, and so is a field that is not known.
+func unseal(b []byte, v any, sum *string) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows it")
+	}
+	has := *sum
+	if _, err := seal(v, sum); err != nil {
+		return err
+	}
+	if *sum != has {
+		return errors.New("it is not what was written: its checksum is wrong")
+	}
+	return nil
+}
+
+func readSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *string) (err error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, mostDescription))
+	if err != nil {
+		return err
+	}
+	return unseal(b, v, sum)
+}
+
+// writeOnce makes a file that has its name only when it is complete. One of that name that is there stays: fs.ErrExist.
+func writeOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
+	writing := name + "." + token() + ".writing"
+	f, err := fsys.Create(ctx, writing, hdfsio.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(b); err == nil {
+		err = f.Finish()
+	}
+	if err != nil {
+		return errors.Join(err, f.Abort())
+	}
+	if err := fsys.Rename(ctx, writing, name); err != nil {
+		return errors.Join(err, ignoreGone(fsys.Remove(ctx, writing)))
+	}
+	return nil
+}
+
+// token distinguishes attempts.
+func token() string { return rand.Text()[:10] }
+
+// ignoreGone is for what may be removed already.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

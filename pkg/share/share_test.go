@@ -1,0 +1,82 @@
+package share
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/source"
+)
+
+func TestParseOf(t *testing.T) {
+	for text, want := range map[string]Of{"1/1": {1, 1}, "3/7": {3, 7}, "0+1/7": {1, 7}, "6+1/7": {7, 7}, "99999/99999": {99999, 99999}} {
+		if got, err := ParseOf(text); err != nil || got != want {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"", "0/7", "8/7", "7+1/7", "1", "a/b", "-1/7", "1/100000", "1/7 ", "0/0", "1+2/7"} {
+		if got, err := ParseOf(bad); err == nil {
+			t.Errorf("%q: %v", bad, got)
+		}
+	}
+}
+
+// TestPartsCoverTheInput: shares follow each other, have all splits once, and about the same bytes.
+func TestPartsCoverTheInput(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for splits := range 60 {
+		p := &Plan{Inputs: []InputFile{{Size: 1 << 40}, {Size: 1 << 20, Format: string(source.FormatParquet)}}}
+		at, total := int64(0), int64(0)
+		for range splits {
+			size := 1 + random.Int64N(1<<20)
+			p.Parts = append(p.Parts, InputSplit{0, at, at + size, 0})
+			at, total = at+size, total+size
+		}
+		for n := 1; n < 12; n++ {
+			next := 0
+			for k := 1; k <= n; k++ {
+				part := p.part(k, n)
+				if part.From != next || part.To < part.From {
+					t.Fatalf("%d splits, share %d of %d: %+v behind %d", splits, k, n, part, next)
+				}
+				bytes := int64(0)
+				for _, s := range p.Parts[part.From:part.To] {
+					bytes += s[2] - s[1]
+				}
+				if bytes > total/int64(n)+2<<20 {
+					t.Errorf("%d splits, share %d of %d has %d of %d bytes", splits, k, n, bytes, total)
+				}
+				next = part.To
+			}
+			if next != splits {
+				t.Fatalf("%d of %d splits are in %d shares", next, splits, n)
+			}
+		}
+	}
+}
+
+// TestSealed: what was changed, and what a later version may have written, is not read.
+func TestSealed(t *testing.T) {
+	type small struct {
+		A        int
+		Checksum string
+	}
+	v := small{A: 7}
+	b, err := seal(&v, &v.Checksum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back small
+	if err := unseal(b, &back, &back.Checksum); err != nil || back != v {
+		t.Fatalf("%v %v", back, err)
+	}
+	for _, text := range []string{
+		strings.Replace(string(b), "7", "8", 1), strings.Replace(string(b), `"A"`, `"B": 1, "A"`, 1), string(b) + "{}", string(b[:len(b)/2]), "",
+	} {
+		var back small
+		if err := unseal([]byte(text), &back, &back.Checksum); err == nil {
+			t.Errorf("%s is read", fmt.Sprintf("%.60s", text))
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package source
+
+import (
+	"fmt"
+	"math"
+)
+
+// RecordsOf is how many records the splits from one on and before another had, as far as they were read to their end.
+func (in *Input) RecordsOf(from, to int) int64 {
+	var n int64
+	for i := range in.counts[from:to] {
+		n += max(0, in.counts[from+i].Load())
+	}
+	return n
+}
+
+// planned takes splits over that an earlier [Open] of the same files has found. Those that cannot be of these files are refused;
+// the caller has compared what else the files are.
+func (in *Input) planned(splits []Split) error {
+	next := 0
+	for i, f := range in.files {
+		f.firstSplit = next
+		before := int64(0)
+		for ; next < len(splits) && splits[next].File == i; next++ {
+			s := splits[next]
+			end := f.textEnd()
+			switch {
+			case f.format == FormatParquet:
+				if s.RowGroup < 0 || s.RowGroup >= len(f.meta.groups) || s.End-s.Start != f.meta.groups[s.RowGroup] || s.Start < 0 {
+					return fmt.Errorf("%s has no rows %d to %d in a row group %d: the splits are those of another file", f.path, s.Start, s.End, s.RowGroup)
+				}
+				continue
+			case f.sequential():
+				end = math.MaxInt64
+			}
+			if s.Start < before || s.End <= s.Start || s.End > end {
+				return fmt.Errorf("%s has no bytes %d to %d: the splits are those of another file", f.path, s.Start, s.End)
+			}
+			before = s.End
+		}
+	}
+	if next != len(splits) {
+		return fmt.Errorf("a split is of file %d of %d: the splits are those of other inputs", splits[next].File+1, len(in.files))
+	}
+	in.splits = splits
+	for i := range splits {
+		in.splits[i].Path = in.files[splits[i].File].path
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package streaming
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrNoClient is of a host without Hadoop's client. Its text says what to install.
+var ErrNoClient = errors.New("no Hadoop client on this host: run on an edge node, or install what the distribution has for one " +
+	"(package hadoop-mapreduce or hadoop-client, or Apache's tarball with HADOOP_HOME set), with the cluster's configuration in HADOOP_CONF_DIR")
+
+// Lookup says where to look for Hadoop's client. The zero value is the process's environment and the usual places.
+type Lookup struct {
+	// Hadoop is the program hadoop, the program mapred, or the directory that is HADOOP_HOME. Empty: HADOOP_HOME, HADOOP_PREFIX,
+	// PATH, then the places of distributions.
+	Hadoop string
+	// Jar is the jar of Hadoop Streaming. Empty: looked for around the program.
+	Jar string
+	// ClassPath has Hadoop's jars, the one of Streaming and the configuration's directory, for a host with java and without
+	// programs. Everything else is not looked at then.
+	ClassPath string
+	// Env looks up environment variables. Nil: the process's.
+	Env func(name string) (string, bool)
+}
+
+// Client is Hadoop's client as it was found.
+type Client struct {
+	// Command begins the command line of every job.
+	Command []string
+	// Jar is Streaming's, empty where the program knows it.
+	Jar string
+}
+
+// streamingClass is Streaming's main class, for java alone.
+const streamingClass = "org.apache.hadoop.streaming.HadoopStreaming"
+
+// Places of distributions: of the programs' directory, and of the jars beside.
+var (
+	homes = []string{"/usr/lib/hadoop", "/opt/hadoop", "/usr/local/hadoop", "/opt/cloudera/parcels/CDH/lib/hadoop", "/usr/hdp/current/hadoop-client"}
+	tools = []string{"/usr/lib/hadoop-mapreduce", "/opt/cloudera/parcels/CDH/lib/hadoop-mapreduce", "/usr/hdp/current/hadoop-mapreduce-client"}
+)
+
+// Find looks for Hadoop's client. "hadoop jar" with Streaming's jar comes first, which every version has; "mapred streaming",
+// of Hadoop 3, where there is no jar to be found. Without either it is ErrNoClient.
+func Find(l Lookup) (*Client, error) {
+	if l.Env == nil {
+		l.Env = os.LookupEnv
+	}
+	value := func(name string) string { v, _ := l.Env(name); return v }
+	if l.ClassPath != "" {
+		java, ok := executable(filepath.Join(value("JAVA_HOME"), "bin", "java"))
+		if value("JAVA_HOME") == "" || !ok {
+			if java, ok = inPath(value("PATH"), "java"); !ok {
+				return nil, fmt.Errorf("a class path is given, and java is neither in JAVA_HOME nor in PATH: %w", ErrNoClient)
+			}
+		}
+		return &Client{Command: []string{java, "-Xmx512m", "-cp", l.ClassPath, streamingClass}}, nil
+	}
+	if l.Jar != "" {
+		if info, err := os.Stat(l.Jar); err != nil || !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("the jar of Hadoop Streaming is not %s, which is no file", l.Jar)
+		}
+	}
+	hadoop, mapred, err := l.programs(value)
+	if err != nil {
+		return nil, err
+	}
+	if hadoop != "" {
+		if jar := l.jar(hadoop, value); jar != "" {
+			return &Client{Command: []string{hadoop, "jar", jar}, Jar: jar}, nil
+		}
+	}
+	if mapred != "" {
+		return &Client{Command: []string{mapred, "streaming"}}, nil
+	}
+	if hadoop != "" {
+		return nil, fmt.Errorf("%s is there, a jar of Hadoop Streaming (hadoop-streaming-*.jar, in share/hadoop/tools/lib or hadoop-mapreduce) is not: %w", hadoop, ErrNoClient)
+	}
+	return nil, ErrNoClient
+}
+
+// programs finds hadoop and mapred, of which one may be missing.
+func (l Lookup) programs(value func(string) string) (hadoop, mapred string, err error) {
+	in := func(dir string) bool {
+		hadoop, _ = executable(filepath.Join(dir, "hadoop"))
+		mapred, _ = executable(filepath.Join(dir, "mapred"))
+		return hadoop != "" || mapred != ""
+	}
+	if l.Hadoop != "" {
+		if info, err := os.Stat(l.Hadoop); err == nil && info.IsDir() {
+			if in(filepath.Join(l.Hadoop, "bin")) || in(l.Hadoop) {
+				return hadoop, mapred, nil
+			}
+			return "", "", fmt.Errorf("%s has no bin/hadoop and no bin/mapred: %w", l.Hadoop, ErrNoClient)
+		}
+		path, ok := executable(l.Hadoop)
+		if !ok {
+			return "", "", fmt.Errorf("%s is no program: %w", l.Hadoop, ErrNoClient)
+		}
+		if strings.HasPrefix(filepath.Base(path), "mapred") {
+			return "", path, nil
+		}
+		return path, "", nil
+	}
+	for _, name := range []string{"HADOOP_HOME", "HADOOP_PREFIX"} {
+		if home := value(name); home != "" && in(filepath.Join(home, "bin")) {
+			return hadoop, mapred, nil
+		}
+	}
+	hadoop, _ = inPath(value("PATH"), "hadoop")
+	mapred, _ = inPath(value("PATH"), "mapred")
+	if hadoop != "" || mapred != "" {
+		return hadoop, mapred, nil
+	}
+	for _, home := range homes {
+		if in(filepath.Join(home, "bin")) {
+			return hadoop, mapred, nil
+		}
+	}
+	return "", "", nil
+}
+
+// jar finds Streaming's jar: the given one, or the newest of the first place that has any.
+func (l Lookup) jar(hadoop string, value func(string) string) string {
+	if l.Jar != "" {
+		return l.Jar
+	}
+	var dirs []string
+	add := func(home string) {
+		if home != "" {
+			dirs = append(dirs, filepath.Join(home, "share", "hadoop", "tools", "lib"), home)
+		}
+	}
+	add(value("HADOOP_HOME"))
+	add(value("HADOOP_MAPRED_HOME"))
+	add(filepath.Dir(filepath.Dir(hadoop)))
+	if real, err := filepath.EvalSymlinks(hadoop); err == nil {
+		add(filepath.Dir(filepath.Dir(real)))
+		dirs = append(dirs, filepath.Join(filepath.Dir(filepath.Dir(real)), "..", "hadoop-mapreduce"))
+	}
+	dirs = append(dirs, tools...)
+	for _, dir := range dirs {
+		// A directory's name may have what Glob takes for a pattern; no such place counts.
+		found, _ := filepath.Glob(filepath.Join(dir, "hadoop-streaming*.jar"))
+		found = slices.DeleteFunc(found, func(path string) bool {
+			name := filepath.Base(path)
+			return strings.Contains(name, "sources") || strings.Contains(name, "tests") || strings.Contains(name, "javadoc")
+		})
+		if len(found) > 0 {
+			return slices.Max(found)
+		}
+	}
+	return ""
+}
+
+func executable(path string) (string, bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return "", false
+	}
+	full, err := filepath.Abs(path)
+	return full, err == nil
+}
+
+func inPath(path, name string) (string, bool) {
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" {
+			continue // the working directory: not here
+		}
+		if full, ok := executable(filepath.Join(dir, name)); ok {
+			return full, true
+		}
+	}
+	return "", false
+}

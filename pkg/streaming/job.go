@@ -1,0 +1,254 @@
+package streaming
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Job is a MapReduce job whose tasks are a program. A map task gets lines of Input on its standard input, one task for each
+// LinesPerMap of them, and writes records of rawbytes; a reduce task reads such records in the order of their keys and
+// writes its output as files below [Task.Output].
+type Job struct {
+	Name string
+	// Queue is YARN's. Empty: the cluster's choice.
+	Queue string
+	// Tags find the application again: lower-case letters, digits, . _ and -.
+	Tags []string
+
+	// Input is a file of lines and Output a directory that is not there, both URIs.
+	Input, Output string
+	// LinesPerMap is how many lines a map task gets. Default 1.
+	LinesPerMap int
+	// Reduces is the number of reduce tasks, at least 1; Partitions the URI of the file of [WritePartitions], required with
+	// more than one.
+	Reduces    int
+	Partitions string
+
+	// Files lie in the tasks' working directory.
+	Files []File
+	// Mapper and Reducer are commands: the name of a file, and its arguments, which have no spaces and no quotes.
+	Mapper, Reducer []string
+	// Env is set for the tasks. It is seen on command lines, so secrets have no place in it.
+	Env map[string]string
+
+	// MapMemoryMB and ReduceMemoryMB are the sizes of containers, in MiB, which must hold a JVM and the program.
+	// MapHeapMB and ReduceHeapMB are the heaps of the JVMs. Zeros: the cluster's choice.
+	MapMemoryMB, ReduceMemoryMB int
+	MapHeapMB, ReduceHeapMB     int
+	MapCores, ReduceCores       int
+	// SortMB is the buffer of a map's JVM for records (mapreduce.task.io.sort.mb). Default 64: records are few and large, and
+	// one that does not fit is written by itself.
+	SortMB int
+	// CompressRecords packs the records between map and reduce with Snappy. It costs time alone where they are packed already.
+	CompressRecords bool
+
+	// Speculate has a second attempt at slow tasks. Default: none, which writes everything once.
+	Speculate bool
+	// MaxAttempts is how often a task is tried. Default: the cluster's choice, 4 with Hadoop's defaults.
+	MaxAttempts int
+	// Timeout is how long an attempt may be silent. Default: the cluster's choice, 10 minutes with Hadoop's defaults.
+	Timeout time.Duration
+	// FileSystems are further file systems that tasks need tokens for, as URIs; those of Input and Output are known.
+	FileSystems []string
+	// Properties are set over all others, in a file that only the user can read.
+	Properties map[string]string
+}
+
+// File is one that tasks find in their working directory.
+type File struct {
+	// Path is local, which is uploaded with each job, or a URI of one that every node can read.
+	Path string
+	// Name is what tasks find it by.
+	Name string
+}
+
+var (
+	plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	plainWord = regexp.MustCompile(`^[A-Za-z0-9%+,./:=@_-]+$`)
+	tagName   = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
+	envName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	secret    = regexp.MustCompile(`(?i)passw|secret|token|keytab|credential|private`)
+)
+
+// jvm is what small JVMs that only move records do best with.
+func jvm(heapMB int) string {
+	return fmt.Sprintf("-Xmx%dm -XX:+UseSerialGC -XX:TieredStopAtLevel=1", heapMB)
+}
+
+// Validate reports the first thing that Hadoop would refuse late, or take for another.
+func (j Job) Validate() error {
+	switch {
+	case j.Name == "" || strings.ContainsAny(j.Name, "\n\r"):
+		return fmt.Errorf("a job's name is %q: one line is needed", j.Name)
+	case j.Queue != "" && !plainWord.MatchString(j.Queue):
+		return fmt.Errorf("%q is no name of a queue", j.Queue)
+	case j.Reduces < 1:
+		return fmt.Errorf("%d reduce tasks: at least 1 is needed", j.Reduces)
+	case j.Reduces > 1 && j.Partitions == "":
+		return fmt.Errorf("%d reduce tasks and no partition file", j.Reduces)
+	case j.LinesPerMap < 0 || j.MaxAttempts < 0 || j.Timeout < 0 || j.SortMB < 0:
+		return fmt.Errorf("a number of the job is negative")
+	}
+	for what, uri := range map[string]string{"input": j.Input, "output": j.Output} {
+		if !plainWord.MatchString(uri) {
+			return fmt.Errorf("the job's %s is %q: a URI without spaces, commas and quotes is needed", what, uri)
+		}
+	}
+	if strings.ContainsAny(j.Input+j.Output, ",") {
+		return fmt.Errorf("the job's input or output has a comma, which Hadoop takes for two paths")
+	}
+	for _, uri := range append(slices.Clone(j.FileSystems), j.Partitions) {
+		if uri != "" && (!plainWord.MatchString(uri) || strings.Contains(uri, ",")) {
+			return fmt.Errorf("%q is no URI that Hadoop takes", uri)
+		}
+	}
+	for _, tag := range j.Tags {
+		if !tagName.MatchString(tag) {
+			return fmt.Errorf("%q cannot be a tag: lower-case letters, digits, . _ and -, 100 at most", tag)
+		}
+	}
+	names := map[string]bool{}
+	for _, f := range j.Files {
+		if !plainName.MatchString(f.Name) || names[f.Name] {
+			return fmt.Errorf("%q cannot be the name of a file of the job, or is given twice", f.Name)
+		}
+		names[f.Name] = true
+		if !plainWord.MatchString(f.Path) || strings.Contains(f.Path, ",") {
+			return fmt.Errorf("the path of %s has a character that Hadoop does not take in a list of files: link it elsewhere", f.Name)
+		}
+	}
+	for what, command := range map[string][]string{"mapper": j.Mapper, "reducer": j.Reducer} {
+		if len(command) == 0 {
+			return fmt.Errorf("the job has no %s", what)
+		}
+		for _, word := range command {
+			if !plainWord.MatchString(word) {
+				return fmt.Errorf("the %s has the word %q: Streaming splits a command at spaces and quotes", what, word)
+			}
+		}
+	}
+	for name, value := range j.Env {
+		if !envName.MatchString(name) || strings.ContainsAny(value, " \t\r\n\x00") {
+			return fmt.Errorf("the variable %q of the job: a name, and a value without spaces, are needed", name)
+		}
+		if secret.MatchString(name) {
+			return fmt.Errorf("the variable %s of the job would be seen on command lines", name)
+		}
+	}
+	return nil
+}
+
+// properties are what the job sets, in an order that does not change.
+func (j Job) properties() [][2]string {
+	var all [][2]string
+	set := func(key, value string) { all = append(all, [2]string{key, value}) }
+	number := func(key string, n int) {
+		if n > 0 {
+			set(key, strconv.Itoa(n))
+		}
+	}
+	set("mapreduce.job.name", j.Name)
+	if j.Queue != "" {
+		set("mapreduce.job.queuename", j.Queue)
+	}
+	if len(j.Tags) > 0 {
+		set("mapreduce.job.tags", strings.Join(j.Tags, ","))
+	}
+	set("mapreduce.job.reduces", strconv.Itoa(j.Reduces))
+	set("mapreduce.input.lineinputformat.linespermap", strconv.Itoa(max(j.LinesPerMap, 1)))
+	// Lines in, records between. Option -io would set all four and give maps framed Writables.
+	set("stream.map.input", "text")
+	set("stream.map.input.ignoreKey", "true")
+	set("stream.map.output", "rawbytes")
+	set("stream.reduce.input", "rawbytes")
+	if j.Reduces > 1 {
+		set("mapreduce.totalorderpartitioner.path", j.Partitions)
+		// The trie of the default sends keys with a byte 0xff to the wrong reduce.
+		set("mapreduce.totalorderpartitioner.naturalorder", "false")
+	}
+	// Version 2 leaves the files of a failed job in its output.
+	set("mapreduce.fileoutputcommitter.algorithm.version", "1")
+	set("mapreduce.fileoutputcommitter.marksuccessfuljobs", "true")
+	// Reduces that wait for maps would hold containers that maps need.
+	set("mapreduce.job.reduce.slowstart.completedmaps", "1.0")
+	for _, kind := range []string{"map", "reduce"} {
+		set("mapreduce."+kind+".speculative", strconv.FormatBool(j.Speculate))
+		number("mapreduce."+kind+".maxattempts", j.MaxAttempts)
+	}
+	number("mapreduce.map.memory.mb", j.MapMemoryMB)
+	number("mapreduce.reduce.memory.mb", j.ReduceMemoryMB)
+	number("mapreduce.map.cpu.vcores", j.MapCores)
+	number("mapreduce.reduce.cpu.vcores", j.ReduceCores)
+	if j.MapHeapMB > 0 {
+		set("mapreduce.map.java.opts", jvm(j.MapHeapMB))
+	}
+	if j.ReduceHeapMB > 0 {
+		set("mapreduce.reduce.java.opts", jvm(j.ReduceHeapMB))
+	}
+	sort := j.SortMB
+	if sort == 0 {
+		sort = 64
+	}
+	set("mapreduce.task.io.sort.mb", strconv.Itoa(sort))
+	set("mapreduce.map.output.compress", strconv.FormatBool(j.CompressRecords))
+	if j.CompressRecords {
+		set("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec")
+	}
+	if j.Timeout > 0 {
+		set("mapreduce.task.timeout", strconv.FormatInt(j.Timeout.Milliseconds(), 10))
+	}
+	if len(j.FileSystems) > 0 {
+		set("mapreduce.job.hdfs-servers", strings.Join(j.FileSystems, ","))
+	}
+	return all
+}
+
+// Args is what follows the client's command, with the path of the file that has Properties, if there is one.
+func (j Job) Args(propertyFile string) ([]string, error) {
+	if err := j.Validate(); err != nil {
+		return nil, err
+	}
+	var args []string
+	// Generic options stand before Streaming's. Of a property that both have, -D counts.
+	if propertyFile != "" {
+		args = append(args, "-conf", propertyFile)
+	}
+	for _, p := range j.properties() {
+		if _, over := j.Properties[p[0]]; !over {
+			args = append(args, "-D", p[0]+"="+p[1])
+		}
+	}
+	if len(j.Files) > 0 {
+		files := make([]string, len(j.Files))
+		for i, f := range j.Files {
+			path := f.Path
+			if !strings.Contains(path, "://") {
+				full, err := filepath.Abs(path)
+				if err != nil {
+					return nil, err
+				}
+				path = full
+			}
+			files[i] = path + "#" + f.Name
+		}
+		args = append(args, "-files", strings.Join(files, ","))
+	}
+	args = append(args,
+		"-inputformat", "org.apache.hadoop.mapred.lib.NLineInputFormat",
+		"-outputformat", "org.apache.hadoop.mapred.lib.NullOutputFormat")
+	if j.Reduces > 1 {
+		args = append(args, "-partitioner", "org.apache.hadoop.mapred.lib.TotalOrderPartitioner")
+	}
+	args = append(args, "-input", j.Input, "-output", j.Output,
+		"-mapper", strings.Join(j.Mapper, " "), "-reducer", strings.Join(j.Reducer, " "))
+	for _, name := range slices.Sorted(maps.Keys(j.Env)) {
+		args = append(args, "-cmdenv", name+"="+j.Env[name])
+	}
+	return append(args, "-background"), nil
+}

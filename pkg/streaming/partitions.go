@@ -1,0 +1,41 @@
+package streaming
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// MostSplitKey bounds a key of the partition file, in bytes: that of a row key in HBase.
+const MostSplitKey = 1<<15 - 1
+
+// partitionHead is all that precedes the keys. The sync marks can be any 16 bytes; there is none between so few records.
+const partitionHead = "SEQ\x06" +
+	"\x22org.apache.hadoop.io.BytesWritable" +
+	"\x21org.apache.hadoop.io.NullWritable" +
+	"\x00\x00" + "\x00\x00\x00\x00" +
+	"bulkload-split-1"
+
+// WritePartitions writes the partition file of Hadoop's TotalOrderPartitioner: the first key of every reduce but the first,
+// rising strictly as unsigned bytes. So a job of R reduces has R−1 keys; Hadoop compares the numbers, and with one reduce
+// opens no file. The partitioner must search by comparing ([Job] has it so): Hadoop's own default is a trie that sends keys
+// with a byte 0xff to the wrong reduce.
+func WritePartitions(w io.Writer, keys [][]byte) error {
+	out := []byte(partitionHead)
+	for i, key := range keys {
+		if len(key) > MostSplitKey {
+			return fmt.Errorf("split key %d of %d has %d bytes, more than %d", i+1, len(keys), len(key), MostSplitKey)
+		}
+		if i > 0 && bytes.Compare(keys[i-1], key) >= 0 {
+			return fmt.Errorf("split key %d of %d is not above the one before", i+1, len(keys))
+		}
+		n := uint32(len(key))
+		out = binary.BigEndian.AppendUint32(out, 4+n)
+		out = binary.BigEndian.AppendUint32(out, 4+n)
+		out = binary.BigEndian.AppendUint32(out, n)
+		out = append(out, key...)
+	}
+	_, err := w.Write(out)
+	return err
+}

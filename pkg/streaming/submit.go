@@ -1,0 +1,170 @@
+package streaming
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNoID is of a client that ended well and named no application: it logs less than usual. The application is found by
+// its tag.
+var ErrNoID = errors.New("the client of Hadoop did not say which application it submitted")
+
+// SubmitError is of a client that failed. The application may have been submitted nevertheless.
+type SubmitError struct {
+	Command string // the program
+	Err     error  // how it ended
+	Tail    string // the end of what it said
+}
+
+func (e *SubmitError) Error() string {
+	if e.Tail == "" {
+		return fmt.Sprintf("%s: %v", e.Command, e.Err)
+	}
+	return fmt.Sprintf("%s: %v; it said at the end:\n%s", e.Command, e.Err, e.Tail)
+}
+
+func (e *SubmitError) Unwrap() error { return e.Err }
+
+// stopGrace is how long the client has after SIGTERM.
+const stopGrace = 5 * time.Second
+
+// Submit hands a job over and returns the id of its application, without waiting for the job. It takes the seconds of a JVM
+// and of the upload of Files. With an error the id may still be there, when the client had named it before it failed or ctx
+// ended: then, and when the id is empty, only the ResourceManager knows whether the application runs.
+//
+// env is the environment of the client, nil for the process's: HADOOP_CONF_DIR, KRB5CCNAME and HADOOP_USER_NAME are what
+// matters.
+func (c *Client) Submit(ctx context.Context, j Job, env []string) (application string, err error) {
+	propertyFile := ""
+	if len(j.Properties) > 0 {
+		if propertyFile, err = writeProperties(j.Properties); err != nil {
+			return "", err
+		}
+		defer os.Remove(propertyFile)
+	}
+	args, err := j.Args(propertyFile)
+	if err != nil {
+		return "", err
+	}
+	if env == nil {
+		env = os.Environ()
+	}
+	cmd := exec.CommandContext(ctx, c.Command[0], append(slices.Clone(c.Command[1:]), args...)...)
+	// The scripts of Hadoop take the level of the log from it: below INFO the client names no application.
+	cmd.Env = append(slices.Clone(env), "HADOOP_ROOT_LOGGER=INFO,console")
+	said := &listener{}
+	cmd.Stdout, cmd.Stderr = said, said
+	// The script and its JVM are ended together.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = stopGrace
+	if err := cmd.Start(); err != nil {
+		return "", &SubmitError{Command: c.Command[0], Err: err}
+	}
+	err = cmd.Wait()
+	// What does not heed SIGTERM; the group has its number until its last process is gone.
+	if ctx.Err() != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	application, tail := said.result()
+	switch {
+	case err != nil:
+		return application, &SubmitError{Command: c.Command[0], Err: err, Tail: tail}
+	case application == "":
+		return "", &SubmitError{Command: c.Command[0], Err: ErrNoID, Tail: tail}
+	}
+	return application, nil
+}
+
+// writeProperties makes a configuration file that only the user can read.
+func writeProperties(properties map[string]string) (path string, err error) {
+	f, err := os.CreateTemp("", "bulkload-job-*.xml") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("the job's properties: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			os.Remove(f.Name())
+			path, err = "", fmt.Errorf("the job's properties: %w", err)
+		}
+	}()
+	var b bytes.Buffer
+	b.WriteString("<?xml version=\"1.0\"?>\n<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		b.WriteString("  <property><name>")
+		xml.EscapeText(&b, []byte(name))
+		b.WriteString("</name><value>")
+		xml.EscapeText(&b, []byte(properties[name]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	_, err = f.Write(b.Bytes())
+	return f.Name(), err
+}
+
+var submitted = regexp.MustCompile(`Submitted application (application_[0-9]{1,19}_[0-9]{1,10})\b`)
+
+// mostTail bounds what is kept of the client's words, mostLine the part of a line that is looked at.
+const (
+	mostTail = 8 << 10
+	mostLine = 4 << 10
+)
+
+// listener looks for the application in what the client says, and keeps the end of it.
+type listener struct {
+	mu   sync.Mutex
+	line []byte
+	tail []byte
+	id   string
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, p...)
+	if len(l.tail) > mostTail {
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-mostTail:]...)
+	}
+	for rest := p; len(rest) > 0; {
+		part, after, whole := bytes.Cut(rest, []byte("\n"))
+		if room := mostLine - len(l.line); room > 0 {
+			l.line = append(l.line, part[:min(len(part), room)]...)
+		}
+		if whole {
+			l.look()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+func (l *listener) look() {
+	if m := submitted.FindSubmatch(l.line); m != nil && l.id == "" {
+		l.id = string(m[1])
+	}
+	l.line = l.line[:0]
+}
+
+func (l *listener) result() (id, tail string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.look()
+	tail = strings.ToValidUTF8(string(l.tail), "")
+	if len(l.tail) == mostTail {
+		_, tail, _ = strings.Cut(tail, "\n") // the first is torn
+	}
+	return l.id, strings.TrimSpace(tail)
+}

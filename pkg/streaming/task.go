@@ -1,0 +1,94 @@
+package streaming
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// ErrNoTask says that the process runs in no task of Hadoop Streaming.
+var ErrNoTask = errors.New("not started by Hadoop Streaming")
+
+// JobFile is the job's whole configuration in a task's working directory: the client's core-site.xml, hdfs-site.xml and
+// mapred-site.xml with what the job set.
+const JobFile = "job.xml"
+
+// Task is what Hadoop says to a program about the task that it is.
+type Task struct {
+	Attempt     string // attempt_…_r_000007_1
+	Application string // application_…
+	Container   string // container_…
+	Map         bool   // else a reduce
+	Number      int    // the task's, from 0 on: of a reduce its partition
+	Try         int    // the attempt's number, from 0 on
+	Reduces     int    // of the job
+	// Output is where this attempt writes: what is there is moved to Root when the attempt is the one that counts. Both are
+	// URIs with scheme and authority.
+	Output, Root string
+	// LocalDirs are directories on the node's disks, which go with the application.
+	LocalDirs []string
+	// User is who submitted the job: the user on HDFS where nobody proves who he is. The process may run as another.
+	User string
+	// TokenFile has the delegation tokens.
+	TokenFile string
+}
+
+var attemptName = regexp.MustCompile(`^attempt_([0-9]{1,19}_[0-9]{1,10})_([mr])_([0-9]{1,9})_([0-9]{1,9})$`)
+
+// TaskFrom reads the environment, such as os.LookupEnv gives. Without an attempt it is ErrNoTask.
+func TaskFrom(env func(name string) (string, bool)) (Task, error) {
+	value := func(name string) string { v, _ := env(name); return v }
+	t := Task{
+		Attempt: value("mapreduce_task_attempt_id"), Container: value("CONTAINER_ID"),
+		Output: value("mapreduce_task_output_dir"), Root: value("mapreduce_output_fileoutputformat_outputdir"),
+		TokenFile: value("HADOOP_TOKEN_FILE_LOCATION"),
+	}
+	if t.Attempt == "" {
+		return Task{}, fmt.Errorf("%w: mapreduce_task_attempt_id is not set", ErrNoTask)
+	}
+	m := attemptName.FindStringSubmatch(t.Attempt)
+	if m == nil {
+		return Task{}, fmt.Errorf("mapreduce_task_attempt_id is %q, no id of an attempt", t.Attempt)
+	}
+	t.Application, t.Map = "application_"+m[1], m[2] == "m"
+	var err, bad error
+	if t.Number, err = strconv.Atoi(m[3]); err != nil {
+		bad = err
+	}
+	if t.Try, err = strconv.Atoi(m[4]); err != nil {
+		bad = err
+	}
+	if bad != nil {
+		return Task{}, fmt.Errorf("mapreduce_task_attempt_id: %w", bad)
+	}
+	if p := value("mapreduce_task_partition"); p != "" && p != strconv.Itoa(t.Number) {
+		return Task{}, fmt.Errorf("mapreduce_task_partition is %q in %s", p, t.Attempt)
+	}
+	if t.Reduces, err = strconv.Atoi(value("mapreduce_job_reduces")); err != nil || t.Reduces < 0 {
+		return Task{}, fmt.Errorf("mapreduce_job_reduces is %q, no number of tasks", value("mapreduce_job_reduces"))
+	}
+	if !t.Map && t.Number >= t.Reduces {
+		return Task{}, fmt.Errorf("mapreduce_job_reduces is %d in %s", t.Reduces, t.Attempt)
+	}
+	for name, at := range map[string]string{"mapreduce_task_output_dir": t.Output, "mapreduce_output_fileoutputformat_outputdir": t.Root} {
+		if u, err := url.Parse(at); err != nil || u.Scheme == "" || !strings.HasPrefix(u.Path, "/") {
+			return Task{}, fmt.Errorf("%s is %q, no URI of a directory", name, at)
+		}
+	}
+	for dir := range strings.SplitSeq(value("LOCAL_DIRS"), ",") {
+		if filepath.IsAbs(dir) {
+			t.LocalDirs = append(t.LocalDirs, dir)
+		}
+	}
+	// As Hadoop's own clients have it.
+	for _, name := range []string{"HADOOP_USER_NAME", "mapreduce_job_user_name", "USER"} {
+		if t.User = value(name); t.User != "" {
+			break
+		}
+	}
+	return t, nil
+}

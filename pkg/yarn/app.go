@@ -1,0 +1,228 @@
+package yarn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Application is what the ResourceManager says of one. Of another user's, where ACLs are on, most is zero.
+type Application struct {
+	ID          string
+	Name        string
+	User        string
+	Queue       string
+	Tags        []string
+	State       State
+	Final       Final
+	Progress    float64 // 0 to 100
+	Diagnostics string  // why it failed or waits; several lines
+	Tracking    string  // address of its page
+	Started     time.Time
+	Finished    time.Time // zero while it runs
+	MemoryMB    int64     // of its containers now
+	Cores       int64
+	Containers  int64
+	// MemorySeconds is MiB × seconds of all containers so far, CoreSeconds their virtual cores × seconds.
+	MemorySeconds int64
+	CoreSeconds   int64
+}
+
+// State is how far YARN has an application: YarnApplicationState.
+type State string
+
+// The states on which callers decide. Before Accepted there are NEW, NEW_SAVING and SUBMITTED.
+const (
+	Accepted  State = "ACCEPTED" // it waits for its first container
+	Running   State = "RUNNING"
+	Finished  State = "FINISHED" // Final says how
+	FailedApp State = "FAILED"   // without a word of the application
+	KilledApp State = "KILLED"
+)
+
+// Ended says that nothing of the application runs any more, nor will.
+func (s State) Ended() bool { return s == Finished || s == FailedApp || s == KilledApp }
+
+// Final is what an application says it came to: FinalApplicationStatus.
+type Final string
+
+// What applications came to.
+const (
+	Undefined Final = "UNDEFINED" // it has not ended
+	Succeeded Final = "SUCCEEDED"
+	Failed    Final = "FAILED"
+	Killed    Final = "KILLED"
+)
+
+// Succeeded says that the application has ended, and well.
+func (a Application) Succeeded() bool { return a.State == Finished && a.Final == Succeeded }
+
+// wireApp is ClusterApp of the ResourceManager's REST interface.
+type wireApp struct {
+	ID                string
+	Name              string
+	User              string
+	Queue             string
+	State             State
+	FinalStatus       Final
+	Progress          float64
+	Diagnostics       string
+	TrackingURL       string
+	ApplicationTags   string
+	StartedTime       int64
+	FinishedTime      int64
+	AllocatedMB       int64
+	AllocatedVCores   int64
+	RunningContainers int64
+	MemorySeconds     int64
+	VcoreSeconds      int64
+}
+
+func (w wireApp) application() Application {
+	var tags []string
+	for tag := range strings.SplitSeq(w.ApplicationTags, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return Application{
+		ID: w.ID, Name: w.Name, User: w.User, Queue: w.Queue, Tags: tags, State: w.State, Final: w.FinalStatus,
+		Progress: w.Progress, Diagnostics: strings.TrimSpace(w.Diagnostics), Tracking: w.TrackingURL,
+		Started: at(w.StartedTime), Finished: at(w.FinishedTime),
+		// -1 is "none" here.
+		MemoryMB: max(w.AllocatedMB, 0), Cores: max(w.AllocatedVCores, 0), Containers: max(w.RunningContainers, 0),
+		MemorySeconds: w.MemorySeconds, CoreSeconds: w.VcoreSeconds,
+	}
+}
+
+// at is a time of milliseconds, zero for none.
+func at(ms int64) time.Time {
+	if ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+var (
+	applicationID = regexp.MustCompile(`^application_([0-9]{1,19}_[0-9]{1,10})$`)
+	tagText       = regexp.MustCompile(`^[a-z0-9._-]{1,100}$`)
+)
+
+// ValidTag says whether a tag finds its application again: YARN makes them lower case, ASCII, of 100 characters at most
+// (ApplicationSubmissionContextPBImpl), and separates them by commas.
+func ValidTag(tag string) bool { return tagText.MatchString(tag) }
+
+// fewer leaves out of an answer what takes the most room and is not read. Every ResourceManager that knows the parameter
+// knows this word; one that it does not know has it refuse the question, and one before 3.0 sends everything.
+const fewer = "resourceRequests"
+
+// Application gives one by its id. It is ErrUnknown to a ResourceManager that has forgotten it.
+func (c *Client) Application(ctx context.Context, id string) (Application, error) {
+	if !applicationID.MatchString(id) {
+		return Application{}, fmt.Errorf("%q is no id of an application", id)
+	}
+	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/apps/" + id, query: url.Values{"deSelects": {fewer}}})
+	if err != nil {
+		return Application{}, err
+	}
+	var out struct{ App wireApp }
+	if err := a.decode(&out); err != nil {
+		return Application{}, err
+	}
+	if out.App.ID != id {
+		return Application{}, &Error{URL: a.url, Status: a.status, Why: "the answer is of another application", Err: ErrUnreachable}
+	}
+	return out.App.application(), nil
+}
+
+// ByTag gives the applications that have a tag, in the order of their ids; none is no error. Those that the
+// ResourceManager has forgotten are missing.
+func (c *Client) ByTag(ctx context.Context, tag string) ([]Application, error) {
+	if !ValidTag(tag) {
+		return nil, fmt.Errorf("%q cannot be a tag of an application: lower-case letters, digits, . _ and -, 100 at most", tag)
+	}
+	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/apps", query: url.Values{"applicationTags": {tag}, "deSelects": {fewer}}})
+	if err != nil {
+		return nil, err
+	}
+	var out struct{ Apps *struct{ App list[wireApp] } }
+	if err := a.decode(&out); err != nil {
+		return nil, err
+	}
+	if out.Apps == nil {
+		// A successful answer that has no "apps" is from something else, unless it is null.
+		var is map[string]json.RawMessage
+		if err := json.Unmarshal(a.body, &is); err != nil || is["apps"] == nil {
+			return nil, &Error{URL: a.url, Status: a.status, Why: "the answer has no applications", Err: ErrUnreachable}
+		}
+		return nil, nil
+	}
+	var found []Application
+	for _, w := range out.Apps.App {
+		app := w.application()
+		for _, t := range app.Tags {
+			if t == tag {
+				found = append(found, app)
+				break
+			}
+		}
+	}
+	sortApplications(found)
+	return found, nil
+}
+
+// Kill asks for the end of an application. It returns when the ResourceManager has the wish; [Client.Application] says when
+// it is met. An application that has ended stays as it is, without an error. Another user's is ErrDenied.
+func (c *Client) Kill(ctx context.Context, id string) error {
+	if !applicationID.MatchString(id) {
+		return fmt.Errorf("%q is no id of an application", id)
+	}
+	a, err := c.manager(ctx, request{
+		method: http.MethodPut, path: "/ws/v1/cluster/apps/" + id + "/state", body: []byte(`{"state":"KILLED"}`),
+	})
+	if err != nil {
+		return err
+	}
+	if a.success() {
+		return nil
+	}
+	err = refusal(a.url, a.status, a.body)
+	if errors.Is(err, ErrDenied) {
+		// The ResourceManager refuses before it looks whether there is anything left to kill.
+		if now, e := c.Application(ctx, id); e == nil && now.State.Ended() && (c.o.User == "" || now.User == c.o.User) {
+			return nil
+		}
+	}
+	return err
+}
+
+// list is an array, or the one element alone, as some versions write it.
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var one T
+		if err := json.Unmarshal(data, &one); err != nil {
+			return err
+		}
+		*l = list[T]{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]T)(l))
+}
+
+// number is the last number of an id: of a job, a task or an attempt.
+func number(id string) int64 {
+	n, err := strconv.ParseInt(id[strings.LastIndexByte(id, '_')+1:], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

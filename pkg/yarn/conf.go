@@ -1,0 +1,97 @@
+package yarn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Addresses are the web servers of a cluster, each as scheme://host:port.
+type Addresses struct {
+	// ResourceManagers has one, or with high availability several, of which one is active.
+	ResourceManagers []string
+	// History is MapReduce's history server, empty where the configuration has none.
+	History string
+}
+
+// mostManagers bounds yarn.resourcemanager.ha.rm-ids.
+const mostManagers = 16
+
+// FromConf reads yarn-site.xml and mapred-site.xml as Hadoop does; value gives a key's value, "" when it is not set.
+func FromConf(value func(key string) string) (Addresses, error) {
+	var a Addresses
+	const rm = "yarn.resourcemanager."
+	ids := []string{""}
+	if strings.EqualFold(strings.TrimSpace(value(rm+"ha.enabled")), "true") {
+		ids = ids[:0]
+		for id := range strings.SplitSeq(value(rm+"ha.rm-ids"), ",") {
+			if id = strings.TrimSpace(id); id != "" {
+				ids = append(ids, "."+id)
+			}
+		}
+		if len(ids) == 0 || len(ids) > mostManagers {
+			return a, fmt.Errorf("%sha.rm-ids names %d ResourceManagers: 1 to %d are expected where %[1]sha.enabled is true", rm, len(ids), mostManagers)
+		}
+	}
+	secure := onlyTLS(value("yarn.http.policy"))
+	for _, id := range ids {
+		key, port := rm+"webapp.address", "8088"
+		if secure {
+			key, port = rm+"webapp.https.address", "8090"
+		}
+		host := value(rm + "hostname" + id)
+		if host == "" && id != "" {
+			host = value(rm + "hostname")
+		}
+		end, err := endpoint(secure, value(key+id), host, port)
+		if err != nil {
+			return a, fmt.Errorf("%s%s or %shostname%s: %w", key, id, rm, id, err)
+		}
+		a.ResourceManagers = append(a.ResourceManagers, end)
+	}
+	secure = onlyTLS(value("mapreduce.jobhistory.http.policy"))
+	key, port := "mapreduce.jobhistory.webapp.address", "19888"
+	if secure {
+		key, port = "mapreduce.jobhistory.webapp.https.address", "19890"
+	}
+	if value(key) == "" {
+		return a, nil
+	}
+	end, err := endpoint(secure, value(key), "", port)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", key, err)
+	}
+	a.History = end
+	return a, nil
+}
+
+func onlyTLS(policy string) bool { return strings.EqualFold(strings.TrimSpace(policy), "HTTPS_ONLY") }
+
+// endpoint is the base address of an authority host:port, or of a host and its usual port.
+func endpoint(secure bool, authority, host, port string) (string, error) {
+	authority = strings.TrimSpace(authority)
+	if authority == "" {
+		authority = strings.TrimSpace(host)
+	}
+	if authority == "" {
+		return "", errors.New("is not set: is this the configuration of a client of YARN (yarn-site.xml)?")
+	}
+	h, p, err := net.SplitHostPort(authority)
+	if err != nil {
+		h, p = authority, port
+	}
+	if ip := net.ParseIP(h); h == "" || ip != nil && ip.IsUnspecified() {
+		return "", fmt.Errorf("%q is where a server listens, not where a client finds it: name the host", authority)
+	}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	u, err := url.Parse(scheme + "://" + net.JoinHostPort(h, p))
+	if err != nil || u.Hostname() != h || u.Port() != p || u.Path != "" {
+		return "", fmt.Errorf("%q is not an address", authority)
+	}
+	return u.String(), nil
+}

@@ -1,0 +1,258 @@
+package yarn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Job is the MapReduce job of an application.
+type Job struct {
+	ID    string
+	State string // RUNNING, SUCCEEDED, FAILED, KILLED and others of JobState
+	// Maps and Reduces are the numbers of tasks, with those that have succeeded.
+	Maps, MapsDone       int
+	Reduces, ReducesDone int
+	Diagnostics          string
+	Started, Finished    time.Time
+}
+
+// Task is one task of a job.
+type Task struct {
+	ID       string
+	Map      bool   // else a reduce
+	Number   int    // from 0 on: of a reduce its partition
+	State    string // SCHEDULED, RUNNING, SUCCEEDED, FAILED, KILLED
+	Progress float64
+	Started  time.Time
+	Elapsed  time.Duration
+	// Successful is the attempt whose output counts, empty while there is none.
+	Successful string
+}
+
+// Attempt is one attempt at a task.
+type Attempt struct {
+	ID        string
+	Number    int    // from 0 on
+	State     string // RUNNING, COMMIT_PENDING, SUCCEEDED, FAILED, KILLED and others of TaskAttemptState
+	Status    string // what it reported last
+	Progress  float64
+	Started   time.Time
+	Finished  time.Time
+	Elapsed   time.Duration
+	Container string // its id; empty before it has one
+	Node      string // host:port of the NodeManager's web server
+	// Diagnostics is Java's view of a failure; what the program said is in [Client.Log].
+	Diagnostics string
+	// Shuffle and Merge are the times that a reduce took before its program began.
+	Shuffle, Merge time.Duration
+}
+
+// Counter is one counter of a job or an attempt.
+type Counter struct {
+	Group, Name string
+	Total       int64
+	Map, Reduce int64 // of a job only
+}
+
+var (
+	taskID      = regexp.MustCompile(`^task_([0-9]{1,19}_[0-9]{1,10})_[mr]_[0-9]{1,10}$`)
+	attemptID   = regexp.MustCompile(`^attempt_([0-9]{1,19}_[0-9]{1,10})_[mr]_[0-9]{1,10}_[0-9]{1,10}$`)
+	containerID = regexp.MustCompile(`^container_(e[0-9]{1,10}_)?[0-9]{1,19}_[0-9]{1,10}_[0-9]{1,10}_[0-9]{1,19}$`)
+)
+
+// JobID is the id of the MapReduce job of an application, empty if that is none's.
+func JobID(application string) string {
+	m := applicationID.FindStringSubmatch(application)
+	if m == nil {
+		return ""
+	}
+	return "job_" + m[1]
+}
+
+// Job gives the job of an application: from the ApplicationMaster while that runs, from the history server after. Between
+// the two it is ErrUnknown for a moment, as it is before the ApplicationMaster runs.
+func (c *Client) Job(ctx context.Context, application string) (Job, error) {
+	type wire struct {
+		ID, State, Diagnostics   string
+		MapsTotal, MapsCompleted int
+		ReducesTotal             int
+		ReducesCompleted         int
+		StartTime, FinishTime    int64
+	}
+	var out struct{ Job wire }
+	if err := c.mapreduce(ctx, application, "", &out); err != nil {
+		return Job{}, err
+	}
+	j := out.Job
+	if j.ID != JobID(application) {
+		return Job{}, fmt.Errorf("%s: the answer is of another job: %w", application, ErrUnreachable)
+	}
+	return Job{
+		ID: j.ID, State: j.State, Maps: j.MapsTotal, MapsDone: j.MapsCompleted, Reduces: j.ReducesTotal, ReducesDone: j.ReducesCompleted,
+		Diagnostics: strings.TrimSpace(j.Diagnostics), Started: at(j.StartTime), Finished: at(j.FinishTime),
+	}, nil
+}
+
+// Tasks gives all tasks of a job, maps first, each kind by number.
+func (c *Client) Tasks(ctx context.Context, application string) ([]Task, error) {
+	type wire struct {
+		ID, State, Type, SuccessfulAttempt string
+		Progress                           float64
+		StartTime, ElapsedTime             int64
+	}
+	var out struct{ Tasks struct{ Task list[wire] } }
+	if err := c.mapreduce(ctx, application, "/tasks", &out); err != nil {
+		return nil, err
+	}
+	tasks := make([]Task, 0, len(out.Tasks.Task))
+	for _, w := range out.Tasks.Task {
+		if !taskID.MatchString(w.ID) {
+			continue
+		}
+		tasks = append(tasks, Task{
+			ID: w.ID, Map: w.Type == "MAP", Number: int(number(w.ID)), State: w.State, Progress: w.Progress,
+			Started: at(w.StartTime), Elapsed: took(w.ElapsedTime), Successful: w.SuccessfulAttempt,
+		})
+	}
+	slices.SortFunc(tasks, func(a, b Task) int {
+		if a.Map != b.Map {
+			if a.Map {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Number, b.Number)
+	})
+	return tasks, nil
+}
+
+// Attempts gives the attempts at a task, by number.
+func (c *Client) Attempts(ctx context.Context, application, task string) ([]Attempt, error) {
+	if !taskID.MatchString(task) {
+		return nil, fmt.Errorf("%q is no id of a task", task)
+	}
+	type wire struct {
+		ID, State, Status, AssignedContainerID, NodeHTTPAddress, Diagnostics string
+		Progress                                                             float64
+		StartTime, FinishTime, ElapsedTime                                   int64
+		ElapsedShuffleTime, ElapsedMergeTime                                 int64
+	}
+	var out struct {
+		TaskAttempts struct{ TaskAttempt list[wire] }
+	}
+	if err := c.mapreduce(ctx, application, "/tasks/"+task+"/attempts", &out); err != nil {
+		return nil, err
+	}
+	var attempts []Attempt
+	for _, w := range out.TaskAttempts.TaskAttempt {
+		if !attemptID.MatchString(w.ID) {
+			continue
+		}
+		attempts = append(attempts, Attempt{
+			ID: w.ID, Number: int(number(w.ID)), State: w.State, Status: w.Status, Progress: w.Progress, Started: at(w.StartTime),
+			Finished: at(w.FinishTime), Elapsed: took(w.ElapsedTime), Container: w.AssignedContainerID, Node: w.NodeHTTPAddress,
+			Diagnostics: strings.TrimSpace(w.Diagnostics), Shuffle: took(w.ElapsedShuffleTime), Merge: took(w.ElapsedMergeTime),
+		})
+	}
+	slices.SortFunc(attempts, func(a, b Attempt) int { return cmp.Compare(a.Number, b.Number) })
+	return attempts, nil
+}
+
+func took(ms int64) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
+
+// Counters gives the counters of a job. Attempts that failed or were killed do not count.
+func (c *Client) Counters(ctx context.Context, application string) ([]Counter, error) {
+	var out struct {
+		JobCounters struct {
+			CounterGroup list[struct {
+				CounterGroupName string
+				Counter          list[struct {
+					Name                                                   string
+					TotalCounterValue, MapCounterValue, ReduceCounterValue int64
+				}]
+			}]
+		}
+	}
+	if err := c.mapreduce(ctx, application, "/counters", &out); err != nil {
+		return nil, err
+	}
+	var all []Counter
+	for _, g := range out.JobCounters.CounterGroup {
+		for _, k := range g.Counter {
+			all = append(all, Counter{Group: g.CounterGroupName, Name: k.Name, Total: k.TotalCounterValue, Map: k.MapCounterValue, Reduce: k.ReduceCounterValue})
+		}
+	}
+	return all, nil
+}
+
+// AttemptCounters gives the counters of one attempt, which may run.
+func (c *Client) AttemptCounters(ctx context.Context, application, attempt string) ([]Counter, error) {
+	m := attemptID.FindStringSubmatch(attempt)
+	if m == nil {
+		return nil, fmt.Errorf("%q is no id of an attempt", attempt)
+	}
+	task := "task_" + strings.TrimPrefix(attempt[:strings.LastIndexByte(attempt, '_')], "attempt_")
+	var out struct {
+		JobTaskAttemptCounters struct {
+			TaskAttemptCounterGroup list[struct {
+				CounterGroupName string
+				Counter          list[struct {
+					Name  string
+					Value int64
+				}]
+			}]
+		}
+	}
+	if err := c.mapreduce(ctx, application, "/tasks/"+task+"/attempts/"+attempt+"/counters", &out); err != nil {
+		return nil, err
+	}
+	var all []Counter
+	for _, g := range out.JobTaskAttemptCounters.TaskAttemptCounterGroup {
+		for _, k := range g.Counter {
+			all = append(all, Counter{Group: g.CounterGroupName, Name: k.Name, Total: k.Value})
+		}
+	}
+	return all, nil
+}
+
+// mapreduce asks about a job: the ApplicationMaster through the ResourceManager's proxy, and when that sends elsewhere,
+// since there is none, the history server.
+func (c *Client) mapreduce(ctx context.Context, application, below string, out any) error {
+	job := JobID(application)
+	if job == "" {
+		return fmt.Errorf("%q is no id of an application", application)
+	}
+	a, live := c.manager(ctx, request{path: "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + job + below})
+	if live == nil {
+		if live = a.decode(out); live == nil {
+			return nil
+		}
+		if a.status/100 == 3 || errors.Is(live, ErrUnreachable) {
+			// It has ended, or not begun, or ends at this moment.
+			live = &Error{URL: a.url, Status: a.status, Why: "no ApplicationMaster runs", Err: ErrUnknown}
+		}
+	}
+	if c.o.History == "" || ctx.Err() != nil {
+		return live
+	}
+	a, err := c.ask(ctx, c.o.History, request{path: "/ws/v1/history/mapreduce/jobs/" + job + below})
+	if err == nil {
+		err = a.decode(out)
+	}
+	if err != nil {
+		return errors.Join(err, live)
+	}
+	return nil
+}
+
+func sortApplications(all []Application) {
+	slices.SortFunc(all, func(a, b Application) int {
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID))
+	})
+}

@@ -1,0 +1,48 @@
+package yarn
+
+import (
+	"context"
+	"encoding/base64"
+)
+
+// Object identifiers as DER has them, with tag and length.
+const (
+	oidSPNEGO = "\x06\x06\x2b\x06\x01\x05\x05\x02"             // 1.3.6.1.5.5.2
+	oidKRB5   = "\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02" // 1.2.840.113554.1.2.2
+)
+
+// negotiate is what stands behind "Negotiate" in the header Authorization (RFC 4559), for the web server of a host.
+func negotiate(ctx context.Context, p Proof, host string) (string, error) {
+	_, token, err := p.Initiate(ctx, "HTTP/"+host, "")
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(negTokenInit(token)), nil
+}
+
+// negTokenInit offers Kerberos as the one mechanism, with its first token (RFC 4178, section 4.2.1):
+//
+//	[APPLICATION 0] { SPNEGO, [0] SEQUENCE { [0] SEQUENCE { krb5 }, [2] OCTET STRING token } }
+func negTokenInit(token []byte) []byte {
+	mechanisms := der(0xa0, der(0x30, []byte(oidKRB5)))
+	first := der(0xa2, der(0x04, token))
+	init := der(0xa0, der(0x30, append(mechanisms, first...)))
+	return der(0x60, append([]byte(oidSPNEGO), init...))
+}
+
+// der is one element: tag, length, content.
+func der(tag byte, content []byte) []byte {
+	n := len(content)
+	head := []byte{tag}
+	switch {
+	case n < 0x80:
+		head = append(head, byte(n))
+	case n < 0x100:
+		head = append(head, 0x81, byte(n))
+	case n < 0x10000:
+		head = append(head, 0x82, byte(n>>8), byte(n))
+	default:
+		head = append(head, 0x83, byte(n>>16), byte(n>>8), byte(n))
+	}
+	return append(head, content...)
+}
