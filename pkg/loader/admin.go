@@ -177,9 +177,7 @@ func (c *Cluster) DeleteTable(ctx context.Context, table TableName) error {
 	if err == nil {
 		err = c.procedure(ctx, resp.GetProcId())
 	}
-	c.mu.Lock()
-	delete(c.regions, table)
-	c.mu.Unlock()
+	c.regions.put(table, nil)
 	return tableError("delete", table, err)
 }
 

@@ -74,7 +74,7 @@ func TestHostileAnswersAreRefused(t *testing.T) {
 			addr := hostile(t, answer)
 			cfg := Config{Quorum: "localhost:1", EffectiveUser: "x"}.withDefaults()
 			takeLogrus(slog.New(slog.DiscardHandler))
-			c := &Cluster{cfg: cfg, log: slog.New(slog.DiscardHandler), servers: map[serverKey]*server{}, regions: map[TableName][]Region{}}
+			c := newCluster(cfg, slog.New(slog.DiscardHandler))
 			defer c.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()

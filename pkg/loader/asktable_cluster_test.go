@@ -18,8 +18,9 @@ import (
 // mutate puts or deletes one column of a row at a timestamp.
 func (b *bench) mutate(t testing.TB, table TableName, row, family, qualifier string, at int64, kind pb.MutationProto_DeleteType, del bool) {
 	t.Helper()
-	r, err := b.locate(t.Context(), table, []byte(row), true)
+	regions, err := b.Regions(t.Context(), table)
 	must(t, err)
+	r := regions[find(regions, []byte(row))]
 	l, err := b.connect(t.Context(), r.Server, region.RegionClient)
 	must(t, err)
 	value := &pb.MutationProto_ColumnValue_QualifierValue{Qualifier: []byte(qualifier), Timestamp: proto.Uint64(uint64(at))}

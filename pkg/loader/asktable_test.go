@@ -14,8 +14,7 @@ import (
 func TestLookBeforeIsBounded(t *testing.T) {
 	cfg := Config{Quorum: "127.0.0.1:1", EffectiveUser: "x", LookupTimeout: 100 * time.Millisecond, RetryTimeout: 200 * time.Millisecond}.withDefaults()
 	var log bytes.Buffer
-	c := &Cluster{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		servers: map[serverKey]*server{}, regions: map[TableName][]Region{}}
+	c := newCluster(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	defer c.Close()
 	l := &load{c: c, req: LoadRequest{Table: TableName{Qualifier: "t"}, Timestamp: 1, Shared: true}}
 	var g group

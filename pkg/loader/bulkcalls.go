@@ -55,8 +55,9 @@ func appendMessage(b []byte, field protowire.Number, m proto.Message) ([]byte, e
 // repeating: a second Prepare leaves an empty directory behind.
 func (c *Cluster) firstRegion(ctx context.Context, table TableName, method string, request func(Region) (proto.Message, error)) (proto.Message, error) {
 	resp := &emptypb.Empty{}
+	at := &locator{regions: &c.regions, table: table}
 	err := c.retry(ctx, method, func(attempt int) error {
-		r, err := c.locate(ctx, table, nil, attempt > 0)
+		r, err := at.locate(ctx, nil, attempt > 0)
 		if err != nil {
 			return err
 		}

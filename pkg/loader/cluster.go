@@ -26,7 +26,9 @@ type Cluster struct {
 	closed  bool
 	servers map[serverKey]*server
 	places  places
-	regions map[TableName][]Region // last known, for reading
+	warned  map[string]time.Time // retries that the log has at level warn: call and try
+
+	regions regionMap
 
 	registry registryState
 }
@@ -43,12 +45,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	takeLogrus(log)
-	c := &Cluster{
-		cfg:     cfg.withDefaults(),
-		log:     log,
-		servers: map[serverKey]*server{},
-		regions: map[TableName][]Region{},
-	}
+	c := newCluster(cfg.withDefaults(), log)
 	log.Debug("finding HBase", "by", c.cfg.where())
 	if _, err := c.metaServer(ctx); err != nil {
 		c.Close()
@@ -58,6 +55,13 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 		return nil, fmt.Errorf("dial HBase at %s%s: %w", c.cfg.Quorum, c.cfg.Root, err)
 	}
 	return c, nil
+}
+
+// newCluster is one that nothing was asked of yet.
+func newCluster(cfg Config, log *slog.Logger) *Cluster {
+	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]time.Time{}}
+	c.regions.read, c.regions.enabled = c.Regions, c.inService
+	return c
 }
 
 // ID is what distinguishes the cluster from every other, also from one that has its addresses later: the UUID in its directory
@@ -129,9 +133,33 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if !again {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
-	c.log.Warn("retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
+	level := slog.LevelWarn
+	if !c.firstToWarn(what, attempt) {
+		level = slog.LevelDebug
+	}
+	c.log.Log(ctx, level, "retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
 	if err := retry.Sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// warnEvery is how often the same try of the same call is in the log at level warn, however many callers there are.
+const warnEvery = time.Second
+
+// firstToWarn says whether no other call of the same name has warned of the same try just now.
+func (c *Cluster) firstToWarn(what string, attempt int) bool {
+	key, now := fmt.Sprint(what, " ", attempt), time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.warned[key]; ok && now.Sub(at) < warnEvery {
+		return false
+	}
+	for old, at := range c.warned {
+		if now.Sub(at) >= warnEvery {
+			delete(c.warned, old)
+		}
+	}
+	c.warned[key] = now
+	return true
 }

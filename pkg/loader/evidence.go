@@ -243,7 +243,7 @@ func (l *load) holds(ctx context.Context, dir string, id uint64) (string, error)
 
 // near is the directory of the region that should have a file: most often the one that was asked to take it.
 func (l *load) near(ctx context.Context, f HFile) string {
-	regions, err := l.c.cachedRegions(ctx, l.req.Table, false)
+	regions, err := l.c.KnownRegions(ctx, l.req.Table)
 	if err != nil {
 		return ""
 	}

@@ -32,8 +32,9 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 }
 
 func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row, err error) {
+	at := &locator{regions: &c.regions, table: table}
 	err = c.retry(ctx, "get", func(attempt int) error {
-		r, err := c.locate(ctx, table, key, attempt > 0)
+		r, err := at.locate(ctx, key, attempt > 0)
 		if err != nil {
 			return err
 		}

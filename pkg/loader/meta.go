@@ -41,7 +41,7 @@ const healTime = 12 * time.Second
 // Regions reads the table's regions from hbase:meta, in order and without gaps. A table that does not exist gives
 // ErrTableNotFound, a gap that stays for 12 s a *HoleError. The slices are the caller's.
 func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error) {
-	pauses := retry.Policy{First: time.Second, Most: 4 * time.Second, For: healTime}
+	pauses := retry.Policy{First: 100 * time.Millisecond, Most: 2 * time.Second, For: healTime}
 	began := time.Now()
 	for tries := 1; ; tries++ {
 		regions, err := c.readRegions(ctx, table)
@@ -55,9 +55,7 @@ func (c *Cluster) Regions(ctx context.Context, table TableName) ([]Region, error
 			err = &HoleError{Table: table}
 		}
 		if err == nil {
-			c.mu.Lock()
-			c.regions[table] = regions
-			c.mu.Unlock()
+			c.regions.put(table, regions)
 			return slices.Clone(regions), nil
 		}
 		wait, again := pauses.Next(began, tries)
@@ -90,34 +88,10 @@ func (c *Cluster) readRegions(ctx context.Context, table TableName) ([]Region, e
 	return regions, err
 }
 
-// KnownRegions are the table's regions as they were last read, for any purpose; they are read when they are not known. They
-// may be old: a scan reads them again when it finds them so. The slice is shared: do not change it.
+// KnownRegions are the table's regions as they were last read, for any purpose; they are read when they are not known, once for
+// all who ask meanwhile. They may be old: a scan reads them again when it finds them so. The slice is shared: do not change it.
 func (c *Cluster) KnownRegions(ctx context.Context, table TableName) ([]Region, error) {
-	return c.cachedRegions(ctx, table, false)
-}
-
-// cachedRegions are the last known regions, read when there are none or when they proved to be old.
-func (c *Cluster) cachedRegions(ctx context.Context, table TableName, again bool) ([]Region, error) {
-	c.mu.Lock()
-	regions := c.regions[table]
-	c.mu.Unlock()
-	if regions != nil && !again {
-		return regions, nil
-	}
-	return c.Regions(ctx, table)
-}
-
-// locate finds the region of a row for reading.
-func (c *Cluster) locate(ctx context.Context, table TableName, row []byte, again bool) (Region, error) {
-	regions, err := c.cachedRegions(ctx, table, again)
-	if err != nil {
-		return Region{}, err
-	}
-	r := regions[find(regions, row)]
-	if r.Server == "" {
-		return r, fmt.Errorf("region %s of %s: %w", r, table, errNotAssigned)
-	}
-	return r, nil
+	return c.regions.after(ctx, table, nil, false)
 }
 
 // TableState is whether a table is in service. Only one that is Enabled can be loaded and read.
@@ -170,6 +144,15 @@ func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState
 		err = fmt.Errorf("table %s: %w", table, ErrTableNotFound)
 	}
 	return state, at, err
+}
+
+// inService gives ErrTableDisabled for a table that is disabled, or about to be.
+func (c *Cluster) inService(ctx context.Context, table TableName) error {
+	state, err := c.tableState(ctx, table)
+	if err == nil && (state == Disabled || state == Disabling) {
+		err = fmt.Errorf("table %s: %w", table, ErrTableDisabled)
+	}
+	return err
 }
 
 // varintField and bytesField read one field of a message for which the library has no type.

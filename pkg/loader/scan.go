@@ -36,6 +36,11 @@ type ScanRequest struct {
 	// ChunkBytes is how much the server sends at once, by its own count, and so the memory of a scan: about three times
 	// this in each region at a time. Default 4 MiB.
 	ChunkBytes int64
+	// RowBytes is the most that the keys and values of one row may have; a larger one ends the scan with ErrRowTooLarge.
+	// Default: no limit.
+	RowBytes int64
+	// Prompt ends the scan with ErrTableDisabled where a table that is disabled would be waited for. Default: it is waited for.
+	Prompt bool
 	// CacheBlocks lets the server keep what it read in its block cache, which a scan of a whole table would empty of
 	// everything else. Default: it does not.
 	CacheBlocks bool
@@ -78,12 +83,8 @@ func PrefixEnd(prefix []byte) []byte {
 // Scan gives the rows in key order. The row and its slices are valid until fn returns; an error of fn ends the scan and is
 // returned as it is.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
-	s := &scan{
-		c: c, req: req.withDefaults(), what: "scan " + req.Table.String(),
-		locate: func(ctx context.Context, row []byte, again bool) (Region, error) {
-			return c.locate(ctx, req.Table, row, again)
-		},
-	}
+	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}
+	s := &scan{c: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
 	return s.run(ctx, req.Start, req.Stop, fn)
 }
 
@@ -110,6 +111,7 @@ func (s *scan) run(ctx context.Context, start, stop []byte, fn func(Row) error) 
 	if len(stop) > 0 && bytes.Compare(start, stop) >= 0 && len(start) > 0 && s.req.Table != (TableName{}) {
 		return nil
 	}
+	s.row.most = s.req.RowBytes
 	s.row.emit = func(r Row) error {
 		s.rows++
 		if err := fn(r); err != nil {
@@ -169,9 +171,14 @@ func expired(err error) bool {
 	return false
 }
 
+// ErrRowTooLarge is a row that has more than ScanRequest.RowBytes.
+var ErrRowTooLarge = errors.New("a row is larger than the scan may hold")
+
 // assembler puts rows together: one answer may end within a row.
 type assembler struct {
 	emit func(Row) error
+	most int64  // bytes of a row, 0 for any
+	size int64  // of the row in progress
 	key  []byte // of the row in progress, nil when none is
 	last []byte // a copy of the last row given
 	row  Row
@@ -181,7 +188,7 @@ type assembler struct {
 // one given; nil when nothing was read. It forgets the row in progress.
 func (a *assembler) resume() []byte {
 	key := bytes.Clone(a.key)
-	a.key, a.row.Cells = nil, a.row.Cells[:0]
+	a.key, a.size, a.row.Cells = nil, 0, a.row.Cells[:0]
 	if key == nil && a.last != nil {
 		key = append(bytes.Clone(a.last), 0)
 	}
@@ -195,7 +202,7 @@ func (a *assembler) flush() error {
 	}
 	a.row.Key = a.key
 	a.last = append(a.last[:0], a.key...)
-	a.key = nil
+	a.key, a.size = nil, 0
 	err := a.emit(a.row)
 	a.row.Cells = a.row.Cells[:0]
 	return err
@@ -222,6 +229,11 @@ func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err 
 			a.row.Cells = append(a.row.Cells[:0], next)
 		}
 		a.key = row
+		if c := &a.row.Cells[len(a.row.Cells)-1]; a.most > 0 {
+			if a.size += int64(len(row) + len(c.Family) + len(c.Qualifier) + len(c.Value)); a.size > a.most {
+				return nil, fmt.Errorf("%w: more than %d bytes", ErrRowTooLarge, a.most)
+			}
+		}
 	}
 	if partial {
 		return block, nil

@@ -1,0 +1,109 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// ErrTableDisabled is a table that is there and not in service.
+var ErrTableDisabled = errors.New("the table is disabled")
+
+// regionMap is the regions of tables as they were last read, for reading. A list that proves to be old is read again
+// once for all who found it so. Safe for concurrent use; lists are shared and never changed.
+type regionMap struct {
+	read    func(ctx context.Context, table TableName) ([]Region, error) // from hbase:meta
+	enabled func(ctx context.Context, table TableName) error             // ErrTableDisabled for a table out of service
+
+	mu       sync.Mutex
+	known    map[TableName][]Region
+	readings singleflight.Group
+}
+
+// put makes regions the known ones; none forgets the table.
+func (m *regionMap) put(table TableName, regions []Region) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(regions) == 0 {
+		delete(m.known, table)
+		return
+	}
+	if m.known == nil {
+		m.known = map[TableName][]Region{}
+	}
+	m.known[table] = regions
+}
+
+// after are the known regions, unless they are the old ones or none. prompt looks at the table's state before it reads.
+func (m *regionMap) after(ctx context.Context, table TableName, old []Region, prompt bool) ([]Region, error) {
+	if regions, ok := m.newer(table, old); ok {
+		return regions, nil
+	}
+	key := table.String()
+	if prompt {
+		key += " prompt"
+	}
+	// A reading is nobody's own: it does not end with the context of the first who asked. Its tries are bounded.
+	read := m.readings.DoChan(key, func() (any, error) {
+		if regions, ok := m.newer(table, old); ok { // another reading ended meanwhile
+			return regions, nil
+		}
+		ctx := context.WithoutCancel(ctx)
+		if prompt {
+			if err := m.enabled(ctx, table); err != nil {
+				return nil, err
+			}
+		}
+		regions, err := m.read(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		m.put(table, regions)
+		return regions, nil
+	})
+	select {
+	case r := <-read:
+		regions, _ := r.Val.([]Region)
+		return regions, r.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read the regions of %s: %w", table, context.Cause(ctx))
+	}
+}
+
+// newer are the known regions if there are any, and others than the old ones.
+func (m *regionMap) newer(table TableName, old []Region) ([]Region, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	regions := m.known[table]
+	return regions, len(regions) > 0 && (len(old) == 0 || &old[0] != &regions[0])
+}
+
+// locator finds the regions of one scan's rows. It remembers the list that it took the last region from: only that one
+// can have proved to be old.
+type locator struct {
+	regions *regionMap
+	table   TableName
+	prompt  bool // a table that is disabled is an error at once
+	used    []Region
+}
+
+// locate finds the region of a row. again says that the region found before was not where the list has it.
+func (l *locator) locate(ctx context.Context, row []byte, again bool) (Region, error) {
+	old := l.used
+	if !again {
+		old = nil
+	}
+	regions, err := l.regions.after(ctx, l.table, old, again && l.prompt)
+	if err != nil {
+		return Region{}, err
+	}
+	l.used = regions
+	r := regions[find(regions, row)]
+	if r.Server == "" {
+		return r, fmt.Errorf("region %s of %s: %w", r, l.table, errNotAssigned)
+	}
+	return r, nil
+}

@@ -1,0 +1,129 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestRegionsAreReadOnceForAll has many scans find the same list old: it is read once, and nobody's end is another's.
+func TestRegionsAreReadOnceForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int32
+		m := &regionMap{read: func(ctx context.Context, _ TableName) ([]Region, error) {
+			reads.Add(1)
+			time.Sleep(time.Second)
+			if err := ctx.Err(); err != nil {
+				t.Errorf("the reading ended with the context of who asked: %v", err)
+			}
+			return regionsAt("m"), nil
+		}}
+		old := regionsAt("m")
+		table := TableName{"default", "t"}
+		m.put(table, old)
+		var wg sync.WaitGroup
+		var gone atomic.Int32
+		for i := range 200 {
+			wg.Go(func() {
+				l := &locator{regions: m, table: table}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if i == 0 {
+					time.AfterFunc(time.Millisecond, cancel)
+				}
+				if _, err := l.locate(ctx, []byte("x"), false); err != nil {
+					t.Error(err)
+				}
+				if _, err := l.locate(ctx, []byte("x"), true); errors.Is(err, context.Canceled) {
+					gone.Add(1)
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if reads.Load() != 1 || gone.Load() != 1 {
+			t.Errorf("%d readings, %d gone; want 1 and 1", reads.Load(), gone.Load())
+		}
+		// who comes late with the old list takes the new one
+		late := &locator{regions: m, table: table, used: old}
+		if _, err := late.locate(t.Context(), []byte("a"), true); err != nil || reads.Load() != 1 {
+			t.Errorf("%v, %d readings", err, reads.Load())
+		}
+		// and who finds the new one old has it read
+		if _, err := late.locate(t.Context(), []byte("a"), true); err != nil || reads.Load() != 2 {
+			t.Errorf("%v, %d readings", err, reads.Load())
+		}
+	})
+}
+
+// TestDisabledTableIsAnErrorAtOnce asks for the state of a table whose regions are not where they were.
+func TestDisabledTableIsAnErrorAtOnce(t *testing.T) {
+	m := &regionMap{
+		read:    func(context.Context, TableName) ([]Region, error) { return regionsAt(), nil },
+		enabled: func(context.Context, TableName) error { return ErrTableDisabled },
+	}
+	l := &locator{regions: m, prompt: true}
+	if _, err := l.locate(t.Context(), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.locate(t.Context(), nil, true); !errors.Is(err, ErrTableDisabled) {
+		t.Errorf("got %v", err)
+	}
+	patient := &locator{regions: m, used: l.used}
+	if _, err := patient.locate(t.Context(), nil, true); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRetriesWarnOnce has many callers fail in the same way at the same time.
+func TestRetriesWarnOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		c := newCluster(Config{RetryTimeout: time.Minute}, slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				began := time.Now()
+				for attempt := range 3 {
+					if err := c.pause(t.Context(), began, attempt, "scan t", errNotAssigned); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(2 * warnEvery)
+		if err := c.pause(t.Context(), time.Now(), 0, "scan t", errNotAssigned); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(text.String(), "retrying"); n != 4 || len(c.warned) != 1 {
+			t.Errorf("%d lines, %d kept:\n%s", n, len(c.warned), text.String())
+		}
+	})
+}
+
+// TestLargeRow ends where a row in progress has more bytes than may be held, whole or in parts.
+func TestLargeRow(t *testing.T) {
+	cell := func(q string) []byte {
+		return appendCell(nil, "r", Cell{Family: []byte("f"), Qualifier: []byte(q), Value: make([]byte, 40)})
+	}
+	for most, want := range map[int64]error{0: nil, 200: nil, 100: ErrRowTooLarge, 30: ErrRowTooLarge} {
+		a := assembler{most: most, emit: func(Row) error { return nil }}
+		var err error
+		for _, q := range []string{"a", "b", "c"} {
+			if err == nil {
+				_, err = a.add(cell(q), 1, true)
+			}
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("of %d bytes: %v, want %v", most, err, want)
+		}
+	}
+}
