@@ -42,7 +42,8 @@ type Query struct {
 	Page string
 	// Columns are the qualifiers to read, or family:qualifier. Default: all of the spec's family.
 	Columns []string
-	// Memory is about how many bytes of rows are held; one row for each salt is in any case. Default 64 MiB.
+	// Memory is about how many bytes of rows are held, what is on its way from servers included; for each salt that is one
+	// row and 16 KiB at least, see More. Default 64 MiB.
 	Memory spec.Size
 	// Scans is how many scans are under way at a time. Default 16.
 	Scans int
@@ -51,8 +52,15 @@ type Query struct {
 	// Stored gives the values of typed cells as they are stored. Default: their texts.
 	Stored bool
 	// Steady has the reading end with ErrRegionsChanged where the table's regions changed meanwhile, so that all rows given
-	// before are of one table. A region that only moved is no change. Default: a scan continues in the new regions.
+	// before are of one table. A region that only moved is no change; a disabled table is an error at once. Default: a scan
+	// continues in the new regions, and a disabled table is waited for.
 	Steady bool
+	// RowBytes is the most that a row may have, keys included; a larger one ends the reading with loader.ErrRowTooLarge.
+	// Default: no limit.
+	RowBytes int64
+	// More is asked before rows of more than Memory are held, for the bytes above it, by several goroutines. If it gives
+	// none the reading ends with ErrMemory. What it gave is in use until the reading ends. Default: rows are held all the same.
+	More func(bytes int64) bool
 	// Bound is what page tokens are bound to beside the query, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }
@@ -136,7 +144,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 // newReading decides where the rows are and what is read of them.
 func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	s, key := t.job, t.key
-	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true}}
+	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: q.RowBytes, Prompt: q.Steady}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
 			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)

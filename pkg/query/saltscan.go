@@ -25,6 +25,7 @@ type headScan struct {
 	keep func(loader.Row) (bool, error)
 
 	rows    []loader.Row // the batch in use, from the current row on
+	held    int64        // bytes of that batch
 	last    bool         // no rows behind the batch
 	pending chan fetched // the next batch is on its way
 	ask     int64        // rows that the next batch asks for
@@ -44,6 +45,7 @@ type fetchers struct {
 	req     loader.ScanRequest // without its bounds
 	bytes   int64              // of a batch
 	slots   chan struct{}
+	held    rowMemory
 	wg      sync.WaitGroup
 }
 
@@ -86,7 +88,11 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 				return err
 			}
 		}
+		before := b.batch.bytes
 		b.batch.add(r)
+		if err := f.held.add(b.batch.bytes - before); err != nil {
+			return err
+		}
 		if b.batch.bytes >= f.bytes || int64(len(b.batch.rows)) >= ask {
 			return errFull
 		}
@@ -111,7 +117,8 @@ func (s *headScan) fill(ctx context.Context) error {
 		if b.err != nil {
 			return b.err
 		}
-		s.rows, s.last = b.batch.rows, b.last
+		s.m.fetchers.held.drop(s.held)
+		s.rows, s.last, s.held = b.batch.rows, b.last, b.batch.bytes
 		if !s.last {
 			s.next = b.next
 		}

@@ -13,7 +13,8 @@ import (
 type mergeOptions struct {
 	limit   int64 // rows, 0 for all
 	memory  int64 // bytes of rows held, for all sources together; at least one row of each is
-	workers int   // scans at a time
+	more    func(bytes int64) bool
+	workers int // scans at a time
 	keep    func(loader.Row) (bool, error)
 	after   *position // where an earlier page ended
 }
@@ -48,7 +49,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOpt
 	// A head may have a batch in use, another that is being filled, and up to three answers of the server.
 	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
-	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1))}
+	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), held: rowMemory{most: o.memory, more: o.more}}
 	ask := int64(firstRows)
 	if o.limit > 0 {
 		// Salts spread rows evenly, but not exactly.
@@ -74,6 +75,10 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOpt
 // run calls fn for each row; the row is fn's own to keep, its bytes included.
 // All goroutines have ended when it returns.
 func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
+	// what is on its way: up to three answers of each scan at a time
+	if err := m.fetchers.held.add(3 * m.fetchers.bytes * int64(min(len(m.sources), cap(m.fetchers.slots)))); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer m.fetchers.wg.Wait()
 	defer cancel()

@@ -24,6 +24,9 @@ type Cluster interface {
 	Describe(ctx context.Context, table loader.TableName) (*loader.Table, error)
 }
 
+// ErrMemory ends a reading that may not hold more rows.
+var ErrMemory = errors.New("no memory is left for more rows")
+
 // Errors of a Table that changes while it is read. Both are of a reading that
 // gave no whole answer.
 var (
@@ -125,7 +128,7 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	if err != nil {
 		return nil, err
 	}
-	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans}
+	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans, more: q.More}
 	if o.after, err = r.page(q.Page); err != nil {
 		return nil, err
 	}
