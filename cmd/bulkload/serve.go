@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"bulkload/internal/settings"
@@ -23,8 +19,13 @@ type serveOptions struct {
 	clusterFlags
 	jobs     string
 	listen   string
+	admin    string
 	insecure bool
 	compat   bool
+	clients  string
+	tls      serve.TLSFiles
+	audit    string
+	keys     string
 	limits   serve.Limits
 	sizes    struct{ bytes, body, memory, scan spec.Size }
 }
@@ -44,10 +45,13 @@ An answer is complete, or names the page that continues it, or is a problem
 SIGHUP; if one of them is wrong, all of those before stay in use. SIGTERM ends the
 service: it is no more ready, answers what is under way, and ends with 0.
 
-Callers are not authenticated: an address that others can reach needs --insecure.` + "\n" + exitHelp,
+On a loopback address callers need not be known. Another address needs --clients,
+which names who may read what, by token or certificate, and --tls-cert; --insecure
+does without. --audit has a line for each request: who read how much of what.` + "\n" + exitHelp,
 		Example: `  bulkload serve --jobs /etc/bulkload/jobs
   curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
-  bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64`,
+  bulkload serve --jobs jobs --compat --deadline 5s --max-in-flight 64
+  bulkload serve --jobs jobs --listen :8443 --clients clients.yaml --tls-cert tls.crt --tls-key tls.key --audit audit.jsonl`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
@@ -57,7 +61,14 @@ Callers are not authenticated: an address that others can reach needs --insecure
 	f := cmd.Flags()
 	o.clusterFlags.add(f)
 	f.StringVar(&o.jobs, "jobs", "", "directory of job files, NAME.yaml")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8091", "host:port to answer on")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8091", "host:port to answer on; systemd: the socket that systemd passes")
+	f.StringVar(&o.admin, "admin-listen", "", "host:port for /healthz, /readyz and /metrics alone, without TLS and for anybody (default: they are on --listen)")
+	f.StringVar(&o.clients, "clients", "", "file of those who may ask: tokens, certificates, jobs, columns")
+	f.StringVar(&o.tls.Cert, "tls-cert", "", "PEM file of the service's certificate, read again when it changes")
+	f.StringVar(&o.tls.Key, "tls-key", "", "PEM file of its key")
+	f.StringVar(&o.tls.ClientCA, "tls-client-ca", "", "PEM file of the certificates by which those of clients are verified")
+	f.StringVar(&o.audit, "audit", "", "file to append a line of JSON to for each request of a job; opened again on SIGHUP")
+	f.StringVar(&o.keys, "audit-keys", "hash", "query keys in it: hash, clear or none")
 	f.BoolVar(&o.insecure, "insecure", false, "answer on an address that others can reach, without TLS and without knowing who asks")
 	f.BoolVar(&o.compat, "compat", false, "serve /hbaseweb/get/NAME too, with the envelope of the service of that name")
 	f.DurationVar(&o.limits.Deadline, "deadline", d.Deadline, "time for an answer; later ones are 504")
@@ -66,7 +77,9 @@ Callers are not authenticated: an address that others can reach needs --insecure
 	f.IntVar(&o.limits.Keys, "max-keys", d.Keys, "query keys of a batch")
 	f.Var(&o.sizes.body, "max-body", "bytes of a request's body")
 	f.IntVar(&o.limits.InFlight, "max-in-flight", d.InFlight, "requests that read at a time")
-	f.IntVar(&o.limits.PerClient, "max-per-client", 0, "of these of one address (default: half of --max-in-flight)")
+	f.IntVar(&o.limits.PerClient, "max-per-client", 0, "of these of one client, or address where clients are not named (default: half of --max-in-flight)")
+	f.Float64Var(&o.limits.Rate, "max-rate", 0, "requests a second of one of them; others are 429 (default: any number)")
+	f.IntVar(&o.limits.BatchReads, "batch-reads", d.BatchReads, "keys of a batch that are read at a time, while there are places of --max-in-flight")
 	f.IntVar(&o.limits.Queue, "max-queue", d.Queue, "requests that wait for their turn; others are 429, as are those that waited in vain; -1: none waits")
 	f.DurationVar(&o.limits.QueueWait, "queue-wait", d.QueueWait, "how long they wait")
 	f.IntVar(&o.limits.Connections, "max-connections", d.Connections, "connections that may be open; the next wait to be accepted")
@@ -81,28 +94,63 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	if o.jobs == "" {
 		return usageError{settings.AboutFlags(errors.New("--jobs is missing: the directory of the job files"), "jobs")}
 	}
-	hosts, err := o.hosts()
-	if err != nil {
-		return usageError{settings.AboutFlags(err, "listen")}
+	if err := o.checkTLS(); err != nil {
+		return usageError{err}
 	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
 	}
 	defer env.Close()
-	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
-	s, err := serve.Open(serve.Options{
-		Jobs: o.jobs, Dial: dialFor(env), Limits: o.limits, Compat: o.compat, Hosts: hosts, Version: thisBuild().Version, Log: g.logger(),
-	})
-	if err != nil {
-		return usageError{err}
-	}
-	l, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", o.listen)
+	l, err := openListener(cmd.Context(), o.listen)
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}
 	}
+	defer l.Close()
+	hosts, err := o.hosts(l.Addr())
+	if err != nil {
+		return usageError{settings.AboutFlags(err, "listen")}
+	}
+	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
+	options := serve.Options{
+		Jobs: o.jobs, Clients: o.clients, Dial: dialFor(env), Limits: o.limits, Compat: o.compat, Hosts: hosts, Version: thisBuild().Version, Log: g.logger(),
+		AuditKeys: serve.AuditKeys(o.keys),
+	}
+	if o.tls.Cert != "" {
+		options.TLS = &o.tls
+	}
+	var audit *appendFile
+	if o.audit != "" {
+		if audit, err = openAppend(o.audit); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--audit: %w", err), "audit")}
+		}
+		defer audit.Close()
+		options.Audit = audit
+	}
+	if o.admin != "" {
+		if options.Admin, err = openListener(cmd.Context(), o.admin); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--admin-listen: %w", err), "admin-listen")}
+		}
+		defer options.Admin.Close()
+	}
+	s, err := serve.Open(options)
+	if err != nil {
+		return usageError{err}
+	}
+	if options.Admin != nil {
+		g.logger().Info("listening for health and metrics", "address", options.Admin.Addr().String())
+	}
 	g.logger().Info("listening", "address", l.Addr().String())
-	defer reloadOnHangup(cmd.Context(), g, s)()
+	defer onHangup(cmd.Context(), func() {
+		if err := s.Reload(); err != nil {
+			g.logger().Error("job files, clients or certificates are wrong, those before stay in use", "error", err)
+		}
+		if audit != nil {
+			if err := audit.Reopen(); err != nil {
+				g.logger().Error("the audit log is not opened again, the one before stays in use", "error", err)
+			}
+		}
+	})()
 	return fail.With(fail.Load, s.Serve(cmd.Context(), l))
 }
 
@@ -116,47 +164,5 @@ func dialFor(env *cluster.Env) func(context.Context) (serve.Cluster, error) {
 			return nil, err
 		}
 		return c, nil
-	}
-}
-
-// hosts are the names by which a service on this machine alone is reached;
-// none where others may reach it.
-func (o *serveOptions) hosts() ([]string, error) {
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen %q is no host:port", o.listen)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return []string{"localhost", "127.0.0.1", "[::1]", "::1", host}, nil
-	}
-	if !o.insecure {
-		return nil, fmt.Errorf("--listen %s can be reached by others, and whoever reaches it can read all tables of the job files: give --insecure if that is meant, or a loopback address", o.listen)
-	}
-	return nil, nil
-}
-
-// reloadOnHangup reads the job files again on SIGHUP until stop is called.
-func reloadOnHangup(ctx context.Context, g *globals, s *serve.Server) (stop func()) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-hangup:
-				if err := s.Reload(); err != nil {
-					g.logger().Error("job files are wrong, those before stay in use", "error", err)
-				}
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(hangup)
-		cancel()
-		<-done
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
@@ -20,6 +22,9 @@ type answer struct {
 	most     int64 // bytes
 	rows     int
 	memory   *budget
+
+	encode  time.Duration // rows as JSON
+	rereads int           // pages that were read again
 }
 
 // answers makes and takes back answers, whose buffers are used again.
@@ -42,7 +47,7 @@ func (s *answers) begin() (*answer, error) {
 	if a == nil {
 		a = &answer{b: make([]byte, 0, firstBuffer)}
 	}
-	a.b, a.rows, a.memory, a.most = a.b[:0], 0, s.memory, s.most
+	*a = answer{b: a.b[:0], memory: s.memory, most: s.most}
 	a.reserved = int64(cap(a.b))
 	if !s.memory.take(a.reserved) {
 		a.reserved = 0
@@ -72,6 +77,11 @@ func (a *answer) room(row loader.Row) error {
 	for i := range row.Cells {
 		size += int64(len(row.Cells[i].Qualifier) + len(row.Cells[i].Value) + 8)
 	}
+	return a.grow(size)
+}
+
+// grow makes room for bytes, which are reserved before they are there.
+func (a *answer) grow(size int64) error {
 	need := int64(len(a.b)) + size + tail
 	if need > a.most {
 		return errFull
@@ -95,21 +105,27 @@ func (a *answer) add(e *rowjson.Encoder, row loader.Row, first bool) error {
 	if err := a.room(row); err != nil {
 		return err
 	}
-	before := len(a.b)
+	before, began := len(a.b), time.Now()
 	if !first {
 		a.b = append(a.b, ',')
 	}
 	a.b = e.Append(a.b, row)
-	if now := int64(cap(a.b)); now > a.reserved { // escapes took more than was foreseen
-		a.memory.force(now - a.reserved)
-		a.reserved = now
-	}
+	a.encode += time.Since(began)
+	a.settle() // escapes may have taken more than was foreseen
 	if int64(len(a.b))+tail > a.most {
 		a.b = a.b[:before]
 		return errFull
 	}
 	a.rows++
 	return nil
+}
+
+// settle counts what the answer has grown by of itself.
+func (a *answer) settle() {
+	if now := int64(cap(a.b)); now > a.reserved {
+		a.memory.force(now - a.reserved)
+		a.reserved = now
+	}
 }
 
 // page reads a page of a query into the answer: "rows":[…],"next_page":….
@@ -127,6 +143,7 @@ func (a *answer) page(ctx context.Context, r *resource, q query.Query, shape *ro
 	} else {
 		a.b = append(append(append(a.b, '"'), st.Next...), '"')
 	}
+	a.settle()
 	return nil
 }
 
@@ -137,6 +154,15 @@ func (a *answer) page(ctx context.Context, r *resource, q query.Query, shape *ro
 // 0 on again when the page is read again.
 func (a *answer) read(ctx context.Context, r *resource, q query.Query, e *rowjson.Encoder, each func(i int, row loader.Row)) (*query.ReadStats, error) {
 	before, rows := len(a.b), a.rows
+	var held atomic.Int64 // rows above the reading's own share
+	defer func() { a.memory.give(held.Load()) }()
+	q.More = func(n int64) bool {
+		if !a.memory.take(n) {
+			return false
+		}
+		held.Add(n)
+		return true
+	}
 	for tries := 0; ; tries++ {
 		given := 0
 		st, err := r.table.Read(ctx, q, func(row loader.Row) error {
@@ -152,10 +178,12 @@ func (a *answer) read(ctx context.Context, r *resource, q query.Query, e *rowjso
 		switch {
 		case errors.Is(err, query.ErrRegionsChanged) && ctx.Err() == nil && tries < 10:
 			a.b, a.rows = a.b[:before], rows
+			a.rereads++
+			a.memory.give(held.Swap(0))
 			continue
 		case err == nil:
 			return st, nil
-		case given > 0 && (errors.Is(err, errFull) || errors.Is(err, errSpent)):
+		case given > 0 && (errors.Is(err, errFull) || errors.Is(err, errSpent) || errors.Is(err, query.ErrMemory)):
 			return st, nil // the page ends early
 		case errors.Is(err, errFull):
 			err = problem(answerTooLarge, "the first row of the page takes more than %d bytes; name fewer columns", a.most)

@@ -2,12 +2,9 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
-
-	"bulkload/pkg/query"
 )
 
 // postBatch answers with the rows of several query keys, in the order of the
@@ -37,38 +34,15 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	note(r).keys = b.keys
 	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
 		if err := s.ready(ctx, res); err != nil {
 			return err
 		}
 		a.b = append(a.b, `{"results":[`...)
-		var full *Problem // of the keys behind the one that filled the answer
-		for i, values := range b.keys {
-			if i > 0 {
-				a.b = append(a.b, ',')
-			}
-			a.b = append(a.b, '{')
-			p := full
-			if p == nil {
-				q := s.asked(res, query.Query{Values: values, Columns: b.columns, Limit: int64(b.limit)})
-				if err := a.page(ctx, res, q, shape, nil); err != nil {
-					if p = failure(ctx, err); !p.is(badQuery) && !p.is(answerTooLarge) {
-						return err
-					}
-				}
-			}
-			if p != nil {
-				if p.is(answerTooLarge) && i > 0 {
-					full = problem(answerTooLarge, "the rows of the keys before fill the answer; ask for this one again")
-					p = full
-				}
-				text, err := json.Marshal(p)
-				if err != nil {
-					return err
-				}
-				a.b = append(append(a.b, `"problem":`...), text...)
-			}
-			a.b = append(a.b, '}')
+		p := &batchReading{s: s, res: res, batch: b, shape: shape}
+		if err := p.run(ctx, a, note(r).caller); err != nil {
+			return err
 		}
 		a.b = append(a.b, "]}\n"...)
 		return nil

@@ -22,10 +22,10 @@ const (
 	compatType   = "application/json;charset=UTF-8"
 )
 
-func (s *Server) compatRoutes(handle func(string, func(http.ResponseWriter, *http.Request) error)) {
+func (s *Server) compatRoutes(handle func(string, handler)) {
 	handle("GET /hbaseweb/get/{job}", s.compatGet)
 	handle("GET /testweb/list", s.compatList)
-	handle("GET /swagger-ui.html", redirect("/"))
+	handle("GET /swagger-ui.html", redirect("/docs"))
 	handle("GET /v2/api-docs", redirect("/openapi.json"))
 }
 
@@ -45,6 +45,7 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 		return err // the old service had no such path
 	}
 	values, ok := compatValues(r.URL, res.columns)
+	note(r).keys, note(r).about = [][]string{values}, compatCaller(r.URL)
 	if !ok {
 		return s.compatRefuse(w, r, problem(badParameter, "no query key"))
 	}
@@ -102,6 +103,21 @@ func compatValues(u *url.URL, columns []string) ([]string, bool) {
 	return values, true
 }
 
+// compatCaller is what the old service's callers say of themselves: branch, teller, date, time, serial number, system.
+func compatCaller(u *url.URL) map[string]string {
+	var about map[string]string
+	given := u.Query()
+	for _, name := range []string{"acct_bch", "buss_bch", "tx_user", "tx_dt", "tx_tm", "chnl_tx_no", "sys_code", "chnl_code", "tx_code"} {
+		if v := given.Get("req_comm." + name); v != "" {
+			if about == nil {
+				about = map[string]string{}
+			}
+			about[name] = v[:min(len(v), 64)]
+		}
+	}
+	return about
+}
+
 // replaceBytes makes every value text, with U+FFFD for what is none.
 func replaceBytes(_ int, row loader.Row) {
 	for i := range row.Cells {
@@ -112,9 +128,9 @@ func replaceBytes(_ int, row loader.Row) {
 }
 
 // compatList answers with the tables of the job files, one a line.
-func (s *Server) compatList(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) compatList(w http.ResponseWriter, r *http.Request) error {
 	var tables []string
-	for _, r := range s.jobs.Load().list {
+	for _, r := range note(r).caller.jobs.list {
 		tables = append(tables, r.job.Table)
 	}
 	slices.Sort(tables)

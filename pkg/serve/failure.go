@@ -28,6 +28,14 @@ func failure(ctx context.Context, err error) *Problem {
 		return problem(unavailable, "HBase was not reached yet")
 	case errors.Is(err, loader.ErrTableNotFound):
 		return problem(noTable, "the table of this job does not exist in HBase")
+	case errors.Is(err, loader.ErrTableDisabled):
+		return problem(tableDisabled, "the table of this job is disabled")
+	case errors.Is(err, loader.ErrRowTooLarge):
+		return problem(answerTooLarge, "a row takes more than an answer may have; name fewer columns")
+	case errors.Is(err, query.ErrMemory):
+		return problem(overloaded, "all memory for rows is in use")
+	case errors.Is(err, query.ErrSaltsUnfit):
+		return problem(tableUnfit, "rows of the table have other salts than this job computes, so that keys would not be found; its operator corrects salt_buckets")
 	case errors.Is(err, query.ErrSaltsChanged):
 		return problem(tableChanged, "the table is split for another number of salts than when the job was loaded; its operator reloads the job files if that is right")
 	case errors.Is(err, query.ErrRegionsChanged):

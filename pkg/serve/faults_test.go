@@ -104,8 +104,12 @@ func TestSaltsChange(t *testing.T) {
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
-		t.Errorf("after reading the job files again: %s", r.body)
+	s.get("/v1/check/rows?check_id=A").refuses(t, "rows that have the salts of before", tableUnfit)
+	s.fake.rows = nil
+	s.fake.put(t, checkKey, 7, "id", "0000", "check_id", "A")
+	s.probe(t.Context(), s.resources().byName["check"])
+	if r := s.get("/v1/check/rows?check_id=A"); r.ids() != "0000" {
+		t.Errorf("after the table was written for them: %s", r.body)
 	}
 	s.fake.regions = []loader.Region{{Name: []byte("one"), End: []byte("m")}, {Name: []byte("two"), Start: []byte("m")}}
 	if err := s.Reload(); err != nil {
@@ -158,7 +162,7 @@ func TestTableStates(t *testing.T) {
 	if r := s.get("/readyz"); r.status != 503 || !strings.Contains(r.body, "table-disabled") || r.header.Get("Retry-After") == "" {
 		t.Errorf("no table is ready: %d %s", r.status, r.body)
 	}
-	s.jobs.Load().byName["orders"].state.Store(&tableState{})
+	s.resources().byName["orders"].state.Store(&tableState{})
 	if r := s.get("/readyz"); r.status != 200 {
 		t.Errorf("one of two is ready: %d %s", r.status, r.body)
 	}

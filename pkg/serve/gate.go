@@ -21,6 +21,7 @@ type gate struct {
 
 type waiter struct {
 	client string
+	most   int           // of its client
 	turn   chan struct{} // closed when it is let in
 }
 
@@ -28,10 +29,38 @@ func newGate(l Limits) *gate {
 	return &gate{most: l.InFlight, perClient: l.PerClient, queue: l.Queue, wait: l.QueueWait, clients: map[string]int{}}
 }
 
-// enter lets a request in, or gives a problem or the context's error. Who was let in leaves.
-func (g *gate) enter(ctx context.Context, client string) error {
+// load is how many requests are in, and how many wait.
+func (g *gate) load() (in, waiting int) {
 	g.mu.Lock()
-	if g.admit(client) {
+	defer g.mu.Unlock()
+	return g.in, len(g.waiting)
+}
+
+// places takes up to so many further places for a request that is in, without waiting and before nobody who waits. They
+// are given back by leave, one by one.
+func (g *gate) places(c *caller, most int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for n < most && len(g.waiting) == 0 && g.admit(c.key(), g.share(c)) {
+		n++
+	}
+	return n
+}
+
+// share is how many places a caller may have at a time.
+func (g *gate) share(c *caller) int {
+	if c.inFlight > 0 {
+		return c.inFlight
+	}
+	return g.perClient
+}
+
+// enter lets a request in, or gives a problem or the context's error. Who was let in leaves.
+func (g *gate) enter(ctx context.Context, c *caller) error {
+	client, most := c.key(), g.share(c)
+	g.mu.Lock()
+	if g.admit(client, most) {
 		g.mu.Unlock()
 		return nil
 	}
@@ -39,7 +68,7 @@ func (g *gate) enter(ctx context.Context, client string) error {
 		g.mu.Unlock()
 		return problem(tooManyRequests, "too many requests are under way and waiting")
 	}
-	w := &waiter{client: client, turn: make(chan struct{})}
+	w := &waiter{client: client, most: most, turn: make(chan struct{})}
 	g.waiting = append(g.waiting, w)
 	g.mu.Unlock()
 	timer := time.NewTimer(g.wait)
@@ -63,8 +92,8 @@ func (g *gate) enter(ctx context.Context, client string) error {
 }
 
 // admit counts a request in, if there is room. The lock is held.
-func (g *gate) admit(client string) bool {
-	if g.in >= g.most || g.clients[client] >= g.perClient {
+func (g *gate) admit(client string, most int) bool {
+	if g.in >= g.most || g.clients[client] >= most {
 		return false
 	}
 	g.in++
@@ -73,7 +102,8 @@ func (g *gate) admit(client string) bool {
 }
 
 // leave gives a place to the first that waits for one like it.
-func (g *gate) leave(client string) {
+func (g *gate) leave(c *caller) {
+	client := c.key()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.in--
@@ -82,7 +112,7 @@ func (g *gate) leave(client string) {
 	}
 	for i := 0; i < len(g.waiting) && g.in < g.most; {
 		w := g.waiting[i]
-		if !g.admit(w.client) {
+		if !g.admit(w.client, w.most) {
 			i++
 			continue
 		}

@@ -51,14 +51,14 @@ func (s *Server) probeSoon() {
 
 func (s *Server) probeAll(ctx context.Context) {
 	if _, err := s.held.get(); err != nil { // which is in the log by itself
-		for _, r := range s.jobs.Load().list {
+		for _, r := range s.resources().list {
 			r.state.Store(&tableState{problem: failure(ctx, err)})
 		}
 		return
 	}
 	var g errgroup.Group
 	g.SetLimit(probesAtOnce)
-	for _, r := range s.jobs.Load().list {
+	for _, r := range s.resources().list {
 		g.Go(func() error {
 			s.probe(ctx, r)
 			return nil
@@ -75,6 +75,9 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 	if err == nil {
 		_, err = r.table.Read(read, query.Query{Raw: true, Limit: 1, Memory: spec.Size(s.limits.ScanMemory), Stored: true}, func(loader.Row) error { return nil })
 	}
+	if err == nil {
+		err = r.fit.again(read, s.held, r)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -84,10 +87,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 		}
 		return
 	}
-	p := failure(read, err)
-	if p.is(badQuery) {
-		p = problem(tableUnfit, "the job does not say the modulus of its salt, and the table does not show it")
-	}
+	p := saltProblem(read, err)
 	if p.is(timedOut) || p.is(unavailable) {
 		if found := s.state(ctx, r); found != nil {
 			p = found
@@ -140,9 +140,9 @@ type JobState struct {
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	answer := struct {
 		Status string     `json:"status"` // ready, draining or unavailable
-		Jobs   []JobState `json:"jobs"`
+		Jobs   []JobState `json:"jobs,omitempty"`
 	}{Status: "unavailable"}
-	for _, r := range s.jobs.Load().list {
+	for _, r := range s.resources().list {
 		st := JobState{Job: r.name}
 		if state := r.state.Load(); state != nil && state.problem != nil {
 			st.Problem = state.problem.Type
@@ -151,6 +151,9 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 			answer.Status = "ready"
 		}
 		answer.Jobs = append(answer.Jobs, st)
+	}
+	if s.o.Admin == nil && s.o.Clients != "" {
+		answer.Jobs = nil // whoever asks is not known
 	}
 	if s.draining.Load() {
 		answer.Status = "draining"

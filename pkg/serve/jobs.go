@@ -27,7 +27,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) error {
 	answer := struct {
 		Jobs []Job `json:"jobs"`
 	}{}
-	for _, res := range s.jobs.Load().list {
+	for _, res := range note(r).caller.jobs.list {
 		j := Job{Name: res.name, Query: res.columns, Key: res.job.Key(), Columns: []JobColumn{}, OtherColumns: res.shape.Open}
 		for _, c := range res.shape.Columns {
 			j.Columns = append(j.Columns, JobColumn{c.Name, c.Form.Type, c.Form.Format})

@@ -25,8 +25,13 @@ type Limits struct {
 	Header int
 	// InFlight is how many requests read at a time. Default 256.
 	InFlight int
-	// PerClient is how many of them are of one client, which is an IP address. Default half of InFlight.
+	// PerClient is how many of them are of one client, which is an IP address where clients are not named. Default half of InFlight.
 	PerClient int
+	// Rate is how many requests a second each client may make, as many of them at once. Default: any number.
+	Rate float64
+	// BatchReads is how many keys of a batch are read at a time, each in a place of InFlight, as far as places are free.
+	// Default 8.
+	BatchReads int
 	// Queue is how many requests wait for their turn, QueueWait for how long; others are refused with 429. Default 256 and
 	// 500 ms; a negative Queue lets none wait.
 	Queue     int
@@ -57,6 +62,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Header = cmp.Or(l.Header, 64<<10)
 	l.InFlight = cmp.Or(l.InFlight, 256)
 	l.PerClient = cmp.Or(l.PerClient, max(l.InFlight/2, 1))
+	l.BatchReads = cmp.Or(l.BatchReads, 8)
 	l.Queue = cmp.Or(l.Queue, 256)
 	l.QueueWait = cmp.Or(l.QueueWait, 500*time.Millisecond)
 	l.Connections = cmp.Or(l.Connections, 1024)
@@ -77,12 +83,15 @@ func (l Limits) Validate() error {
 		value int64
 	}{
 		{"deadline", int64(l.Deadline)}, {"rows", int64(l.Rows)}, {"default rows", int64(l.DefaultRows)}, {"bytes", l.Bytes}, {"keys of a batch", int64(l.Keys)}, {"body", l.Body}, {"header", int64(l.Header)},
-		{"requests in flight", int64(l.InFlight)}, {"requests of a client", int64(l.PerClient)}, {"wait in the queue", int64(l.QueueWait)}, {"connections", int64(l.Connections)},
+		{"requests in flight", int64(l.InFlight)}, {"requests of a client", int64(l.PerClient)}, {"keys read at a time", int64(l.BatchReads)}, {"wait in the queue", int64(l.QueueWait)}, {"connections", int64(l.Connections)},
 		{"memory of a scan", l.ScanMemory}, {"memory", l.Memory}, {"time for a header", int64(l.HeaderWait)}, {"time for an answer to be taken", int64(l.Write)}, {"idle time", int64(l.Idle)}, {"time to drain", int64(l.Drain)},
 	} {
 		if n.value < 1 {
 			errs = append(errs, fmt.Errorf("limit of %s: %d is below 1", n.name, n.value))
 		}
+	}
+	if !(l.Rate >= 0) {
+		errs = append(errs, errors.New("limit of requests a second: it is below 0"))
 	}
 	if l.DrainDelay < 0 {
 		errs = append(errs, errors.New("limit of the delay to drain: it is below 0"))

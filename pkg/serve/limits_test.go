@@ -62,7 +62,7 @@ func TestAnswerBytes(t *testing.T) {
 
 // TestMemory: answers share a budget; who gets none of it is refused, and all of it is given back.
 func TestMemory(t *testing.T) {
-	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 1 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: 46 << 10}}, 200)
+	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 256 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: 4*256<<10 + 42<<10}}, 200)
 	whole := s.answers.memory.free.Load()
 	if whole != 42<<10 {
 		t.Fatalf("%d bytes for answers", whole)
@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(Limits{InFlight: 3, PerClient: 2, Queue: 2, QueueWait: time.Second})
-		enter := func(client string) error { return g.enter(t.Context(), client) }
+		enter := func(client string) error { return g.enter(t.Context(), &caller{address: client}) }
 		for _, client := range []string{"a", "a", "b"} {
 			if err := enter(client); err != nil {
 				t.Fatal(err)
@@ -116,16 +116,16 @@ func TestGate(t *testing.T) {
 		if p := asProblem(enter("d")); p == nil || !p.is(tooManyRequests) {
 			t.Error("the queue has no end")
 		}
-		g.leave("b") // a waits before c, but has its two
+		g.leave(&caller{address: "b"}) // a waits before c, but has its two
 		synctest.Wait()
-		g.leave("a")
+		g.leave(&caller{address: "a"})
 		wg.Wait()
 		if fmt.Sprint(order) != "[c a]" {
 			t.Errorf("order %v", order)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		wg.Go(func() {
-			if err := g.enter(ctx, "e"); !errors.Is(err, context.Canceled) {
+			if err := g.enter(ctx, &caller{address: "e"}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -133,7 +133,7 @@ func TestGate(t *testing.T) {
 		cancel()
 		wg.Wait()
 		for _, client := range []string{"a", "a", "c"} {
-			g.leave(client)
+			g.leave(&caller{address: client})
 		}
 		if g.in != 0 || len(g.clients) != 0 || len(g.waiting) != 0 {
 			t.Errorf("%d in, clients %v, %d wait", g.in, g.clients, len(g.waiting))

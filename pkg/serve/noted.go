@@ -1,14 +1,24 @@
 package serve
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
-// noted is what a request's line in the log has beside what its writer knows.
+// noted is what is known of a request when it ends, for its lines in the logs and for metrics.
 type noted struct {
+	id      string
 	route   string // the pattern, never the path or the query
+	caller  *caller
 	job     string
 	problem string
 	rows    int
 	gone    bool // the caller has hung up
+
+	wait, read, encode time.Duration // for its turn; for the rows, encoding included; for encoding
+
+	keys  [][]string        // query keys, or the bounds of a scan: for the audit log only
+	about map[string]string // what the old service's callers say of themselves
 }
 
 type notedKey struct{}
@@ -17,7 +27,7 @@ func note(r *http.Request) *noted {
 	if n, ok := r.Context().Value(notedKey{}).(*noted); ok {
 		return n
 	}
-	return &noted{}
+	return &noted{caller: &caller{}}
 }
 
 // sentWriter counts what was sent.

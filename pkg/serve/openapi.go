@@ -3,13 +3,15 @@ package serve
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 )
 
 // object is a JSON object of the description.
 type object = map[string]any
 
 // describe makes the OpenAPI 3.1 document of job files.
-func describe(rs *resources, l Limits, version string) ([]byte, error) {
+// With clients the ways to authenticate are in it.
+func describe(rs *resources, l Limits, version string, clients bool) ([]byte, error) {
 	if version == "" {
 		version = "0"
 	}
@@ -54,13 +56,23 @@ func describe(rs *resources, l Limits, version string) ([]byte, error) {
 			}}}}}
 		paths["/v1/"+r.name+"/rows:batch"] = object{"post": batch}
 	}
-	return json.Marshal(object{
+	components := object{"schemas": schemas}
+	var security []any
+	if clients {
+		components["securitySchemes"] = object{"token": object{"type": "http", "scheme": "bearer"}, "basic": object{"type": "http", "scheme": "basic"}, "certificate": object{"type": "mutualTLS"}}
+		security = []any{object{"token": []string{}}, object{"basic": []string{}}, object{"certificate": []string{}}}
+	}
+	description := object{
 		"openapi":    "3.1.0",
 		"info":       object{"title": "Rows of HBase tables", "version": version, "description": "Read-only. Made of the job files that the service has loaded."},
 		"servers":    []any{object{"url": "/"}},
 		"paths":      paths,
-		"components": object{"schemas": schemas},
-	})
+		"components": components,
+	}
+	if security != nil {
+		description["security"] = security
+	}
+	return json.Marshal(description)
 }
 
 func ref(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }
@@ -114,8 +126,22 @@ func pageSchema(r *resource) object {
 		"next_page": object{"type": []string{"string", "null"}, "description": "The page token of what follows; null when these are all rows."}}}
 }
 
-func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
+// openAPIOf is the description of what a caller may ask.
+func (s *Server) openAPIOf(r *http.Request) ([]byte, error) {
+	jobs := note(r).caller.jobs
+	if jobs.openAPI != nil {
+		return jobs.openAPI, nil
+	}
+	return describe(jobs, s.limits, s.o.Version, true)
+}
+
+func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	text, err := s.openAPIOf(r)
+	if err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", jsonType)
-	_, _ = w.Write(s.jobs.Load().openAPI) // whoever asked has gone
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text) // whoever asked has gone
 	return nil
 }

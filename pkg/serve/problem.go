@@ -26,6 +26,8 @@ var (
 	badPage         = kind{"page", "The page token is not of this query", http.StatusBadRequest, 0}
 	badQuery        = kind{"query", "The query cannot be answered", http.StatusBadRequest, 0}
 	badBody         = kind{"body", "The request's body is wrong", http.StatusBadRequest, 0}
+	unauthenticated = kind{"unauthenticated", "The service does not know who asks", http.StatusUnauthorized, 0}
+	forbidden       = kind{"forbidden", "The client may not read this", http.StatusForbidden, 0}
 	badHost         = kind{"host", "The service is not reached by this name", http.StatusForbidden, 0}
 	noJob           = kind{"job", "There is no such job", http.StatusNotFound, 0}
 	noPath          = kind{"path", "There is nothing here", http.StatusNotFound, 0}
@@ -47,7 +49,7 @@ var (
 
 // kinds are all of them.
 func kinds() []kind {
-	return []kind{badParameter, badColumn, badPage, badQuery, badBody, badHost, noJob, noPath, badMethod, tooLarge, answerTooLarge, badMedia,
+	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, badHost, noJob, noPath, badMethod, tooLarge, answerTooLarge, badMedia,
 		tooManyRequests, internalError, overloaded, unavailable, noTable, tableDisabled, tableChanged, tableUnfit, draining, timedOut}
 }
 

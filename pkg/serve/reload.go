@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,23 +10,29 @@ import (
 	"time"
 )
 
-// Reload reads the job files again. All of them are right and replace those
-// before, or none does and the error says what is wrong. Requests under way
-// end with the job files that they began with.
+// loaded is what the files say, all of one loading.
+type loaded struct {
+	jobs   *resources
+	access *access     // nil: anybody may ask
+	tls    *tls.Config // nil: connections are not encrypted
+	files  string      // the fingerprint of all that was read
+}
+
+// Reload reads job files, clients and certificates again. All of them are
+// right and replace those before, or none does and the error says what is
+// wrong. Requests under way end with what they began with.
 func (s *Server) Reload() error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	before := s.jobs.Load()
-	rs, err := loadResources(s.o.Jobs, s.held, before)
+	l, err := s.load()
 	if err != nil {
+		s.metrics.reloads.WithLabelValues("failed").Inc()
 		return err
 	}
-	if rs.openAPI, err = describe(rs, s.limits, s.o.Version); err != nil {
-		return err
-	}
-	s.jobs.Store(rs)
+	s.metrics.reloads.WithLabelValues("done").Inc()
+	s.loaded.Store(l)
 	var names []string
-	for _, r := range rs.list {
+	for _, r := range l.jobs.list {
 		names = append(names, r.name)
 	}
 	s.log.Info("job files loaded", "directory", s.o.Jobs, "jobs", strings.Join(names, " "))
@@ -33,40 +40,69 @@ func (s *Server) Reload() error {
 	return nil
 }
 
-// watch reloads when the job files have changed and then were left alone for
-// one look.
+func (s *Server) load() (*loaded, error) {
+	var before *resources
+	if l := s.loaded.Load(); l != nil {
+		before = l.jobs
+	}
+	l := &loaded{files: s.fingerprint()}
+	var err error
+	if l.jobs, err = loadResources(s.o.Jobs, s.held, before); err != nil {
+		return nil, err
+	}
+	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.o.Version, s.o.Clients != ""); err != nil {
+		return nil, err
+	}
+	if s.o.Clients != "" {
+		if l.access, err = loadAccess(s.o.Clients, l.jobs); err != nil {
+			return nil, err
+		}
+	}
+	if s.o.TLS != nil {
+		if l.tls, err = s.o.TLS.load(); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// watch reloads when the files have changed and then were left alone for one
+// look.
 func (s *Server) watch(ctx context.Context) {
 	tick := time.NewTicker(s.o.WatchEvery)
 	defer tick.Stop()
-	loaded := fingerprint(s.o.Jobs)
-	last := loaded
+	tried := s.loaded.Load().files
+	last := tried
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		now := fingerprint(s.o.Jobs)
-		if now != loaded && now == last {
-			loaded = now
+		now := s.fingerprint()
+		if now != tried && now == last {
+			tried = now
 			if err := s.Reload(); err != nil {
-				s.log.Error("job files are wrong, those before stay in use", "error", err)
+				s.log.Error("job files, clients or certificates are wrong, those before stay in use", "error", err)
 			}
 		}
 		last = now
 	}
 }
 
-// fingerprint changes with the job files: their names, sizes and times.
-func fingerprint(dir string) string {
-	names, err := jobFiles(dir)
+// fingerprint changes with the files: their names, sizes and times.
+func (s *Server) fingerprint() string {
+	names, err := jobFiles(s.o.Jobs)
 	if err != nil {
 		return err.Error()
 	}
+	for i := range names {
+		names[i] = filepath.Join(s.o.Jobs, names[i])
+	}
 	var b strings.Builder
-	for _, name := range names {
+	for _, name := range append(append(names, s.o.Clients), s.o.TLS.files()...) {
 		fmt.Fprintf(&b, "%q ", name)
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		if info, err := os.Stat(name); err == nil {
 			fmt.Fprintf(&b, "%d %d", info.Size(), info.ModTime().UnixNano())
 		}
 		b.WriteByte('\n')

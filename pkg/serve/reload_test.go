@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.watch(ctx); close(ended) }()
-		served := func(name string) bool { return s.jobs.Load().byName[name] != nil }
+		served := func(name string) bool { return s.resources().byName[name] != nil }
 		time.Sleep(1500 * time.Millisecond) // of the bubble: between two looks
 		s.write(t, "twin", checkJob)
 		time.Sleep(time.Second)

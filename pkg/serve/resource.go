@@ -29,7 +29,10 @@ type resource struct {
 	bound   []byte   // what its page tokens are bound to: the file's name and content
 	columns []string // of a query key
 	shape   *rowjson.Shape
+	granted []string // columns that a client may see, nil for all
+	all     *rowjson.Shape
 	table   *query.Table
+	fit     *fit
 	state   *atomic.Pointer[tableState] // shared with the resource of the same name that it replaces
 }
 
@@ -120,7 +123,7 @@ func loadResource(path string, c query.Cluster) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &resource{name: name, job: job, shape: rowjson.New(job.Spec())}
+	r := &resource{name: name, job: job, shape: rowjson.New(job.Spec()), fit: &fit{}}
 	digest := sha256.Sum256(data)
 	r.bound = append(append([]byte(name), 0), digest[:]...)
 	if r.columns, err = query.Columns(job); err != nil {
@@ -154,6 +157,10 @@ func (r *resource) shapeOf(columns []string) (*rowjson.Shape, error) {
 		what := "rows of this job have no such column"
 		if e.Twice {
 			what = "the column is asked for twice"
+		} else if r.all != nil {
+			if _, err := r.all.Select([]string{e.Column}, query.SplitColumn); err == nil {
+				return nil, problem(forbidden, "this client may not read the column").about(e.Column)
+			}
 		}
 		return nil, problem(badColumn, "%s", what).about(e.Column)
 	}

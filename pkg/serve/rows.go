@@ -2,9 +2,10 @@ package serve
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"slices"
+	"sync"
+	"time"
 
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowjson"
@@ -15,8 +16,12 @@ const jsonType = "application/json"
 
 // resource is the job of a request's path.
 func (s *Server) resource(r *http.Request) (*resource, error) {
-	res := s.jobs.Load().byName[r.PathValue("job")]
+	name := r.PathValue("job")
+	res := note(r).caller.jobs.byName[name]
 	if res == nil {
+		if s.resources().byName[name] != nil {
+			return nil, problem(forbidden, "this client may not read the job")
+		}
 		return nil, problem(noJob, "the path names no job file of this service; /v1/jobs lists them")
 	}
 	note(r).job = res.name
@@ -37,6 +42,7 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	note(r).keys = [][]string{values}
 	return s.getPage(w, r, res, given, query.Query{Values: values})
 }
 
@@ -51,16 +57,26 @@ func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var q query.Query
+	if err := rangeOf(given, &q); err != nil {
+		return err
+	}
+	note(r).keys = [][]string{{given["from"], given["to"], given["prefix"]}}
+	return s.getPage(w, r, res, given, q)
+}
+
+// rangeOf reads the bounds of a scan.
+func rangeOf(given map[string]string, q *query.Query) error {
 	for name, dst := range map[string]*[]string{"from": &q.From, "to": &q.To, "prefix": &q.Prefix} {
 		text, ok := given[name]
 		if !ok {
 			continue
 		}
+		var err error
 		if *dst, err = query.ParseValues(text); err != nil {
 			return problem(badParameter, "%s", err).about(name)
 		}
 	}
-	return s.getPage(w, r, res, given, q)
+	return nil
 }
 
 // getPage reads what the parameters of pages say, and answers.
@@ -103,27 +119,40 @@ func (s *Server) onePage(ctx context.Context, a *answer, res *resource, q query.
 
 // asked is a query with what all queries of the service have.
 func (s *Server) asked(res *resource, q query.Query) query.Query {
-	q.Memory, q.Stored, q.Steady, q.Bound = spec.Size(s.limits.ScanMemory), true, true, res.bound
+	q.Memory, q.Stored, q.Steady, q.Bound, q.RowBytes = spec.Size(s.limits.ScanMemory), true, true, res.bound, s.limits.Bytes
+	if q.Columns == nil {
+		q.Columns = res.granted
+	}
 	return q
 }
 
-// ready says what is known to keep a table from being read, and decides its salts if that was not done.
+// ready says what is known to keep a table from being read. Before the first rows of a job its salts are decided and held to rows.
 func (s *Server) ready(ctx context.Context, res *resource) error {
-	if st := res.state.Load(); st != nil && st.problem != nil && (st.problem.is(noTable) || st.problem.is(tableDisabled)) {
+	if st := res.state.Load(); st != nil && st.problem != nil && (st.problem.is(noTable) || st.problem.is(tableDisabled) || st.problem.is(tableUnfit)) {
 		return st.problem
 	}
 	if _, err := s.held.get(); err != nil {
 		return err
 	}
-	if _, err := res.table.Modulus(ctx); err != nil {
-		p := failure(ctx, err)
-		if p.is(badQuery) { // the job does not fit the table, whatever the caller asks
-			p = problem(tableUnfit, "the job does not say the modulus of its salt, and the table does not show it")
-		}
+	_, err := res.table.Modulus(ctx)
+	if err == nil {
+		err = res.fit.check(ctx, res.table)
+	}
+	if err != nil {
+		p := saltProblem(ctx, err)
 		s.failed(res, p, err)
 		return p
 	}
 	return nil
+}
+
+// saltProblem is an error of a job's salts: the job does not fit the table, whatever the caller asks.
+func saltProblem(ctx context.Context, err error) *Problem {
+	p := failure(ctx, err)
+	if p.is(badQuery) {
+		p = problem(tableUnfit, "the job does not say the modulus of its salt, and the table does not show it")
+	}
+	return p
 }
 
 // reading makes an answer within a request's deadline, place and memory, and
@@ -131,40 +160,41 @@ func (s *Server) ready(ctx context.Context, res *resource) error {
 func (s *Server) reading(w http.ResponseWriter, r *http.Request, contentType string, fill func(ctx context.Context, a *answer) error) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.limits.Deadline, errDeadline)
 	defer cancel()
-	client := clientOf(r)
-	if err := s.gate.enter(ctx, client); err != nil {
+	n := note(r)
+	began := time.Now()
+	err := s.gate.enter(ctx, n.caller)
+	n.wait = time.Since(began)
+	if err != nil {
 		return failure(ctx, err)
 	}
+	leave := sync.OnceFunc(func() { s.gate.leave(n.caller) })
+	defer leave()
 	a, err := s.answers.begin()
 	if err != nil {
-		s.gate.leave(client)
 		return err
 	}
 	defer s.answers.end(a)
-	err = func() error {
-		defer s.gate.leave(client) // whoever takes the answer slowly keeps nobody waiting
-		return fill(ctx, a)
-	}()
+	began = time.Now()
+	err = fill(ctx, a)
+	n.read, n.encode = time.Since(began), a.encode
+	if a.rereads > 0 {
+		s.metrics.rereads.WithLabelValues(n.job).Add(float64(a.rereads))
+	}
+	leave() // whoever takes the answer slowly keeps nobody waiting
 	if err != nil {
 		p := failure(ctx, err)
 		if p.ours() && asProblem(err) == nil {
-			s.log.Warn("request failed", "job", note(r).job, "error", err)
+			s.log.Warn("request failed", "request", n.id, "job", n.job, "error", err)
 		}
-		if p.is(timedOut) || p.is(unavailable) || p.is(noTable) {
+		if res := n.caller.jobs.byName[n.job]; res != nil && (p.is(noTable) || p.is(tableDisabled)) {
+			s.failed(res, p, err) // others are refused at once until a probe finds it in service
+		}
+		if p.is(timedOut) || p.is(unavailable) || p.is(noTable) || p.is(tableDisabled) {
 			s.probeSoon()
 		}
 		return p
 	}
-	note(r).rows = a.rows
+	n.rows = a.rows
 	a.write(w, contentType)
 	return nil
-}
-
-// clientOf is who a request is counted for: the address that it is from.
-func clientOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -48,7 +48,7 @@ func onCluster(t *testing.T, rows int, splits ...string) (s *service, table stri
 	if s.Server, err = Open(Options{Jobs: s.dir, Dial: dial, Limits: Limits{Deadline: 30 * time.Second}, ProbeEvery: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	spec := s.jobs.Load().byName["rows"].job
+	spec := s.resources().byName["rows"].job
 	spec.Inputs = []string{file}
 	if _, err := job.Run(t.Context(), env, spec, job.RunOptions{}); err != nil {
 		t.Fatal(err)

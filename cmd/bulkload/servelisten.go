@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"bulkload/internal/settings"
+)
+
+// socketActivation is the address of a socket that systemd passes (sd_listen_fds(3)).
+const socketActivation = "systemd"
+
+// openListener opens an address, or takes the one socket that systemd has opened.
+func openListener(ctx context.Context, address string) (net.Listener, error) {
+	if address != socketActivation {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return nil, fmt.Errorf("%q is no host:port", address)
+		}
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	}
+	if pid, n := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS"); pid != strconv.Itoa(os.Getpid()) || n != "1" {
+		return nil, errors.New("systemd passes no socket, or several: a .socket unit with one ListenStream starts the service")
+	}
+	const first = 3 // SD_LISTEN_FDS_START
+	syscall.CloseOnExec(first)
+	f := os.NewFile(first, "systemd")
+	defer f.Close()
+	l, err := net.FileListener(f)
+	if err != nil {
+		return nil, fmt.Errorf("the socket that systemd passes: %w", err)
+	}
+	return l, nil
+}
+
+// checkTLS says which of the flags of encryption and clients are missing.
+func (o *serveOptions) checkTLS() error {
+	switch {
+	case (o.tls.Cert == "") != (o.tls.Key == ""):
+		return settings.AboutFlags(errors.New("--tls-cert and --tls-key go together"), "tls-cert", "tls-key")
+	case o.tls.ClientCA != "" && o.tls.Cert == "":
+		return settings.AboutFlags(errors.New("--tls-client-ca needs --tls-cert"), "tls-client-ca")
+	case o.tls.ClientCA != "" && o.clients == "":
+		return settings.AboutFlags(errors.New("--tls-client-ca needs --clients, which says whose certificates may read what"), "tls-client-ca")
+	}
+	return nil
+}
+
+// hosts are the names by which a service on this machine alone is reached, none where clients are named or others may
+// reach it. An address that others reach must be encrypted and know its clients, or be meant to do without.
+func (o *serveOptions) hosts(a net.Addr) ([]string, error) {
+	tcp, ok := a.(*net.TCPAddr)
+	if local := !ok || tcp.IP.IsLoopback(); local { // a socket of the file system is of this machine
+		if o.clients != "" {
+			return nil, nil
+		}
+		names := []string{"localhost", "127.0.0.1", "[::1]", "::1"}
+		if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" {
+			names = append(names, host)
+		}
+		return names, nil
+	}
+	switch {
+	case o.insecure:
+	case o.clients == "":
+		return nil, fmt.Errorf("--listen %s can be reached by others, and whoever reaches it can read all tables of the job files: name who may with --clients, or give --insecure if that is meant, or a loopback address", o.listen)
+	case o.tls.Cert == "":
+		return nil, fmt.Errorf("--listen %s can be reached by others, and tokens and rows would go over the network as they are: give --tls-cert and --tls-key, or --insecure if something else encrypts", o.listen)
+	}
+	return nil, nil
+}
+
+// appendFile is a file that lines are appended to, and that may be opened again when its name was given to another.
+type appendFile struct {
+	path string
+	mu   sync.Mutex
+	f    *os.File
+}
+
+func openAppend(path string) (*appendFile, error) {
+	a := &appendFile{path: path}
+	return a, a.Reopen()
+}
+
+// Reopen opens the path again. The file before is closed when that worked.
+func (a *appendFile) Reopen() error {
+	f, err := os.OpenFile(a.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.f
+	a.f = f
+	if old != nil {
+		return old.Close()
+	}
+	return nil
+}
+
+func (a *appendFile) Write(b []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.f.Write(b)
+}
+
+func (a *appendFile) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.f.Close()
+}
+
+// onHangup calls act on SIGHUP until stop is called.
+func onHangup(ctx context.Context, act func()) (stop func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangup:
+				act()
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		cancel()
+		<-done
+	}
+}

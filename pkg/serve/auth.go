@@ -1,0 +1,44 @@
+package serve
+
+import "net/http"
+
+// who asks a request.
+type caller struct {
+	name     string // the client's, empty where callers are not known
+	address  string
+	inFlight int        // requests at a time, 0 for what the limits say
+	jobs     *resources // those that are granted
+}
+
+// key is what limits count the caller by.
+func (c *caller) key() string {
+	if c.name != "" {
+		return "client " + c.name
+	}
+	return c.address
+}
+
+// caller finds who asks. Where clients are named, all others are refused.
+func (s *Server) caller(r *http.Request) (*caller, error) {
+	l := s.loaded.Load()
+	c := &caller{address: addressOf(r), jobs: l.jobs}
+	if l.access == nil {
+		return c, nil
+	}
+	known := l.access.identify(r)
+	if known == nil {
+		detail := "send a token as Authorization: Bearer, or the certificate of a client"
+		if r.Header.Get("Authorization") != "" {
+			detail = "the token is of no client"
+		}
+		return nil, problem(unauthenticated, "%s", detail)
+	}
+	c.name, c.inFlight, c.jobs = known.name, known.inFlight, known.jobs
+	return c, nil
+}
+
+// challenge says how callers authenticate: programs by token, people in a browser by name and token.
+func challenge(w http.ResponseWriter) {
+	w.Header().Add("WWW-Authenticate", `Bearer realm="bulkload"`)
+	w.Header().Add("WWW-Authenticate", `Basic realm="bulkload: a client's name, and its token as password", charset="UTF-8"`)
+}

@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// docsPage is the description as people read it.
+type docsPage struct {
+	At, Job  string
+	Jobs     []string
+	Version  string
+	About    string
+	Security bool
+	Requests []docsRequest
+	Problems []docsProblem
+}
+
+type docsProblem struct {
+	Type   string
+	Status int
+	Title  string
+}
+
+type docsRequest struct {
+	Method, Path, Summary string
+	Parameters            []docsParameter
+	Body, Answer          string // JSON Schema
+}
+
+type docsParameter struct {
+	Name, About, Schema string
+	Required            bool
+}
+
+// openAPIPart is what the page shows of the description.
+type openAPIPart struct {
+	Info struct {
+		Version     string
+		Description string
+	}
+	Security []any
+	Paths    map[string]map[string]struct {
+		Summary    string
+		Parameters []struct {
+			Name, Description string
+			Required          bool
+			Schema            json.RawMessage
+		}
+		RequestBody struct {
+			Content map[string]struct{ Schema json.RawMessage }
+		}
+		Responses map[string]struct {
+			Content map[string]struct{ Schema json.RawMessage }
+		}
+	}
+	Components struct{ Schemas map[string]json.RawMessage }
+}
+
+// getDocs shows the OpenAPI document that its caller is given.
+func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
+	text, err := p.s.openAPIOf(r)
+	if err != nil {
+		return err
+	}
+	var d openAPIPart
+	if err := json.Unmarshal(text, &d); err != nil {
+		return err
+	}
+	page := &docsPage{At: "docs", Version: d.Info.Version, About: d.Info.Description, Security: len(d.Security) > 0}
+	for _, res := range note(r).caller.jobs.list {
+		page.Jobs = append(page.Jobs, res.name)
+	}
+	for _, k := range kinds() {
+		page.Problems = append(page.Problems, docsProblem{problemPrefix + k.name, k.status, k.title})
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for method, o := range d.Paths[path] {
+			q := docsRequest{Method: strings.ToUpper(method), Path: path, Summary: o.Summary, Body: d.schema(o.RequestBody.Content[jsonType].Schema), Answer: d.schema(o.Responses["200"].Content[jsonType].Schema)}
+			for _, a := range o.Parameters {
+				q.Parameters = append(q.Parameters, docsParameter{a.Name, a.Description, d.schema(a.Schema), a.Required})
+			}
+			page.Requests = append(page.Requests, q)
+		}
+	}
+	return p.send(w, r, p.docs, page)
+}
+
+// schema prints a schema with the part of the description that it names, one level deep.
+func (d *openAPIPart) schema(raw json.RawMessage) string {
+	var named struct {
+		Ref string `json:"$ref"`
+	}
+	if json.Unmarshal(raw, &named) == nil && named.Ref != "" {
+		raw = d.Components.Schemas[strings.TrimPrefix(named.Ref, "#/components/schemas/")]
+	}
+	if len(raw) == 0 {
+		return ""
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return string(raw)
+	}
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil || len(out) < 80 {
+		return string(raw)
+	}
+	return string(out)
+}

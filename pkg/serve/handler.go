@@ -1,0 +1,127 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// Handler answers callers. What [http.Server] bounds, times of headers and
+// connections, is [Server.Serve]'s.
+func (s *Server) Handler() http.Handler { return s.answering(s.mux, true) }
+
+// answering serves a mux: every request ends in an answer or a problem, and in
+// the logs and metrics.
+func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		n := &noted{id: s.newID(), caller: &caller{address: addressOf(r)}}
+		r = r.WithContext(context.WithValue(r.Context(), notedKey{}, n))
+		sent := &sentWriter{ResponseWriter: w}
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Request-Id", n.id)
+		s.guarded(sent, r, mux, callers)
+		s.ended(r, n, sent, began)
+	})
+}
+
+// guarded makes a panic a problem and a line in the log; [http.Server] would close the connection.
+func (s *Server) guarded(w *sentWriter, r *http.Request, mux *http.ServeMux, callers bool) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		s.log.Error("request failed", "request", note(r).id, "panic", p, "stack", string(debug.Stack()))
+		if w.status > 0 {
+			panic(http.ErrAbortHandler) // the answer has begun: its caller sees it cut off
+		}
+		s.refuse(w, r, problem(internalError, "the service's log says why"))
+	}()
+	s.route(w, r, mux, callers)
+}
+
+// ended writes of a request to the logs and metrics.
+func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.Time) {
+	took := time.Since(began)
+	s.log.Info("request", "request", n.id, "method", r.Method, "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
+		"bytes", sent.bytes, "took", took, "wait", n.wait, "client", n.caller.key(), "gone", n.gone)
+	s.metrics.request(n, sent.status, took)
+	if s.audit == nil || r.PathValue("job") == "" && n.job == "" {
+		return
+	}
+	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
+		Rows: n.rows, Bytes: sent.bytes, Status: sent.status, Problem: n.problem, Millis: float64(took.Microseconds()) / 1000}
+	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // that was refused
+		l.Job = asked
+	}
+	if s.audit.keys != NoKeys {
+		for _, key := range n.keys {
+			l.Keys = append(l.Keys, s.audit.keys.key(key))
+		}
+	}
+	s.audit.write(l)
+}
+
+// refuse answers with a problem; who has gone is answered nothing.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p := asProblem(err)
+	if p == nil {
+		s.log.Error("request failed", "request", note(r).id, "error", err)
+		p = problem(internalError, "the service's log says why")
+	}
+	if r.Context().Err() != nil {
+		note(r).gone = true
+	}
+	note(r).problem = p.Type[len(problemPrefix):]
+	if p.is(unauthenticated) {
+		challenge(w)
+	}
+	p.write(w)
+}
+
+// route finds the handler; what the mux would say in plain text is a problem.
+func (s *Server) route(w http.ResponseWriter, r *http.Request, mux *http.ServeMux, callers bool) {
+	if callers && !s.ourHost(r.Host) {
+		s.refuse(w, r, problem(badHost, "name the service by one of its names"))
+		return
+	}
+	if h, pattern := mux.Handler(r); pattern == "" {
+		sniff := &headerOnly{header: http.Header{}}
+		h.ServeHTTP(sniff, r)
+		if allow := sniff.header.Get("Allow"); sniff.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", allow)
+			s.refuse(w, r, problem(badMethod, "allowed are %s", allow))
+			return
+		}
+		s.refuse(w, r, problem(noPath, "/openapi.json describes what there is"))
+		return
+	}
+	mux.ServeHTTP(w, r)
+}
+
+func (s *Server) ourHost(host string) bool {
+	if len(s.o.Hosts) == 0 {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return slices.Contains(s.o.Hosts, host)
+}
+
+// addressOf is the address that a request is from, without its port.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

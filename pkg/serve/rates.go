@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"sync"
+
+	"golang.org/x/time/rate"
+)
+
+// mostRates is how many callers' rates are remembered.
+const mostRates = 10_000
+
+// rates bounds the requests a second of each caller. Nil bounds nothing.
+type rates struct {
+	each  rate.Limit
+	burst int
+
+	mu sync.Mutex
+	by map[string]*rate.Limiter
+}
+
+func newRates(each float64) *rates {
+	if each <= 0 {
+		return nil
+	}
+	return &rates{each: rate.Limit(each), burst: max(1, int(each)), by: map[string]*rate.Limiter{}}
+}
+
+// allow counts a request.
+func (r *rates) allow(caller string) bool {
+	if r == nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.by[caller]
+	if l == nil {
+		if len(r.by) >= mostRates {
+			for name, l := range r.by {
+				if l.Tokens() >= float64(r.burst) { // who has not asked for a while
+					delete(r.by, name)
+				}
+			}
+		}
+		if len(r.by) >= mostRates {
+			return false
+		}
+		l = rate.NewLimiter(r.each, r.burst)
+		r.by[caller] = l
+	}
+	return l.Allow()
+}

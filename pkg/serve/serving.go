@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Serve answers on a listener, which it closes, until ctx ends; then it is no
+// more ready, lets the requests under way end, and returns nil if all of them did.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	lim := s.limits
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	defer stop()
+	loops.Go(func() { s.held.run(work) })
+	loops.Go(func() { s.probing(work) })
+	loops.Go(func() { s.watch(work) })
+	srv := s.server(s.Handler())
+	ended := make(chan error, 2)
+	go func() {
+		l := limitConnections(l, lim.Connections)
+		if s.o.TLS == nil {
+			ended <- srv.Serve(l)
+			return
+		}
+		srv.TLSConfig = s.tlsConfig()
+		ended <- srv.ServeTLS(l, "", "")
+	}()
+	servers := []*http.Server{srv}
+	if s.o.Admin != nil {
+		admin := s.server(s.answering(s.admin, false))
+		servers = append(servers, admin)
+		go func() { ended <- admin.Serve(limitConnections(s.o.Admin, lim.Connections)) }()
+	}
+	failed := func(err error) error {
+		for _, srv := range servers {
+			err = errors.Join(err, srv.Close())
+		}
+		return fmt.Errorf("serve: %w", err)
+	}
+	select {
+	case err := <-ended:
+		return failed(err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	s.log.Info("draining", "delay", lim.DrainDelay, "time", lim.Drain)
+	delay := time.NewTimer(lim.DrainDelay)
+	defer delay.Stop()
+	select {
+	case err := <-ended:
+		return failed(err)
+	case <-delay.C:
+	}
+	last, cancel := context.WithTimeout(work, lim.Drain)
+	defer cancel()
+	err := srv.Shutdown(last)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests were under way for more than %s, and were cut off: %w", lim.Drain, err), srv.Close())
+	}
+	for _, admin := range servers[1:] {
+		err = errors.Join(err, admin.Close()) // to the last somebody may look
+	}
+	for range servers {
+		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// server has the times of requests. Connections carry one request at a time (HTTP/1.1), so that their number bounds memory.
+func (s *Server) server(h http.Handler) *http.Server {
+	lim := s.limits
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler: h, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), MaxHeaderBytes: lim.Header, Protocols: protocols,
+		ReadHeaderTimeout: lim.HeaderWait, ReadTimeout: lim.HeaderWait + lim.Deadline, IdleTimeout: lim.Idle,
+		WriteTimeout: lim.HeaderWait + lim.QueueWait + lim.Deadline + lim.Write,
+	}
+}
