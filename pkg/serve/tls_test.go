@@ -1,0 +1,204 @@
+package serve
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// authority signs certificates of a test.
+type authority struct {
+	t    testing.TB
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t testing.TB) *authority {
+	a := &authority{t: t}
+	a.cert, a.key = a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
+	return a
+}
+
+func (a *authority) issue(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c.SerialNumber = big.NewInt(time.Now().UnixNano())
+	c.NotBefore = time.Now().Add(-time.Hour)
+	if c.NotAfter.IsZero() {
+		c.NotAfter = time.Now().Add(time.Hour)
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	out, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return out, key
+}
+
+// files writes a certificate and its key as PEM.
+func (a *authority) files(cert, key string, c *x509.Certificate) {
+	a.t.Helper()
+	leaf, k := a.issue(c)
+	der, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for path, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: leaf.Raw}, key: {Type: "PRIVATE KEY", Bytes: der}} {
+		if path == "" {
+			continue
+		}
+		if err := os.WriteFile(path, pem.EncodeToMemory(b), 0o600); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+}
+
+// TestTLS: connections are encrypted, clients are known by certificate or token, certificates change while it runs, and
+// health is on a listener of its own.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	ca, other := newAuthority(t), newAuthority(t)
+	server := func(name string) *x509.Certificate {
+		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"rows.example.com"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	}
+	ca.files(at("tls.crt"), at("tls.key"), server("first"))
+	if err := os.WriteFile(at("ca.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clients := clientsText() + "- name: batch\n  certificates: [batch.example.com]\n  jobs: [check]\n"
+	if err := os.WriteFile(at("clients.yaml"), []byte(clients), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listen := func() net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l, admin := listen(), listen()
+	s := checks(t, Options{Clients: at("clients.yaml"), TLS: &TLSFiles{Cert: at("tls.crt"), Key: at("tls.key"), ClientCA: at("ca.crt")}, Admin: admin, Limits: Limits{Drain: time.Second}}, 2)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	get := func(url, token string, certificate *tls.Certificate, most uint16) (int, string, error) {
+		roots := x509.NewCertPool()
+		roots.AddCert(ca.cert)
+		c := &tls.Config{RootCAs: roots, ServerName: "rows.example.com", MaxVersion: most}
+		if certificate != nil {
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
+		}
+		transport := &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}
+		r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := transport.RoundTrip(r)
+		if err != nil {
+			return 0, "", err
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if resp.TLS != nil {
+			b = append(b, resp.TLS.PeerCertificates[0].Subject.CommonName...)
+		}
+		return resp.StatusCode, string(b), err
+	}
+	own := func(a *authority, name string) *tls.Certificate {
+		c, k := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "loans"}, DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+		return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: k}
+	}
+	rows := "https://" + l.Addr().String() + "/v1/check/rows?check_id=A"
+	for what, c := range map[string]struct {
+		token  string
+		cert   *tls.Certificate
+		most   uint16
+		status int // 0: no connection
+	}{
+		"a token":                  {"secret-of-loans", nil, 0, 200},
+		"a certificate":            {"", own(ca, "batch.example.com"), 0, 200},
+		"another certificate":      {"", own(ca, "nobody.example.com"), 0, 401},
+		"another authority's":      {"", own(other, "batch.example.com"), 0, 0},
+		"nothing":                  {"", nil, 0, 401},
+		"TLS 1.1":                  {"secret-of-loans", nil, tls.VersionTLS11, 0},
+		"TLS 1.2":                  {"secret-of-loans", nil, tls.VersionTLS12, 200},
+		"both, the certificate's":  {"secret-of-web", own(ca, "batch.example.com"), 0, 200},
+		"a certificate of no name": {"secret-of-web", own(ca, "nobody.example.com"), 0, 200},
+	} {
+		status, body, err := get(rows, c.token, c.cert, c.most)
+		if status != c.status || (err != nil) != (c.status == 0) || status == 200 && !strings.HasSuffix(body, "first") {
+			t.Errorf("%s: %d %s %v, want %d", what, status, body, err, c.status)
+		}
+	}
+	if status, _, err := get(strings.Replace(rows, "https", "http", 1), "secret-of-loans", nil, 0); status == 200 {
+		t.Errorf("without TLS: %d %v", status, err)
+	}
+	for path, want := range map[string]int{"/healthz": 404, "/metrics": 404, "/readyz": 404} {
+		if status, body, err := get("https://"+l.Addr().String()+path, "secret-of-loans", nil, 0); status != want {
+			t.Errorf("%s: %d %s %v", path, status, body, err)
+		}
+		if status, body, err := get("http://"+admin.Addr().String()+path, "", nil, 0); status != 200 && !(path == "/readyz" && status == 503) {
+			t.Errorf("%s of the admin: %d %s %v", path, status, body, err)
+		}
+	}
+	if status, _, _ := get("http://"+admin.Addr().String()+"/v1/check/rows?check_id=A", "secret-of-loans", nil, 0); status != 404 {
+		t.Errorf("rows of the admin: %d", status)
+	}
+	// a certificate that ended is refused, a new one is taken
+	before := s.fingerprint()
+	ended1 := server("old")
+	ended1.NotAfter = time.Now().Add(-time.Minute)
+	ca.files(at("tls.crt"), at("tls.key"), ended1)
+	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "it ended on") {
+		t.Errorf("a certificate that ended: %v", err)
+	}
+	ca.files(at("tls.crt"), "", server("another key's"))
+	if err := s.Reload(); err == nil {
+		t.Error("a certificate of another key is taken")
+	}
+	ca.files(at("tls.crt"), at("tls.key"), server("second"))
+	if s.fingerprint() == before {
+		t.Error("the change is not seen")
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, err := get(rows, "secret-of-loans", nil, 0); status != 200 || !strings.HasSuffix(body, "second") {
+		t.Errorf("%d %s %v", status, body, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("its end: %v", err)
+	}
+	if _, err := net.Dial("tcp", admin.Addr().String()); err == nil {
+		t.Error("the admin's listener is open")
+	}
+}
