@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -37,6 +38,10 @@ func objects(t *testing.T, name string) (all []any) {
 			o = &batch.Job{}
 		case "batch/v1/CronJob":
 			o = &batch.CronJob{}
+		case "apps/v1/Deployment":
+			o = &apps.Deployment{}
+		case "v1/Service":
+			o = &core.Service{}
 		case "v1/ConfigMap":
 			o = &core.ConfigMap{}
 		case "v1/PersistentVolumeClaim":

@@ -88,7 +88,7 @@ func TestCheckSalts(t *testing.T) {
 		written, said, split int
 		unfit                bool
 	}{
-		"told by the splits":            {10, 0, 10, false},
+		"shown by the splits":           {10, 0, 10, false},
 		"said, and the splits agree":    {10, 10, 10, false},
 		"said, regions were merged":     {10, 10, 9, false},
 		"said, split for others":        {3, 3, 10, false},

@@ -106,7 +106,7 @@ func TestBatchIsAsInTurn(t *testing.T) {
 	}
 }
 
-// TestBatchEndsWithItsDeadline: nothing of it goes on, and everything is given back.
+// TestBatchEndsWithItsDeadline: no reading of it continues, and everything is given back.
 func TestBatchEndsWithItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := checks(t, Options{}, 2)

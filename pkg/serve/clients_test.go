@@ -68,7 +68,7 @@ func TestWhoMayAsk(t *testing.T) {
 		}
 	}
 	if r := s.get("/readyz"); strings.Contains(r.body, "check") {
-		t.Errorf("whoever asks is told the jobs: %s", r.body)
+		t.Errorf("the jobs are shown to whoever asks: %s", r.body)
 	}
 	for _, token := range []string{"secret-of-loans", "next-secret-of-loans"} {
 		if r := s.as(token, "/v1/check/rows?check_id=A"); r.status != 200 || len(r.Rows) != 3 || len(r.Rows[1]) != 3 {
