@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,12 @@ bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS
 	@mkdir -p build/bench
 	@go build -o build/bench/bench ./internal/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
+
+bench-serve: ## measure serve on the test cluster: one caller, 200, and fixed rates
+	BULKLOAD_BENCH_SERVE=1 go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload
+
+soak-serve: ## hold the answers of serve to known rows while the cluster changes under it: TIME=15m
+	BULKLOAD_SOAK=$(or $(TIME),15m) go test -count=1 -v -timeout 60m -run '^TestSoak$$' ./pkg/serve
 
 bench-go: ## the Go benchmarks of every stage
 	go test -short -run '^$$' -bench . ./pkg/...

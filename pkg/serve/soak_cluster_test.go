@@ -383,4 +383,3 @@ func nextOf(body string) string {
 	_ = json.Unmarshal([]byte(body), &answer) // an empty token is refused
 	return answer.Next
 }
-
