@@ -80,8 +80,8 @@ func TestServeBench(t *testing.T) {
 // benchCSV writes rows with the columns of a job file.
 func benchCSV(t *testing.T, job string) string {
 	t.Helper()
-	list := regexp.MustCompile(`(?s)columns: \[(.*?)\]`).FindStringSubmatch(job)[1]
-	columns := strings.Fields(strings.ReplaceAll(list, ",", " "))
+	list := regexp.MustCompile(`(?m)^columns:\n((?:  - \S+\n)+)`).FindStringSubmatch(job)[1]
+	columns := strings.Fields(strings.ReplaceAll(list, "- ", ""))
 	var b bytes.Buffer
 	b.WriteString(strings.Join(columns, ",") + "\n")
 	for k := range benchKeys {
