@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/spec"
 )
 
 // Of the table that is measured: 300,000 rows of check, 15 of each key, 10 salts.
@@ -80,8 +81,11 @@ func TestServeBench(t *testing.T) {
 // benchCSV writes rows with the columns of a job file.
 func benchCSV(t *testing.T, job string) string {
 	t.Helper()
-	list := regexp.MustCompile(`(?m)^columns:\n((?:  - \S+\n)+)`).FindStringSubmatch(job)[1]
-	columns := strings.Fields(strings.ReplaceAll(list, "- ", ""))
+	parsed, err := spec.ParseSpec("check.yaml", []byte(job))
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := parsed.Columns
 	var b bytes.Buffer
 	b.WriteString(strings.Join(columns, ",") + "\n")
 	for k := range benchKeys {
