@@ -76,6 +76,7 @@ type Engine struct {
 	Rejects string      // local file of bad records; empty: none
 	Poll    time.Duration
 
+	program string // that tasks run; empty: this one
 	yarn *yarn.Client
 	fs   hdfsio.FS
 }
@@ -94,6 +95,9 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	defer c.Close()
 	e.yarn = c
 	s, over, err := e.find(ctx)
+	if e.Begun != nil && ctx.Err() != nil {
+		return nil, e.stopped(ctx, *e.Begun)
+	}
 	if err != nil {
 		return nil, err
 	}

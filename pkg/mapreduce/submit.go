@@ -48,9 +48,11 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 	if err != nil {
 		return nil, err
 	}
-	program, err := ownBinary()
-	if err != nil {
-		return nil, err
+	program := e.program
+	if program == "" {
+		if program, err = ownBinary(); err != nil {
+			return nil, err
+		}
 	}
 	p, err := makePlan(ctx)
 	if err != nil {
