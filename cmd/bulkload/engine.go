@@ -27,7 +27,7 @@ func (e *engineFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&e.yarn.Maps, "maps", 0, "with --engine yarn: map tasks (default: by the size of the input)")
 	f.IntVar(&e.yarn.Reduces, "reduces", 0, "with --engine yarn: reduce tasks, at most the number of regions (default: by the size of the input)")
 	f.StringVar(&e.yarn.Hadoop, "hadoop", "", "with --engine yarn: Hadoop's client, its program hadoop or mapred or its home directory (default: HADOOP_HOME, PATH, the places of distributions)")
-	f.StringVar(&e.onStop, "on-stop", "detach", "with --engine yarn, when the command is stopped by a signal: detach (the application goes on, and the same command finds it again) or kill")
+	f.StringVar(&e.onStop, "on-stop", "detach", "with --engine yarn, when the command is stopped by a signal: detach (the application continues, and the same command attaches to it) or kill")
 }
 
 // settings are those of YARN, nil for a build here.

@@ -32,7 +32,7 @@ type Streamed struct {
 
 // MergeStream is pass 2 on chunks that come once, by region and first key, as the shuffle of MapReduce gives them. A chunk of a region
 // that is none of the given ones ends it. Whether a run is missing as a whole is not seen here, see [AssembleStreams]. Samples are rows to
-// remember of each region. A failed merge begins anew elsewhere, since the chunks are gone: what it wrote is not removed.
+// remember of each region. A failed merge is started over elsewhere, since the chunks are gone: what it wrote is not removed.
 func MergeStream(ctx context.Context, plan *Plan, in chunk.Source, regions Regions, run func(uint32) string, places Places, out Output, samples int, o Options) (*Streamed, error) {
 	o, out = o.WithDefaults(), out.withDefaults()
 	start := time.Now()

@@ -51,7 +51,7 @@ func (j *run) sameEngine() error {
 	if s == nil || j.o.YARN != nil || j.st.Finished {
 		return nil
 	}
-	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which goes on with it, or %s, which ends it",
+	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which resumes it, or %s, which ends it",
 		s.Tag, s.Application, setting.Engine, setting.Restart))
 }
 

@@ -29,7 +29,7 @@ type Settings struct {
 	ReduceMemory  int
 	Maps, Reduces int
 	Hadoop        string // program or home of Hadoop's client; default: looked for
-	// KillOnStop kills the application when the process is asked to stop. Default: it goes on, and the same command finds it again.
+	// KillOnStop kills the application when the process is asked to stop. Default: it continues, and the same command attaches to it.
 	KillOnStop bool
 }
 
@@ -84,7 +84,7 @@ type Engine struct {
 // defaultPoll is how often the cluster is asked.
 const defaultPoll = 2 * time.Second
 
-// Build runs the job, or goes on with the one that an earlier process has begun, and takes its output into the staging directory, which is
+// Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
 // at. The plan is asked for when a job is to be submitted. What the job leaves beside its HFiles is removed by [Engine.Forget].
 func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.Plan, error), out build.Output, at hdfsio.Location) (*Adopted, error) {
 	e.Poll, e.fs = cmp.Or(e.Poll, defaultPoll), out.FS
@@ -261,7 +261,7 @@ func (e *Engine) outcome(ctx context.Context, s Submission) (string, error) {
 	case err != nil && !errors.Is(err, yarn.ErrUnknown):
 		return "", e.unreachable(s, err)
 	}
-	return "", fail.With(fail.Check, setting.Errorf("neither the ResourceManager nor the history server knows %s, which an earlier attempt has submitted, and its output in %s is not complete: see that it does not run (yarn application -status), and give %s to begin anew",
+	return "", fail.With(fail.Check, setting.Errorf("neither the ResourceManager nor the history server knows %s, which an earlier attempt has submitted, and its output in %s is not complete: see that it does not run (yarn application -status), and give %s to start over",
 		s.Application, s.Dir, setting.Restart))
 }
 
@@ -274,14 +274,14 @@ func (e *Engine) noOutput(ctx context.Context, s Submission) error {
 	if ok, err := committed(ctx, e.fs, l.Path); ok || err != nil {
 		return err
 	}
-	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: somebody has removed its output (%s begins anew)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
+	return fail.With(fail.Unexpected, setting.Errorf("%s has succeeded, and %s is not there: somebody has removed its output (%s starts over)", s.Application, path.Join(s.Dir, outName, successName), setting.Restart))
 }
 
 // stopped is for a process that was asked to stop while its job runs.
 func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	cause := context.Cause(ctx)
 	if !e.KillOnStop {
-		e.Events.Warn("the application goes on: the same command attaches to it", "application", cmp.Or(s.Application, s.Tag))
+		e.Events.Warn("the application continues: the same command attaches to it", "application", cmp.Or(s.Application, s.Tag))
 		return cause
 	}
 	ctx, cancel := cleanup.Context(ctx)

@@ -203,7 +203,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestSubmitAgain: a job that has ended without output, or was never submitted, is submitted anew with another tag.
+// TestSubmitAgain: a job that has ended without output, or was never submitted, is submitted again with another tag.
 func TestSubmitAgain(t *testing.T) {
 	for _, c := range []struct{ id, state, want string }{
 		{"", "", "it was not submitted"},

@@ -90,7 +90,7 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 	return s, e.Journal.Submitted(*s)
 }
 
-// submitted finds out whether a client that failed has submitted its job.
+// submitted determines whether a client that failed has submitted its job.
 func (e *Engine) submitted(ctx context.Context, s *Submission, cause error) error {
 	all, err := e.yarn.ByTag(ctx, s.Tag)
 	if err != nil {

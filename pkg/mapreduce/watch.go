@@ -16,7 +16,7 @@ import (
 	"bulkload/pkg/yarn"
 )
 
-// mostSilence is how long the cluster may not answer before the command gives up. The application goes on then.
+// mostSilence is how long the cluster may not answer before the command gives up. The application continues then.
 const mostSilence = 10 * time.Minute
 
 // watcher follows one application.
