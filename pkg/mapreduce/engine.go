@@ -77,8 +77,8 @@ type Engine struct {
 	Poll    time.Duration
 
 	program string // that tasks run; empty: this one
-	yarn *yarn.Client
-	fs   hdfsio.FS
+	yarn    *yarn.Client
+	fs      hdfsio.FS
 }
 
 // defaultPoll is how often the cluster is asked.
