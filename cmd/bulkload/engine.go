@@ -97,6 +97,6 @@ func printYARN(w io.Writer, y *mapreduce.Settings, e *estimate.Estimate) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(w, "  yarn    %d maps of %d MiB and %d reduces of %d MiB, about %s shuffled, %s of processor time\n",
+	fmt.Fprintf(w, "\nyarn: %d maps of %d MiB and %d reduces of %d MiB, about %s shuffled, %s of processor time\n",
 		p.Maps, p.MapMemory, p.Reduces, p.ReduceMemory, ui.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
 }

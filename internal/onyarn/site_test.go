@@ -39,7 +39,6 @@ type site struct {
 // on starts a cluster and builds the program.
 func on(t *testing.T, s testcluster.Security) *site {
 	t.Helper()
-	testcluster.NeedsYARN(t)
 	program := filepath.Join(t.TempDir(), "bulkload")
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", program, "bulkload/cmd/bulkload")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

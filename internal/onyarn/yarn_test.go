@@ -43,33 +43,49 @@ func (s *site) equal(name, table, local string, salts int) {
 	}
 }
 
+// TestQuick runs the example jobs to their end, as make test does.
+func TestQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster with YARN, which -short leaves out")
+	}
+	on(t, testcluster.Security{}).samples()
+}
+
 // TestYARN runs jobs to their end, and others whose processes are killed.
 func TestYARN(t *testing.T) {
+	testcluster.NeedsYARN(t)
 	s := on(t, testcluster.Security{})
-	t.Run("samples", func(t *testing.T) {
-		for _, table := range []struct {
-			name, file string
-			salts      int
-		}{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}} {
-			t.Run(table.file, func(t *testing.T) {
-				s := s.in(t)
-				local := jobtest.Absolute(t, filepath.Join(jobtest.Exports, table.file))
-				into := jobtest.FreshTable(t, s.env, table.salts, nil)
-				s.must(s.loading(table.name, into, s.put(local), "--maps", "2", "--reduces", "3")...)
-				got, err := s.cluster.AdminT(t).Run(t.Context(), "digest", into)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if want := jobtest.DigestLine(t, table.name, "skip"); got != want {
-					t.Errorf("the table has %s, want %s", got, want)
-				}
-				s.equal(table.name, into, local, table.salts)
-			})
-		}
-	})
-	if testing.Short() {
-		return
+	t.Run("samples", func(t *testing.T) { s.in(t).samples() })
+	t.Run("a million rows", func(t *testing.T) { s.in(t).million() })
+	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
+}
+
+// samples are the example jobs, with HBase's own client as judge.
+func (s *site) samples() {
+	for _, table := range []struct {
+		name, file string
+		salts      int
+	}{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}} {
+		s.Run(table.file, func(t *testing.T) {
+			s := s.in(t)
+			local := jobtest.Absolute(t, filepath.Join(jobtest.Exports, table.file))
+			into := jobtest.FreshTable(t, s.env, table.salts, nil)
+			s.must(s.loading(table.name, into, s.put(local), "--maps", "2", "--reduces", "3")...)
+			got, err := s.cluster.AdminT(t).Run(t.Context(), "digest", into)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := jobtest.DigestLine(t, table.name, "skip"); got != want {
+				t.Errorf("the table has %s, want %s", got, want)
+			}
+			s.equal(table.name, into, local, table.salts)
+		})
 	}
+}
+
+// million is a larger job, alone and with each of its processes killed.
+func (s *site) million() {
+	t := s.T
 	dump, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 1_000_000, Seed: 7}, data.Dump)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +98,7 @@ func TestYARN(t *testing.T) {
 			s.Errorf("HBase has taken %d files, one process builds %d, and they differ", len(got), len(want))
 		}
 	}
-	t.Run("a million rows", func(t *testing.T) {
+	t.Run("alone", func(t *testing.T) {
 		s := s.in(t)
 		into := jobtest.FreshTable(t, s.env, 10, nil)
 		s.must(s.loading("check", into, input)...)
@@ -130,14 +146,15 @@ func TestYARN(t *testing.T) {
 			judge(s, into)
 		})
 	}
-	t.Run("a bad record", func(t *testing.T) {
-		s := s.in(t)
-		into := jobtest.FreshTable(t, s.env, 10, nil)
-		e := s.do(nil, s.loading("check", into, s.put(badExport(t)))...)
-		if e.code != 4 || !strings.Contains(e.said, "record 3 at byte") {
-			t.Errorf("it ends with %d: %s", e.code, e.said)
-		}
-	})
+}
+
+// badRecord is a job of which one attempt says that no other can succeed.
+func (s *site) badRecord() {
+	into := jobtest.FreshTable(s.T, s.env, 10, nil)
+	e := s.do(nil, s.loading("check", into, s.put(badExport(s.T)))...)
+	if e.code != 4 || !strings.Contains(e.said, "record 3 at byte") {
+		s.Errorf("it ends with %d: %s", e.code, e.said)
+	}
 }
 
 // badExport is an export of check whose third record has no key.
