@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
@@ -75,6 +76,12 @@ func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Con
 	if v := firstPermanent(earlier); v != nil {
 		return fmt.Errorf("the job cannot succeed any more: %w", v.err())
 	}
+	// What grows beyond the budget is collected before the container is killed for it.
+	memory := t.work.ReduceMemory
+	if isMap {
+		memory = t.work.MapMemory
+	}
+	debug.SetMemoryLimit(int64(memory + memory/8))
 	t.meter = newMeter(p.Err)
 	err = do(t, ctx)
 	t.meter.close()
