@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
@@ -59,7 +60,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if g.json() || g.logs.quiet {
 		return nil
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %d records read, %d rejected, %s in %s\n", of, made.Records, made.Rejected, ui.Bytes(made.Bytes), path.Join(o.out, made.Chunks))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %d records read, %d rejected, %s in %s\n", of, made.Records, made.Rejected, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
 	return err
 }
 

@@ -17,8 +17,8 @@ import (
 const avroSchema = `{"type":"record","name":"row","fields":[{"name":"c1","type":"string"},{"name":"c2","type":["null","string"]},` +
 	`{"name":"c3","type":"bytes"},{"name":"c4","type":["long","null"]},{"name":"c5","type":["null","string"]}]}`
 
-// avroMarker stands behind each block. Values have parts of it.
-const avroMarker = "0123012301230124"
+// avroMarker stands behind each block. Values have parts of it, and never the whole, whose last byte is in no text and begins no number.
+const avroMarker = "012301230123012\xff"
 
 // containers are object container files with blocks of each codec.
 func containers() (all []kind) {
@@ -28,7 +28,7 @@ func containers() (all []kind) {
 			own.Packages, own.How = true, "fastavro"
 		}
 		k := kind{name: "avro-" + codec, format: source.FormatAvro, cols: 5, nulls: true, container: codec, judges: []judge{own},
-			tokens: join(marks, unicode, []string{"\x00", avroMarker[:15], avroMarker[:12], avroMarker[:8] + avroMarker[:15], avroMarker[1:]})}
+			tokens: join(marks, unicode, []string{"\x00", avroMarker[:15], avroMarker[:12], avroMarker[:8] + avroMarker[:15], avroMarker[1:15]})}
 		if codec != "zstandard" {
 			k.judges = append(k.judges, judge{How: "fastavro", Cols: 5, Packages: true})
 		}

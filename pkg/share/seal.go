@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 
 	"bulkload/pkg/hdfsio"
 )
@@ -62,8 +63,11 @@ func readSealed(ctx context.Context, fsys hdfsio.FS, name string, v any, sum *st
 	return unseal(b, v, sum)
 }
 
-// writeOnce makes a file that has its name only when it is complete. One of that name that is there stays: fs.ErrExist.
+// writeOnce makes a file that has its name only when it is complete, and its directory. One of that name that is there stays: fs.ErrExist.
 func writeOnce(ctx context.Context, fsys hdfsio.FS, name string, b []byte) error {
+	if err := fsys.MkdirAll(ctx, path.Dir(name), 0o755); err != nil {
+		return err
+	}
 	writing := name + "." + token() + ".writing"
 	f, err := fsys.Create(ctx, writing, hdfsio.CreateOptions{})
 	if err != nil {
