@@ -29,6 +29,7 @@ type planOptions struct {
 	specFlags
 	workFlags
 	clusterFlags
+	engineFlags
 	splits  string
 	exact   bool
 	suggest int
@@ -57,6 +58,8 @@ points are then printed one a line, and the plan for them goes to standard error
 Time is that of reading, sorting and writing; loading and verifying come on top
 of it, and a link to HDFS that is slower than the encoding.
 
+With --engine yarn it also says what run --engine yarn would take of YARN.
+
 With --out the plan is written to a file, by which several processes build the
 HFiles together: build --plan FILE --share K/N, and merge. It holds the job, the
 regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
@@ -72,6 +75,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	f := cmd.Flags()
+	o.engineFlags.addPlan(f)
 	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
 	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
 	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes")
@@ -93,6 +97,10 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
+		return err
+	}
+	onYARN, err := o.engineFlags.settings(cmd.Flags())
+	if err != nil {
 		return err
 	}
 	points, err := readSplits(o.splits)
@@ -129,7 +137,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	if o.suggest == 0 || g.json() {
 		out := cmd.OutOrStdout()
-		return g.print(out, e, func(w io.Writer) { printEstimate(w, e, textWidth(out)) })
+		return g.print(out, withYARN(onYARN, e), func(w io.Writer) { printEstimate(w, e, textWidth(out)); printYARN(w, onYARN, e) })
 	}
 	if !g.logs.quiet {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))

@@ -19,6 +19,7 @@ type runOptions struct {
 	limitFlags
 	splitFlags
 	watchFlags
+	engineFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -46,6 +47,10 @@ command after a crash, a kill or a failure resumes that one: finished
 HFiles are not written again, loaded regions are not loaded again. After a success
 it says so and does nothing.
 
+With --engine yarn the HFiles are built by one MapReduce job, whose tasks are this
+program: Hadoop's client on this host submits it. The files are the same, byte for
+byte, and the same command after a crash finds the application again.
+
 SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
 loading calls and hours below.` + "\n" + exitHelp,
@@ -61,6 +66,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 	o.limitFlags.addLoad(cmd.Flags())
 	o.splitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
+	o.engineFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
@@ -83,6 +89,10 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
+		return err
+	}
+	onYARN, err := o.engineFlags.settings(cmd.Flags())
+	if err != nil {
 		return err
 	}
 	env, err := o.open(g)
@@ -123,7 +133,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	s.rejects = work.RejectFile
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state})
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state, YARN: onYARN})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}

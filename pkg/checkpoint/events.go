@@ -19,6 +19,9 @@ const (
 	EventAttempt      Event = "attempt"
 	EventSpill        Event = "spill"
 	EventSorted       Event = "sorted"
+	EventSubmitting   Event = "submitting"
+	EventSubmitted    Event = "submitted"
+	EventEnded        Event = "ended"
 	EventWritten      Event = "written"
 	EventBuilt        Event = "built"
 	EventSnapshotting Event = "snapshotting"
@@ -57,6 +60,9 @@ func EventInfos() []EventInfo {
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
+		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},
+		{EventSubmitted, SubmissionRecord{}, true, "after its application is known"},
+		{EventEnded, EndedRecord{}, true, "after its application is certain to have ended without its output: another one may be submitted"},
 		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},

@@ -160,6 +160,21 @@ type RewrittenRecord struct {
 	Children []fileRecord `json:"children"`
 }
 
+// SubmissionRecord is a job on YARN.
+type SubmissionRecord struct {
+	Tag         string `json:"tag"` // of the application
+	Dir         string `json:"dir"` // of the job, a URI in the staging directory
+	Application string `json:"application,omitempty"`
+	Maps        int    `json:"maps"`
+	Reduces     int    `json:"reduces"`
+}
+
+// EndedRecord is how a job on YARN ended that left nothing.
+type EndedRecord struct {
+	Tag string `json:"tag"`
+	How string `json:"how"`
+}
+
 // DoneRecord is a job that is done.
 type DoneRecord struct {
 	Result  *result.Result `json:"result"`

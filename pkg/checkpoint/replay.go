@@ -29,9 +29,10 @@ type History struct {
 	Last         time.Time // of a record
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string         // that follows what is finished
-	Snapshot     string         // that was taken
-	Snapshotting SnapshotRecord // that was asked for
+	phase        string            // that follows what is finished
+	Submission   *SubmissionRecord // the job on YARN whose output is not taken yet; nil: there is none
+	Snapshot     string            // that was taken
+	Snapshotting SnapshotRecord    // that was asked for
 	Token        string
 	Loading      bool                 // files are on their way
 	Files        map[string]loadState // by path
@@ -113,6 +114,14 @@ func (h *History) replay(r journal.Record) (err error) {
 		s, err := Decode[build.StreamRecord](r)
 		h.Stream(s)
 		return err
+	case EventSubmitting, EventSubmitted:
+		s, err := Decode[SubmissionRecord](r)
+		h.Submission = &s
+		return err
+	case EventEnded:
+		_, err := Decode[EndedRecord](r)
+		h.Submission = nil
+		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
 		h.Written[w.Region] = w
@@ -122,7 +131,7 @@ func (h *History) replay(r journal.Record) (err error) {
 		if err == nil && b.Manifest == nil {
 			err = errors.New("it has no manifest")
 		}
-		h.Built = b.Manifest
+		h.Built, h.Submission = b.Manifest, nil
 		h.step(r, "load")
 		return err
 	case EventSnapshotting, EventSnapshot:

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
@@ -23,6 +24,8 @@ type Env struct {
 	Conf     *hdfsio.Conf
 	Log      *slog.Logger
 	Identity Identity // on secured clusters
+	// Tokens are delegation tokens of file systems. Where there are some nobody logs in: a container has these alone.
+	Tokens []*hadooprpc.Token
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses
@@ -56,7 +59,7 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	if err := e.secureHDFS(&o); err != nil {
+	if err := e.secureHDFS(l, &o); err != nil {
 		return nil, err
 	}
 	h, err := hdfsio.NewHDFS(o)

@@ -97,7 +97,7 @@ func (e *Env) localName(principal, realm string) (string, error) {
 
 // User is the user's name on HDFS: that of the configuration, with Kerberos what servers make of the principal.
 func (e *Env) User() (string, error) {
-	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
+	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) || len(e.Tokens) > 0 {
 		return e.Conf.User()
 	}
 	if _, err := e.Login(); err != nil {
@@ -107,23 +107,51 @@ func (e *Env) User() (string, error) {
 }
 
 // secureHDFS fills in how HDFS is reached where the configuration asks for Kerberos.
-func (e *Env) secureHDFS(o *hdfsio.HDFSOptions) error {
+func (e *Env) secureHDFS(l hdfsio.Location, o *hdfsio.HDFSOptions) (err error) {
 	if !e.Conf.Kerberos(hdfsio.HadoopAuthentication) {
 		return nil
 	}
-	login, err := e.Login()
+	s := &hdfsio.Security{Principal: e.Conf.Value(keyNameNode)}
+	if len(e.Tokens) > 0 {
+		s.Token, err = e.tokenFor(l)
+	} else if s.Kerberos, err = e.Login(); err == nil {
+		o.User = e.secrets.user
+	}
 	if err != nil {
 		return err
 	}
-	s := &hdfsio.Security{Kerberos: login, Principal: e.Conf.Value(keyNameNode)}
 	if s.RPC, err = e.qualities("hadoop.rpc.protection"); err != nil {
 		return err
 	}
 	if s.Data, err = e.qualities("dfs.data.transfer.protection"); err != nil {
 		return err
 	}
-	o.Security, o.User = s, e.secrets.user
+	o.Security = s
 	return nil
+}
+
+// hdfsToken is the kind of a NameNode's tokens.
+const hdfsToken = "HDFS_DELEGATION_TOKEN"
+
+// tokenFor is the given token of a file system: the one that names it, or the only one that there is.
+func (e *Env) tokenFor(l hdfsio.Location) (*hadooprpc.Token, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	service, err := tokenService(ctx, l, e.Conf.Value("hadoop.security.token.service.use_ip") != "false")
+	var all []*hadooprpc.Token
+	for _, t := range e.Tokens {
+		if t.Kind != hdfsToken {
+			continue
+		}
+		if err == nil && t.Service == service {
+			return t, nil
+		}
+		all = append(all, t)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return nil, fail.With(fail.Check, errors.Join(fmt.Errorf("none of %d delegation tokens is for %s (%s)", len(all), l.Authority, service), err))
 }
 
 // qualities are the protections that a key asks for.

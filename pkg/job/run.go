@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/mapreduce"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -29,6 +30,9 @@ type RunOptions struct {
 	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
 	LoadConcurrency int
 
+	// YARN builds the HFiles there. Default: here.
+	YARN *mapreduce.Settings
+
 	part, parts   int // of a job that was split, from 1; 0: it was not
 	behind, ahead progress.PartsWork
 }
@@ -45,6 +49,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	start := time.Now()
 	table, err := cluster.TableName(s)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkEngine(o, s, func(inputs []string) error { return mapreduce.RefuseInputs(env, inputs) }); err != nil {
 		return nil, err
 	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
@@ -78,6 +85,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		}
 	}
 	if o.State.Restart {
+		if err := (&run{env: env, st: st}).endSubmission(ctx); err != nil {
+			return known, err
+		}
 		if err := st.Restart(ctx, env); err != nil {
 			return known, err
 		}
@@ -89,6 +99,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	s.Table = facts.Name.String()
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
+	if err := j.sameEngine(); err != nil {
+		return j.result, err
+	}
 	err = j.plan(ctx)
 	defer func() { err = errors.Join(err, j.streams.Close()) }()
 	if err != nil {

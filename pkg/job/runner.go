@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -279,7 +280,13 @@ func (j *run) build(ctx context.Context) (*built, error) {
 	if j.input == nil {
 		return nil, j.lostInput(ctx)
 	}
-	m, err := j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
+	var m *manifest.Manifest
+	var err error
+	if j.o.YARN != nil {
+		m, err = j.buildOnYARN(ctx)
+	} else {
+		m, err = j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
+	}
 	if err != nil {
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
@@ -288,6 +295,7 @@ func (j *run) build(ctx context.Context) (*built, error) {
 		return nil, err
 	}
 	j.dropSpill()
+	j.dropSubmission(ctx)
 	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
 	return &built{m}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 
 	"bulkload/internal/cleanup"
@@ -91,22 +90,11 @@ func Build(ctx context.Context, files build.Files, p *Plan, of Of, dir string, w
 	if err := before.sameShares(of.N, dir); err != nil {
 		return nil, err
 	}
-	if err := p.unchanged(ctx, files); err != nil {
-		return nil, err
-	}
-	j, err := p.Job.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	w.Splits = p.splits()
-	in, err := build.OpenInput(ctx, files.Source, j, w)
+	in, err := p.Open(ctx, files, w)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	if !slices.Equal(in.Source.Columns(), p.Columns) {
-		return nil, fail.Errorf(fail.Input, "the input has other columns than when the plan was made")
-	}
 	part := p.part(of.K, of.N)
 	begin(w.Events, in, plan, p, dir, "read", "sort", "write")
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events, Gate: w.Gate, SpillLimit: w.SpillLimit}.WithDefaults()

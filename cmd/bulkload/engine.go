@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/estimate"
+	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/pflag"
+)
+
+// engineFlags say where the HFiles of a run are built.
+type engineFlags struct {
+	engine       string
+	yarn         mapreduce.Settings
+	mapMemory    spec.Size
+	reduceMemory spec.Size
+	onStop       string
+}
+
+// add registers the flags.
+func (e *engineFlags) add(f *pflag.FlagSet) {
+	e.addPlan(f)
+	f.StringVar(&e.yarn.Queue, "yarn-queue", "", "with --engine yarn: queue (default: the cluster's choice)")
+	f.StringVar(&e.yarn.Hadoop, "hadoop", "", "with --engine yarn: Hadoop's client, its program hadoop or mapred or its home directory (default: HADOOP_HOME, PATH, the places of distributions)")
+	f.StringVar(&e.onStop, "on-stop", "detach", "with --engine yarn, when the command is stopped by a signal: detach (the application continues, and the same command attaches to it) or kill")
+}
+
+// addPlan registers those that say what a job takes.
+func (e *engineFlags) addPlan(f *pflag.FlagSet) {
+	e.onStop = "detach"
+	f.StringVar(&e.engine, "engine", "local", "where HFiles are built: local (in this process), or yarn (by one MapReduce job, whose input is on HDFS)")
+	f.Var(&e.mapMemory, "map-memory", "with --engine yarn: container of a map task (default 1GiB)")
+	f.Var(&e.reduceMemory, "reduce-memory", "with --engine yarn: container of a reduce task (default 1GiB)")
+	f.IntVar(&e.yarn.Maps, "maps", 0, "with --engine yarn: map tasks (default: by the size of the input)")
+	f.IntVar(&e.yarn.Reduces, "reduces", 0, "with --engine yarn: reduce tasks, at most the number of regions (default: by the size of the input)")
+}
+
+// settings are those of YARN, nil for a build here.
+func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
+	switch e.engine {
+	case "local":
+		// Those that a command does not have are not changed.
+		for _, name := range []string{"yarn-queue", "map-memory", "reduce-memory", "maps", "reduces", "hadoop", "on-stop"} {
+			if f.Changed(name) {
+				return nil, usageError{settings.AboutFlags(fmt.Errorf("--%s is of a build on YARN: give --engine yarn too", name), name, "engine")}
+			}
+		}
+		return nil, nil
+	case "yarn":
+	default:
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--engine %q is none of local, yarn", e.engine), "engine")}
+	}
+	if e.onStop != "detach" && e.onStop != "kill" {
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--on-stop %q is none of detach, kill", e.onStop), "on-stop")}
+	}
+	s := e.yarn
+	const mega = 1 << 20
+	s.KillOnStop = e.onStop == "kill"
+	s.MapMemory, s.ReduceMemory = int((e.mapMemory+mega-1)/mega), int((e.reduceMemory+mega-1)/mega)
+	if err := s.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	return &s, nil
+}
+
+// plannedOnYARN is an estimate with what YARN would be asked for.
+type plannedOnYARN struct {
+	*estimate.Estimate
+	YARN *mapreduce.Prediction `json:"yarn,omitempty"`
+}
+
+// predicted is what a job on YARN would take, nil when none is asked for.
+func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Prediction {
+	if y == nil || e.Rows == 0 {
+		return nil
+	}
+	text := e.InputBytes
+	if e.SampledRows > 0 {
+		text = int64(float64(e.SampledText) / float64(e.SampledRows) * float64(e.Rows))
+	}
+	p := y.Predict(e.InputBytes, text, len(e.Regions), (e.ReadTime+e.WriteTime)*time.Duration(e.Workers))
+	return &p
+}
+
+func withYARN(y *mapreduce.Settings, e *estimate.Estimate) plannedOnYARN {
+	return plannedOnYARN{e, predicted(y, e)}
+}
+
+func printYARN(w io.Writer, y *mapreduce.Settings, e *estimate.Estimate) {
+	p := predicted(y, e)
+	if p == nil {
+		return
+	}
+	fmt.Fprintf(w, "\nyarn: %d maps of %d MiB and %d reduces of %d MiB, about %s shuffled, %s of processor time\n",
+		p.Maps, p.MapMemory, p.Reduces, p.ReduceMemory, ui.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
+}

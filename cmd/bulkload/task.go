@@ -1,0 +1,22 @@
+package main
+
+import (
+	"os"
+
+	"bulkload/pkg/mapreduce"
+
+	"github.com/spf13/cobra"
+)
+
+// newTaskCmd is what runs in the containers of a job on YARN. Nobody gives these commands by hand.
+func newTaskCmd(g *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "task", Short: "Run a task of a job on YARN", Hidden: true}
+	process := func() mapreduce.Process {
+		return mapreduce.Process{Env: os.LookupEnv, Dir: ".", In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Log: g.logger()}
+	}
+	cmd.AddCommand(
+		&cobra.Command{Use: "map", Short: "Read a share of the input", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Map(cmd.Context()) }},
+		&cobra.Command{Use: "reduce", Short: "Write the HFiles of some regions", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return process().Reduce(cmd.Context()) }},
+	)
+	return cmd
+}

@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/share"
+	"bulkload/pkg/spec"
+)
+
+// submissions are the part of a job's journal that a job on YARN has.
+type submissions struct{ st *checkpoint.Job }
+
+func (s submissions) Submitting(m mapreduce.Submission) error {
+	r := checkpoint.SubmissionRecord(m)
+	s.st.Submission = &r
+	return s.st.Record(checkpoint.EventSubmitting, r)
+}
+
+func (s submissions) Submitted(m mapreduce.Submission) error {
+	r := checkpoint.SubmissionRecord(m)
+	s.st.Submission = &r
+	return s.st.Record(checkpoint.EventSubmitted, r)
+}
+
+func (s submissions) Ended(m mapreduce.Submission, how string) error {
+	s.st.Submission = nil
+	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
+}
+
+// submission is the job on YARN that an earlier attempt has begun, nil if there is none.
+func (j *run) submission() *mapreduce.Submission {
+	if j.st.Submission == nil {
+		return nil
+	}
+	s := mapreduce.Submission(*j.st.Submission)
+	return &s
+}
+
+// sameEngine refuses to build here what is being built on YARN.
+func (j *run) sameEngine() error {
+	s := j.submission()
+	if s == nil || j.o.YARN != nil || j.st.Finished {
+		return nil
+	}
+	return fail.With(fail.Config, setting.Errorf("an earlier attempt has handed this job to YARN (%s %s): give %s yarn, which resumes it, or %s, which ends it",
+		s.Tag, s.Application, setting.Engine, setting.Restart))
+}
+
+// endSubmission ends what of a job runs on YARN before its checkpoint is discarded.
+func (j *run) endSubmission(ctx context.Context) error {
+	s := j.submission()
+	if s == nil {
+		return nil
+	}
+	return mapreduce.Kill(ctx, j.env, *s)
+}
+
+// buildOnYARN makes the HFiles by a job on YARN.
+func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
+	e := &mapreduce.Engine{Settings: *j.o.YARN, Env: j.env, Events: j.o.Events, Journal: submissions{j.st}, Begun: j.submission(), Samples: samplesPerRegion, Rejects: j.o.RejectFile}
+	a, err := e.Build(ctx, j.sharePlan, j.stage.out, j.stage.Location)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range a.Regions {
+		j.st.Written[w.Region] = w
+		if err := j.st.Record(checkpoint.EventWritten, w); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(j.stage.out.FS.RemoveAll(ctx, j.stage.out.Dir+"/"+build.WritingDir), build.WriteManifest(ctx, j.stage.out, a.Manifest)); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	return a.Manifest, nil
+}
+
+// sharePlan is the job's plan for the tasks of its nodes.
+func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
+	families, err := j.spec.ApplyToAll(j.facts.Families)
+	if err != nil {
+		return nil, err
+	}
+	s := j.spec
+	s.Timestamp = j.work.Timestamp
+	p, err := share.Make(ctx, j.env, s, families, splitsOf(j.st.History.Plan.Splits), build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	if err != nil {
+		return nil, err
+	}
+	return p, j.sameFiles(p)
+}
+
+func splitsOf(keys []rowkey.Key) (points [][]byte) {
+	for _, k := range keys {
+		points = append(points, k)
+	}
+	return points
+}
+
+// sameFiles says whether a plan for tasks has the input that the job's plan has.
+func (j *run) sameFiles(p *share.Plan) error {
+	var was, is []int64
+	for _, f := range j.input.Source.Files() {
+		was = append(was, f.Size, f.ModTime.UnixNano())
+	}
+	for _, f := range p.Inputs {
+		is = append(is, f.Size, f.Time.UnixNano())
+	}
+	if !slices.Equal(was, is) {
+		return fail.Errorf(fail.Input, "the input has changed since the job began: give the same command again")
+	}
+	return nil
+}
+
+// checkEngine refuses what a job on YARN cannot do.
+func checkEngine(o RunOptions, s spec.Job, refuse func(inputs []string) error) error {
+	if o.YARN == nil {
+		return nil
+	}
+	if err := o.YARN.Validate(); err != nil {
+		return err
+	}
+	if o.State.Dir == "" {
+		return fail.With(fail.Config, setting.Errorf("%s yarn needs %s: a job that nobody remembers would be submitted again", setting.Engine, setting.State))
+	}
+	return refuse(s.Inputs)
+}
+
+// dropSubmission removes what a job on YARN has left beside its HFiles, when these are taken.
+func (j *run) dropSubmission(ctx context.Context) {
+	s := j.submission()
+	j.st.Submission = nil
+	if s == nil {
+		return
+	}
+	if err := mapreduce.Forget(ctx, j.env, *s); err != nil {
+		j.o.Events.Warn("what the job on YARN has left stays in the staging directory", "path", s.Dir, "error", err)
+	}
+}

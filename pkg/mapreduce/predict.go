@@ -1,0 +1,33 @@
+package mapreduce
+
+import (
+	"cmp"
+	"time"
+)
+
+// Prediction is what a job on YARN would take.
+type Prediction struct {
+	Maps         int           `json:"maps"`
+	Reduces      int           `json:"reduces"`
+	MapMemory    int           `json:"map_memory_mb"` // of a container, MiB
+	ReduceMemory int           `json:"reduce_memory_mb"`
+	ShuffleBytes int64         `json:"shuffle_bytes"`
+	CoreTime     time.Duration `json:"core_ns"` // of all containers together
+}
+
+// What was measured of jobs: processor time of a task before it does anything, that of the ApplicationMaster, and the bytes of packed rows
+// for each byte of text.
+const (
+	taskTime    = 4500 * time.Millisecond
+	masterTime  = 10 * time.Second
+	packedShare = 0.6
+)
+
+// Predict says what a job would take whose work in one process takes so long, all cores together.
+func (s Settings) Predict(input, text int64, regions int, work time.Duration) Prediction {
+	p := Prediction{MapMemory: cmp.Or(s.MapMemory, DefaultMapMemory), ReduceMemory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), ShuffleBytes: int64(packedShare * float64(text))}
+	p.Maps = cmp.Or(s.Maps, tasksFor(input, bytesPerMap, mostMaps))
+	p.Reduces = min(cmp.Or(s.Reduces, tasksFor(input, bytesPerReduce, regions)), regions)
+	p.CoreTime = work + masterTime + time.Duration(p.Maps+p.Reduces)*taskTime
+	return p
+}
