@@ -107,14 +107,21 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// pause waits, but not beyond Close.
-func (p *Proxy) pause(d time.Duration) {
+// pause waits until a piece is due and reports whether to write it: what is under way when the proxy closes never arrives.
+func (p *Proxy) pause(d time.Duration) bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+	}
 	if d <= 0 {
-		return
+		return true
 	}
 	select {
 	case <-time.After(d):
+		return true
 	case <-p.done:
+		return false
 	}
 }
 
@@ -140,8 +147,9 @@ func (p *Proxy) pass(dst, src net.Conn) {
 		for s := range under {
 			// Pieces behind a broken connection are discarded, so that the reader never hangs.
 			if !broken {
-				p.pause(time.Until(s.due))
-				if _, err := dst.Write(s.data); err != nil {
+				if !p.pause(time.Until(s.due)) {
+					broken = true
+				} else if _, err := dst.Write(s.data); err != nil {
 					broken = true
 					src.Close()
 				}

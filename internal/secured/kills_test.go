@@ -15,7 +15,7 @@ const killed = 128 + 9
 var kills = [][]string{
 	{"plan:1", "written:2", "sending:1", "loaded:3", "cleaned:1"},
 	{"plan:1", "written:5", "written:1", "built:1", "prepared:1"},
-	{"built:1", "sending:2", "sending:1", "sending:3", "loaded:1"},
+	{"built:1", "sending:1", "loaded:2", "sending:1", "loaded:1"},
 	{"prepared:1", "loaded:1", "loaded:2", "sending:1", "loaded:1"},
 }
 

@@ -45,12 +45,12 @@ func testRefused(t *testing.T, s *site) {
 	}
 }
 
-// testKerberosRefused runs the job on a cluster without security by clients that log in: at HDFS, at HBase, at both.
+// testKerberosRefused runs the job on a cluster without security by clients that log in, at HDFS, at HBase, at both: nothing is built
+// before it is refused.
 func testKerberosRefused(t *testing.T, s *site) {
 	e := small(t)[0]
 	const table = "refused"
 	s.create(t, table, e.salts)
-	e.input = filepath.Join(t.TempDir(), "no-such-input.csv")
 	kdc := testcluster.StartKDC(t, testcluster.AtLevel(testcluster.Privacy))
 	login := s.with("KRB5_CONFIG="+kdc.Krb5Conf(), "BULKLOAD_PRINCIPAL="+testcluster.Principal(testcluster.Loader), "BULKLOAD_KEYTAB="+kdc.Keytab(testcluster.Loader))
 	hadoop := map[string]string{"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": testcluster.Principal("nn/_HOST")}
@@ -67,7 +67,12 @@ func testKerberosRefused(t *testing.T, s *site) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conf := s.confWith(t, map[string]map[string]string{"core-site.xml": c.core, "hdfs-site.xml": nil, "hbase-site.xml": c.hbase})
-			refusedWith(t, login.with(conf...).do(t, s.loading(e, table)...), c.names...)
+			own := login.with(conf...)
+			r := own.do(t, own.loading(e, table)...)
+			refusedWith(t, r, c.names...)
+			if strings.Contains(r.err, "phase=read") {
+				t.Errorf("the input was read: %s", r.err)
+			}
 		})
 	}
 }

@@ -20,9 +20,9 @@ func TestTickets(t *testing.T) {
 	kind := testcluster.AtLevel(testcluster.Privacy)
 	kind.TicketLife = time.Minute
 	s := at(t, kind)
-	e := made(t, data.Check, data.CSV, 10, 40_000)
-	// About 7 MiB take four minutes.
-	slow := []string{"--upload-limit", "32KiB", "--upload-streams", "1"}
+	e := made(t, data.Check, data.CSV, 10, 80_000)
+	// About 14 MiB take four minutes.
+	slow := []string{"--upload-limit", "64KiB", "--upload-streams", "1"}
 	// Tables are made before: a subtest that runs beside others can not use their Java client.
 	for _, table := range []string{"keytab", "renewed", "expired"} {
 		s.create(t, "tickets_"+table, e.salts)

@@ -35,16 +35,7 @@ func JarsOf(ctx context.Context, version string) (string, error) {
 	if version == DefaultHBase {
 		return Jars(ctx)
 	}
-	src, err := sourceDir()
-	if err != nil {
-		return "", err
-	}
-	pom := filepath.Join(src, "versions.xml")
-	root, err := cacheRoot()
-	if err != nil {
-		return "", err
-	}
-	sum, err := contentHash(pom)
+	pom, root, sum, err := cachedPom("versions.xml")
 	if err != nil {
 		return "", err
 	}
@@ -58,3 +49,17 @@ func JarsOf(ctx context.Context, version string) (string, error) {
 
 // Version is the cluster's version of HBase, one of [Versions].
 func (c *Cluster) Version() string { return c.state.HBase }
+
+// cachedPom is a pom among the cluster's sources, with its checksum, and the directory where the jars that it names are kept.
+func cachedPom(name string) (pom, root, sum string, err error) {
+	src, err := sourceDir()
+	if err != nil {
+		return "", "", "", err
+	}
+	pom = filepath.Join(src, name)
+	if root, err = cacheRoot(); err != nil {
+		return "", "", "", err
+	}
+	sum, err = contentHash(pom)
+	return pom, root, sum, err
+}

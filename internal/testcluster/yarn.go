@@ -88,16 +88,7 @@ func (l layout) node(role Role) string { return filepath.Join(l.nodes(), string(
 
 // YARNJars is the directory of the jars of YARN and of Hadoop Streaming; see [Jars].
 func YARNJars(ctx context.Context) (string, error) {
-	src, err := sourceDir()
-	if err != nil {
-		return "", err
-	}
-	pom := filepath.Join(src, "yarn.xml")
-	root, err := cacheRoot()
-	if err != nil {
-		return "", err
-	}
-	sum, err := contentHash(pom)
+	pom, root, sum, err := cachedPom("yarn.xml")
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -286,4 +287,11 @@ func (e *Env) closeSecrets() {
 		e.secrets.login.Close()
 		e.secrets.login = nil
 	}
+}
+
+// OtherSecurity says whether an error is of a cluster that wants another login, or another protection, than the configuration has. It
+// comes again whenever the same is tried.
+func OtherSecurity(err error) bool {
+	_, mismatch := errors.AsType[*sasl.MismatchError](err)
+	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
@@ -34,7 +35,11 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		return nil
 	}
 	if err != nil {
-		return fail.With(fail.HDFS, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
+		kind := fail.HDFS
+		if cluster.OtherSecurity(err) {
+			kind = fail.Check
+		}
+		return fail.With(kind, fmt.Errorf("look for earlier runs of the job in %s: %w", parent, err))
 	}
 	prefix := j.st.Table + "-"
 	for _, info := range list {

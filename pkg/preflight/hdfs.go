@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/cleanup"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
@@ -137,7 +138,7 @@ func checkProbe(s stagingFacts, user string) Check {
 	switch {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
-	case wrongWay(s.probeErr):
+	case cluster.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case s.probeErr != nil:
 		return bad(name, hint, "user %s cannot %s %s: %s", user, s.step, s.location, oneLine{s.probeErr})

@@ -2,7 +2,6 @@ package preflight
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -12,11 +11,8 @@ import (
 
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hadooprpc"
-	"bulkload/pkg/hbaserpc"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
-	"bulkload/pkg/loader"
 	"bulkload/pkg/sasl"
 	"bulkload/pkg/setting"
 )
@@ -52,7 +48,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 		data: conf.Value("dfs.data.transfer.protection"), keytab: f.env.Identity.Keytab, now: time.Now(),
 		tls: strings.EqualFold(conf.Value("hbase.client.netty.tls.enabled"), "true")}
 	for _, err := range []error{f.dialErr, f.tableErr, f.statusErr} {
-		if s.hbaseErr == nil && wrongWay(err) {
+		if s.hbaseErr == nil && cluster.OtherSecurity(err) {
 			s.hbaseErr = err
 		}
 	}
@@ -104,7 +100,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	s := &f.security
 	s.nn, s.nnErr = f.env.AskNameNode(ctx, f.staging.location, nil)
-	if wrongWay(s.nnErr) {
+	if cluster.OtherSecurity(s.nnErr) {
 		f.staging.step, f.staging.probeErr = "log in for", s.nnErr
 		return false
 	}
@@ -119,12 +115,6 @@ func (f *checkFacts) rootDir() string {
 	return f.env.Conf.Value("hbase.rootdir")
 }
 
-// wrongWay is an error of two sides that do not agree on how one logs in or protects.
-func wrongWay(err error) bool {
-	_, mismatch := errors.AsType[*sasl.MismatchError](err)
-	return mismatch || slices.ContainsFunc([]error{hadooprpc.ErrSimple, hdfsio.ErrSecured, hbaserpc.ErrSimple, loader.ErrSecured}, func(e error) bool { return errors.Is(err, e) })
-}
-
 // shortTicket is how long a ticket that nobody can renew should last at least.
 const shortTicket = time.Hour
 
@@ -132,7 +122,7 @@ const shortTicket = time.Hour
 func checkSecurity(s securityFacts, stagingErr error) Check {
 	const name = "security"
 	onHDFS := s.nnErr
-	if !wrongWay(onHDFS) {
+	if !cluster.OtherSecurity(onHDFS) {
 		onHDFS = stagingErr
 	}
 	var wrong []string
@@ -140,7 +130,7 @@ func checkSecurity(s securityFacts, stagingErr error) Check {
 		what string
 		err  error
 	}{{"HDFS", onHDFS}, {"HBase", s.hbaseErr}} {
-		if wrongWay(side.err) {
+		if cluster.OtherSecurity(side.err) {
 			wrong = append(wrong, side.what+": "+oneLine{side.err}.Error())
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// nodeDir is where a node keeps the files of its containers; testdata/task.env has their places below it.
+const nodeDir = "/nm"
+
 func environment(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/task.env")
@@ -18,6 +21,9 @@ func environment(t *testing.T) map[string]string {
 	env := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if strings.HasPrefix(value, "yarn/") {
+			value = nodeDir + "/" + value
+		}
 		env[name] = value
 	}
 	return env
@@ -33,12 +39,12 @@ func TestTaskFrom(t *testing.T) {
 		t.Fatal(err)
 	}
 	const app, container = "application_1795370865323_0002", "container_1795370865323_0002_01_000002"
-	const local = "/data/yarn/local/usercache/root/appcache/" + app
+	const local = nodeDir + "/yarn/local/usercache/loader/appcache/" + app
 	want := Task{
 		Attempt: "attempt_1795370865323_0002_m_000000_0", Application: app, Container: container, Map: true,
-		Output:    "hdfs://localhost:18926/user/root/out2/_temporary/1/_temporary/attempt_1795370865323_0002_m_000000_0",
-		Root:      "hdfs://localhost:18926/user/root/out2",
-		LocalDirs: []string{local}, User: "root", TokenFile: local + "/" + container + "/container_tokens",
+		Output:    "hdfs://localhost:18926/user/loader/out2/_temporary/1/_temporary/attempt_1795370865323_0002_m_000000_0",
+		Root:      "hdfs://localhost:18926/user/loader/out2",
+		LocalDirs: []string{local}, User: "loader", TokenFile: local + "/" + container + "/container_tokens",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, not %+v", got, want)
