@@ -18,7 +18,8 @@ type paces struct{ lines []string }
 const measures = 5
 
 // measure runs the same job time after time, each time into a new table, and notes the medians of the whole and of each phase.
-// It holds nothing to a time: what the ratio of two kinds is, is for who reads it.
+// It holds nothing to a time: what the ratio of two kinds is, is for who reads it. Beside it stands how long HBase's Java client takes to
+// scan the same table, in a JVM that runs already.
 func (p *paces) measure(t *testing.T, kind string, s *site) {
 	e := made(t, data.Opinion, data.Parquet, 10, rowsEach)
 	var whole []time.Duration
@@ -27,6 +28,9 @@ func (p *paces) measure(t *testing.T, kind string, s *site) {
 		table := fmt.Sprintf("pace_%d", i)
 		s.create(t, table, e.salts)
 		r := s.load(t, e, table)
+		begun := time.Now()
+		s.digest(t, table)
+		scanned := time.Since(begun)
 		s.adm(t, "drop", table)
 		if i == 0 {
 			continue
@@ -35,6 +39,7 @@ func (p *paces) measure(t *testing.T, kind string, s *site) {
 		for name, took := range phasesOf(r.err) {
 			phases[name] = append(phases[name], took)
 		}
+		phases["java_scan"] = append(phases["java_scan"], scanned)
 	}
 	line := fmt.Sprintf("%-30s %6.2f s", kind, median(whole).Seconds())
 	for _, name := range slices.Sorted(maps.Keys(phases)) {
