@@ -210,7 +210,7 @@ func FuzzCSV(f *testing.F) {
 			}
 			rows = append(rows, row)
 		}
-		o := Options{Header: HeaderNone, Columns: []string{"a", "b"}, ChunkSize: 1 + abs(chunk)%4096, SplitSize: int64(1 + abs(split)%(len(data)+1))}
+		o := Options{Format: FormatCSV, Header: HeaderNone, Columns: []string{"a", "b"}, ChunkSize: 1 + abs(chunk)%4096, SplitSize: int64(1 + abs(split)%(len(data)+1))}
 		var bad []int64
 		o.Reject = func(e RowError) error {
 			bad = append(bad, e.Record)
