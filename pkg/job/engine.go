@@ -7,6 +7,7 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/mapreduce"
@@ -91,9 +92,17 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	}
 	s := j.spec
 	s.Timestamp = j.work.Timestamp
-	p, err := share.Make(ctx, j.env, s, families, splitsOf(j.st.History.Plan.Splits), build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	points := splitsOf(j.st.History.Plan.Splits)
+	p, err := share.Make(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
 	if err != nil {
 		return nil, err
+	}
+	// The same as an earlier submission's: a job that is submitted again is packed as it was.
+	if p.Weights = j.st.History.Weights; len(p.Weights) != len(points)+1 {
+		if p.Weights, err = estimate.Weights(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
+			return nil, err
+		}
+		j.st.History.Weights = p.Weights
 	}
 	return p, j.sameFiles(p)
 }

@@ -53,6 +53,7 @@ type Submission struct {
 	Application string // empty before it is known
 	Maps        int
 	Reduces     int
+	Weights     []int64 // estimated bytes of each region, by which regions were packed
 }
 
 // Journal keeps what was begun. Each call returns when the record is on disk.
