@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
@@ -72,6 +73,7 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.result.YARN = onYARN(j.submission(), a)
 	for _, w := range a.Regions {
 		j.st.Written[w.Region] = w
 		if err := j.st.Record(checkpoint.EventWritten, w); err != nil {
@@ -82,6 +84,28 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 		return nil, fail.With(fail.HDFS, err)
 	}
 	return a.Manifest, nil
+}
+
+// onYARN is what a result says of a job there.
+func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
+	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
+	if s != nil {
+		y.Application = s.Application
+	}
+	for _, t := range a.Tasks {
+		kind := "reduce"
+		if t.Map {
+			kind = "map"
+			y.Shuffled += t.Shuffled
+		}
+		y.Failed += t.Attempts - 1
+		if t.Straggler {
+			y.Stragglers++
+		}
+		y.Tasks = append(y.Tasks, result.Task{Kind: kind, Number: t.Number, Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+			Rejected: t.Rejected, Shuffled: t.Shuffled, Wall: t.Wall, Program: t.Program, Straggler: t.Straggler})
+	}
+	return y
 }
 
 // sharePlan is the job's plan for the tasks of its nodes.

@@ -124,6 +124,8 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	if err != nil {
 		return nil, err
 	}
+	a.Tasks = runs(a)
+	e.clock(ctx, s.Application, a.Tasks)
 	for _, f := range a.Manifest.Files {
 		e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}

@@ -54,6 +54,9 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 			return nil, err
 		}
 	}
+	if err := e.checkNodes(ctx, program); err != nil {
+		return nil, err
+	}
 	p, err := makePlan(ctx)
 	if err != nil {
 		return nil, err
