@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -79,7 +80,8 @@ func (c *Client) Processor(ctx context.Context, address string) (string, error) 
 
 // nodeBase is the address of a NodeManager's web server, empty of what is none.
 func (c *Client) nodeBase(address string) string {
-	if _, _, err := net.SplitHostPort(address); err != nil {
+	host, port, err := net.SplitHostPort(address)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {
 		return ""
 	}
 	if strings.HasPrefix(c.o.ResourceManagers[0], "https:") {
