@@ -290,7 +290,7 @@ func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	if err := e.kill(ctx, s); err != nil {
-		return errors.Join(cause, err)
+		return errors.Join(cause, fmt.Errorf("%w (it may continue: the same command attaches to it)", err))
 	}
 	return errors.Join(cause, e.ended(ctx, s, "it was killed with the command"))
 }
