@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,11 @@ demo: build ## the main job on an embedded single-node cluster (needs a JDK and 
 
 demo-local: build ## build HFiles and look into them, with no JVM at all
 	@scripts/demo-local $(BULKLOAD)
+
+# Nodes run the program: it is linked statically.
+demo-yarn: export CGO_ENABLED = 0
+demo-yarn: build ## the main job with both passes on an embedded YARN
+	@YARN=1 scripts/demo $(BULKLOAD) $(CLUSTER)
 
 demo-stop: cluster-down ## stop what demo started
 

@@ -84,7 +84,11 @@ func predicted(y *mapreduce.Settings, e *estimate.Estimate) *mapreduce.Predictio
 	if e.SampledRows > 0 {
 		text = int64(float64(e.SampledText) / float64(e.SampledRows) * float64(e.Rows))
 	}
-	p := y.Predict(e.InputBytes, text, len(e.Regions), (e.ReadTime+e.WriteTime)*time.Duration(e.Workers))
+	var shares []float64
+	for _, r := range e.Regions {
+		shares = append(shares, r.Share)
+	}
+	p := y.Predict(e.InputBytes, text, shares, (e.ReadTime+e.WriteTime)*time.Duration(e.Workers))
 	return &p
 }
 

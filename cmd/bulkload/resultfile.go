@@ -119,6 +119,9 @@ func (w *stateWriter) end(o outcome) error {
 	if r == nil || r.Job == "" || r.Already || !checkpoint.IsOurs(r.Job) {
 		return nil
 	}
+	if err := writeTasks(r.Job, r.YARN); err != nil {
+		return err
+	}
 	result := w.session.result()
 	result.end(w.session.cmd, o.err, o.code)
 	b, err := json.Marshal(result)

@@ -43,6 +43,8 @@ var live = []metric[moment]{
 	{name: "bulkload_hfiles_total", help: "HFiles that are complete.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.HFiles.Files) })},
 	{name: "bulkload_loaded_files_total", help: "Files that HBase has taken.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.done("load").Files) })},
 	{name: "bulkload_verified_rows_total", help: "Rows of the table that verification has read.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.done("verify").Rows) })},
+	{name: "bulkload_yarn_tasks", help: "Tasks of a job on YARN by kind, map or reduce, and state: waiting, running, done; left out of a job that is built in one process.", kind: prometheus.GaugeValue, labels: []string{"kind", "state"}, tell: moment.tellTasks},
+	{name: "bulkload_yarn_failed_attempts", help: "Attempts at tasks that have failed, of which the tasks may have succeeded since.", kind: prometheus.GaugeValue, tell: moment.tellFailed},
 	{name: "bulkload_warnings_total", help: "Warnings.", kind: prometheus.CounterValue, tell: one(func(m moment) float64 { return float64(m.Warnings) })},
 	{name: "bulkload_build_info", help: "Always 1; the labels are those of the program.", kind: prometheus.GaugeValue, labels: []string{"version", "revision", "goversion"},
 		tell: func(m moment, set func(float64, ...string)) { m.build.tell(set) }},
@@ -91,6 +93,27 @@ func (m moment) tellRatios(set func(float64, ...string)) {
 	}
 	for name, f := range last {
 		set(f, name)
+	}
+}
+
+func (m moment) tellTasks(set func(float64, ...string)) {
+	t := m.Tasks
+	if t.Application == "" {
+		return
+	}
+	for _, k := range []struct {
+		kind               string
+		all, done, running int
+	}{{"map", t.Maps, t.MapsDone, t.MapsRunning}, {"reduce", t.Reduces, t.ReducesDone, t.ReducesRunning}} {
+		set(float64(max(k.all-k.done-k.running, 0)), k.kind, "waiting")
+		set(float64(k.running), k.kind, "running")
+		set(float64(k.done), k.kind, "done")
+	}
+}
+
+func (m moment) tellFailed(set func(float64, ...string)) {
+	if m.Tasks.Application != "" {
+		set(float64(m.Tasks.Failed))
 	}
 }
 

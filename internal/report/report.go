@@ -48,6 +48,7 @@ type Report struct {
 	PartsText   string   // how many came to what
 	MoreParts   int      // done, and not listed
 	Samples     []Sample // in the order of time
+	Tasks       *Tasks   // of a job on YARN
 	Load        *Load
 	Verify      string // what verification found; empty: there was none
 	Rejects     []Reject
@@ -121,6 +122,27 @@ type Sample struct {
 	Verified int64 // rows read back
 	Input    int64 // bytes
 	Output   int64 // bytes
+}
+
+// Tasks are those of a job on YARN.
+type Tasks struct {
+	Text  string
+	First []Task // stragglers, and the slowest
+	Rest  []Task
+	More  int // that are not listed
+}
+
+// Task is one of them.
+type Task struct {
+	Name      string // map 7, reduce 0
+	Attempts  int
+	Node      string
+	Rows      int64
+	Bytes     int64
+	Rejected  int64
+	Shuffled  int64
+	Took      time.Duration
+	Straggler bool
 }
 
 // Load is what HBase took.

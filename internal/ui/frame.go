@@ -49,6 +49,12 @@ func (f *frame) rows() []string {
 			all = append(all, phaseRow{name: name, fraction: -1})
 		}
 	}
+	tasks := f.tasks()
+	if tasks != "" && len(all) > 0 && f.height > minViewHeight {
+		f.height--
+	} else {
+		tasks = ""
+	}
 	for len(all) > max(f.height-1, 1) {
 		i := slices.IndexFunc(all, func(r phaseRow) bool { return !r.current })
 		if i < 0 {
@@ -59,11 +65,37 @@ func (f *frame) rows() []string {
 	if len(all) >= f.height {
 		all = all[:max(f.height-1, 0)]
 	}
-	rows := make([]string, 0, len(all)+1)
+	rows := make([]string, 0, len(all)+2)
 	for _, r := range all {
 		rows = append(rows, f.line(r))
 	}
+	if tasks != "" {
+		rows = append(rows, cutText(tasks, f.width))
+	}
 	return append(rows, f.job())
+}
+
+// tasks is the row of a job on YARN, empty for one that is not.
+func (f *frame) tasks() string {
+	t := f.progress.Tasks
+	if t.Application == "" {
+		return ""
+	}
+	kind := func(name string, all, done, running int) string {
+		text := fmt.Sprintf("%d of %d %s done", done, all, name)
+		if running > 0 && !f.ended {
+			text += fmt.Sprintf(", %d run", running)
+		}
+		return text
+	}
+	text := "yarn     " + kind("maps", t.Maps, t.MapsDone, t.MapsRunning) + "; " + kind("reduces", t.Reduces, t.ReducesDone, t.ReducesRunning)
+	switch {
+	case t.Failed == 1:
+		text += "; 1 attempt failed"
+	case t.Failed > 1:
+		text += fmt.Sprintf("; %d attempts failed", t.Failed)
+	}
+	return text
 }
 
 // uploads says whether files go to HDFS while they are written.

@@ -30,6 +30,19 @@ func someProgress() progress.Progress {
 	}
 }
 
+// TestFrameOfTasks: a job on YARN has a row for its tasks, above that of the job, where there is room.
+func TestFrameOfTasks(t *testing.T) {
+	p := someProgress()
+	p.Tasks = progress.Tasks{Application: "application_1_0001", Maps: 200, MapsDone: 12, MapsRunning: 2, Reduces: 100, Failed: 3}
+	for height, want := range map[int]string{24: "yarn     12 of 200 maps done, 2 run; 0 of 100 reduces done; 3 attempts failed", 4: ""} {
+		f := frame{progress: p, width: 100, height: height}
+		rows := f.rows()
+		if got := rows[len(rows)-2]; (got == want) != (want != "") || len(rows) > height || !strings.HasPrefix(rows[len(rows)-1], "job ") {
+			t.Errorf("height %d: %q", height, rows)
+		}
+	}
+}
+
 func TestFrame(t *testing.T) {
 	for _, c := range []struct {
 		width int

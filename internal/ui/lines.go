@@ -75,6 +75,12 @@ func (p *Lines) tell() {
 			}
 		}
 	}
+	if t := now.Tasks; t.Application != "" {
+		args = append(args, "maps_done", t.MapsDone, "maps", t.Maps, "reduces_done", t.ReducesDone, "reduces", t.Reduces, "tasks_running", t.MapsRunning+t.ReducesRunning)
+		if t.Failed > 0 {
+			args = append(args, "attempts_failed", t.Failed)
+		}
+	}
 	left := now.Left
 	if left.PhaseKnown {
 		args = append(args, "phase_left", Round(left.Phase))

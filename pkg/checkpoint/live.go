@@ -15,6 +15,7 @@ import (
 const (
 	LiveName   = "progress.json" // what a running job says of itself
 	EndingName = "result.json"   // what the last run that did something came to
+	TasksName  = "tasks.json"    // every task of the job on YARN that has built the HFiles
 )
 
 // Live is what a running job says of itself every few seconds, for others to

@@ -167,6 +167,8 @@ type SubmissionRecord struct {
 	Application string `json:"application,omitempty"`
 	Maps        int    `json:"maps"`
 	Reduces     int    `json:"reduces"`
+	// Weights are the estimated bytes of each region, by which regions were packed into reduces.
+	Weights []int64 `json:"weights,omitempty"`
 }
 
 // EndedRecord is how a job on YARN ended that left nothing.

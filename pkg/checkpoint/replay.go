@@ -31,6 +31,7 @@ type History struct {
 	Attempts     []Attempt
 	phase        string            // that follows what is finished
 	Submission   *SubmissionRecord // the job on YARN whose output is not taken yet; nil: there is none
+	Weights      []int64           // of the regions, as jobs on YARN were packed by them; nil: there was none
 	Snapshot     string            // that was taken
 	Snapshotting SnapshotRecord    // that was asked for
 	Token        string
@@ -117,6 +118,9 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)
 		h.Submission = &s
+		if len(s.Weights) > 0 {
+			h.Weights = s.Weights
+		}
 		return err
 	case EventEnded:
 		_, err := Decode[EndedRecord](r)

@@ -7,9 +7,11 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/estimate"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
@@ -71,6 +73,7 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.result.YARN = onYARN(j.submission(), a)
 	for _, w := range a.Regions {
 		j.st.Written[w.Region] = w
 		if err := j.st.Record(checkpoint.EventWritten, w); err != nil {
@@ -83,6 +86,28 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 	return a.Manifest, nil
 }
 
+// onYARN is what a result says of a job there.
+func onYARN(s *mapreduce.Submission, a *mapreduce.Adopted) *result.YARN {
+	y := &result.YARN{Maps: len(a.Maps), Reduces: len(a.Reduces), Tasks: make([]result.Task, 0, len(a.Tasks))}
+	if s != nil {
+		y.Application = s.Application
+	}
+	for _, t := range a.Tasks {
+		kind := "reduce"
+		if t.Map {
+			kind = "map"
+			y.Shuffled += t.Shuffled
+		}
+		y.Failed += t.Attempts - 1
+		if t.Straggler {
+			y.Stragglers++
+		}
+		y.Tasks = append(y.Tasks, result.Task{Kind: kind, Number: t.Number, Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+			Rejected: t.Rejected, Shuffled: t.Shuffled, Wall: t.Wall, Program: t.Program, Straggler: t.Straggler})
+	}
+	return y
+}
+
 // sharePlan is the job's plan for the tasks of its nodes.
 func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	families, err := j.spec.ApplyToAll(j.facts.Families)
@@ -91,9 +116,17 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 	}
 	s := j.spec
 	s.Timestamp = j.work.Timestamp
-	p, err := share.Make(ctx, j.env, s, families, splitsOf(j.st.History.Plan.Splits), build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
+	points := splitsOf(j.st.History.Plan.Splits)
+	p, err := share.Make(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory, SplitSize: mapreduce.ShipSize})
 	if err != nil {
 		return nil, err
+	}
+	// The same as an earlier submission's: a job that is submitted again is packed as it was.
+	if p.Weights = j.st.History.Weights; len(p.Weights) != len(points)+1 {
+		if p.Weights, err = estimate.Weights(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
+			return nil, err
+		}
+		j.st.History.Weights = p.Weights
 	}
 	return p, j.sameFiles(p)
 }

@@ -20,6 +20,7 @@ type Adopted struct {
 	Regions  []build.WrittenRecord // with files, under their names in the staging directory
 	Maps     []*MapDone            // in the order of the input
 	Reduces  []*ReduceDone
+	Tasks    []TaskRun // maps, then reduces
 }
 
 // committed says whether the job's output is complete: its ApplicationMaster writes that last.

@@ -38,3 +38,18 @@ func checkBinary(name string) error {
 	}
 	return nil
 }
+
+// processorOf is for what processor a program is, as Go names it.
+func processorOf(name string) (string, error) {
+	f, err := elf.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot run on nodes, which run Linux: %w", name, err)
+	}
+	defer f.Close()
+	for _, m := range machines {
+		if m.elf == f.Machine {
+			return m.goes, nil
+		}
+	}
+	return f.Machine.String(), nil
+}

@@ -53,6 +53,7 @@ type Submission struct {
 	Application string // empty before it is known
 	Maps        int
 	Reduces     int
+	Weights     []int64 // estimated bytes of each region, by which regions were packed
 }
 
 // Journal keeps what was begun. Each call returns when the record is on disk.
@@ -123,6 +124,8 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	if err != nil {
 		return nil, err
 	}
+	a.Tasks = runs(a)
+	e.clock(ctx, s.Application, a.Tasks)
 	for _, f := range a.Manifest.Files {
 		e.Events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
@@ -287,7 +290,7 @@ func (e *Engine) stopped(ctx context.Context, s Submission) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
 	if err := e.kill(ctx, s); err != nil {
-		return errors.Join(cause, err)
+		return errors.Join(cause, fmt.Errorf("%w (it may continue: the same command attaches to it)", err))
 	}
 	return errors.Join(cause, e.ended(ctx, s, "it was killed with the command"))
 }

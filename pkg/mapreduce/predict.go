@@ -23,11 +23,16 @@ const (
 	packedShare = 0.6
 )
 
-// Predict says what a job would take whose work in one process takes so long, all cores together.
-func (s Settings) Predict(input, text int64, regions int, work time.Duration) Prediction {
+// Predict says what a job would take whose work in one process takes so long, all cores together. Shares are those of the regions in its
+// rows.
+func (s Settings) Predict(input, text int64, shares []float64, work time.Duration) Prediction {
 	p := Prediction{MapMemory: cmp.Or(s.MapMemory, DefaultMapMemory), ReduceMemory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), ShuffleBytes: int64(packedShare * float64(text))}
 	p.Maps = cmp.Or(s.Maps, tasksFor(input, bytesPerMap, mostMaps))
-	p.Reduces = min(cmp.Or(s.Reduces, tasksFor(input, bytesPerReduce, regions)), regions)
+	weights := make([]int64, len(shares))
+	for i, part := range shares {
+		weights[i] = int64(part * float64(text))
+	}
+	p.Reduces = len(reduceRanges(weights, len(shares), input, s.Reduces))
 	p.CoreTime = work + masterTime + time.Duration(p.Maps+p.Reduces)*taskTime
 	return p
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
@@ -42,6 +44,7 @@ type task struct {
 	fs    hdfsio.FS
 	out   string // where the attempt writes
 	meter *meter
+	began time.Time
 }
 
 // Map does a map task. Its error is in the job's directory too.
@@ -51,7 +54,7 @@ func (p Process) Map(ctx context.Context) error { return p.run(ctx, true, (*task
 func (p Process) Reduce(ctx context.Context) error { return p.run(ctx, false, (*task).doReduce) }
 
 func (p Process) run(ctx context.Context, isMap bool, do func(*task, context.Context) error) (err error) {
-	t := &task{Process: p}
+	t := &task{Process: p, began: time.Now()}
 	if t.Task, err = streaming.TaskFrom(p.Env); err != nil {
 		return fail.With(fail.Config, err)
 	}
@@ -134,7 +137,8 @@ func (t *task) doMap(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	out := bufio.NewWriterSize(t.Out, 1<<20)
+	given := &counted{w: t.Out}
+	out := bufio.NewWriterSize(given, 1<<20)
 	o := build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: in.Budget, Events: w.Events}
 	read, err := build.ReadPart(ctx, t.plan, in.Source, t.work.Plan.Part(of), recordSink{chunk.NewFrameWriter(out), out},
 		chunk.Options{Run: uint32(of.K - 1), Size: t.work.ChunkSize}, o)
@@ -148,6 +152,7 @@ func (t *task) doMap(ctx context.Context) (err error) {
 			return fail.With(fail.HDFS, err)
 		}
 	}
+	d.Ran = t.ran(given.bytes)
 	return writeDone(ctx, t.fs, path.Join(t.out, mapFile(of.K)), &d, &d.Checksum)
 }
 
@@ -187,7 +192,8 @@ func (t *task) doReduce(ctx context.Context) error {
 	if t.Reduces != len(t.work.Reduces) {
 		return fail.Errorf(fail.Config, "the job has %d reduces, %s has %d", t.Reduces, WorkName, len(t.work.Reduces))
 	}
-	in := chunk.NewFrameReader(bufio.NewReaderSize(t.In, 1<<20), "the shuffle")
+	got := &counted{r: t.In}
+	in := chunk.NewFrameReader(bufio.NewReaderSize(got, 1<<20), "the shuffle")
 	out := build.Output{FS: t.fs, Dir: t.out, FileMode: 0o666, DirMode: 0o777, Identify: true}
 	name := func(run uint32) string { return fmt.Sprintf("map %d/%d", run+1, t.work.Maps) }
 	o := build.Options{Workers: 1, Memory: t.work.ReduceMemory, Events: t.meter.events()}
@@ -196,5 +202,37 @@ func (t *task) doReduce(ctx context.Context) error {
 		return err
 	}
 	d := ReduceDone{Schema: 1, Work: t.work.Checksum, Reduce: t.Number, Attempt: t.Attempt, Streamed: *s}
+	d.Ran = t.ran(got.bytes)
 	return writeDone(ctx, t.fs, path.Join(t.out, reduceFile(t.Number)), &d, &d.Checksum)
+}
+
+// counted counts what comes or goes.
+type counted struct {
+	r     io.Reader
+	w     io.Writer
+	bytes int64
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// ran is how the attempt has run up to now.
+func (t *task) ran(shuffled int64) Ran {
+	r := Ran{Began: t.began.UTC(), Ended: time.Now().UTC(), Shuffled: shuffled}
+	if r.Node, _ = t.Process.Env("NM_HOST"); r.Node == "" { // which the NodeManager sets
+		r.Node, _ = os.Hostname()
+	}
+	if t.Task.Map {
+		r.Read = t.meter.now[1].Load()
+	}
+	return r
 }

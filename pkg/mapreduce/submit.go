@@ -27,10 +27,10 @@ const ShipSize = 16 << 20
 const programName = "bulkload"
 
 // Cut plans the tasks of a job.
-func (s Settings) Cut(p *share.Plan, w Weights) *Work {
+func (s Settings) Cut(p *share.Plan) *Work {
 	m := Container{Memory: cmp.Or(s.MapMemory, DefaultMapMemory), Heap: mapHeap, Cores: 1}
 	r := Container{Memory: cmp.Or(s.ReduceMemory, DefaultReduceMemory), Heap: reduceHeap, Cores: 1}
-	return cutWork(p, s.Maps, s.Reduces, w, m, r, 1)
+	return cutWork(p, s.Maps, s.Reduces, m, r, 1)
 }
 
 // Client finds Hadoop's client.
@@ -54,15 +54,18 @@ func (e *Engine) submit(ctx context.Context, makePlan func(context.Context) (*sh
 			return nil, err
 		}
 	}
+	if err := e.checkNodes(ctx, program); err != nil {
+		return nil, err
+	}
 	p, err := makePlan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := e.Cut(p, nil)
+	w := e.Cut(p)
 	w.Tag, w.Samples = newTag(), e.Samples
 	dir := at.Join(dirPrefix + w.Tag)
 	w.Dir = dir.URI()
-	s := &Submission{Tag: w.Tag, Dir: w.Dir, Maps: w.Maps, Reduces: len(w.Reduces)}
+	s := &Submission{Tag: w.Tag, Dir: w.Dir, Maps: w.Maps, Reduces: len(w.Reduces), Weights: p.Weights}
 	j := e.job(w, dir, program)
 	if err := j.Validate(); err != nil {
 		return nil, fail.With(fail.Config, fmt.Errorf("the job cannot be handed to Hadoop: %w", err))

@@ -127,6 +127,10 @@ func (f *watcher) progress(ctx context.Context) error {
 	since := func(name string) int64 { return now[name] - f.told[name] }
 	f.Events.Rows(since(counterRows), since(counterBytes))
 	j, err := f.yarn.Job(ctx, f.s.Application)
+	if err == nil {
+		f.Events.Tasks(progress.Tasks{Application: f.s.Application, Maps: j.Maps, MapsDone: j.MapsDone, MapsRunning: j.MapsRunning,
+			Reduces: j.Reduces, ReducesDone: j.ReducesDone, ReducesRunning: j.ReducesRunning, Failed: j.Failed})
+	}
 	if err == nil && j.Maps > 0 && j.MapsDone == j.Maps {
 		if !f.writing {
 			f.writing = true
@@ -215,7 +219,11 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 	if app.Diagnostics != "" {
 		text += ": " + app.Diagnostics
 	}
-	if log := f.log(ctx); log != "" {
+	if a, ok := f.lastFailed(ctx); ok {
+		log := f.log(ctx, a)
+		if err := f.cannotRun(ctx, a, log); err != nil {
+			return fail.With(fail.KindOf(err), fmt.Errorf("%s: %w", how, err))
+		}
 		text += "; " + log
 	}
 	return fail.With(fail.Unexpected, errors.New(text))
@@ -224,29 +232,32 @@ func (f *watcher) cause(ctx context.Context, app yarn.Application, how string) e
 // mostLog is how much of an attempt's standard error a message has, in bytes.
 const mostLog = 2 << 10
 
-// log is the end of what the last failed attempt of a failed task said.
-func (f *watcher) log(ctx context.Context) string {
+// lastFailed is the last attempt of the first task that failed.
+func (f *watcher) lastFailed(ctx context.Context) (yarn.Attempt, bool) {
 	tasks, err := f.yarn.Tasks(ctx, f.s.Application)
 	if err != nil {
-		return ""
+		return yarn.Attempt{}, false
 	}
 	for _, t := range tasks {
-		if t.State != "FAILED" {
-			continue
+		if t.State == "FAILED" {
+			attempts, err := f.yarn.Attempts(ctx, f.s.Application, t.ID)
+			if err != nil || len(attempts) == 0 {
+				return yarn.Attempt{}, false
+			}
+			return attempts[len(attempts)-1], true
 		}
-		attempts, err := f.yarn.Attempts(ctx, f.s.Application, t.ID)
-		if err != nil || len(attempts) == 0 {
-			return ""
-		}
-		last := attempts[len(attempts)-1]
-		text := last.ID
-		if last.Diagnostics != "" {
-			text += ": " + last.Diagnostics
-		}
-		if said, err := f.yarn.Log(ctx, last, "stderr", mostLog); err == nil && len(said) > 0 {
-			text += "; it said at the end:\n" + strings.TrimSpace(string(said))
-		}
-		return text
 	}
-	return ""
+	return yarn.Attempt{}, false
+}
+
+// log is what Java says of an attempt, and the end of what the program said.
+func (f *watcher) log(ctx context.Context, a yarn.Attempt) string {
+	text := a.ID
+	if a.Diagnostics != "" {
+		text += ": " + a.Diagnostics
+	}
+	if said, err := f.yarn.Log(ctx, a, "stderr", mostLog); err == nil && len(said) > 0 {
+		text += "; it said at the end:\n" + strings.TrimSpace(string(said))
+	}
+	return text
 }

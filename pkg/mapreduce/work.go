@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
@@ -106,6 +107,16 @@ func (w *Work) below(conf *hdfsio.Conf, elem ...string) (hdfsio.Location, error)
 	return l.Join(elem...), nil
 }
 
+// Ran is how the attempt of a task that counts has run.
+type Ran struct {
+	Node  string    `json:"node,omitempty"` // its host
+	Began time.Time `json:"began"`          // of the program; the task's JVM has begun before, and a reduce's shuffle
+	Ended time.Time `json:"ended"`
+	Read  int64     `json:"read_bytes,omitempty"` // by a map, of the input
+	// Shuffled are the bytes that a map has given to Hadoop, or a reduce has got.
+	Shuffled int64 `json:"shuffled_bytes"`
+}
+
 // MapDone is what a map says of its work.
 type MapDone struct {
 	Schema  int    `json:"schema"` // 1
@@ -113,6 +124,7 @@ type MapDone struct {
 	Map     int    `json:"map"`    // share, from 1
 	Attempt string `json:"attempt"`
 	Rejects string `json:"rejects,omitempty"` // file of bad records beside it
+	Ran     Ran    `json:"ran"`
 	build.PartRead
 	Checksum string `json:"checksum"`
 }
@@ -123,6 +135,7 @@ type ReduceDone struct {
 	Work    string `json:"work"`
 	Reduce  int    `json:"reduce"` // from 0
 	Attempt string `json:"attempt"`
+	Ran     Ran    `json:"ran"`
 	build.Streamed
 	Checksum string `json:"checksum"`
 }

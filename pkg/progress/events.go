@@ -19,6 +19,7 @@ type Events struct {
 	OnChecked func(bytes int64)                // of HFiles that were read before they are loaded
 	OnLoad    func(region string, files int)   // taken by HBase; the region's encoded name
 	OnRead    func(rows int64)                 // rows of the table that verification has read
+	OnTasks   func(t Tasks)                    // how far the tasks of a job on YARN are; a later word replaces an earlier one
 	OnPause   func(p Pause)                    // work waits, for a reason, or continues
 	OnNote    func(msg string, kv ...any)      // something that a person may want to know
 	OnWarn    func(msg string, kv ...any)      // something that a person should look at
@@ -72,6 +73,18 @@ type Pause struct {
 	Until  time.Time `json:"until,omitzero"` // zero: until a person says so
 }
 
+// Tasks are those of a job on YARN.
+type Tasks struct {
+	Application    string `json:"application"`
+	Maps           int    `json:"maps"`
+	MapsDone       int    `json:"maps_done"`
+	MapsRunning    int    `json:"maps_running"`
+	Reduces        int    `json:"reduces"`
+	ReducesDone    int    `json:"reduces_done"`
+	ReducesRunning int    `json:"reduces_running"`
+	Failed         int    `json:"failed_attempts"` // each of which is followed by another, but for the last
+}
+
 // Amount is work of a phase: done, or to do. Zero fields do not say anything.
 type Amount struct {
 	Rows  int64 `json:"rows,omitempty"`
@@ -94,6 +107,7 @@ func Tee(all ...Events) Events {
 		OnChecked: func(bytes int64) { each(all, func(e Events) { e.Checked(bytes) }) },
 		OnLoad:    func(region string, files int) { each(all, func(e Events) { e.Load(region, files) }) },
 		OnRead:    func(rows int64) { each(all, func(e Events) { e.Read(rows) }) },
+		OnTasks:   func(t Tasks) { each(all, func(e Events) { e.Tasks(t) }) },
 		OnPause:   func(p Pause) { each(all, func(e Events) { e.pause(p) }) },
 		OnNote:    func(msg string, kv ...any) { each(all, func(e Events) { e.Note(msg, kv...) }) },
 		OnWarn:    func(msg string, kv ...any) { each(all, func(e Events) { e.Warn(msg, kv...) }) },
@@ -175,6 +189,12 @@ func (e Events) Load(region string, files int) {
 func (e Events) Read(rows int64) {
 	if e.OnRead != nil {
 		e.OnRead(rows)
+	}
+}
+
+func (e Events) Tasks(t Tasks) {
+	if e.OnTasks != nil {
+		e.OnTasks(t)
 	}
 }
 

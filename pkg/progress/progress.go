@@ -17,7 +17,8 @@ type Progress struct {
 	Written  int64           `json:"written_bytes"` // of HFiles, handed to the file system
 	HFiles   Amount          `json:"hfiles"`        // complete
 	Warnings int             `json:"warnings"`
-	Left     Left            `json:"left"` // as it looks now
+	Tasks    Tasks           `json:"tasks,omitzero"` // of a job on YARN
+	Left     Left            `json:"left"`           // as it looks now
 }
 
 // PhaseProgress is one phase of a job.
@@ -164,6 +165,7 @@ func (t *Tracker) Events() Events {
 		OnHFile: func(f HFile) {
 			locked(func() { t.p.HFiles.Files++; t.p.HFiles.Rows += f.Rows; t.p.HFiles.Bytes += f.Bytes })
 		},
-		OnWarn: func(string, ...any) { locked(func() { t.p.Warnings++ }) },
+		OnTasks: func(tasks Tasks) { locked(func() { t.p.Tasks = tasks }) },
+		OnWarn:  func(string, ...any) { locked(func() { t.p.Warnings++ }) },
 	}
 }

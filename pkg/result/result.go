@@ -3,6 +3,8 @@
 package result
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"bulkload/pkg/loader"
@@ -26,16 +28,25 @@ type Result struct {
 	Verify   *Verification      `json:"verify,omitempty"`
 	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
 	Share    *Share             `json:"share,omitempty"` // of a build or a merge that did a part of the work
+	YARN     *YARN              `json:"yarn,omitempty"`  // of a build there
 	Elapsed  time.Duration      `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
 }
 
-// Summary is the result without the list of files.
+// summaryTasks is how many tasks a summary has.
+const summaryTasks = 10
+
+// Summary is the result without the list of files, and with the slowest tasks alone.
 func (r *Result) Summary() *Result {
 	s := *r
 	if s.Manifest != nil {
 		s.Manifest = s.Manifest.Summary()
+	}
+	if s.YARN != nil {
+		y := *s.YARN
+		y.Tasks = y.Slowest(summaryTasks)
+		s.YARN = &y
 	}
 	return &s
 }
@@ -49,6 +60,47 @@ type Share struct {
 	Bytes      int64  `json:"bytes,omitempty"`   // of its sorted rows
 	RejectFile string `json:"reject_file,omitempty"`
 	Pending    int    `json:"pending,omitempty"` // merges that are still to be done
+}
+
+// YARN is the job that has built the HFiles.
+type YARN struct {
+	Application string `json:"application"`
+	Maps        int    `json:"maps"`
+	Reduces     int    `json:"reduces"`
+	Shuffled    int64  `json:"shuffled_bytes"`  // from maps to reduces
+	Failed      int    `json:"failed_attempts"` // before those that count
+	Stragglers  int    `json:"stragglers"`
+	Tasks       []Task `json:"tasks"` // maps in the order of the input, then reduces in that of the regions
+}
+
+// Slowest are so many tasks at most: stragglers first, then others, each from the slowest on.
+func (y *YARN) Slowest(most int) []Task {
+	tasks := slices.Clone(y.Tasks)
+	slices.SortStableFunc(tasks, func(a, b Task) int {
+		if a.Straggler != b.Straggler {
+			if a.Straggler {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Wall, a.Wall)
+	})
+	return tasks[:min(len(tasks), most)]
+}
+
+// Task is one task of such a job.
+type Task struct {
+	Kind      string        `json:"task"`   // map or reduce
+	Number    int           `json:"number"` // as YARN counts, from 0
+	Attempts  int           `json:"attempts"`
+	Node      string        `json:"node"`
+	Rows      int64         `json:"rows"`  // a map's records, a reduce's rows
+	Bytes     int64         `json:"bytes"` // a map's input, a reduce's HFiles
+	Rejected  int64         `json:"rejected,omitempty"`
+	Shuffled  int64         `json:"shuffled_bytes"`      // that a map gave, or a reduce got
+	Wall      time.Duration `json:"wall_ns"`             // of the task, its JVM and a reduce's shuffle included
+	Program   time.Duration `json:"program_ns"`          // of the program in it
+	Straggler bool          `json:"straggler,omitempty"` // it took twice as long as half of its kind, and ten seconds longer
 }
 
 // Part is what became of one directory of a job that was split.

@@ -29,6 +29,8 @@ type Plan struct {
 	Points    []rowkey.Key  `json:"splits"`    // of the table
 	Inputs    []InputFile   `json:"inputs"`
 	Parts     []InputSplit  `json:"input_splits"`
+	// Weights are the estimated bytes of each region, by which who divides them goes; none: not known.
+	Weights []int64 `json:"weights,omitempty"`
 	// Checksum is that of all else; shares say by it of which plan they are.
 	Checksum string `json:"checksum"`
 }

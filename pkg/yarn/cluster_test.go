@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,15 @@ func testYARN(t *testing.T, s testcluster.Security) {
 			Reduces: 2, Partitions: home + "/parts", Files: []streaming.File{{Path: task, Name: "task"}},
 			Mapper: append([]string{"task"}, mapper...), Reducer: []string{"task", "reduce"}, MaxAttempts: 1,
 			Env: map[string]string{"BULKLOAD_TEST_TASK": "1", "TEST_HADOOP": filepath.Join(c.HadoopHome(), "bin", "hadoop"), "KRB5_CONFIG": c.Krb5Conf()},
+		}
+	}
+	nodes, err := client.Nodes(t.Context())
+	if err != nil || len(nodes) != 2 {
+		t.Fatalf("%+v, %v", nodes, err)
+	}
+	for _, n := range nodes {
+		if got, err := client.Processor(t.Context(), n.HTTP); err != nil || got != map[string]string{"amd64": "amd64", "arm64": "aarch64"}[runtime.GOARCH] {
+			t.Errorf("the processor of %s is %q, %v", n.ID, got, err)
 		}
 	}
 	t.Run("to its end", func(t *testing.T) { toItsEnd(t, e, client, base("good", "map")) })

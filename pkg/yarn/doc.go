@@ -1,7 +1,7 @@
 // Package yarn asks a YARN cluster about applications, over the REST interfaces of its ResourceManager, of the
 // ApplicationMaster of a MapReduce job, and of MapReduce's history server: an application by its id or by a tag, the tasks
-// of its job with their attempts and counters, and what an attempt wrote on standard error. It kills applications; it
-// submits none.
+// of its job with their attempts and counters, what an attempt wrote on standard error, and the nodes with their processors. It kills
+// applications; it submits none.
 //
 // [FromConf] takes addresses from a Hadoop configuration; of several ResourceManagers the active one is found. A [Client]
 // proves who asks by SPNEGO where the server wants it, or says a name where it believes one.

@@ -18,8 +18,11 @@ type Job struct {
 	// Maps and Reduces are the numbers of tasks, with those that have succeeded.
 	Maps, MapsDone       int
 	Reduces, ReducesDone int
-	Diagnostics          string
-	Started, Finished    time.Time
+	// MapsRunning and ReducesRunning are tasks with an attempt under way; zero of a job that has ended.
+	MapsRunning, ReducesRunning int
+	Failed                      int // attempts, of which the tasks may have succeeded
+	Diagnostics                 string
+	Started, Finished           time.Time
 }
 
 // Task is one task of a job.
@@ -83,6 +86,10 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 		MapsTotal, MapsCompleted int
 		ReducesTotal             int
 		ReducesCompleted         int
+		MapsRunning              int
+		ReducesRunning           int
+		FailedMapAttempts        int
+		FailedReduceAttempts     int
 		StartTime, FinishTime    int64
 	}
 	var out struct{ Job wire }
@@ -95,6 +102,7 @@ func (c *Client) Job(ctx context.Context, application string) (Job, error) {
 	}
 	return Job{
 		ID: j.ID, State: j.State, Maps: j.MapsTotal, MapsDone: j.MapsCompleted, Reduces: j.ReducesTotal, ReducesDone: j.ReducesCompleted,
+		MapsRunning: j.MapsRunning, ReducesRunning: j.ReducesRunning, Failed: j.FailedMapAttempts + j.FailedReduceAttempts,
 		Diagnostics: strings.TrimSpace(j.Diagnostics), Started: at(j.StartTime), Finished: at(j.FinishTime),
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -54,12 +53,8 @@ func (c *Client) Log(ctx context.Context, a Attempt, file string, most int) ([]b
 		all = append(all, err)
 		return nil, false
 	}
-	if _, _, err := net.SplitHostPort(a.Node); err == nil {
-		scheme := "http://"
-		if strings.HasPrefix(c.o.ResourceManagers[0], "https:") {
-			scheme = "https://"
-		}
-		if text, ok := try(scheme+a.Node, "/ws/v1/node"); ok {
+	if base := c.nodeBase(a.Node); base != "" {
+		if text, ok := try(base, "/ws/v1/node"); ok {
 			return text, nil
 		}
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"bulkload/internal/durable"
+	"bulkload/internal/report"
+	"bulkload/internal/ui"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/result"
+)
+
+// Bounds of the tasks in a report: those that are seen at once, and all. The file of tasks has every one.
+const (
+	firstTasks = 10
+	mostTasks  = 1000
+)
+
+// reportTasks lists the tasks of a job on YARN: stragglers first, then others, each from the slowest on.
+func reportTasks(y *result.YARN) *report.Tasks {
+	if y == nil {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %d maps and %d reduces, %s shuffled", y.Application, y.Maps, y.Reduces, ui.Bytes(y.Shuffled))
+	switch {
+	case y.Failed == 1:
+		text.WriteString(", 1 attempt failed and was made again")
+	case y.Failed > 1:
+		fmt.Fprintf(&text, ", %d attempts failed and were made again", y.Failed)
+	}
+	if y.Stragglers > 0 {
+		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)
+	}
+	tasks := y.Slowest(mostTasks)
+	all := make([]report.Task, 0, len(tasks))
+	for _, t := range tasks {
+		all = append(all, report.Task{Name: fmt.Sprintf("%s %d", t.Kind, t.Number), Attempts: t.Attempts, Node: t.Node, Rows: t.Rows, Bytes: t.Bytes,
+			Rejected: t.Rejected, Shuffled: t.Shuffled, Took: t.Wall, Straggler: t.Straggler})
+	}
+	first := min(len(all), firstTasks)
+	return &report.Tasks{Text: text.String() + ".", First: all[:first], Rest: all[first:], More: len(y.Tasks) - len(all)}
+}
+
+// writeTasks writes all tasks of a job on YARN into its state directory.
+func writeTasks(dir string, y *result.YARN) error {
+	if y == nil {
+		return nil
+	}
+	b, err := json.MarshalIndent(y, "", " ")
+	if err != nil {
+		return err
+	}
+	return durable.Replace(filepath.Join(dir, checkpoint.TasksName), append(b, '\n'))
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/result"
+)
+
+// TestTasksOfAResult: a result of thousands of tasks stays small, the file has all, and the report begins with stragglers.
+func TestTasksOfAResult(t *testing.T) {
+	y := &result.YARN{Application: "application_1700000000000_0001", Maps: 1500, Reduces: 500, Failed: 1, Stragglers: 1}
+	for i := range 2000 {
+		kind := "map"
+		if i >= 1500 {
+			kind = "reduce"
+		}
+		y.Tasks = append(y.Tasks, result.Task{Kind: kind, Number: i % 1500, Attempts: 1, Node: "worker-17.cluster.example", Rows: 1_000_000, Bytes: 1 << 28,
+			Shuffled: 1 << 27, Wall: time.Duration(i) * time.Second, Program: time.Second, Straggler: i == 7})
+	}
+	b, err := json.Marshal((&result.Result{YARN: y}).Summary())
+	if err != nil || len(b) > 4<<10 || len(y.Tasks) != 2000 {
+		t.Errorf("%v: a summary of %d bytes of %d tasks", err, len(b), len(y.Tasks))
+	}
+	r := reportTasks(y)
+	if r.First[0].Name != "map 7" || !r.First[0].Straggler || r.First[1].Name != "reduce 499" || len(r.First)+len(r.Rest)+r.More != 2000 || !strings.Contains(r.Text, "1 attempt failed") {
+		t.Errorf("%+v and %d tasks, %d more", r.First, len(r.Rest), r.More)
+	}
+	dir := t.TempDir()
+	if err := writeTasks(dir, y); err != nil {
+		t.Fatal(err)
+	}
+	var all result.YARN
+	text, err := os.ReadFile(filepath.Join(dir, checkpoint.TasksName))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all.Tasks) != 2000 || all.Tasks[7] != y.Tasks[7] {
+		t.Errorf("%v: %d tasks", err, len(all.Tasks))
+	}
+}

@@ -1,0 +1,91 @@
+package yarn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Node is a host that runs containers.
+type Node struct {
+	ID    string // host:port
+	Host  string
+	HTTP  string // host:port of its web server; empty: it has none
+	State string // RUNNING, LOST, UNHEALTHY and others of NodeState
+}
+
+// Nodes gives those that run, in the order of their ids.
+func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
+	a, err := c.manager(ctx, request{path: "/ws/v1/cluster/nodes", query: url.Values{"states": {"RUNNING"}}})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Nodes *struct {
+			Node list[struct{ ID, NodeHostName, NodeHTTPAddress, State string }]
+		}
+	}
+	if err := a.decode(&out); err != nil {
+		return nil, err
+	}
+	if out.Nodes == nil {
+		var is map[string]json.RawMessage
+		if err := json.Unmarshal(a.body, &is); err != nil || is["nodes"] == nil {
+			return nil, &Error{URL: a.url, Status: a.status, Why: "the answer has no nodes", Err: ErrUnreachable}
+		}
+		return nil, nil
+	}
+	nodes := make([]Node, 0, len(out.Nodes.Node))
+	for _, n := range out.Nodes.Node {
+		nodes = append(nodes, Node{ID: n.ID, Host: n.NodeHostName, HTTP: n.NodeHTTPAddress, State: n.State})
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes, nil
+}
+
+// mostSystem bounds what a NodeManager says of its system, in bytes.
+const mostSystem = 1 << 20
+
+// Processor says for what processor the Java of a NodeManager is, as Java names it: amd64, aarch64. The ResourceManager does not know; the
+// NodeManager's web server, which needs to be reached, shows it among its metrics.
+func (c *Client) Processor(ctx context.Context, address string) (string, error) {
+	base := c.nodeBase(address)
+	if base == "" {
+		return "", &Error{URL: address, Why: "no address of a NodeManager", Err: ErrUnknown}
+	}
+	a, err := c.ask(ctx, base, request{path: "/jmx", query: url.Values{"qry": {"java.lang:type=OperatingSystem"}}, most: mostSystem})
+	if err != nil {
+		return "", err
+	}
+	var out struct{ Beans []struct{ Name, Arch string } }
+	if a.status/100 == 3 {
+		return "", &Error{URL: a.url, Status: a.status, Err: ErrUnknown}
+	}
+	if err := a.decode(&out); err != nil {
+		return "", err
+	}
+	for _, b := range out.Beans {
+		if b.Arch != "" {
+			return printable(b.Arch, 100), nil
+		}
+	}
+	return "", &Error{URL: a.url, Status: http.StatusOK, Why: "the answer has no processor", Err: ErrUnknown}
+}
+
+// nodeBase is the address of a NodeManager's web server, empty of what is none.
+func (c *Client) nodeBase(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {
+		return ""
+	}
+	if strings.HasPrefix(c.o.ResourceManagers[0], "https:") {
+		return "https://" + address
+	}
+	return "http://" + address
+}
