@@ -229,7 +229,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				s.field = field{from: skip}
 			case s.at(pos, n, s.end):
 				end := pos
-				if s.cr && pos > s.from && s.Data[pos-1] == '\r' {
+				if s.cr && pos > max(s.from, skip) && s.Data[pos-1] == '\r' { // and not escaped
 					end--
 				}
 				skip = pos + len(s.end)
@@ -263,7 +263,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 		return s.bad(start, row, f)
 	}
 	end := n
-	if s.cr && s.Data[n-1] == '\r' {
+	if s.cr && n > skip && s.Data[n-1] == '\r' {
 		end--
 	}
 	if f := s.record(start, row, end, n, n, true); f != nil {
