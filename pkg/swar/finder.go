@@ -6,7 +6,7 @@ import "encoding/binary"
 // any value do. It does not change once it is made.
 type Finder struct {
 	a, b, c uint64 // patterns
-	// Constants, as variables: those stay in registers, where the compiler loads constants anew for each word (6 % of the time).
+	// Constants, as variables: those stay in registers, where the compiler loads constants again for each word (6 % of the time).
 	low, high, gather uint64
 }
 
