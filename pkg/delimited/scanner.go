@@ -1,6 +1,8 @@
 package delimited
 
 import (
+	"math"
+
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/span"
 	"bulkload/pkg/swar"
@@ -38,6 +40,7 @@ type Scanner struct {
 	a, b, c, e uint64 // patterns of the bytes that are looked at
 	nullSizes  uint64 // bit n: a text for NULL has n bytes; 63 for all from there on
 	word       nullWord
+	sweep      *sweep
 
 	// The results of Scan. They are valid until its next call.
 	Fields []span.Span // cols for each record
@@ -125,6 +128,7 @@ func New(d *dialect.Dialect, cols int, charset Charset) *Scanner {
 	if s.quick && charset == nil {
 		s.word = newNullWord(d.Null)
 	}
+	s.sweep = newSweep(s)
 	return s
 }
 
@@ -144,6 +148,10 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 	row := 0
 	if start = s.pass(start, n, last); start < 0 {
 		return -start - 1, nil
+	}
+	if s.sweep.usable && n <= math.MaxUint32/2-Slack { // so that values that are rewritten have room
+		start = s.swept(start, n)
+		row = len(s.Fields)
 	}
 	s.from, skip = start, start
 	sep, quick, plain, nulls, word, fields := s.sep[0], s.quick, s.charset == nil, s.nullSizes, s.word, s.Fields
@@ -229,7 +237,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				s.field = field{from: skip}
 			case s.at(pos, n, s.end):
 				end := pos
-				if s.cr && pos > s.from && s.Data[pos-1] == '\r' {
+				if s.cr && pos > max(s.from, skip) && s.Data[pos-1] == '\r' { // and not escaped
 					end--
 				}
 				skip = pos + len(s.end)
@@ -263,7 +271,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 		return s.bad(start, row, f)
 	}
 	end := n
-	if s.cr && s.Data[n-1] == '\r' {
+	if s.cr && n > skip && s.Data[n-1] == '\r' {
 		end--
 	}
 	if f := s.record(start, row, end, n, n, true); f != nil {

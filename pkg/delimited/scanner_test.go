@@ -39,6 +39,7 @@ func dialects(t testing.TB) map[string]*dialect.Dialect {
 		"trim left":   preset(t, dialect.MySQLCSV, func(d *dialect.Dialect) { d.Trim = dialect.TrimLeft }),
 		"null quoted": preset(t, dialect.Spark, func(d *dialect.Dialect) { d.NullQuoted = true }),
 		"both":        preset(t, dialect.MySQLCSV, func(d *dialect.Dialect) { d.Doubled = true }),
+		"escaped cr":  preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.RecordSep = "" }),
 		"crlf":        preset(t, dialect.CSV, func(d *dialect.Dialect) { d.RecordSep = "\r\n" }),
 	}
 	for _, name := range dialect.Presets() {
@@ -145,6 +146,7 @@ func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord
 					return append(records, r)
 				}
 			} else {
+				escaped := -1 // the last byte that is
 				for i < len(text) && !strings.HasPrefix(text[i:], d.FieldSep) && ends(i) < 0 {
 					c := text[i]
 					if d.Quote != "" && c == d.Quote[0] && !d.Lenient {
@@ -157,11 +159,12 @@ func plainRead(d *dialect.Dialect, text string, cols int) (records []plainRecord
 							return append(records, r)
 						}
 						i++
+						escaped = i
 					}
 					i++
 				}
 				stop := i
-				if cr && i == len(text) && i > begin && text[i-1] == '\r' {
+				if cr && i == len(text) && i > begin && text[i-1] == '\r' && escaped != i-1 {
 					stop--
 				}
 				raw = []byte(text[begin:stop])

@@ -1,0 +1,137 @@
+package swar
+
+import "encoding/binary"
+
+// A Finder finds two bytes in blocks of text, and a third apart from them. All three are below 0x80, which takes fewer steps than bytes of
+// any value do. It does not change once it is made.
+type Finder struct {
+	a, b, c uint64 // patterns
+	// Constants, as variables: those stay in registers, where the compiler loads constants again for each word (6 % of the time).
+	low, high, gather uint64
+}
+
+// NewFinder is that of the bytes a and b, and of c.
+func NewFinder(a, b, c byte) Finder {
+	return Finder{a: Spread(a), b: Spread(b), c: Spread(c), low: ^uint64(highBits), high: highBits, gather: gather}
+}
+
+// Two marks where the bytes of text are a or b. The text has [Block] bytes for each mask.
+//
+// A byte of (v^a)+low has its highest bit clear where the low bits of w are those of a, and or with w sets it where w has it: no sum
+// carries into the next byte. The masks are gathered of what differs.
+func (f *Finder) Two(masks []uint64, text []byte) {
+	a, b, low, high, gather := f.a, f.b, f.low, f.high, f.gather
+	for i := range masks {
+		p := (*[Block]byte)(text[i*Block:])
+		w := binary.LittleEndian.Uint64(p[0:])
+		v := w & low
+		m := (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56
+		w = binary.LittleEndian.Uint64(p[8:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 8
+		w = binary.LittleEndian.Uint64(p[16:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 16
+		w = binary.LittleEndian.Uint64(p[24:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 24
+		w = binary.LittleEndian.Uint64(p[32:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 32
+		w = binary.LittleEndian.Uint64(p[40:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 40
+		w = binary.LittleEndian.Uint64(p[48:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 48
+		w = binary.LittleEndian.Uint64(p[56:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 56
+		masks[i] = ^m
+	}
+}
+
+// TwoAlone is [Finder.Two], and says that no byte of the text is c.
+func (f *Finder) TwoAlone(masks []uint64, text []byte) bool {
+	a, b, c, low, high, gather := f.a, f.b, f.c, f.low, f.high, f.gather
+	none := high
+	for i := range masks {
+		p := (*[Block]byte)(text[i*Block:])
+		w := binary.LittleEndian.Uint64(p[0:])
+		v := w & low
+		m := (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[8:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 8
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[16:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 16
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[24:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 24
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[32:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 32
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[40:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 40
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[48:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 48
+		none &= (v ^ c) + low | w
+		w = binary.LittleEndian.Uint64(p[56:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 56
+		none &= (v ^ c) + low | w
+		masks[i] = ^m
+	}
+	return none == high
+}
+
+// TwoAndThird is [Finder.Two], and marks in third where the bytes are c.
+func (f *Finder) TwoAndThird(masks, third []uint64, text []byte) {
+	a, b, c, low, high, gather := f.a, f.b, f.c, f.low, f.high, f.gather
+	third = third[:len(masks)]
+	for i := range masks {
+		p := (*[Block]byte)(text[i*Block:])
+		w := binary.LittleEndian.Uint64(p[0:])
+		v := w & low
+		m := (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56
+		n := ((v ^ c) + low | w) & high * gather >> 56
+		w = binary.LittleEndian.Uint64(p[8:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 8
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 8
+		w = binary.LittleEndian.Uint64(p[16:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 16
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 16
+		w = binary.LittleEndian.Uint64(p[24:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 24
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 24
+		w = binary.LittleEndian.Uint64(p[32:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 32
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 32
+		w = binary.LittleEndian.Uint64(p[40:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 40
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 40
+		w = binary.LittleEndian.Uint64(p[48:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 48
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 48
+		w = binary.LittleEndian.Uint64(p[56:])
+		v = w & low
+		m |= (((v^a)+low)&((v^b)+low) | w) & high * gather >> 56 << 56
+		n |= ((v ^ c) + low | w) & high * gather >> 56 << 56
+		masks[i], third[i] = ^m, ^n
+	}
+}
