@@ -37,7 +37,7 @@ func TestYARNSecured(t *testing.T) {
 // Who is at the NameNode, as its audit log has them.
 const (
 	byKeytab        = testcluster.Loader + "@" + testcluster.Realm + " (auth:KERBEROS)"
-	byToken         = testcluster.Loader + " (auth:TOKEN)"
+	byToken         = testcluster.Loader + "@" + testcluster.Realm + " (auth:TOKEN)"
 	resourceManager = "rm/localhost@"
 )
 
@@ -71,7 +71,7 @@ func (s *site) tokens() {
 		s.Fatalf("%+v, %v", app, err)
 	}
 	dir := "/_yarn-" + app.Tags[0] + "/"
-	for _, place := range []string{"/_maps/m-", "/_reduces/r-", "/f/"} {
+	for _, place := range []string{"/_maps/m-", "/_reduces/r-", "/_writing/"} {
 		if n := s.audited(byToken, "create", dir, place); n == 0 {
 			s.Errorf("no file of %s…%s is made by token", dir, place)
 		}

@@ -63,23 +63,38 @@ func TestYARN(t *testing.T) {
 		}
 	})
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
-	dump, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 1_000_000, Seed: 7}, data.Dump)
-	if err != nil {
-		t.Fatal(err)
-	}
-	input, want := s.put(dump), s.local(s.job("check"), dump, splitsOf(10))
 	t.Run("a million rows", func(t *testing.T) {
 		s := s.in(t)
-		into := s.table(10)
-		s.must(s.loading("check", into, input)...)
-		s.holds(into, want)
+		input, want := s.export(1_000_000)
+		t.Run("alone", func(t *testing.T) {
+			s := s.in(t)
+			into := s.table(10)
+			s.must(s.loading("check", into, input)...)
+			s.holds(into, want)
+		})
+		t.Run("on a full disk", func(t *testing.T) { s.in(t).fullDisk(input, want) })
 	})
-	for name, part := range map[string]func(s *site, input string, want []string){
-		"harm": (*site).harmed, "speculation": (*site).speculates, "silence": (*site).silent, "a full disk": (*site).fullDisk,
-		"the client": (*site).client, "a signal": (*site).signaled,
+	// Each process reads and writes tens of megabytes of these.
+	input, want := s.export(400_000)
+	for _, part := range []struct {
+		name string
+		do   func(s *site, input string, want []string)
+	}{
+		{"harm", (*site).harmed}, {"silence", (*site).silent}, {"speculation", (*site).speculates},
+		{"a signal", (*site).signaled}, {"the client", (*site).client},
 	} {
-		t.Run(name, func(t *testing.T) { part(s.in(t), input, want) })
+		t.Run(part.name, func(t *testing.T) { part.do(s.in(t), input, want) })
 	}
+}
+
+// export makes an export of check on HDFS, and the HFiles that one process builds of it.
+func (s *site) export(rows int64) (input string, want []string) {
+	s.Helper()
+	dump, err := data.WriteFile(s.Context(), s.TempDir(), data.Spec{Table: data.Check, Rows: rows, Seed: 7}, data.Dump)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return s.put(dump), s.local(s.job("check"), dump, splitsOf(10))
 }
 
 // sample runs an example job, with HBase's own client and a build in one process as judges.
