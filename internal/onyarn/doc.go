@@ -1,7 +1,16 @@
 // Package onyarn runs the built program with --engine yarn on a real YARN, beside HBase. It has tests only.
 //
-// The judges are a build of the same input in one process, whose HFiles must be those that HBase has taken, byte for byte, and HBase's own
-// Java client for the rows. Mappers, reducers, the ApplicationMaster and the program itself are killed while they work.
+// The judges are a build of the same input in one process, whose HFiles must be those that HBase has taken, byte for byte and each once, and
+// HBase's own Java client for the rows. What is done to jobs: mappers, reducers, their JVMs, the ApplicationMaster, a node and the command
+// itself are killed in the middle of their work; tasks stand still, have second attempts beside them, or find a disk full; the command is
+// asked to stop. With Kerberos the tasks have delegation tokens alone.
 //
-// BULKLOAD_YARN=1 runs it.
+//	yarn_test.go     the jobs
+//	harm_test.go     processes that are killed
+//	slow_test.go     speculation, silence, full disks
+//	client_test.go   the command killed and asked to stop
+//	secured_test.go  tokens, and where no keys may be
+//	cost_test.go     ImportTsv on the same YARN
+//
+// BULKLOAD_YARN=1 runs all but the last, which wants BULKLOAD_YARN_COST.
 package onyarn

@@ -3,19 +3,15 @@ package onyarn
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,20 +20,23 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/yarn"
 )
 
 // site is a cluster, the program and who runs it.
 type site struct {
 	*testing.T
 	cluster *testcluster.Cluster
-	env     *cluster.Env
+	env     *cluster.Env // of the user
+	super   *cluster.Env // of who may read all files
 	user    string
 	program string
+	tmp     string // TMPDIR of the program
 	environ []string
 }
 
-// on starts a cluster and builds the program.
-func on(t *testing.T, s testcluster.Security) *site {
+// on starts a cluster and builds the program. Without security the cluster that [testcluster.EnvConf] names is taken, if it has YARN.
+func on(t *testing.T, o testcluster.Options) *site {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "bulkload")
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", program, "bulkload/cmd/bulkload")
@@ -45,29 +44,59 @@ func on(t *testing.T, s testcluster.Security) *site {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	// Not the test's context, which ends before the cluster does.
-	c, err := testcluster.Start(context.Background(), testcluster.Options{YARN: true, Security: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
+	c := attached(t, o)
+	if c == nil {
+		var err error
+		// Not the test's context, which ends before the cluster does.
+		if c, err = testcluster.Start(context.Background(), o); err != nil {
+			t.Fatal(err)
 		}
-	})
+		t.Cleanup(func() {
+			if err := c.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s := &site{T: t, cluster: c, program: program, tmp: t.TempDir()}
+	s.environ = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "HADOOP_USER_NAME=") })
+	s.environ = append(append(s.environ, c.Environment()...), "BULKLOAD_STATE="+t.TempDir(), "TMPDIR="+s.tmp)
+	if o.Security.Kerberos {
+		t.Setenv("KRB5_CONFIG", c.Krb5Conf())
+		s.user = testcluster.Loader
+		s.env, s.super = s.as(testcluster.Loader), s.as(testcluster.HDFSAdmin)
+		return s
+	}
 	who, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := &site{T: t, cluster: c, user: who.Username, program: program}
-	at.environ = append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "HADOOP_USER_NAME=") }), c.Environment()...)
-	at.environ = append(at.environ, "BULKLOAD_STATE="+t.TempDir())
-	if s.Kerberos {
-		at.user = testcluster.Loader
-	} else {
-		at.env = jobtest.ClusterEnvAs(t, c, at.user)
+	s.user = who.Username
+	s.env, s.super = jobtest.ClusterEnvAs(t, c, s.user), jobtest.ClusterEnvAs(t, c, "hbase")
+	return s
+}
+
+// attached is the running cluster of the environment, nil if it is of another kind.
+func attached(t *testing.T, o testcluster.Options) *testcluster.Cluster {
+	conf := os.Getenv(testcluster.EnvConf)
+	if conf == "" || o.Security != (testcluster.Security{}) {
+		return nil
 	}
-	return at
+	c, err := testcluster.Attach(context.Background(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if c.HadoopHome() == "" || c.Security() != o.Security {
+		return nil
+	}
+	return c
+}
+
+// as is the world of a user or a daemon of a cluster with Kerberos.
+func (s *site) as(name string) *cluster.Env {
+	env := jobtest.ClusterEnvAs(s.T, s.cluster, name)
+	env.Identity = cluster.Identity{Principal: testcluster.Principal(name), Keytab: s.cluster.Keytab(name)}
+	return env
 }
 
 // in is the site in a subtest.
@@ -77,161 +106,113 @@ func (s *site) in(t *testing.T) *site {
 	return &own
 }
 
+// with is the site with more in the environment of the program.
+func (s *site) with(environ ...string) *site {
+	own := *s
+	own.environ = append(slices.Clone(s.environ), environ...)
+	return &own
+}
+
+// asks is a client of the cluster's YARN.
+func (s *site) asks() *yarn.Client {
+	s.Helper()
+	var conf hdfsio.Conf
+	for _, name := range []string{"core-site.xml", "yarn-site.xml", "mapred-site.xml"} {
+		if err := conf.ReadFile(filepath.Join(s.cluster.ConfDir(), name)); err != nil {
+			s.Fatal(err)
+		}
+	}
+	o := yarn.Options{User: s.user}
+	if s.cluster.Security().Kerberos {
+		login, err := s.env.Login()
+		if err != nil {
+			s.Fatal(err)
+		}
+		o.Kerberos = login
+	}
+	var err error
+	if o.Addresses, err = yarn.FromConf(conf.Value); err != nil {
+		s.Fatal(err)
+	}
+	c, err := yarn.New(o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(c.Close)
+	return c
+}
+
+// text is what a process says, which may be read meanwhile.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *text) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *text) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// running is a command under way.
+type running struct {
+	site  *site
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	said  text
+	began time.Time
+}
+
 // ended is how a command ended.
 type ended struct {
-	code   int
+	code   int // -1 for one that a signal has ended
 	result map[string]any
 	said   string
 }
 
-func (s *site) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.Context(), s.program, args...)
-	cmd.Env = s.environ
-	return cmd
+// start runs the program.
+func (s *site) start(args ...string) *running {
+	s.Helper()
+	r := &running{site: s, cmd: exec.CommandContext(s.Context(), s.program, append(args, "--output", "json")...), began: time.Now()}
+	r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = s.environ, &r.out, &r.said
+	if err := r.cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	return r
 }
 
-// do runs the program to its end.
-func (s *site) do(more []string, args ...string) ended {
-	s.Helper()
-	cmd := s.command(append(args, "--output", "json")...)
-	cmd.Env = append(slices.Clone(cmd.Env), more...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	began := time.Now()
-	err := cmd.Run()
-	s.Logf("%s: %.1f s", strings.Join(args[:1], " "), time.Since(began).Seconds())
-	e := ended{said: said.String()}
+// wait returns when the program has ended.
+func (r *running) wait() ended {
+	r.site.Helper()
+	err := r.cmd.Wait()
+	r.site.Logf("%s: %.1f s", r.cmd.Args[1], time.Since(r.began).Seconds())
+	e := ended{said: r.said.String()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if e.code = exit.ExitCode(); exit.Sys().(syscall.WaitStatus).Signaled() {
 			e.code = -1
 		}
 	} else if err != nil {
-		s.Fatal(err)
+		r.site.Fatal(err)
 	}
-	_ = json.Unmarshal(out.Bytes(), &e.result)
+	_ = json.Unmarshal(r.out.Bytes(), &e.result)
 	return e
 }
+
+// do runs the program to its end.
+func (s *site) do(args ...string) ended { s.Helper(); return s.start(args...).wait() }
 
 // must is do that must succeed.
 func (s *site) must(args ...string) ended {
 	s.Helper()
-	e := s.do(nil, args...)
+	e := s.do(args...)
 	if e.code != 0 {
 		s.Fatalf("%v ends with %d: %s", args, e.code, e.said)
 	}
 	return e
-}
-
-// put copies a file to HDFS.
-func (s *site) put(local string) string {
-	s.Helper()
-	fsys, dir, err := s.env.Resolve("hdfs:///user/" + s.user + "/in")
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := fsys.MkdirAll(s.Context(), dir, 0o755); err != nil {
-		s.Fatal(err)
-	}
-	name := path.Join(dir, filepath.Base(local))
-	if _, err := fsys.Stat(s.Context(), name); err == nil {
-		return "hdfs://" + name
-	}
-	in, err := os.Open(local)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer in.Close()
-	w, err := fsys.Create(s.Context(), name, hdfsio.CreateOptions{})
-	if err == nil {
-		if _, err = io.Copy(w, in); err == nil {
-			err = w.Finish()
-		}
-	}
-	if err != nil {
-		s.Fatal(err)
-	}
-	return "hdfs://" + name
-}
-
-// sums are the digests of files, in order.
-func sums(all map[string][]byte) []string {
-	var list []string
-	for _, b := range all {
-		list = append(list, fmt.Sprintf("%x", sha256.Sum256(b)))
-	}
-	slices.Sort(list)
-	return list
-}
-
-// local are the HFiles that one process builds.
-func (s *site) local(job, input, splits string) []string {
-	s.Helper()
-	dir := filepath.Join(s.TempDir(), "hfiles")
-	s.must("build", "--job", job, "--table", "", "--input", input, "--splits", splits, "--timestamp", timestamp, "--out", dir)
-	files := map[string][]byte{}
-	err := filepath.WalkDir(filepath.Join(dir, "f"), func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			files[name], err = os.ReadFile(name)
-		}
-		return err
-	})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return sums(files)
-}
-
-// taken are the store files of a table: those that HBase was given.
-func (s *site) taken(table string) []string {
-	s.Helper()
-	namespace, name, _ := strings.Cut(table, ":")
-	fsys := jobtest.UserFS(s.T, s.cluster, "hbase")
-	base := path.Join("/hbase/data", namespace, name)
-	regions, err := fsys.ReadDir(s.Context(), base)
-	if err != nil {
-		s.Fatal(err)
-	}
-	files := map[string][]byte{}
-	for _, r := range regions {
-		if len(r.Name()) != 32 {
-			continue
-		}
-		dir := path.Join(base, r.Name(), "f")
-		stores, err := fsys.ReadDir(s.Context(), dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			s.Fatal(err)
-		}
-		for _, f := range stores {
-			if !f.IsDir() {
-				files[path.Join(dir, f.Name())] = jobtest.ReadWhole(s.T, fsys, path.Join(dir, f.Name()))
-			}
-		}
-	}
-	return sums(files)
-}
-
-// await kills a process of a container that runs, the first that is wanted, and says which it was.
-func (s *site) await(done <-chan struct{}, wanted func(command string) bool, sig syscall.Signal) bool {
-	s.Helper()
-	for {
-		all, err := s.cluster.Containers()
-		if err != nil {
-			s.Error(err)
-			return false
-		}
-		for _, p := range all {
-			if wanted(strings.Join(p.Command, " ")) && p.Signal(sig) == nil {
-				s.Logf("%s: signal %d", p.Container, sig)
-				return true
-			}
-		}
-		select {
-		case <-done:
-			return false
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }

@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"bulkload/internal/bench/data"
@@ -36,122 +33,91 @@ func (s *site) loading(name, table, input string, more ...string) []string {
 	return append([]string{"run", "--job", s.job(name), "--table", table, "--input", input, "--timestamp", timestamp, "--engine", "yarn"}, more...)
 }
 
-func (s *site) equal(name, table, local string, salts int) {
-	s.Helper()
-	if got, want := s.taken(table), s.local(s.job(name), local, splitsOf(salts)); !slices.Equal(got, want) {
-		s.Errorf("HBase has taken %d files, one process builds %d, and they differ:\n%q\n%q", len(got), len(want), got, want)
-	}
+// sample is an example job with its export.
+type sample struct {
+	name, file string
+	salts      int
 }
+
+// samples are those of the quick part.
+var samples = []sample{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}}
 
 // TestQuick runs the example jobs to their end, as make test does.
 func TestQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a cluster with YARN, which -short leaves out")
 	}
-	on(t, testcluster.Security{}).samples()
+	s := on(t, testcluster.Options{YARN: true})
+	for _, e := range samples {
+		s.sample(e)
+	}
 }
 
 // TestYARN runs jobs to their end, and others whose processes are killed.
 func TestYARN(t *testing.T) {
 	testcluster.NeedsYARN(t)
-	s := on(t, testcluster.Security{})
-	t.Run("samples", func(t *testing.T) { s.in(t).samples() })
-	t.Run("a million rows", func(t *testing.T) { s.in(t).million() })
+	s := on(t, testcluster.Options{YARN: true})
+	t.Run("samples", func(t *testing.T) {
+		for _, e := range append([]sample{{"opinion", "opinion.csv", 10}, {"opinion", "opinion.parquet", 50}}, samples...) {
+			s.in(t).sample(e)
+		}
+	})
 	t.Run("a bad record", func(t *testing.T) { s.in(t).badRecord() })
+	t.Run("a million rows", func(t *testing.T) {
+		s := s.in(t)
+		input, want := s.export(1_000_000)
+		t.Run("alone", func(t *testing.T) {
+			s := s.in(t)
+			into := s.table(10)
+			s.must(s.loading("check", into, input)...)
+			s.holds(into, want)
+		})
+		t.Run("on a full disk", func(t *testing.T) { s.in(t).fullDisk(input, want) })
+	})
+	// Each process reads and writes tens of megabytes of these.
+	input, want := s.export(400_000)
+	for _, part := range []struct {
+		name string
+		do   func(s *site, input string, want []string)
+	}{
+		{"harm", (*site).harmed}, {"silence", (*site).silent}, {"speculation", (*site).speculates},
+		{"a signal", (*site).signaled}, {"the client", (*site).client},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.do(s.in(t), input, want) })
+	}
 }
 
-// samples are the example jobs, with HBase's own client as judge.
-func (s *site) samples() {
-	for _, table := range []struct {
-		name, file string
-		salts      int
-	}{{"check", "check.csv", 10}, {"opinion", "opinion.csv", 50}} {
-		s.Run(table.file, func(t *testing.T) {
-			s := s.in(t)
-			local := jobtest.Absolute(t, filepath.Join(jobtest.Exports, table.file))
-			into := jobtest.FreshTable(t, s.env, table.salts, nil)
-			s.must(s.loading(table.name, into, s.put(local), "--maps", "2", "--reduces", "3", "--verify", "full")...)
-			got, err := s.cluster.AdminT(t).Run(t.Context(), "digest", into)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := jobtest.DigestLine(t, table.name, "skip"); got != want {
+// export makes an export of check on HDFS, and the HFiles that one process builds of it.
+func (s *site) export(rows int64) (input string, want []string) {
+	s.Helper()
+	dump, err := data.WriteFile(s.Context(), s.TempDir(), data.Spec{Table: data.Check, Rows: rows, Seed: 7}, data.Dump)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return s.put(dump), s.local(s.job("check"), dump, splitsOf(10))
+}
+
+// sample runs an example job, with HBase's own client and a build in one process as judges.
+func (s *site) sample(e sample) {
+	s.Run(fmt.Sprintf("%s, %d regions", e.file, e.salts), func(t *testing.T) {
+		s := s.in(t)
+		local := jobtest.Absolute(t, filepath.Join(jobtest.Exports, e.file))
+		into := s.table(e.salts)
+		s.must(s.loading(e.name, into, s.put(local), "--maps", "2", "--reduces", "3", "--verify", "full")...)
+		// The digests of the generator are for so many salts.
+		if e.salts == map[string]int{"check": 10, "opinion": 50}[e.name] {
+			if got, want := s.digest(into), jobtest.DigestLine(t, e.name, "skip"); got != want {
 				t.Errorf("the table has %s, want %s", got, want)
 			}
-			s.equal(table.name, into, local, table.salts)
-		})
-	}
-}
-
-// million is a larger job, alone and with each of its processes killed.
-func (s *site) million() {
-	t := s.T
-	dump, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Table: data.Check, Rows: 1_000_000, Seed: 7}, data.Dump)
-	if err != nil {
-		t.Fatal(err)
-	}
-	input := s.put(dump)
-	want := s.local(s.job("check"), dump, splitsOf(10))
-	judge := func(s *site, into string) {
-		s.Helper()
-		if got := s.taken(into); !slices.Equal(got, want) {
-			s.Errorf("HBase has taken %d files, one process builds %d, and they differ", len(got), len(want))
 		}
-	}
-	t.Run("alone", func(t *testing.T) {
-		s := s.in(t)
-		into := jobtest.FreshTable(t, s.env, 10, nil)
-		s.must(s.loading("check", into, input)...)
-		judge(s, into)
+		s.holds(into, s.local(s.job(e.name), local, splitsOf(e.salts)))
 	})
-	for name, kill := range map[string]func(command string) bool{
-		"a mapper":              func(c string) bool { return strings.HasSuffix(c, "task map") && !strings.Contains(c, "java") },
-		"a reducer":             func(c string) bool { return strings.HasSuffix(c, "task reduce") && !strings.Contains(c, "java") },
-		"the ApplicationMaster": func(c string) bool { return strings.Contains(c, "bin/java") && strings.Contains(c, "MRAppMaster") },
-		"the JVM of a task": func(c string) bool {
-			return strings.Contains(c, "bin/java") && strings.Contains(c, "YarnChild") && strings.Contains(c, "_r_")
-		},
-	} {
-		t.Run(name+" is killed", func(t *testing.T) {
-			s := s.in(t)
-			into := jobtest.FreshTable(t, s.env, 10, nil)
-			done := make(chan struct{})
-			var all sync.WaitGroup
-			all.Go(func() {
-				if !s.await(done, kill, syscall.SIGKILL) {
-					s.Error("nothing was killed")
-				}
-			})
-			e := s.do(nil, s.loading("check", into, input, "--maps", "2", "--reduces", "2")...)
-			close(done)
-			all.Wait()
-			if e.code != 0 {
-				t.Fatalf("it ends with %d: %s", e.code, e.said)
-			}
-			judge(s, into)
-		})
-	}
-	for _, event := range []string{"submitting", "submitted", "written:3", "built"} {
-		t.Run("the client is killed after "+event, func(t *testing.T) {
-			s := s.in(t)
-			into := jobtest.FreshTable(t, s.env, 10, nil)
-			args := s.loading("check", into, input, "--maps", "2", "--reduces", "2")
-			if e := s.do([]string{"BULKLOAD_TEST_STOP_AFTER=" + event}, args...); e.code != -1 {
-				t.Fatalf("it ends with %d: %s", e.code, e.said)
-			}
-			e := s.must(args...)
-			if event == "submitted" && !strings.Contains(e.said, "attached to the application") {
-				t.Errorf("it does not say that it attached: %s", e.said)
-			}
-			judge(s, into)
-		})
-	}
 }
 
 // badRecord is a job of which one attempt says that no other can succeed.
 func (s *site) badRecord() {
-	into := jobtest.FreshTable(s.T, s.env, 10, nil)
-	e := s.do(nil, s.loading("check", into, s.put(badExport(s.T)))...)
+	into := s.table(10)
+	e := s.do(s.loading("check", into, s.put(badExport(s.T)))...)
 	if e.code != 4 || !strings.Contains(e.said, "record 3 at byte") {
 		s.Errorf("it ends with %d: %s", e.code, e.said)
 	}

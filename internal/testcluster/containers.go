@@ -18,6 +18,8 @@ type Process struct {
 	id identity
 	// Container is its container_… id, empty where the process does not say.
 	Container string
+	// Node is the NodeManager in whose directory it works, empty where it works elsewhere.
+	Node Role
 	// Command is its arguments.
 	Command []string
 }
@@ -35,6 +37,9 @@ func (p Process) Signal(sig syscall.Signal) error { return p.id.signal(sig) }
 
 // Containers are the processes of all containers that run, in no order. They outlive their NodeManager when that is killed.
 func (c *Cluster) Containers() ([]Process, error) { return containersBelow(c.layout.nodes()) }
+
+// NodeDir is the directory of a NodeManager, with local for what containers work with, and logs.
+func (c *Cluster) NodeDir(role Role) string { return c.layout.node(role) }
 
 // containersBelow finds the processes that work in a NodeManager's directory, or whose environment names it. Containers
 // have sessions of their own and no parent that lasts, so nothing else finds all of them.
@@ -61,6 +66,10 @@ func containersBelow(nodes string) ([]Process, error) {
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		p := Process{id: id, Command: strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")}
+		if below, ok := strings.CutPrefix(cwd, nodes+"/"); ok {
+			node, _, _ := strings.Cut(below, "/")
+			p.Node = Role(node)
+		}
 		for part := range strings.SplitSeq(cwd, "/") {
 			if strings.HasPrefix(part, "container_") {
 				p.Container = part
