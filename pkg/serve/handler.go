@@ -25,6 +25,7 @@ func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Request-Id", n.id)
 		s.guarded(sent, r, mux, callers)
@@ -57,7 +58,7 @@ func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.T
 	if s.audit == nil || r.PathValue("job") == "" && n.job == "" {
 		return
 	}
-	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
+	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Principal: n.caller.principal, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
 		Rows: n.rows, Bytes: sent.bytes, Status: sent.status, Problem: n.problem, Millis: float64(took.Microseconds()) / 1000}
 	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // that was refused
 		l.Job = asked
@@ -82,7 +83,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	note(r).problem = p.Type[len(problemPrefix):]
 	if p.is(unauthenticated) {
-		challenge(w)
+		challenge(w, s.o.Keytab != "")
 	}
 	p.write(w)
 }

@@ -22,6 +22,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	loops.Go(func() { s.held.run(work) })
 	loops.Go(func() { s.probing(work) })
 	loops.Go(func() { s.watch(work) })
+	if s.o.Ticket != nil {
+		loops.Go(func() { s.ticketing(work) })
+	}
 	srv := s.server(s.Handler())
 	ended := make(chan error, 2)
 	go func() {
