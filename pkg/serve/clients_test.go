@@ -120,7 +120,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 	}
-	if r := s.as("secret-of-loans", "/openapi.json"); !strings.Contains(r.body, `"text"`) || !strings.Contains(r.body, "mutualTLS") {
+	if r := s.as("secret-of-loans", "/openapi.json"); !strings.Contains(r.body, `"text"`) || !strings.Contains(r.body, `"scheme":"bearer"`) || strings.Contains(r.body, "mutualTLS") {
 		t.Errorf("%s", r.body)
 	}
 }
