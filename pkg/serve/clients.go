@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowjson"
@@ -67,8 +68,8 @@ func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
 	var file struct {
 		Clients []clientEntry `yaml:"clients"`
 	}
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("clients file %s: %w", path, err)
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // its text has lines of the file, and so tokens
+		return nil, fmt.Errorf("clients file %s: %s", path, yaml.FormatError(err, false, false))
 	}
 	if len(file.Clients) == 0 || len(file.Clients) > maxClients {
 		return nil, fmt.Errorf("clients file %s: it has %d clients, want 1 to %d", path, len(file.Clients), maxClients)
@@ -200,7 +201,7 @@ func (r *resource) only(columns []string) (*resource, error) {
 
 // certified finds who asks by the certificate of the connection.
 func (a *access) certified(r *http.Request) *client {
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive it
 		for _, name := range certificateNames(r.TLS.VerifiedChains[0][0]) {
 			if c := a.byCertificate[name]; c != nil {
 				return c

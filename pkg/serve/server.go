@@ -132,6 +132,9 @@ func (s *Server) routes() {
 	callers := func(pattern string, h handler) {
 		anybody(pattern, func(w http.ResponseWriter, r *http.Request) error {
 			c, err := s.caller(w, r)
+			if err != nil && !s.rates.allow(note(r).caller.key()) { // who guesses has the rate of its address
+				err = problem(tooManyRequests, "more than %g requests a second", s.limits.Rate)
+			}
 			if err != nil {
 				return err
 			}

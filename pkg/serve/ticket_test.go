@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +13,18 @@ import (
 // TestTicket: the ticket for HBase is kept renewed; one that cannot be makes the service not ready before it ends.
 func TestTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ends time.Time
-		var fault error
-		s := checks(t, Options{ProbeEvery: 5 * time.Second, Ticket: func(context.Context) (time.Time, error) { return ends, fault }}, 1)
+		var mu sync.Mutex
+		var ticket ticketState
+		set := func(ends time.Time, fault error) {
+			mu.Lock()
+			defer mu.Unlock()
+			ticket = ticketState{ends, fault}
+		}
+		s := checks(t, Options{ProbeEvery: 5 * time.Second, Ticket: func(context.Context) (time.Time, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return ticket.ends, ticket.err
+		}}, 1)
 		for _, r := range s.resources().list {
 			r.state.Store(&tableState{})
 		}
@@ -23,7 +33,8 @@ func TestTicket(t *testing.T) {
 		if got := s.get("/metrics").body; ready() != 200 || !strings.Contains(got, "bulkload_serve_ticket_ends_seconds 0\n") {
 			t.Errorf("without Kerberos: %d", ready())
 		}
-		ends = time.Now().Add(10 * time.Minute)
+		ends := time.Now().Add(10 * time.Minute)
+		set(ends, nil)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.ticketing(ctx); close(ended) }()
@@ -31,7 +42,7 @@ func TestTicket(t *testing.T) {
 		if ready() != 200 || strings.Contains(s.get("/metrics").body, "bulkload_serve_ticket_ends_seconds 0\n") {
 			t.Error("a good ticket")
 		}
-		fault = errors.New("no KDC answers")
+		set(ends, errors.New("no KDC answers"))
 		time.Sleep(7 * time.Minute) // of the bubble
 		if ready() != 200 {
 			t.Error("a ticket that lasts for another 3 minutes")
@@ -43,7 +54,7 @@ func TestTicket(t *testing.T) {
 		if r := s.get("/v1/check/rows?check_id=A"); r.status != 200 {
 			t.Errorf("whoever comes all the same: %d", r.status)
 		}
-		ends, fault = time.Now().Add(time.Hour), nil
+		set(time.Now().Add(time.Hour), nil)
 		time.Sleep(6 * time.Second)
 		if ready() != 200 {
 			t.Error("a ticket that was renewed")
