@@ -31,7 +31,7 @@ const (
 
 // TestServeBench measures the built program beside two services in Java on the test cluster (internal/bench/java/PlainService.java):
 // one that holds a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its
-// rounds. It is behind BULKLOAD_BENCH_SERVE, which make bench-serve sets, and asserts no times.
+// rounds. It is behind BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
 func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")
@@ -73,26 +73,27 @@ func TestServeBench(t *testing.T) {
 	address, stop := p.serve(t, "--deadline", "10s", "--audit", audit, "--max-per-client", "256")
 	ours := &serveBench{T: t, name: "bulkload serve", url: address + "/v1/check/rows?check_id=", pid: processOf(t, audit)}
 	java := plain("Java, one connection", "shared")
-	for _, b := range []*serveBench{ours, java} {
-		b.closed(20, 300)
-		b.closed(200, 30)
+	rounds, each := 5, 30
+	if os.Getenv("BULKLOAD_BENCH_SERVE") == "short" {
+		rounds, each = 3, 5
 	}
-	beside := compareServices(t, benchRounds, ours, java)
-	for _, rate := range []int{200, 500, 1000} {
-		beside(fmt.Sprintf("open loop, %d a second", rate), func(b *serveBench) servedRound { return b.open(rate, 5*time.Second) })
+	for _, b := range []*serveBench{ours, java} { // until the JVM has compiled what is hot
+		b.closed(20, 10*each)
+		b.closed(200, each)
 	}
-	beside("1 caller", func(b *serveBench) servedRound { return b.closed(1, 1000) })
-	beside("200 callers × 30", func(b *serveBench) servedRound { return b.closed(200, 30) })
+	beside := compareServices(t, rounds, ours, java)
+	beside(fmt.Sprintf("200 callers × %d", each), func(b *serveBench) servedRound { return b.closed(200, each) })
+	beside("1 caller", func(b *serveBench) servedRound { return b.closed(1, 30*each) })
 	old := plain("Java, a connection for each request", "each")
 	old.closed(8, 10)
-	compareServices(t, 3, ours, old)("200 callers × 2", func(b *serveBench) servedRound { return b.closed(200, 2) })
+	compareServices(t, min(rounds, 3), ours, old)("200 callers × 2", func(b *serveBench) servedRound { return b.closed(200, 2) })
+	for _, rate := range []int{200, 500, 1000} {
+		beside(fmt.Sprintf("open loop, %d a second", rate), func(b *serveBench) servedRound { return b.open(rate, time.Duration(each)*time.Second/6) })
+	}
 	if err := stop(); err != nil {
 		t.Errorf("SIGTERM ends it with %v", err)
 	}
 }
-
-// benchRounds is how often each service has its turn.
-const benchRounds = 5
 
 // startPlain compiles the service in Java and starts it; the test's end ends it.
 func startPlain(t *testing.T, conf string, args ...string) (port, pid string) {
