@@ -102,7 +102,7 @@ func TestRetriesWarnOnce(t *testing.T) {
 		}
 		wg.Wait()
 		for _, fault := range []error{&ConnectionError{Addr: "rs1:16020", Err: io.EOF}, &ConnectionError{Addr: "rs2:16020", Err: io.EOF}, &ConnectionError{Addr: "rs1:16020", Err: io.EOF}} {
-			if err := c.pause(t.Context(), time.Now(), 0, "scan t", fault); err != nil {
+			if err := c.pause(t.Context(), time.Now(), 1, "scan t", fault); err != nil {
 				t.Error(err)
 			}
 		}
