@@ -116,8 +116,8 @@ bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS
 	@go build -o build/bench/bench ./internal/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)
 
-bench-serve: ## measure serve on the test cluster: one caller, 200, and fixed rates
-	BULKLOAD_BENCH_SERVE=1 go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload
+bench-serve: ## measure serve on the test cluster beside services in Java: one caller, 200, and fixed rates: SHORT=1
+	BULKLOAD_BENCH_SERVE=$(if $(SHORT),short,1) go test -count=1 -v -timeout 30m -run '^TestServeBench$$' ./cmd/bulkload
 
 soak-serve: ## hold the answers of serve to known rows while the cluster changes under it: TIME=15m
 	BULKLOAD_SOAK=$(or $(TIME),15m) go test -count=1 -v -timeout 60m -run '^TestSoak$$' ./pkg/serve

@@ -17,17 +17,18 @@ import (
 
 type serveOptions struct {
 	clusterFlags
-	jobs     string
-	listen   string
-	admin    string
-	insecure bool
-	compat   bool
-	clients  string
-	tls      serve.TLSFiles
-	audit    string
-	keys     string
-	limits   serve.Limits
-	sizes    struct{ bytes, body, memory, scan spec.Size }
+	jobs      string
+	listen    string
+	admin     string
+	insecure  bool
+	compat    bool
+	clients   string
+	keytab    string
+	tls       serve.TLSFiles
+	audit     string
+	auditKeys string
+	limits    serve.Limits
+	sizes     struct{ bytes, body, memory, scan spec.Size }
 }
 
 func newServeCmd(g *globals) *cobra.Command {
@@ -46,7 +47,7 @@ SIGHUP; if one of them is wrong, all of those before stay in use. SIGTERM ends t
 service: it is no more ready, answers what is under way, and ends with 0.
 
 On a loopback address callers need not be known. Another address needs --clients,
-which names who may read what, by token or certificate, and --tls-cert; --insecure
+which names who may read what, by token, certificate or Kerberos ticket, and --tls-cert; --insecure
 does without. --audit has a line for each request: who read how much of what.` + "\n" + exitHelp,
 		Example: `  bulkload serve --jobs /etc/bulkload/jobs
   curl 'http://127.0.0.1:8091/v1/check/rows?check_id=A208848994'
@@ -63,12 +64,13 @@ does without. --audit has a line for each request: who read how much of what.` +
 	f.StringVar(&o.jobs, "jobs", "", "directory of job files, NAME.yaml")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8091", "host:port to answer on; systemd: the socket that systemd passes")
 	f.StringVar(&o.admin, "admin-listen", "", "host:port for /healthz, /readyz and /metrics alone, without TLS and for anybody (default: they are on --listen)")
-	f.StringVar(&o.clients, "clients", "", "file of those who may ask: tokens, certificates, jobs, columns")
+	f.StringVar(&o.clients, "clients", "", "file of those who may ask: tokens, certificates, principals, jobs, columns")
+	f.StringVar(&o.keytab, "negotiate-keytab", "", "keytab of HTTP/HOST, by which clients with Kerberos tickets are known (HTTP Negotiate)")
 	f.StringVar(&o.tls.Cert, "tls-cert", "", "PEM file of the service's certificate, read again when it changes")
 	f.StringVar(&o.tls.Key, "tls-key", "", "PEM file of its key")
 	f.StringVar(&o.tls.ClientCA, "tls-client-ca", "", "PEM file of the certificates by which those of clients are verified")
 	f.StringVar(&o.audit, "audit", "", "file to append a line of JSON to for each request of a job; opened again on SIGHUP")
-	f.StringVar(&o.keys, "audit-keys", "hash", "query keys in it: hash, clear or none")
+	f.StringVar(&o.auditKeys, "audit-keys", "hash", "query keys in it: hash, clear or none")
 	f.BoolVar(&o.insecure, "insecure", false, "answer on an address that others can reach, without TLS and without knowing who asks")
 	f.BoolVar(&o.compat, "compat", false, "serve /hbaseweb/get/NAME too, with the envelope of the service of that name")
 	f.DurationVar(&o.limits.Deadline, "deadline", d.Deadline, "time for an answer; later ones are 504")
@@ -113,8 +115,8 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	o.limits.Bytes, o.limits.Body, o.limits.Memory, o.limits.ScanMemory = int64(o.sizes.bytes), int64(o.sizes.body), int64(o.sizes.memory), int64(o.sizes.scan)
 	options := serve.Options{
-		Jobs: o.jobs, Clients: o.clients, Dial: dialFor(env), Limits: o.limits, Compat: o.compat, Hosts: hosts, Version: thisBuild().Version, Log: g.logger(),
-		AuditKeys: serve.AuditKeys(o.keys),
+		Jobs: o.jobs, Clients: o.clients, Keytab: o.keytab, Dial: dialFor(env), Ticket: env.Ticket, Limits: o.limits, Compat: o.compat, Hosts: hosts, Version: thisBuild().Version, Log: g.logger(),
+		AuditKeys: serve.AuditKeys(o.auditKeys),
 	}
 	if o.tls.Cert != "" {
 		options.TLS = &o.tls

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -28,9 +29,9 @@ const (
 	askedKeys = 1_000
 )
 
-// TestServeBench measures the built program on the test cluster: one caller, 200 callers × 10 requests × 3, and an open
-// loop at fixed rates, whose times count from when a request was due. It is behind BULKLOAD_BENCH_SERVE, which
-// make bench-serve sets, and asserts no times.
+// TestServeBench measures the built program beside two services in Java on the test cluster (internal/bench/java/PlainService.java):
+// one that holds a connection to HBase, and one that opens one for each request. They take turns; a figure is the median of its
+// rounds. It is behind BULKLOAD_BENCH_SERVE, which make bench-serve sets, short for a first look, and asserts no times.
 func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")
@@ -60,22 +61,122 @@ func TestServeBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.load(t, "check", strings.Replace(string(job), "table: check", "table: test:"+table, 1), "10", benchCSV(t, string(job)))
-	pidFile := filepath.Join(t.TempDir(), "audit")
-	address, stop := p.serve(t, "--deadline", "10s", "--audit", pidFile, "--max-per-client", "256")
-	b := &serveBench{T: t, url: address + "/v1/check/rows?check_id=", pid: processOf(t, pidFile)}
-	b.closed("warm", 20, 100)
-	b.Logf("| | requests | a second | mean ms | p50 | p99 | most | not 200 | CPU ms a request | peak RSS MB |\n|---|---|---|---|---|---|---|---|---|---|")
-	b.closed("1 caller", 1, 1000)
-	for range 3 {
-		b.closed("200 callers × 10", 200, 10)
+	parsed, err := spec.ParseSpec("check.yaml", job)
+	if err != nil {
+		t.Fatal(err)
 	}
-	b.closed("200 callers × 50", 200, 50)
+	plain := func(name, connections string) *serveBench {
+		port, pid := startPlain(t, conf, "test:"+table, "10", strings.Join(parsed.Columns, ","), connections)
+		return &serveBench{T: t, name: name, url: "http://127.0.0.1:" + port + "/v1/check/rows?check_id=", pid: pid}
+	}
+	audit := filepath.Join(t.TempDir(), "audit")
+	address, stop := p.serve(t, "--deadline", "10s", "--audit", audit, "--max-per-client", "256")
+	ours := &serveBench{T: t, name: "bulkload serve", url: address + "/v1/check/rows?check_id=", pid: processOf(t, audit)}
+	java := plain("Java, one connection", "shared")
+	rounds, each := 5, 30
+	if os.Getenv("BULKLOAD_BENCH_SERVE") == "short" {
+		rounds, each = 3, 5
+	}
+	for _, b := range []*serveBench{ours, java} { // until the JVM has compiled what is hot
+		b.closed(20, 10*each)
+		b.closed(200, each)
+	}
+	beside := compareServices(t, rounds, ours, java)
+	beside(fmt.Sprintf("200 callers × %d", each), func(b *serveBench) servedRound { return b.closed(200, each) })
+	beside("1 caller", func(b *serveBench) servedRound { return b.closed(1, 30*each) })
+	old := plain("Java, a connection for each request", "each")
+	old.closed(8, 10)
+	compareServices(t, min(rounds, 3), ours, old)("200 callers × 2", func(b *serveBench) servedRound { return b.closed(200, 2) })
 	for _, rate := range []int{200, 500, 1000} {
-		b.open(rate, 5*time.Second)
+		beside(fmt.Sprintf("open loop, %d a second", rate), func(b *serveBench) servedRound { return b.open(rate, time.Duration(each)*time.Second/6) })
 	}
 	if err := stop(); err != nil {
 		t.Errorf("SIGTERM ends it with %v", err)
 	}
+}
+
+// startPlain compiles the service in Java and starts it; the test's end ends it.
+func startPlain(t *testing.T, conf string, args ...string) (port, pid string) {
+	t.Helper()
+	lib, err := testcluster.Jars(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join([]string{t.TempDir(), conf, filepath.Join(lib, "*")}, string(filepath.ListSeparator))
+	classes, _, _ := strings.Cut(path, string(filepath.ListSeparator))
+	if out, err := exec.CommandContext(t.Context(), "javac", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", classes, "../../internal/bench/java/PlainService.java").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	argv := []string{"-Xmx512m", "-Dsun.net.httpserver.nodelay=true", "-Dsun.net.httpserver.maxIdleConnections=1024", "-Djava.net.preferIPv4Stack=true",
+		"-Dorg.apache.hbase.thirdparty.io.netty.tryReflectionSetAccessible=true", "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED"}
+	for _, name := range []string{"java.nio", "java.lang", "sun.nio.ch"} {
+		argv = append(argv, "--add-opens=java.base/"+name+"=ALL-UNNAMED")
+	}
+	cmd := exec.Command("java", append(append(argv, "-cp", path, "PlainService"), args...)...)
+	cmd.Env = append(os.Environ(), "HADOOP_USER_NAME=etl")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, err := strconv.Atoi(lines.Text()); err == nil {
+			return lines.Text(), strconv.Itoa(cmd.Process.Pid)
+		}
+	}
+	t.Fatal("the service in Java does not start")
+	return "", ""
+}
+
+// compareServices has services take turns at a load, and shows the medians, and of the first against the second.
+func compareServices(t *testing.T, rounds int, of ...*serveBench) func(what string, load func(*serveBench) servedRound) {
+	t.Helper()
+	t.Logf("| load | service | a second | mean ms | p50 | p99 | most | not 200 | CPU ms a request | RSS MB |\n|---|---|---|---|---|---|---|---|---|---|")
+	return func(what string, load func(*serveBench) servedRound) {
+		all := make([][]servedRound, len(of))
+		for round := range rounds {
+			for i := range of {
+				i := (i + round) % len(of) // each is first in turn
+				all[i] = append(all[i], load(of[i]))
+			}
+		}
+		var medians []servedRound
+		for i, b := range of {
+			m := medianOf(all[i])
+			medians = append(medians, m)
+			var rates []string
+			for _, r := range all[i] {
+				rates = append(rates, fmt.Sprintf("%.0f", r.rate))
+			}
+			t.Logf("| %s | %s | %.0f (%s) | %.2f | %.2f | %.2f | %.1f | %.0f | %.2f | %.0f |", what, b.name, m.rate, strings.Join(rates, " "), m.mean, m.p50, m.p99, m.most, m.bad, m.cpu, b.peak())
+		}
+		a, b := medians[0], medians[1]
+		t.Logf("| %s | the first ÷ the second | %.2f | %.2f | %.2f | %.2f | %.2f | | %.2f | |", what, a.rate/b.rate, a.mean/b.mean, a.p50/b.p50, a.p99/b.p99, a.most/b.most, a.cpu/b.cpu)
+	}
+}
+
+// servedRound is what one round of a load has measured: requests a second, milliseconds, requests that were not answered by all rows.
+type servedRound struct{ rate, mean, p50, p99, most, bad, cpu float64 }
+
+// medianOf takes the median of each figure by itself.
+func medianOf(rounds []servedRound) servedRound {
+	of := func(figure func(servedRound) float64) float64 {
+		var all []float64
+		for _, r := range rounds {
+			all = append(all, figure(r))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	return servedRound{of(func(r servedRound) float64 { return r.rate }), of(func(r servedRound) float64 { return r.mean }), of(func(r servedRound) float64 { return r.p50 }), of(func(r servedRound) float64 { return r.p99 }),
+		of(func(r servedRound) float64 { return r.most }), slices.MaxFunc(rounds, func(a, b servedRound) int { return int(a.bad - b.bad) }).bad, of(func(r servedRound) float64 { return r.cpu })}
 }
 
 // benchCSV writes rows with the columns of a job file.
@@ -132,7 +233,7 @@ func processOf(t *testing.T, file string) string {
 // serveBench measures one service.
 type serveBench struct {
 	*testing.T
-	url, pid string
+	name, url, pid string
 }
 
 // cpu is what the service's process has used, in milliseconds; the kernel counts in hundredths of a second.
@@ -183,7 +284,7 @@ func benchClient(connections int) *http.Client {
 }
 
 // closed has callers that ask again when they are answered.
-func (b *serveBench) closed(what string, callers, each int) {
+func (b *serveBench) closed(callers, each int) servedRound {
 	c := benchClient(callers)
 	defer c.CloseIdleConnections()
 	all := make([][]asked, callers)
@@ -197,11 +298,11 @@ func (b *serveBench) closed(what string, callers, each int) {
 		})
 	}
 	wg.Wait()
-	b.report(what, slices.Concat(all...), time.Since(began), b.cpu()-cpu)
+	return figures(slices.Concat(all...), time.Since(began), b.cpu()-cpu)
 }
 
 // open sends requests when they are due, whether or not those before are answered.
-func (b *serveBench) open(rate int, lasts time.Duration) {
+func (b *serveBench) open(rate int, lasts time.Duration) servedRound {
 	c := benchClient(256)
 	defer c.CloseIdleConnections()
 	n := int(lasts.Seconds() * float64(rate))
@@ -216,10 +317,10 @@ func (b *serveBench) open(rate int, lasts time.Duration) {
 		wg.Go(func() { all[i] = b.ask(c, due) })
 	}
 	wg.Wait()
-	b.report(fmt.Sprintf("open, %d a second", rate), all, time.Since(began), b.cpu()-cpu)
+	return figures(all, time.Since(began), b.cpu()-cpu)
 }
 
-func (b *serveBench) report(what string, all []asked, took time.Duration, cpu float64) {
+func figures(all []asked, took time.Duration, cpu float64) servedRound {
 	slices.SortFunc(all, func(x, y asked) int { return int(x.took - y.took) })
 	var sum time.Duration
 	bad := 0
@@ -231,6 +332,5 @@ func (b *serveBench) report(what string, all []asked, took time.Duration, cpu fl
 	}
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	n := len(all)
-	b.Logf("| %s | %d | %.0f | %.2f | %.2f | %.2f | %.1f | %d | %.2f | %.0f |", what, n, float64(n)/took.Seconds(), ms(sum)/float64(n), ms(all[n/2].took), ms(all[n*99/100].took),
-		ms(all[n-1].took), bad, cpu/float64(n), b.peak())
+	return servedRound{rate: float64(n) / took.Seconds(), mean: ms(sum) / float64(n), p50: ms(all[n/2].took), p99: ms(all[n*99/100].took), most: ms(all[n-1].took), bad: float64(bad), cpu: cpu / float64(n)}
 }

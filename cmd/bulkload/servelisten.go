@@ -48,6 +48,8 @@ func (o *serveOptions) checkTLS() error {
 		return settings.AboutFlags(errors.New("--tls-client-ca needs --tls-cert"), "tls-client-ca")
 	case o.tls.ClientCA != "" && o.clients == "":
 		return settings.AboutFlags(errors.New("--tls-client-ca needs --clients, which says whose certificates may read what"), "tls-client-ca")
+	case o.keytab != "" && o.clients == "":
+		return settings.AboutFlags(errors.New("--negotiate-keytab needs --clients, which says which principals may read what"), "negotiate-keytab")
 	}
 	return nil
 }

@@ -77,6 +77,20 @@ func (e *Env) Login() (*kerberos.Client, error) {
 	return c, nil
 }
 
+// Ticket has the ticket of the Kerberos login renewed where that is due, and gives when it ends: zero where nobody has logged in.
+// The error says why it could not be renewed.
+func (e *Env) Ticket(ctx context.Context) (end time.Time, err error) {
+	e.secrets.mu.Lock()
+	c := e.secrets.login
+	e.secrets.mu.Unlock()
+	if c == nil {
+		return end, nil
+	}
+	err = c.Renew(ctx)
+	end, _ = c.Until()
+	return end, err
+}
+
 // localName is what servers call the user of a principal, by the rules of the configuration, which is theirs as a rule: its first part
 // where there are none, and where none applies. A server with other rules refuses later, since files are another's then.
 func (e *Env) localName(principal, realm string) (string, error) {

@@ -57,7 +57,6 @@ func (c *Client) Initiate(ctx context.Context, service, realm string) (*Context,
 	if err != nil {
 		return nil, nil, err
 	}
-	const apRequest = "\x01\x00"
 	return s, asn1tools.AddASNAppTag(slices.Concat(oid, []byte(apRequest), body), 0), nil
 }
 

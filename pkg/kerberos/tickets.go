@@ -250,6 +250,29 @@ func (c *Client) renewInTime() {
 	}
 }
 
+// Renew has the login's ticket renewed where that is due, a keytab log in again, whether or not one asks for tickets. The error says why
+// it could not be; until its end the ticket before stays in use. The context bounds waiting for the exchanges of others.
+func (c *Client) Renew(ctx context.Context) error {
+	select {
+	case c.one <- struct{}{}:
+		defer func() { <-c.one }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c.mu.Lock()
+	s := c.s
+	due := s != nil && !time.Now().Before(s.tgt.due())
+	c.mu.Unlock()
+	switch {
+	case s == nil:
+		return net.ErrClosed
+	case !due:
+		return nil
+	}
+	_, err := c.renewed(s)
+	return err
+}
+
 // exchange asks the KDC of a service's realm.
 func (s *state) exchange(a asked) (*grant, error) {
 	_, host, ok := strings.Cut(a.service, "/")

@@ -26,7 +26,7 @@ type Cluster struct {
 	closed  bool
 	servers map[serverKey]*server
 	places  places
-	warned  map[string]time.Time // retries that the log has at level warn: call and try
+	warned  map[string]warning // retries that the log has at level warn: by server, or call
 
 	regions regionMap
 
@@ -59,7 +59,7 @@ func Dial(ctx context.Context, cfg Config, log *slog.Logger) (*Cluster, error) {
 
 // newCluster is one that nothing was asked of yet.
 func newCluster(cfg Config, log *slog.Logger) *Cluster {
-	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]time.Time{}}
+	c := &Cluster{cfg: cfg, log: log, servers: map[serverKey]*server{}, warned: map[string]warning{}}
 	c.regions.read, c.regions.enabled = c.Regions, c.inService
 	return c
 }
@@ -133,33 +133,47 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	if !again {
 		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
 	}
-	level := slog.LevelWarn
-	if !c.firstToWarn(what, attempt) {
-		level = slog.LevelDebug
+	level, others := slog.LevelDebug, 0
+	if first, n := c.firstToWarn(what, err); first {
+		level, others = slog.LevelWarn, n
 	}
-	c.log.Log(ctx, level, "retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "error", err)
+	c.log.Log(ctx, level, "retrying HBase RPC", "call", what, "try", attempt+1, "wait", wait, "others", others, "error", err)
 	if err := retry.Sleep(ctx, wait); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// warnEvery is how often the same try of the same call is in the log at level warn, however many callers there are.
-const warnEvery = time.Second
+// warnEvery is how often retries because of one server, or of the same call, are in the log at level warn, however many callers
+// and tries there are. The others are at level debug.
+const warnEvery = 10 * time.Second
 
-// firstToWarn says whether no other call of the same name has warned of the same try just now.
-func (c *Cluster) firstToWarn(what string, attempt int) bool {
-	key, now := fmt.Sprint(what, " ", attempt), time.Now()
+// warning is the last one of its kind, with how many retries were not warned of since.
+type warning struct {
+	at     time.Time
+	others int
+}
+
+// firstToWarn says whether the log has had nothing for a while of the server that an error is of, or else of the call, and
+// how many retries it was spared since it last had.
+func (c *Cluster) firstToWarn(what string, err error) (first bool, others int) {
+	key, now := what, time.Now()
+	if e, ok := errors.AsType[*ConnectionError](err); ok {
+		key = e.Addr
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, ok := c.warned[key]; ok && now.Sub(at) < warnEvery {
-		return false
+	last, ok := c.warned[key]
+	if ok && now.Sub(last.at) < warnEvery {
+		last.others++
+		c.warned[key] = last
+		return false, 0
 	}
-	for old, at := range c.warned {
-		if now.Sub(at) >= warnEvery {
+	for old, w := range c.warned {
+		if now.Sub(w.at) >= warnEvery {
 			delete(c.warned, old)
 		}
 	}
-	c.warned[key] = now
-	return true
+	c.warned[key] = warning{at: now}
+	return true, last.others
 }

@@ -3,6 +3,7 @@ package loader
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -82,7 +83,8 @@ func TestDisabledTableIsAnErrorAtOnce(t *testing.T) {
 	}
 }
 
-// TestRetriesWarnOnce has many callers fail in the same way at the same time.
+// TestRetriesWarnOnce has many callers fail in the same way at the same time: the log has one warning for each server, or call,
+// and interval, with how many it stands for.
 func TestRetriesWarnOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
@@ -99,11 +101,16 @@ func TestRetriesWarnOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		for _, fault := range []error{&ConnectionError{Addr: "rs1:16020", Err: io.EOF}, &ConnectionError{Addr: "rs2:16020", Err: io.EOF}, &ConnectionError{Addr: "rs1:16020", Err: io.EOF}} {
+			if err := c.pause(t.Context(), time.Now(), 1, "scan t", fault); err != nil {
+				t.Error(err)
+			}
+		}
 		time.Sleep(2 * warnEvery)
-		if err := c.pause(t.Context(), time.Now(), 0, "scan t", errNotAssigned); err != nil {
+		if err := c.pause(t.Context(), time.Now(), 5, "scan t", errNotAssigned); err != nil {
 			t.Error(err)
 		}
-		if n := strings.Count(text.String(), "retrying"); n != 4 || len(c.warned) != 1 {
+		if n := strings.Count(text.String(), "retrying"); n != 4 || len(c.warned) != 1 || !strings.Contains(text.String(), "try=6 ") || !strings.Contains(text.String(), "others=299") {
 			t.Errorf("%d lines, %d kept:\n%s", n, len(c.warned), text.String())
 		}
 	})

@@ -37,19 +37,20 @@ func (k AuditKeys) Validate() error {
 
 // auditLine is what the audit log has of a request: who read how much of what, never values of rows.
 type auditLine struct {
-	Time    time.Time         `json:"time"` // when the request came
-	Request string            `json:"request"`
-	Client  string            `json:"client,omitempty"` // where clients are known
-	Address string            `json:"address"`
-	Route   string            `json:"route"`
-	Job     string            `json:"job"`
-	Keys    []string          `json:"keys,omitempty"` // as AuditKeys says; of a scan its bounds
-	Caller  map[string]string `json:"caller,omitempty"`
-	Rows    int               `json:"rows"`
-	Bytes   int64             `json:"bytes"`
-	Status  int               `json:"status"`
-	Problem string            `json:"problem,omitempty"`
-	Millis  float64           `json:"ms"`
+	Time      time.Time         `json:"time"` // when the request came
+	Request   string            `json:"request"`
+	Client    string            `json:"client,omitempty"`    // where clients are known
+	Principal string            `json:"principal,omitempty"` // of the Kerberos ticket, also of one that is no client's
+	Address   string            `json:"address"`
+	Route     string            `json:"route"`
+	Job       string            `json:"job"`
+	Keys      []string          `json:"keys,omitempty"` // as AuditKeys says; of a scan its bounds
+	Caller    map[string]string `json:"caller,omitempty"`
+	Rows      int               `json:"rows"`
+	Bytes     int64             `json:"bytes"`
+	Status    int               `json:"status"`
+	Problem   string            `json:"problem,omitempty"`
+	Millis    float64           `json:"ms"`
 }
 
 // audit writes a line for each request of a job. Nil writes nothing.

@@ -4,10 +4,11 @@ import "net/http"
 
 // who asks a request.
 type caller struct {
-	name     string // the client's, empty where callers are not known
-	address  string
-	inFlight int        // requests at a time, 0 for what the limits say
-	jobs     *resources // those that are granted
+	name      string // the client's, empty where callers are not known
+	principal string // of the ticket by which it is known
+	address   string
+	inFlight  int        // requests at a time, 0 for what the limits say
+	jobs      *resources // those that are granted
 }
 
 // key is what limits count the caller by.
@@ -18,14 +19,25 @@ func (c *caller) key() string {
 	return c.address
 }
 
-// caller finds who asks. Where clients are named, all others are refused.
-func (s *Server) caller(r *http.Request) (*caller, error) {
+// caller finds who asks: by certificate, Kerberos ticket or token. Where clients are named, all others are refused. The header
+// of the answer gets what a ticket's sender waits for.
+func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	l := s.loaded.Load()
 	c := &caller{address: addressOf(r), jobs: l.jobs}
 	if l.access == nil {
 		return c, nil
 	}
-	known := l.access.identify(r)
+	known := l.access.certified(r)
+	if proof, ok := negotiateToken(r); known == nil && ok && l.keys != nil {
+		var err error
+		if known, c.principal, err = s.byTicket(w, r, l, proof); err != nil {
+			note(r).caller = c // for the audit log
+			return nil, err
+		}
+	}
+	if known == nil {
+		known = l.access.named(r)
+	}
 	if known == nil {
 		detail := "send a token as Authorization: Bearer, or the certificate of a client"
 		if r.Header.Get("Authorization") != "" {
@@ -37,8 +49,11 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	return c, nil
 }
 
-// challenge says how callers authenticate: programs by token, people in a browser by name and token.
-func challenge(w http.ResponseWriter) {
+// challenge says how callers authenticate: those with a Kerberos ticket by it, programs by token, people in a browser by name and token.
+func challenge(w http.ResponseWriter, tickets bool) {
+	if tickets {
+		w.Header().Add("WWW-Authenticate", "Negotiate")
+	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="bulkload"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="bulkload: a client's name, and its token as password", charset="UTF-8"`)
 }

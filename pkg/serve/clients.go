@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowjson"
@@ -29,6 +30,7 @@ type clientEntry struct {
 	Name         string              `yaml:"name"`
 	Tokens       []string            `yaml:"token_sha256"` // hexadecimal
 	Certificates []string            `yaml:"certificates"` // a common name, DNS name or URI of its certificate
+	Principals   []string            `yaml:"principals"`   // of Kerberos, user@REALM
 	Jobs         []string            `yaml:"jobs"`         // "*" for all
 	Columns      map[string][]string `yaml:"columns"`      // by job; none: all
 	InFlight     int                 `yaml:"in_flight"`
@@ -45,10 +47,12 @@ type client struct {
 type access struct {
 	byToken       map[[sha256.Size]byte]*client
 	byCertificate map[string]*client
+	byPrincipal   map[string]*client
 }
 
-// loadAccess reads a clients file for the job files that were loaded with it. The error has everything that is wrong.
-func loadAccess(path string, rs *resources) (*access, error) {
+// loadAccess reads a clients file for the job files that were loaded with it. Tickets says that callers' Kerberos tickets are taken.
+// The error has everything that is wrong.
+func loadAccess(path string, rs *resources, tickets bool) (*access, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the clients: %w", err)
@@ -64,13 +68,13 @@ func loadAccess(path string, rs *resources) (*access, error) {
 	var file struct {
 		Clients []clientEntry `yaml:"clients"`
 	}
-	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("clients file %s: %w", path, err)
+	if err := yaml.UnmarshalWithOptions(data, &file, yaml.Strict()); err != nil { // its text has lines of the file, and so tokens
+		return nil, fmt.Errorf("clients file %s: %s", path, yaml.FormatError(err, false, false))
 	}
 	if len(file.Clients) == 0 || len(file.Clients) > maxClients {
 		return nil, fmt.Errorf("clients file %s: it has %d clients, want 1 to %d", path, len(file.Clients), maxClients)
 	}
-	a := &access{byToken: map[[sha256.Size]byte]*client{}, byCertificate: map[string]*client{}}
+	a := &access{byToken: map[[sha256.Size]byte]*client{}, byCertificate: map[string]*client{}, byPrincipal: map[string]*client{}}
 	names := map[string]bool{}
 	var errs []error
 	for i, e := range file.Clients {
@@ -81,6 +85,9 @@ func loadAccess(path string, rs *resources) (*access, error) {
 		names[e.Name] = true
 		if err := a.add(e, rs); err != nil {
 			errs = append(errs, fmt.Errorf("client %s: %w", e.Name, err))
+		}
+		if len(e.Principals) > 0 && !tickets {
+			errs = append(errs, fmt.Errorf("client %s: principals: this service has no keytab of HTTP/HOST, so that no ticket would be taken", e.Name))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -99,8 +106,8 @@ func (a *access) add(e clientEntry, rs *resources) error {
 	if c.jobs, err = e.grant(rs); err != nil {
 		errs = append(errs, err)
 	}
-	if len(e.Tokens)+len(e.Certificates) == 0 {
-		errs = append(errs, errors.New("it has neither token_sha256 nor certificates"))
+	if len(e.Tokens)+len(e.Certificates)+len(e.Principals) == 0 {
+		errs = append(errs, errors.New("it has neither token_sha256 nor certificates nor principals"))
 	}
 	for _, text := range e.Tokens {
 		b, err := hex.DecodeString(text)
@@ -121,6 +128,13 @@ func (a *access) add(e clientEntry, rs *resources) error {
 			continue
 		}
 		a.byCertificate[name] = c
+	}
+	for _, name := range e.Principals {
+		if user, realm, ok := strings.Cut(name, "@"); !ok || user == "" || realm == "" || a.byPrincipal[name] != nil {
+			errs = append(errs, fmt.Errorf("principals: %q is not USER@REALM, or stands twice in the file", name))
+			continue
+		}
+		a.byPrincipal[name] = c
 	}
 	return errors.Join(errs...)
 }
@@ -185,15 +199,20 @@ func (r *resource) only(columns []string) (*resource, error) {
 	return &some, nil
 }
 
-// identify finds who asks, by certificate first.
-func (a *access) identify(r *http.Request) *client {
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+// certified finds who asks by the certificate of the connection.
+func (a *access) certified(r *http.Request) *client {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && time.Now().Before(r.TLS.VerifiedChains[0][0].NotAfter) { // a connection may outlive it
 		for _, name := range certificateNames(r.TLS.VerifiedChains[0][0]) {
 			if c := a.byCertificate[name]; c != nil {
 				return c
 			}
 		}
 	}
+	return nil
+}
+
+// named finds who asks by a token.
+func (a *access) named(r *http.Request) *client {
 	token, basic := "", ""
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		token = strings.TrimSpace(rest)

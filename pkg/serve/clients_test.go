@@ -120,7 +120,7 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 	}
-	if r := s.as("secret-of-loans", "/openapi.json"); !strings.Contains(r.body, `"text"`) || !strings.Contains(r.body, "mutualTLS") {
+	if r := s.as("secret-of-loans", "/openapi.json"); !strings.Contains(r.body, `"text"`) || !strings.Contains(r.body, `"scheme":"bearer"`) || strings.Contains(r.body, "mutualTLS") {
 		t.Errorf("%s", r.body)
 	}
 }
@@ -142,7 +142,7 @@ func TestClientsFile(t *testing.T) {
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {check: [id, check_id, none]}}]":                      `"none": rows of this job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], columns: {orders: [user]}}]":                                   `"orders" is no job`,
 		"clients: [{name: a, jobs: [check], certificates: [x], in_flight: -1}]":                                               "below 0",
-		"clients: [{name: a, jobs: [check], certificates: [x], token: x}]":                                                    "token",
+		"clients: [{name: a, jobs: [check], certificates: [x], token: " + d + "}]":                                            "token",
 	} {
 		if err := os.WriteFile(s.o.Clients, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -2,34 +2,100 @@ package serve
 
 import (
 	"net"
+	"net/http"
+	"slices"
 	"sync"
 )
 
-// limitConnections accepts so many connections at a time; the next wait in the
-// listener's backlog.
-func limitConnections(l net.Listener, most int) net.Listener {
-	return &cappedListener{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
+// connections bounds how many are open at a time. The next wait in the listener's backlog. Once there is no place, a
+// connection between two requests is closed, the longest idle first, so that nobody keeps others out by being connected.
+type connections struct {
+	most int
+
+	mu       sync.Mutex
+	open     int
+	waiting  bool          // for a place
+	evicting bool          // one is being closed
+	idle     []net.Conn    // longest first
+	room     chan struct{} // has one that waits look again
+}
+
+func newConnections(most int) *connections {
+	return &connections{most: most, room: make(chan struct{}, 1)}
+}
+
+// enter takes a place, if there is one.
+func (c *connections) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open < c.most {
+		c.open++
+		return true
+	}
+	c.waiting = true
+	c.evict()
+	return false
+}
+
+func (c *connections) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	c.waiting, c.evicting = false, false
+	select {
+	case c.room <- struct{}{}:
+	default:
+	}
+}
+
+// evict closes an idle connection, if one waits for its place. The lock is held.
+func (c *connections) evict() {
+	if !c.waiting || c.evicting || len(c.idle) == 0 {
+		return
+	}
+	go c.idle[0].Close() // which takes leave; by TLS it writes first
+	c.idle, c.evicting = slices.Delete(c.idle, 0, 1), true
+}
+
+// state follows the connections of a server (http.Server.ConnState).
+func (c *connections) state(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.idle, conn); i >= 0 {
+		c.idle = slices.Delete(c.idle, i, i+1)
+	}
+	if state == http.StateIdle {
+		c.idle = append(c.idle, conn)
+		c.evict()
+	}
+}
+
+// limit has a listener accept no more than these.
+func (c *connections) limit(l net.Listener) net.Listener {
+	return &cappedListener{Listener: l, c: c, closed: make(chan struct{})}
 }
 
 type cappedListener struct {
 	net.Listener
-	places chan struct{}
+	c      *connections
 	closed chan struct{}
 	once   sync.Once
 }
 
 func (l *cappedListener) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
+	for !l.c.enter() {
+		select {
+		case <-l.c.room:
+		case <-l.closed:
+			return nil, net.ErrClosed
+		}
 	}
-	c, err := l.Listener.Accept()
+	conn, err := l.Listener.Accept()
 	if err != nil {
-		<-l.places
+		l.c.leave()
 		return nil, err
 	}
-	return &cappedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+	return &cappedConn{Conn: conn, leave: sync.OnceFunc(l.c.leave)}, nil
 }
 
 func (l *cappedListener) Close() error {

@@ -25,8 +25,12 @@ func (s *Server) answering(mux *http.ServeMux, callers bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Request-Id", n.id)
+		if s.draining.Load() {
+			h.Set("Connection", "close") // the next request goes to another service, before this one ends
+		}
 		s.guarded(sent, r, mux, callers)
 		s.ended(r, n, sent, began)
 	})
@@ -48,16 +52,19 @@ func (s *Server) guarded(w *sentWriter, r *http.Request, mux *http.ServeMux, cal
 	s.route(w, r, mux, callers)
 }
 
+// mostMethod is how much of a method is logged, which callers choose.
+const mostMethod = 16
+
 // ended writes of a request to the logs and metrics.
 func (s *Server) ended(r *http.Request, n *noted, sent *sentWriter, began time.Time) {
 	took := time.Since(began)
-	s.log.Info("request", "request", n.id, "method", r.Method, "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
+	s.log.Info("request", "request", n.id, "method", r.Method[:min(len(r.Method), mostMethod)], "route", n.route, "job", n.job, "status", sent.status, "problem", n.problem, "rows", n.rows,
 		"bytes", sent.bytes, "took", took, "wait", n.wait, "client", n.caller.key(), "gone", n.gone)
 	s.metrics.request(n, sent.status, took)
 	if s.audit == nil || r.PathValue("job") == "" && n.job == "" {
 		return
 	}
-	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
+	l := auditLine{Time: began, Request: n.id, Client: n.caller.name, Principal: n.caller.principal, Address: n.caller.address, Route: n.route, Job: n.job, Caller: n.about,
 		Rows: n.rows, Bytes: sent.bytes, Status: sent.status, Problem: n.problem, Millis: float64(took.Microseconds()) / 1000}
 	if asked := r.PathValue("job"); l.Job == "" && isJobName(asked) { // that was refused
 		l.Job = asked
@@ -82,7 +89,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	note(r).problem = p.Type[len(problemPrefix):]
 	if p.is(unauthenticated) {
-		challenge(w)
+		challenge(w, s.o.Keytab != "")
 	}
 	p.write(w)
 }

@@ -139,8 +139,9 @@ type JobState struct {
 // does not take the others with it.
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	answer := struct {
-		Status string     `json:"status"` // ready, draining or unavailable
-		Jobs   []JobState `json:"jobs,omitempty"`
+		Status string       `json:"status"` // ready, draining or unavailable
+		Jobs   []JobState   `json:"jobs,omitempty"`
+		Ticket *TicketState `json:"ticket,omitempty"`
 	}{Status: "unavailable"}
 	for _, r := range s.resources().list {
 		st := JobState{Job: r.name}
@@ -154,6 +155,9 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	}
 	if s.o.Admin == nil && s.o.Clients != "" {
 		answer.Jobs = nil // whoever asks is not known
+	}
+	if t := s.ticket.Load(); t.over(time.Now()) {
+		answer.Status, answer.Ticket = "unavailable", &TicketState{t.ends.UTC()}
 	}
 	if s.draining.Load() {
 		answer.Status = "draining"

@@ -272,3 +272,42 @@ func TestSlowHeader(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// TestIdleConnections: whoever only holds connections keeps nobody out; a connection with a request under way is left alone.
+func TestIdleConnections(t *testing.T) {
+	s := checks(t, Options{ProbeEvery: time.Hour, Limits: Limits{Connections: 3}}, 1)
+	address, _ := s.serve(t)
+	ask := func(path string) (net.Conn, *bufio.Reader) {
+		t.Helper()
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+		return c, bufio.NewReader(c)
+	}
+	answered := func(r *bufio.Reader) {
+		t.Helper()
+		answer, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		if answer.StatusCode != 200 {
+			t.Errorf("status %d", answer.StatusCode)
+		}
+	}
+	entered, leave := make(chan struct{}, 100), make(chan struct{})
+	s.fake.mu.Lock()
+	s.fake.onScan = func(context.Context) { entered <- struct{}{}; <-leave }
+	s.fake.mu.Unlock()
+	_, busy := ask("/v1/check/rows?check_id=A")
+	<-entered
+	for range 20 { // each stays connected
+		_, r := ask("/healthz")
+		answered(r)
+	}
+	close(leave)
+	answered(busy)
+}

@@ -72,6 +72,12 @@ func newMetrics(s *Server) *metrics {
 		}
 		return 0
 	})
+	gauge("ticket_ends_seconds", "Unix time at which the Kerberos ticket for HBase ends; 0 without Kerberos.", func() float64 {
+		if t := s.ticket.Load(); t != nil && !t.ends.IsZero() {
+			return float64(t.ends.Unix())
+		}
+		return 0
+	})
 	m.registry.MustRegister(readiness{s})
 	return m
 }

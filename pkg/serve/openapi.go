@@ -10,8 +10,8 @@ import (
 type object = map[string]any
 
 // describe makes the OpenAPI 3.1 document of job files.
-// With clients the ways to authenticate are in it.
-func describe(rs *resources, l Limits, version string, clients bool) ([]byte, error) {
+// Ways are those to authenticate, by the names of their schemes.
+func describe(rs *resources, l Limits, version string, ways []string) ([]byte, error) {
 	if version == "" {
 		version = "0"
 	}
@@ -58,9 +58,15 @@ func describe(rs *resources, l Limits, version string, clients bool) ([]byte, er
 	}
 	components := object{"schemas": schemas}
 	var security []any
-	if clients {
-		components["securitySchemes"] = object{"token": object{"type": "http", "scheme": "bearer"}, "basic": object{"type": "http", "scheme": "basic"}, "certificate": object{"type": "mutualTLS"}}
-		security = []any{object{"token": []string{}}, object{"basic": []string{}}, object{"certificate": []string{}}}
+	if len(ways) > 0 {
+		all := object{"token": object{"type": "http", "scheme": "bearer"}, "basic": object{"type": "http", "scheme": "basic"}, "certificate": object{"type": "mutualTLS"},
+			"kerberos": object{"type": "http", "scheme": "negotiate"}}
+		schemes := object{}
+		for _, way := range ways {
+			schemes[way] = all[way]
+			security = append(security, object{way: []string{}})
+		}
+		components["securitySchemes"] = schemes
 	}
 	description := object{
 		"openapi":    "3.1.0",
@@ -73,6 +79,21 @@ func describe(rs *resources, l Limits, version string, clients bool) ([]byte, er
 		description["security"] = security
 	}
 	return json.Marshal(description)
+}
+
+// ways are those to authenticate, none where callers need not be known.
+func (s *Server) ways() []string {
+	if s.o.Clients == "" {
+		return nil
+	}
+	ways := []string{"token", "basic"}
+	if s.o.TLS != nil && s.o.TLS.ClientCA != "" {
+		ways = append(ways, "certificate")
+	}
+	if s.o.Keytab != "" {
+		ways = append(ways, "kerberos")
+	}
+	return ways
 }
 
 func ref(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }
@@ -132,7 +153,7 @@ func (s *Server) openAPIOf(r *http.Request) ([]byte, error) {
 	if jobs.openAPI != nil {
 		return jobs.openAPI, nil
 	}
-	return describe(jobs, s.limits, s.o.Version, true)
+	return describe(jobs, s.limits, s.o.Version, s.ways())
 }
 
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {

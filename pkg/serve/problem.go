@@ -43,14 +43,13 @@ var (
 	tableDisabled   = kind{"table-disabled", "The table is not in service", http.StatusServiceUnavailable, 10}
 	tableChanged    = kind{"table-changed", "The table is not what it was", http.StatusServiceUnavailable, 10}
 	tableUnfit      = kind{"table-unfit", "The table cannot be read", http.StatusServiceUnavailable, 10}
-	draining        = kind{"draining", "The service is about to end", http.StatusServiceUnavailable, 1}
 	timedOut        = kind{"deadline", "The answer was not ready in time", http.StatusGatewayTimeout, 1}
 )
 
 // kinds are all of them.
 func kinds() []kind {
 	return []kind{badParameter, badColumn, badPage, badQuery, badBody, unauthenticated, forbidden, badHost, noJob, noPath, badMethod, tooLarge, answerTooLarge, badMedia,
-		tooManyRequests, internalError, overloaded, unavailable, noTable, tableDisabled, tableChanged, tableUnfit, draining, timedOut}
+		tooManyRequests, internalError, overloaded, unavailable, noTable, tableDisabled, tableChanged, tableUnfit, timedOut}
 }
 
 // Problem is an answer that is none, as application/problem+json.

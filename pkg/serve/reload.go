@@ -8,17 +8,20 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"bulkload/pkg/kerberos"
 )
 
 // loaded is what the files say, all of one loading.
 type loaded struct {
 	jobs   *resources
-	access *access     // nil: anybody may ask
-	tls    *tls.Config // nil: connections are not encrypted
-	files  string      // the fingerprint of all that was read
+	access *access            // nil: anybody may ask
+	keys   *kerberos.Acceptor // nil: callers' tickets are not taken
+	tls    *tls.Config        // nil: connections are not encrypted
+	files  string             // the fingerprint of all that was read
 }
 
-// Reload reads job files, clients and certificates again. All of them are
+// Reload reads job files, clients, the keytab and certificates again. All of them are
 // right and replace those before, or none does and the error says what is
 // wrong. Requests under way end with what they began with.
 func (s *Server) Reload() error {
@@ -50,11 +53,16 @@ func (s *Server) load() (*loaded, error) {
 	if l.jobs, err = loadResources(s.o.Jobs, s.held, before); err != nil {
 		return nil, err
 	}
-	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.o.Version, s.o.Clients != ""); err != nil {
+	if l.jobs.openAPI, err = describe(l.jobs, s.limits, s.o.Version, s.ways()); err != nil {
 		return nil, err
 	}
 	if s.o.Clients != "" {
-		if l.access, err = loadAccess(s.o.Clients, l.jobs); err != nil {
+		if l.access, err = loadAccess(s.o.Clients, l.jobs, s.o.Keytab != ""); err != nil {
+			return nil, err
+		}
+	}
+	if s.o.Keytab != "" {
+		if l.keys, err = s.loadKeytab(); err != nil {
 			return nil, err
 		}
 	}
@@ -100,7 +108,7 @@ func (s *Server) fingerprint() string {
 		names[i] = filepath.Join(s.o.Jobs, names[i])
 	}
 	var b strings.Builder
-	for _, name := range append(append(names, s.o.Clients), s.o.TLS.files()...) {
+	for _, name := range append(append(names, s.o.Clients, s.o.Keytab), s.o.TLS.files()...) {
 		fmt.Fprintf(&b, "%q ", name)
 		if info, err := os.Stat(name); err == nil {
 			fmt.Fprintf(&b, "%d %d", info.Size(), info.ModTime().UnixNano())

@@ -55,7 +55,7 @@ func loadResources(dir string, c query.Cluster, before *resources) (*resources, 
 	for _, file := range files {
 		r, err := loadResource(filepath.Join(dir, file), c)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("job file %s: %w", filepath.Join(dir, file), err))
+			errs = append(errs, err)
 			continue
 		}
 		if rs.byName[r.name] != nil {
@@ -98,8 +98,13 @@ func jobFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-func loadResource(path string, c query.Cluster) (*resource, error) {
+func loadResource(path string, c query.Cluster) (r *resource, err error) {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	defer func() {
+		if err != nil && !strings.Contains(err.Error(), path) {
+			err = fmt.Errorf("job file %s: %w", path, err)
+		}
+	}()
 	if !isJobName(name) {
 		return nil, errors.New("its name is none for a path: letters, digits, - and _ of ASCII, at most 64")
 	}
@@ -123,7 +128,7 @@ func loadResource(path string, c query.Cluster) (*resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &resource{name: name, job: job, shape: rowjson.New(job.Spec()), fit: &fit{}}
+	r = &resource{name: name, job: job, shape: rowjson.New(job.Spec()), fit: &fit{}}
 	digest := sha256.Sum256(data)
 	r.bound = append(append([]byte(name), 0), digest[:]...)
 	if r.columns, err = query.Columns(job); err != nil {

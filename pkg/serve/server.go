@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"bulkload/pkg/kerberos"
 )
 
 // Options say what is served.
@@ -17,10 +19,16 @@ type Options struct {
 	Jobs string
 	// Clients is the file of those who may ask, and for what. Default: anybody may, for everything.
 	Clients string
+	// Keytab has the key of HTTP/HOST, by which callers with Kerberos tickets are known (HTTP Negotiate); it needs Clients. Default: they
+	// are not.
+	Keytab string
 	// TLS are the files by which connections are encrypted. Default: they are not.
 	TLS *TLSFiles
 	// Dial opens the cluster; it is called again until it succeeds. Required.
 	Dial func(ctx context.Context) (Cluster, error)
+	// Ticket keeps the Kerberos ticket for HBase renewed and gives when it ends, zero for none; an error says why it was not
+	// renewed. Default: there is none.
+	Ticket func(ctx context.Context) (ends time.Time, err error)
 	// Limits of requests.
 	Limits Limits
 	// Compat serves the paths of the service that this one replaces, too.
@@ -59,6 +67,10 @@ type Server struct {
 	mux     *http.ServeMux // of callers
 	admin   *http.ServeMux // of those who run the service, nil without Options.Admin
 	probes  chan struct{}  // asks for probes at once
+
+	seen    kerberos.Seen // tokens of callers
+	refused quiet
+	ticket  atomic.Pointer[ticketState]
 
 	loaded   atomic.Pointer[loaded]
 	loading  sync.Mutex // one loading at a time
@@ -119,7 +131,10 @@ func (s *Server) routes() {
 	anybody := open(s.mux)
 	callers := func(pattern string, h handler) {
 		anybody(pattern, func(w http.ResponseWriter, r *http.Request) error {
-			c, err := s.caller(r)
+			c, err := s.caller(w, r)
+			if err != nil && !s.rates.allow(note(r).caller.key()) { // who guesses has the rate of its address
+				err = problem(tooManyRequests, "more than %g requests a second", s.limits.Rate)
+			}
 			if err != nil {
 				return err
 			}

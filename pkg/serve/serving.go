@@ -22,10 +22,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	loops.Go(func() { s.held.run(work) })
 	loops.Go(func() { s.probing(work) })
 	loops.Go(func() { s.watch(work) })
+	if s.o.Ticket != nil {
+		loops.Go(func() { s.ticketing(work) })
+	}
 	srv := s.server(s.Handler())
 	ended := make(chan error, 2)
 	go func() {
-		l := limitConnections(l, lim.Connections)
+		conns := newConnections(lim.Connections)
+		srv.ConnState = conns.state
+		l := conns.limit(l)
 		if s.o.TLS == nil {
 			ended <- srv.Serve(l)
 			return
@@ -37,7 +42,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.o.Admin != nil {
 		admin := s.server(s.answering(s.admin, false))
 		servers = append(servers, admin)
-		go func() { ended <- admin.Serve(limitConnections(s.o.Admin, lim.Connections)) }()
+		conns := newConnections(lim.Connections)
+		admin.ConnState = conns.state
+		go func() { ended <- admin.Serve(conns.limit(s.o.Admin)) }()
 	}
 	failed := func(err error) error {
 		for _, srv := range servers {

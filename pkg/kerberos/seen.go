@@ -1,0 +1,62 @@
+package kerberos
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// Errors of tokens and their time.
+var (
+	// ErrSeen is of a token that was taken before: each is for one request.
+	ErrSeen = errors.New("it came before")
+	// ErrManySeen is of a service that has taken more tokens than it can remember.
+	ErrManySeen = errors.New("more tokens were taken than are remembered")
+)
+
+// mostSeen bounds how many tokens are remembered: some 30 MB, 1,700 tokens a second.
+const mostSeen = 1 << 19
+
+// Seen remembers tokens for as long as they are good, so that none is taken twice. The zero value is ready. It is safe for
+// concurrent use.
+type Seen struct {
+	mu    sync.Mutex
+	byMin map[int64]map[[16]byte]struct{} // by the minute of their callers' clocks
+	n     int
+	most  int // 0: mostSeen
+}
+
+// first remembers a token. It is an error if it was there. A token that is too old to be good is not forgotten before.
+func (s *Seen) first(token [16]byte, at, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byMin == nil {
+		s.byMin = map[int64]map[[16]byte]struct{}{}
+	}
+	oldest := now.Add(-Skew-time.Minute).Unix() / 60
+	for minute, tokens := range s.byMin {
+		if minute < oldest {
+			s.n -= len(tokens)
+			delete(s.byMin, minute)
+		}
+	}
+	minute := at.Unix() / 60
+	tokens := s.byMin[minute]
+	if _, ok := tokens[token]; ok {
+		return ErrSeen
+	}
+	most := s.most
+	if most == 0 {
+		most = mostSeen
+	}
+	if s.n >= most {
+		return ErrManySeen
+	}
+	if tokens == nil {
+		tokens = map[[16]byte]struct{}{}
+		s.byMin[minute] = tokens
+	}
+	tokens[token] = struct{}{}
+	s.n++
+	return nil
+}

@@ -1,0 +1,82 @@
+package serve
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/pkg/kerberos"
+)
+
+// loadKeytab reads the key by which callers' tickets are read.
+func (s *Server) loadKeytab() (*kerberos.Acceptor, error) {
+	if s.o.Clients == "" {
+		return nil, errors.New("the keytab of HTTP/HOST needs the clients that principals stand for")
+	}
+	a, err := kerberos.NewAcceptor(s.o.Keytab, "HTTP", &s.seen)
+	if err != nil {
+		return nil, err
+	}
+	if mode, open := kerberos.OpenToOthers(s.o.Keytab); open {
+		s.log.Warn("every user of this host can read the keytab, and take the service's place: chmod 600 it", "keytab", s.o.Keytab, "mode", fmt.Sprintf("%04o", mode))
+	}
+	s.log.Info("callers may come with Kerberos tickets", "for", strings.Join(a.Names(), " "))
+	return a, nil
+}
+
+const negotiate = "Negotiate"
+
+// negotiateToken is the token of a request with HTTP Negotiate (RFC 4559), as it is written.
+func negotiateToken(r *http.Request) (string, bool) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, negotiate)
+}
+
+// byTicket finds who asks by a Kerberos ticket. Each token is for one request: nothing is remembered of a connection, which
+// may be that of a proxy for many callers.
+func (s *Server) byTicket(w http.ResponseWriter, r *http.Request, l *loaded, proof string) (*client, string, error) {
+	token, err := base64.StdEncoding.DecodeString(proof)
+	if err != nil {
+		return nil, "", problem(unauthenticated, "what follows Negotiate is not base64")
+	}
+	principal, reply, err := l.keys.Accept(token, r.RemoteAddr)
+	if errors.Is(err, kerberos.ErrManySeen) {
+		return nil, "", problem(tooManyRequests, "too many tickets were taken; ask with a token, which has no such bound")
+	}
+	if err != nil {
+		s.log.Log(r.Context(), s.refused.level(time.Now()), "a caller's Kerberos ticket is refused", "request", note(r).id, "address", addressOf(r), "error", err)
+		return nil, "", problem(unauthenticated, "the Kerberos ticket is refused; the service's log says why")
+	}
+	if reply != nil {
+		w.Header().Set("WWW-Authenticate", negotiate+" "+base64.StdEncoding.EncodeToString(reply))
+	}
+	known := l.access.byPrincipal[principal]
+	if known == nil {
+		return nil, principal, problem(forbidden, "the principal of the ticket is no client's")
+	}
+	return known, principal, nil
+}
+
+// quiet is for lines that others can cause: one of them is a warning for a while, the rest are for who looks.
+type quiet struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// quietFor is how long.
+const quietFor = 10 * time.Second
+
+func (q *quiet) level(now time.Time) slog.Level {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Sub(q.at) < quietFor {
+		return slog.LevelDebug
+	}
+	q.at = now
+	return slog.LevelWarn
+}
