@@ -59,12 +59,16 @@ func seconds(d, otherwise time.Duration) string {
 	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
 }
 
+// ShortSkew is how far clocks may differ, and for how long a ticket is good after its end, where Security has a TicketLife. With
+// less a busy machine takes longer to read a request than its time is good for.
+const ShortSkew = 10 * time.Second
+
 // krb5Conf is for clients and daemons. udp_preference_limit has all of them use TCP. The life that it asks
 // for is that of the daemons' tickets, which Java's clients ask for too; the KDC gives users less.
 func krb5Conf(port int, s Security) string {
 	skew := 300
 	if s.TicketLife > 0 {
-		skew = 10 // less, and a busy machine takes longer to read a request than its time is good for
+		skew = int(ShortSkew / time.Second)
 	}
 	return fmt.Sprintf(`[libdefaults]
   default_realm = %[1]s
