@@ -35,7 +35,7 @@ func TestRandomCases(t *testing.T) {
 		t.Skip("runs a JVM for minutes")
 	}
 	seed := envInt(t, "BULKLOAD_CONFORMANCE_SEED", rand.Uint64()>>32)
-	cases := int(envInt(t, "BULKLOAD_CONFORMANCE_CASES", 150))
+	cases := int(envInt(t, "BULKLOAD_CONFORMANCE_CASES", 80))
 	first := int(envInt(t, "BULKLOAD_CONFORMANCE_FIRST", 0))
 	t.Logf("BULKLOAD_CONFORMANCE_SEED=%d, cases %d to %d", seed, first, first+cases-1)
 	java := startHBase(t, zstdModule)

@@ -10,7 +10,7 @@
 // Settings from the environment:
 //
 //	BULKLOAD_CONFORMANCE_SEED   seed of the random cases, printed by every run
-//	BULKLOAD_CONFORMANCE_CASES  how many (default 500)
+//	BULKLOAD_CONFORMANCE_CASES  how many (default 80; make test-hfiles: 500)
 //	BULKLOAD_CONFORMANCE_FIRST  the first of them (default 0): a failing case alone
 //	BULKLOAD_CONFORMANCE_CELLS  run TestLarge with that many cells a file
 //	BULKLOAD_CONFORMANCE_DIR    where failing cases are kept (default: the test's artifacts)

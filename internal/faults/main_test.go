@@ -57,10 +57,16 @@ func TestMain(m *testing.M) {
 // whole skips what belongs to the long half of the suite.
 func whole(t *testing.T) *Lab {
 	t.Helper()
-	if os.Getenv("BULKLOAD_FAULTS") == "" {
+	onlyWhole(t, true)
+	return sharedLab(t)
+}
+
+// onlyWhole skips a case that belongs to the long half of the suite, if it does: one that is slow, or much like another.
+func onlyWhole(t *testing.T, does bool) {
+	t.Helper()
+	if does && os.Getenv("BULKLOAD_FAULTS") == "" {
 		t.Skip("belongs to the whole suite: make test-faults")
 	}
-	return sharedLab(t)
 }
 
 // survive does a round and fails the test unless the fault came in time and all promises were kept.

@@ -24,7 +24,7 @@ func fewRows() Job {
 func at(event string) Trigger { return Trigger{Event: event} }
 
 // TestQuickKilled has the program kill itself behind each record of its journal; the same command again
-// must bring the job to its end. (Row 26.)
+// must bring the job to its end. (Row 26.) TestKilledAfterAnyRecordIsResumed of pkg/job has each record in every run.
 func TestQuickKilled(t *testing.T) {
 	l := sharedLab(t)
 	for i, c := range []struct {
@@ -36,6 +36,7 @@ func TestQuickKilled(t *testing.T) {
 		{"sending", 1, fewRows()}, {"loaded", 1, fewRows()}, {"loaded", 4, fewRows()}, {"cleaned", 1, fewRows()},
 	} {
 		t.Run(c.event, func(t *testing.T) {
+			onlyWhole(t, slices.Contains([]string{"plan", "built", "prepared", "cleaned"}, c.event) || c.nth == 4)
 			o := survive(t, l, uint64(i), c.job, Fault{Kind: KillAt, When: at(c.event), Nth: c.nth})
 			if len(o.Exits) != 2 {
 				t.Errorf("exits %v: it should take just one run more", o.Exits)
@@ -61,6 +62,9 @@ func sameTime(t *testing.T) uint64 {
 	t.Fatal("no such pick")
 	return 0
 }
+
+// wholeFaults are the kinds that belong to the long half of the suite, as does an input that arrives late.
+var wholeFaults = []string{Stop, RSPause, DNPause, NNPause, MasterPause, Move, Disable, string(AnswerDelay), string(RequestLate), BitFlip}
 
 // TestQuickFault survives one fault of each kind.
 func TestQuickFault(t *testing.T) {
@@ -104,6 +108,7 @@ func TestQuickFault(t *testing.T) {
 		{blind, Fault{Kind: Recreate, How: dropped, When: at("loaded"), Nth: 2, Between: true}},
 	} {
 		t.Run(strings.TrimSpace(c.fault.Kind+" "+c.fault.How), func(t *testing.T) {
+			onlyWhole(t, slices.Contains(wholeFaults, c.fault.Kind) || c.fault.How == Arrive)
 			o := survive(t, l, uint64(100+i), c.job, c.fault)
 			// What the server has done must be determined, and not be sent again.
 			if c.fault.Kind == string(AnswerCut) && (o.Calls != c.job.Spec.Regions || len(o.Exits) != 1) {

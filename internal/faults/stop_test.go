@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestQuickStops(t *testing.T) {
 		{"all of HBase", "built", append([]testcluster.Role{testcluster.Master}, servers...), syscall.SIGTERM},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			onlyWhole(t, slices.Contains([]string{"region servers", "NameNode while loading", "DataNodes"}, c.name))
 			j := someRows()
 			j.Before = 0
 			r := begin(t, l, j)

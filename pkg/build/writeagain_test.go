@@ -53,13 +53,13 @@ func buildMapped(ctx context.Context, t testing.TB, env *cluster.Env, input stri
 // act, on several files: the files are those of an undisturbed build, and
 // nothing else is left.
 func TestWriteAgain(t *testing.T) {
-	env, input := jobtest.Env(t), jobtest.WideInput(t, 60_000)
+	env, input := jobtest.Env(t), jobtest.WideInput(t, 24_000)
 	calm := t.TempDir()
 	want, err := buildInto(t.Context(), t, env, input, Output{FS: hdfsio.Local{}, Dir: calm}, WorkOptions{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const spilling = 16 << 20
+	const spilling = 12 << 20 // the least for two workers
 	sums := jobtest.Hashes(t, calm)
 	if len(sums) != 10 {
 		t.Fatalf("%d files", len(sums))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"bulkload/internal/race"
 )
 
 // TestReaderEnds has what a stream begins and ends with.
@@ -54,9 +56,13 @@ func TestReaderEnds(t *testing.T) {
 // length, and compares it with the same decoded at once.
 func TestReaderPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
+	rounds := 12
+	if race.On {
+		rounds = 3
+	}
 	for _, name := range Names() {
 		c := mustLookup(t, name)
-		for round := range 12 {
+		for round := range rounds {
 			src := randomText(r, r.IntN(400)+readSize*(round%3))
 			if round%2 == 0 {
 				src = bytes.Repeat([]byte("a\x00b\x00\xb0\xa1"), len(src)/6)

@@ -12,6 +12,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/build"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
@@ -168,6 +169,9 @@ func TestShares(t *testing.T) {
 	}
 	for _, shape := range shapes {
 		sizes := []int64{150_000, 150_000}
+		if race.On {
+			sizes = []int64{40_000}
+		}
 		if shape.full {
 			sizes = append(sizes, 1_000_000)
 		}
@@ -292,6 +296,9 @@ func TestCountWorkers(t *testing.T) {
 // TestPlacesStandForAll draws places of files of many lengths: what they stand
 // for is all of each kind, and each row has about the same weight.
 func TestPlacesStandForAll(t *testing.T) {
+	if race.On {
+		t.Skip("statistics of large files")
+	}
 	dir := t.TempDir()
 	s := jobtest.Spec(t, "check")
 	// Ever longer files, each for a region of its own.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/build"
 	"bulkload/pkg/partition"
 
@@ -16,6 +17,9 @@ import (
 
 // TestEstimateOfJSONAndAvro: a sample of some percent predicts the rows of files whose text is JSON, or packed in blocks.
 func TestEstimateOfJSONAndAvro(t *testing.T) {
+	if race.On {
+		t.Skip("statistics of large files")
+	}
 	const rows = 120_000
 	var lines, records bytes.Buffer
 	w, err := ocf.NewEncoder(`{"type":"record","name":"r","fields":[{"name":"id","type":"string"},{"name":"v","type":"string"}]}`, &records,

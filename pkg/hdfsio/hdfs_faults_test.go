@@ -22,7 +22,7 @@ func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	if testing.Short() {
 		t.Skip("needs a cluster of its own")
 	}
-	c, err := testcluster.Start(t.Context(), testcluster.Options{HA: true, DataNodes: 2,
+	c, err := testcluster.Start(t.Context(), testcluster.Options{HA: true, DataNodes: 2, WithoutHBase: true,
 		CoreSite: map[string]string{
 			"ipc.client.idlethreshold": "0", "ipc.client.connection.maxidletime": "400", "ipc.client.connection.idle-scan-interval.ms": "200",
 		},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/race"
+
 	"pgregory.net/rapid"
 )
 
@@ -152,6 +154,10 @@ func TestRoundTrip(t *testing.T) {
 // TestDamage changes, cuts and repeats bytes of files: a scan ends with an
 // error or gives just the cells that were written.
 func TestDamage(t *testing.T) {
+	rounds := 300
+	if race.On {
+		rounds = 30
+	}
 	for _, c := range goldenCases(t) {
 		b, err := os.ReadFile(filepath.Join(goldenDir, c.name+".hfile"))
 		if err != nil {
@@ -159,7 +165,7 @@ func TestDamage(t *testing.T) {
 		}
 		want := cellLines(t, openBytes(t, b).Scan())
 		rnd := rand.New(rand.NewPCG(1, uint64(len(b))))
-		for range 300 {
+		for range rounds {
 			d := bytes.Clone(b)
 			switch rnd.IntN(3) {
 			case 0:

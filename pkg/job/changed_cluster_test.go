@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 )
@@ -52,6 +53,7 @@ func TestReadingChangeIsRefused(t *testing.T) {
 	} {
 		for _, stop := range []string{"written:3", ""} {
 			t.Run(c.what+" after "+stop, func(t *testing.T) {
+				t.Parallel()
 				p := newProgram(t, name)
 				p.input = c.input
 				if code, _, stderr := p.run(stop, append(c.first, "--verify=off")...); code != 0 && code != 137 {
@@ -163,6 +165,7 @@ func TestRecreatedTableIsRefused(t *testing.T) {
 	} {
 		for _, stop := range []string{"built", "loaded:3", ""} {
 			t.Run(what+" after "+stop, func(t *testing.T) {
+				t.Parallel()
 				p := newProgram(t, name)
 				if code, _, stderr := p.run(stop); code != 0 && code != 137 {
 					t.Fatalf("exit code %d: %s", code, stderr)
@@ -212,28 +215,33 @@ func TestSplitTableIsTheSame(t *testing.T) {
 	name := buildProgram(t)
 	outOfService := func(t *testing.T, p *program) { p.admin(t, "disable"); p.admin(t, "enable") }
 	allSplit := func(t *testing.T, p *program) {
-		for _, at := range strings.Fields("0a 1a 2a 3a 4a 5a 6a 7a 8a 9a") {
+		for _, at := range strings.Fields("1a 4a 6a 9a") {
 			p.admin(t, "split", at)
 		}
 	}
+	salted := partition.SaltSplits(10)
+	few := [][]byte{[]byte("3"), []byte("5"), []byte("8")} // each split takes seconds
 	for what, c := range map[string]struct {
 		change func(*testing.T, *program)
 		stops  []string
+		splits [][]byte
+		flags  []string
 	}{
-		"a split":                       {func(t *testing.T, p *program) { p.admin(t, "split", "4a") }, []string{"loaded:3"}},
-		"a merge":                       {func(t *testing.T, p *program) { p.admin(t, "merge", "4", "5") }, []string{"built", ""}},
-		"all split":                     {allSplit, []string{"loaded:3", ""}},
-		"all split, and out of service": {func(t *testing.T, p *program) { allSplit(t, p); outOfService(t, p) }, []string{"built", ""}},
-		"out of service":                {outOfService, []string{"loaded:3"}},
+		"a split":                       {func(t *testing.T, p *program) { p.admin(t, "split", "4a") }, []string{"loaded:3"}, salted, nil},
+		"a merge":                       {func(t *testing.T, p *program) { p.admin(t, "merge", "4", "5") }, []string{"built", ""}, salted, nil},
+		"all split":                     {allSplit, []string{"loaded:3", ""}, few, []string{"--salt-buckets=10"}},
+		"all split, and out of service": {func(t *testing.T, p *program) { allSplit(t, p); outOfService(t, p) }, []string{"built", ""}, few, []string{"--salt-buckets=10"}},
+		"out of service":                {outOfService, []string{"loaded:3"}, salted, nil},
 	} {
 		for _, stop := range c.stops {
 			t.Run(what+" after "+stop, func(t *testing.T) {
-				p := newProgram(t, name)
-				if code, _, stderr := p.run(stop); code != 0 && code != 137 {
+				t.Parallel()
+				p := newProgramAt(t, name, c.splits)
+				if code, _, stderr := p.run(stop, c.flags...); code != 0 && code != 137 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
 				c.change(t, p)
-				if code, _, stderr := p.run(""); code != 0 {
+				if code, _, stderr := p.run("", c.flags...); code != 0 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
 				if got, err := p.cluster.AdminT(t).Digest(t.Context(), p.table); err != nil || got != jobtest.DigestLine(t, "check", "skip") {

@@ -22,6 +22,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	for _, export := range []string{"check.csv", "check.dump", "check.parquet"} {
 		t.Run(export, func(t *testing.T) {
+			t.Parallel()
 			env := jobtest.ClusterEnv(t, cluster)
 			table := jobtest.FreshTable(t, env, 10, nil)
 			fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/damaged-input-%x", rand.Uint64()))

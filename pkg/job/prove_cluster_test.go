@@ -119,6 +119,7 @@ func noRows(t testing.TB, c *testcluster.Cluster, table string) {
 func TestDamagedFileIsNotPublished(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
+	name := jobtest.FreshTable(t, env, 3, nil) // one for all, since it stays empty
 	dir, m := builtFiles(t, env)
 	victim := m.Files[1].Name
 	whole := map[string][]byte{}
@@ -144,7 +145,6 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 	} {
 		for _, where := range []string{"local", "hdfs"} {
 			t.Run(c.what+", "+where, func(t *testing.T) {
-				name := jobtest.FreshTable(t, env, 3, nil)
 				at, fsys, p := t.TempDir(), hdfsio.FS(hdfsio.Local{}), ""
 				if p = at; where == "hdfs" {
 					at = fmt.Sprintf("hdfs:///tmp/damaged-%x", rand.Uint64())
@@ -299,6 +299,7 @@ func TestStagedFileDamagedBetweenAttempts(t *testing.T) {
 	for what, do := range damage {
 		for _, after := range []string{"written:6", "built", "loading", "prepared", "loaded:1"} {
 			t.Run(what+" after "+after, func(t *testing.T) {
+				t.Parallel()
 				p := newProgram(t, name)
 				if code, _, stderr := p.run(after); code != 128+9 {
 					t.Fatalf("exit code %d: %s", code, stderr)

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/partition"
 	"bulkload/pkg/result"
 )
 
@@ -37,15 +39,28 @@ type program struct {
 	input   string
 }
 
-// buildProgram builds the program once for all that a test runs on a cluster.
+// programFile is the path of the program. It lies in the checkout's build directory, so that one build does for all tests and
+// nothing has to remove it.
+var programFile = sync.OnceValues(func() (string, error) {
+	name, err := filepath.Abs("../../build/job/bulkload")
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return name, nil
+})
+
+// buildProgram is the program, for a test that runs it on a cluster.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the program on a cluster")
 	}
-	name := filepath.Join(t.TempDir(), "bulkload")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "stopafter", "-o", name, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	name, err := programFile()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return name
 }
@@ -53,9 +68,15 @@ func buildProgram(t *testing.T) string {
 // newProgram makes a table for a job that loads the check export.
 func newProgram(t *testing.T, name string) *program {
 	t.Helper()
+	return newProgramAt(t, name, partition.SaltSplits(10))
+}
+
+// newProgramAt is newProgram with other split points.
+func newProgramAt(t *testing.T, name string, splits [][]byte) *program {
+	t.Helper()
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
-	return &program{t: t, path: name, cluster: cluster, env: env, table: jobtest.FreshTable(t, env, 10, nil), state: t.TempDir(),
+	return &program{t: t, path: name, cluster: cluster, env: env, table: jobtest.FreshTableAt(t, env, splits, nil), state: t.TempDir(),
 		input: jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.dump"))}
 }
 
@@ -187,6 +208,7 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 		{"prepared", 10}, {"sending", 10}, {"loaded:1", 10}, {"loaded:8", 10}, {"cleaned", 10}, {"verified", 10}, {"done", 10},
 	} {
 		t.Run(c.after, func(t *testing.T) {
+			t.Parallel() // each has a table of its own, and waits for HBase most of the time
 			p := newProgram(t, name)
 			if code, _, stderr := p.run(c.after); code != 128+9 {
 				t.Fatalf("exit code %d: %s", code, stderr)
@@ -227,6 +249,7 @@ func TestCleanKilled(t *testing.T) {
 		goes   bool
 	}{{"sorted", checkpoint.JobAbandoned, true}, {"built", checkpoint.JobAbandoned, true}, {"sending", checkpoint.JobUnresolved, false}, {"loaded:1", checkpoint.JobUnresolved, false}, {"", checkpoint.JobDone, true}} {
 		t.Run("after "+c.after, func(t *testing.T) {
+			t.Parallel()
 			p := newProgram(t, name)
 			if code, _, stderr := p.run(c.after); code != 137 && c.after != "" {
 				t.Fatalf("exit code %d: %s", code, stderr)
@@ -434,32 +457,35 @@ func TestOlderSnapshotIsNotTheJobs(t *testing.T) {
 func TestKilledAtSnapshot(t *testing.T) {
 	name := buildProgram(t)
 	for _, taken := range []bool{false, true} {
-		p := newProgram(t, name)
-		snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
-		if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot); code != 137 {
-			t.Fatalf("exit code %d: %s", code, stderr)
-		}
-		if taken {
-			var asked checkpoint.SnapshotRecord
-			for _, r := range p.records() {
-				if r.Event == "snapshotting" {
-					asked, _ = checkpoint.Decode[checkpoint.SnapshotRecord](r)
+		t.Run(fmt.Sprintf("taken %t", taken), func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, name)
+			snapshot := "before_" + strings.ReplaceAll(p.table, ":", "_")
+			if code, _, stderr := p.run("snapshotting", "--snapshot", snapshot); code != 137 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			if taken {
+				var asked checkpoint.SnapshotRecord
+				for _, r := range p.records() {
+					if r.Event == "snapshotting" {
+						asked, _ = checkpoint.Decode[checkpoint.SnapshotRecord](r)
+					}
+				}
+				p.snapshot(snapshot, asked.Created)
+			}
+			if code, stdout, stderr := p.run("", "--snapshot", snapshot); code != 0 || !strings.Contains(stdout, `"snapshot":"`+snapshot) || p.count("snapshot") != 1 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			p.judge(10)
+			for range 2 {
+				if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 2 || !strings.Contains(stderr, snapshot) {
+					t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 				}
 			}
-			p.snapshot(snapshot, asked.Created)
-		}
-		if code, stdout, stderr := p.run("", "--snapshot", snapshot); code != 0 || !strings.Contains(stdout, `"snapshot":"`+snapshot) || p.count("snapshot") != 1 {
-			t.Fatalf("exit code %d: %s", code, stderr)
-		}
-		p.judge(10)
-		for range 2 {
-			if code, _, stderr := p.run("", "--snapshot", snapshot, "--restart"); code != 2 || !strings.Contains(stderr, snapshot) {
+			// Without --restart: the attempt before has not made it the job's own.
+			if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
 				t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
 			}
-		}
-		// Without --restart: the attempt before has not made it the job's own.
-		if code, _, stderr := p.run("", "--snapshot", snapshot); code != 2 {
-			t.Errorf("the name of another snapshot: exit code %d: %s", code, stderr)
-		}
+		})
 	}
 }

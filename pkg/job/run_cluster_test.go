@@ -28,7 +28,6 @@ import (
 // finds in the table just what the exports hold.
 func TestRun(t *testing.T) {
 	cluster := testcluster.Shared(t)
-	env := jobtest.ClusterEnv(t, cluster)
 	for _, c := range []struct {
 		table, file, empty, verify string
 		salts                      int
@@ -42,6 +41,8 @@ func TestRun(t *testing.T) {
 		{"check", "check.csv", "skip", "full", 10, func(f *loader.Family) { f.Compression, f.Encoding, f.Bloom = "NONE", "NONE", "NONE" }},
 	} {
 		t.Run(c.file+" "+c.empty, func(t *testing.T) {
+			t.Parallel()
+			env := jobtest.ClusterEnv(t, cluster)
 			name := jobtest.FreshTable(t, env, c.salts, c.family)
 			s := jobtest.Spec(t, c.table)
 			s.Table, s.Empty, s.Verify = name, c.empty, c.verify

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
+
 	"github.com/ulikunitz/xz"
 )
 
@@ -105,6 +107,9 @@ func TestPackedByOthersTruncated(t *testing.T) {
 		case "snappy", hadoopLZ4, "lz4":
 			step = 97
 		}
+		if race.On {
+			step = max(step, 499)
+		}
 		silent := 0
 		for n := 1; n < len(data); n++ {
 			if n%step > 0 && n < len(data)-20 && n > 20 {
@@ -145,7 +150,11 @@ func TestPackedByOthersDamaged(t *testing.T) {
 			continue
 		}
 		whole := packedSample(t, name)
-		for range 20 {
+		rounds := 20
+		if race.On {
+			rounds = 4
+		}
+		for range rounds {
 			data := bytes.Clone(whole)
 			at := r.IntN(len(data))
 			data[at] ^= byte(1 + r.IntN(255))

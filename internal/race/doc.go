@@ -1,0 +1,3 @@
+// Package race lets a test know of the race detector, with which it takes ten times as long. A test of large inputs, or of many
+// cases in which the same code runs, then takes fewer; make test has all of them.
+package race
