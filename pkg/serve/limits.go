@@ -38,7 +38,8 @@ type Limits struct {
 	QueueWait time.Duration
 	// Connections is how many may be open; the next wait to be accepted. Default 1024.
 	Connections int
-	// ScanMemory is about how many bytes of rows a request holds beside its answer. Default 256 KiB.
+	// ScanMemory is about how many bytes of rows a request holds beside its answer. HBase is asked for a fifth of it at a time, by its own
+	// count of about 230 bytes for a small cell; with less than a page in that, a page takes several calls. Default 640 KiB.
 	ScanMemory int64
 	// Memory is for answers, bodies and rows of all requests together: InFlight × ScanMemory are set aside, the rest is for
 	// answers and bodies. Default 256 MiB.
@@ -66,7 +67,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Queue = cmp.Or(l.Queue, 256)
 	l.QueueWait = cmp.Or(l.QueueWait, 500*time.Millisecond)
 	l.Connections = cmp.Or(l.Connections, 1024)
-	l.ScanMemory = cmp.Or(l.ScanMemory, 256<<10)
+	l.ScanMemory = cmp.Or(l.ScanMemory, 640<<10)
 	l.Memory = cmp.Or(l.Memory, 256<<20)
 	l.HeaderWait = cmp.Or(l.HeaderWait, 5*time.Second)
 	l.Write = cmp.Or(l.Write, 20*time.Second)
