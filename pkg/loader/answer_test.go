@@ -17,7 +17,7 @@ import (
 	"bulkload/pkg/frames"
 )
 
-// hostile is a server that answers every connection with the same bytes, behind what it was sent first.
+// hostile is a server that answers the first call of every connection with the same bytes.
 func hostile(t *testing.T, answer []byte) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,13 +33,18 @@ func hostile(t *testing.T, answer []byte) string {
 			}
 			go func() {
 				defer nc.Close()
-				buf := make([]byte, 4096)
-				for seen := 0; seen < 60; { // the hello and a call
-					n, err := nc.Read(buf)
-					if err != nil {
+				// The preamble, then the connection's header and the call, each behind its length.
+				if _, err := io.CopyN(io.Discard, nc, 6); err != nil {
+					return
+				}
+				for range 2 {
+					var n [4]byte
+					if _, err := io.ReadFull(nc, n[:]); err != nil {
 						return
 					}
-					seen += n
+					if _, err := io.CopyN(io.Discard, nc, int64(binary.BigEndian.Uint32(n[:]))); err != nil {
+						return
+					}
 				}
 				_, _ = nc.Write(answer)
 				_, _ = io.Copy(io.Discard, nc)
