@@ -46,24 +46,30 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// clusterConf is the configuration of the cluster that [testcluster.EnvConf] names, else of one that lives as long as the test.
+func clusterConf(t *testing.T) string {
+	t.Helper()
+	if conf := os.Getenv(testcluster.EnvConf); conf != "" {
+		return conf
+	}
+	c, err := testcluster.Start(t.Context(), testcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.ConfDir()
+}
+
 // TestClusterScripts runs the program on the test cluster, with a table of its own.
 func TestClusterScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the test cluster, which -short leaves out")
 	}
-	conf := os.Getenv(testcluster.EnvConf)
-	if conf == "" {
-		c, err := testcluster.Start(t.Context(), testcluster.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
-		conf = c.ConfDir()
-	}
+	conf := clusterConf(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

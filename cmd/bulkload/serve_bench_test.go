@@ -36,24 +36,8 @@ func TestServeBench(t *testing.T) {
 	if os.Getenv("BULKLOAD_BENCH_SERVE") == "" {
 		t.Skip("make bench-serve runs it")
 	}
-	conf := os.Getenv(testcluster.EnvConf)
-	if conf == "" {
-		c, err := testcluster.Start(t.Context(), testcluster.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
-		conf = c.ConfDir()
-	}
-	p := &served{bin: filepath.Join(t.TempDir(), "bulkload"), jobs: t.TempDir()}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	p.env = append(os.Environ(), "HADOOP_CONF_DIR="+conf, "HBASE_CONF_DIR="+conf, "HADOOP_USER_NAME=etl", "BULKLOAD_STATE="+t.TempDir())
+	conf := clusterConf(t)
+	p := newServed(t, conf)
 	table := fmt.Sprintf("bench%x", rand.Uint64())
 	t.Cleanup(func() { dropTable(t, conf, table) })
 	job, err := os.ReadFile("../../examples/check.yaml")

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"bulkload/internal/testcluster"
 )
 
 // served is the built program on the test cluster, with job files in a directory.
@@ -28,29 +26,24 @@ type served struct {
 	env       []string
 }
 
-// TestServeIsGet: answers over HTTP are the rows that get and scan print, for random queries and pages.
-func TestServeIsGet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs the test cluster, which -short leaves out")
-	}
-	conf := os.Getenv(testcluster.EnvConf)
-	if conf == "" {
-		c, err := testcluster.Start(t.Context(), testcluster.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
-		conf = c.ConfDir()
-	}
+// newServed builds the program, which is to read the cluster of a configuration.
+func newServed(t *testing.T, conf string) *served {
+	t.Helper()
 	p := &served{bin: filepath.Join(t.TempDir(), "bulkload"), jobs: t.TempDir()}
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", p.bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	p.env = append(os.Environ(), "HADOOP_CONF_DIR="+conf, "HBASE_CONF_DIR="+conf, "HADOOP_USER_NAME=etl", "BULKLOAD_STATE="+t.TempDir())
+	return p
+}
+
+// TestServeIsGet: answers over HTTP are the rows that get and scan print, for random queries and pages.
+func TestServeIsGet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the test cluster, which -short leaves out")
+	}
+	conf := clusterConf(t)
+	p := newServed(t, conf)
 	checks, orders := fmt.Sprintf("serve%x", rand.Uint64()), fmt.Sprintf("serve%x", rand.Uint64())
 	t.Cleanup(func() { dropTable(t, conf, checks); dropTable(t, conf, orders) })
 	example, err := os.ReadFile("../../examples/check.yaml")
