@@ -30,7 +30,7 @@ type fake struct {
 	state   loader.TableState
 	missing bool
 	err     error                       // of every scan
-	onScan  func(ctx context.Context)   // before a scan, but for those of probes
+	onScan  func(ctx context.Context)   // before a scan of a request; those of probes begin with a salt alone, or nowhere
 	onRow   func(n int, k []byte) error // before a scan gives its n-th row
 	scans   int
 }
@@ -60,7 +60,7 @@ func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 	f.scans++
 	rows, onScan, onRow, err := f.rows, f.onScan, f.onRow, f.err
 	f.mu.Unlock()
-	if onScan != nil && len(req.Start) > 0 {
+	if onScan != nil && len(req.Start) > 1 {
 		onScan(ctx)
 	}
 	if err != nil {
