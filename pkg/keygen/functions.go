@@ -3,6 +3,7 @@ package keygen
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // maxModulus is the greatest of a decimal salt.
@@ -44,8 +45,20 @@ func Functions() []Function {
 	return list
 }
 
-// functions are all functions of the language, in the order of the reference.
+// language holds the functions. They compile calls of one another, so the list is made at its first use, once for all:
+// a service compiles keys for each request.
+var language struct {
+	once      sync.Once
+	functions []function
+}
+
+// functions are all functions of the language, in the order of the reference. The list is shared, to be read only.
 func functions() []function {
+	language.once.Do(func() { language.functions = listFunctions() })
+	return language.functions
+}
+
+func listFunctions() []function {
 	salt := [][2]int{{1, maxModulus}}
 	hash32 := numbers{min: -1 << 31, max: 1<<31 - 1, random: true}
 	always := func(n numbers) func(Call, Options) numbers { return func(Call, Options) numbers { return n } }
@@ -99,9 +112,10 @@ func functions() []function {
 }
 
 func findFunction(name string) (function, bool) {
-	for _, f := range functions() {
-		if f.name == name {
-			return f, true
+	list := functions()
+	for i := range list {
+		if list[i].name == name {
+			return list[i], true
 		}
 	}
 	return function{}, false

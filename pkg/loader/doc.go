@@ -27,7 +27,7 @@
 // # Reading
 //
 // [Cluster.Scan] gives rows in key order, [Cluster.ScanParallel] each region's rows in order, several regions at a time.
-// Rows are parsed in place from the server's cell blocks; a row and all its slices are borrowed until the callback returns.
+// Rows are parsed in place from the server's cell blocks; the list of a row's cells is borrowed until the callback returns.
 //
 // # Connections
 //

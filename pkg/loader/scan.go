@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -80,8 +81,9 @@ func PrefixEnd(prefix []byte) []byte {
 	return end
 }
 
-// Scan gives the rows in key order. The row and its slices are valid until fn returns; an error of fn ends the scan and is
-// returned as it is.
+// Scan gives the rows in key order. Row.Cells is valid until fn returns. The bytes of the key and of the cells are not written
+// again: who keeps them keeps the server's answer that they lie in, which has up to ChunkBytes. An error of fn ends the scan and
+// is returned as it is.
 func (c *Cluster) Scan(ctx context.Context, req ScanRequest, fn func(Row) error) error {
 	at := &locator{regions: &c.regions, table: req.Table, prompt: req.Prompt}
 	s := &scan{c: c, req: req.withDefaults(), what: "scan " + req.Table.String(), locate: at.locate}
@@ -210,6 +212,7 @@ func (a *assembler) flush() error {
 
 // add takes one result of n cells from a block. partial says that more cells of its row may follow.
 func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err error) {
+	a.row.Cells = slices.Grow(a.row.Cells, int(min(n, 1<<10)))
 	for range n {
 		cells := len(a.row.Cells)
 		a.row.Cells = append(a.row.Cells, Cell{})

@@ -61,6 +61,9 @@ type Query struct {
 	// More is asked before rows of more than Memory are held, for the bytes above it, by several goroutines. If it gives
 	// none the reading ends with ErrMemory. What it gave is in use until the reading ends. Default: rows are held all the same.
 	More func(bytes int64) bool
+	// Borrowed lends rows to the reader's function until it returns; their memory is used for later rows, also those of other
+	// readings. Default: rows are the function's own to keep.
+	Borrowed bool
 	// Bound is what page tokens are bound to beside the query, such as the digest of a job file. Default: nothing.
 	Bound []byte
 }

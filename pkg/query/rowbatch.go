@@ -17,20 +17,28 @@ type rowBatch struct {
 // cellOverhead is what a cell takes beside its bytes.
 const cellOverhead = 3*24 + 8
 
+// rowOverhead is what a row takes beside its cells and its key's bytes.
+const rowOverhead = 48
+
+// rowSize is what a row takes in memory.
+func rowSize(r loader.Row) int64 {
+	size := len(r.Key) + rowOverhead
+	for i := range r.Cells {
+		size += len(r.Cells[i].Family) + len(r.Cells[i].Qualifier) + len(r.Cells[i].Value) + cellOverhead
+	}
+	return int64(size)
+}
+
 // add copies a row. What is full is left to the rows in it and followed by
 // something new, so that no row moves.
 func (b *rowBatch) add(r loader.Row) {
-	size := len(r.Key)
-	for i := range r.Cells {
-		size += len(r.Cells[i].Family) + len(r.Cells[i].Qualifier) + len(r.Cells[i].Value)
+	size := rowSize(r)
+	b.bytes += size
+	size -= int64(rowOverhead + cellOverhead*len(r.Cells))
+	if int64(cap(b.data)-len(b.data)) < size {
+		b.data = make([]byte, 0, max(size, min(2*int64(cap(b.data)), 1<<20), 4<<10))
 	}
-	if cap(b.data)-len(b.data) < size {
-		b.data = make([]byte, 0, max(size, min(2*cap(b.data), 1<<20), 4<<10))
-	}
-	if cap(b.cells)-len(b.cells) < len(r.Cells) {
-		b.cells = make([]loader.Cell, 0, max(len(r.Cells), min(2*cap(b.cells), 1<<14), 64))
-	}
-	from := len(b.cells)
+	from := b.room(len(r.Cells))
 	row := loader.Row{Key: b.own(r.Key)}
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -38,7 +46,30 @@ func (b *rowBatch) add(r loader.Row) {
 	}
 	row.Cells = slices.Clip(b.cells[from:])
 	b.rows = append(b.rows, row)
-	b.bytes += int64(size + cellOverhead*len(r.Cells) + 48)
+}
+
+// room makes room for cells, and says where they begin.
+func (b *rowBatch) room(cells int) (from int) {
+	if cap(b.cells)-len(b.cells) < cells {
+		b.cells = make([]loader.Cell, 0, max(4*cells, min(2*cap(b.cells), 1<<14)))
+	}
+	return len(b.cells)
+}
+
+// refer adds a row without copying its bytes, which stay where the scan has them.
+func (b *rowBatch) refer(r loader.Row) {
+	b.bytes += rowSize(r)
+	from := b.room(len(r.Cells))
+	b.cells = append(b.cells, r.Cells...)
+	b.rows = append(b.rows, loader.Row{Key: r.Key, Cells: slices.Clip(b.cells[from:])})
+}
+
+// empty is the batch without rows, and with the memory that it had last.
+func (b *rowBatch) empty() *rowBatch {
+	clear(b.rows)
+	clear(b.cells)
+	b.rows, b.cells, b.data, b.bytes = b.rows[:0], b.cells[:0], b.data[:0], 0
+	return b
 }
 
 func (b *rowBatch) own(p []byte) []byte {

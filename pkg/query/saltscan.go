@@ -25,7 +25,7 @@ type headScan struct {
 	keep func(loader.Row) (bool, error)
 
 	rows    []loader.Row // the batch in use, from the current row on
-	held    int64        // bytes of that batch
+	batch   *rowBatch    // that batch
 	last    bool         // no rows behind the batch
 	pending chan fetched // the next batch is on its way
 	ask     int64        // rows that the next batch asks for
@@ -33,7 +33,7 @@ type headScan struct {
 
 // fetched is a batch, and what is behind it.
 type fetched struct {
-	batch rowBatch
+	batch *rowBatch
 	next  []byte
 	last  bool
 	err   error
@@ -46,8 +46,12 @@ type fetchers struct {
 	bytes   int64              // of a batch
 	slots   chan struct{}
 	held    rowMemory
+	lent    *sync.Pool // of *rowBatch, nil where rows are the reader's to keep
 	wg      sync.WaitGroup
 }
+
+// keptBatch is how much memory a batch has at most that is used again.
+const keptBatch = 512 << 10
 
 // errFull ends the scan of a batch.
 var errFull = errors.New("the batch is full")
@@ -72,28 +76,61 @@ func (s *headScan) prefetch(ctx context.Context) {
 	})
 }
 
+// take gives a batch without rows.
+func (f *fetchers) take() *rowBatch {
+	if f.lent != nil {
+		if b, ok := f.lent.Get().(*rowBatch); ok {
+			return b
+		}
+	}
+	return &rowBatch{}
+}
+
+// release takes back the batch in use, whose rows nobody reads any more.
+func (s *headScan) release() {
+	b, f := s.batch, &s.m.fetchers
+	if b == nil {
+		return
+	}
+	s.rows, s.batch = nil, nil
+	f.held.drop(b.bytes)
+	if f.lent != nil && cap(b.data)+cellOverhead*cap(b.cells)+rowOverhead*cap(b.rows) <= keptBatch {
+		f.lent.Put(b.empty())
+	}
+}
+
 func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
 	req := f.req
 	req.Start, req.Stop = start, stop
 	if keep == nil {
 		req.MaxRows = ask // else the rows that are not kept would count
 	}
-	var b fetched
+	b := fetched{batch: f.take()}
 	read := int64(0)
 	err := f.scanner.Scan(ctx, req, func(r loader.Row) error {
 		read++
+		before := b.batch.bytes
+		kept := true
 		if keep != nil {
 			ok, err := keep(r)
-			if err != nil || !ok {
+			if err != nil {
 				return err
 			}
+			kept = ok
 		}
-		before := b.batch.bytes
-		b.batch.add(r)
+		switch {
+		case kept && f.lent != nil:
+			b.batch.refer(r)
+		case kept:
+			b.batch.add(r)
+		case f.lent != nil:
+			b.batch.bytes += rowSize(r) // lies in the answer that rows before refer to
+		}
 		if err := f.held.add(b.batch.bytes - before); err != nil {
 			return err
 		}
 		if b.batch.bytes >= f.bytes || int64(len(b.batch.rows)) >= ask {
+			b.next = append(bytes.Clone(r.Key), 0)
 			return errFull
 		}
 		return nil
@@ -102,7 +139,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 	if err != nil && err != errFull {
 		b.err = err
 	}
-	if n := len(b.batch.rows); n > 0 {
+	if n := len(b.batch.rows); b.next == nil && n > 0 {
 		b.next = append(bytes.Clone(b.batch.rows[n-1].Key), 0)
 	}
 	return b
@@ -117,8 +154,8 @@ func (s *headScan) fill(ctx context.Context) error {
 		if b.err != nil {
 			return b.err
 		}
-		s.m.fetchers.held.drop(s.held)
-		s.rows, s.last, s.held = b.batch.rows, b.last, b.batch.bytes
+		s.release()
+		s.rows, s.last, s.batch = b.batch.rows, b.last, b.batch
 		if !s.last {
 			s.next = b.next
 		}

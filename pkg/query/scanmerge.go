@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"sync"
 
 	"bulkload/pkg/loader"
 )
@@ -14,7 +15,8 @@ type mergeOptions struct {
 	limit   int64 // rows, 0 for all
 	memory  int64 // bytes of rows held, for all sources together; at least one row of each is
 	more    func(bytes int64) bool
-	workers int // scans at a time
+	workers int        // scans at a time
+	lent    *sync.Pool // of *rowBatch, see Query.Borrowed; nil: rows are kept by who gets them
 	keep    func(loader.Row) (bool, error)
 	after   *position // where an earlier page ended
 }
@@ -49,7 +51,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOpt
 	// A head may have a batch in use, another that is being filled, and up to three answers of the server.
 	size := min(max(o.memory/(5*max(n, 1)), minBatchBytes), maxBatchBytes)
 	req.ChunkBytes = min(cmp.Or(req.ChunkBytes, size), size)
-	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), held: rowMemory{most: o.memory, more: o.more}}
+	m.fetchers = fetchers{scanner: scanner, req: req, bytes: size, slots: make(chan struct{}, max(o.workers, 1)), lent: o.lent, held: rowMemory{most: o.memory, more: o.more}}
 	ask := int64(firstRows)
 	if o.limit > 0 {
 		// Salts spread rows evenly, but not exactly.
@@ -72,7 +74,7 @@ func newMerge(scanner rowScanner, req loader.ScanRequest, r keyRange, o mergeOpt
 	return m
 }
 
-// run calls fn for each row; the row is fn's own to keep, its bytes included.
+// run calls fn for each row; the row is fn's own to keep, its bytes included, unless batches are lent.
 // All goroutines have ended when it returns.
 func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 	// what is on its way: up to three answers of each scan at a time
@@ -80,6 +82,11 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		for _, s := range m.sources {
+			s.release()
+		}
+	}()
 	defer m.fetchers.wg.Wait()
 	defer cancel()
 	for _, s := range m.sources {
@@ -101,7 +108,7 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 			return err
 		}
 		m.given++
-		m.end = position{head: s.head, key: s.key()}
+		m.end.head, m.end.key = s.head, append(m.end.key[:0], s.key()...)
 		s.rows = s.rows[1:]
 		if m.limit > 0 && m.given == m.limit {
 			return m.seeMore(ctx, s, len(h) > 1)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -22,6 +23,7 @@ type memoryTable struct {
 	most   atomic.Int32
 	scans  atomic.Int32
 	fail   int32 // the scan that fails, from 1; 0 for none
+	keeps  bool  // the bytes of rows stay as they are, as those of a real scan do
 }
 
 var errScan = errors.New("the scan broke")
@@ -61,8 +63,11 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 		if err := fn(lent); err != nil {
 			return err
 		}
-		clear(lent.Key)
-		clear(lent.Cells[0].Value)
+		if !t.keeps {
+			clear(lent.Key)
+			clear(lent.Cells[0].Value)
+		}
+		clear(lent.Cells)
 		if given++; given == req.MaxRows {
 			return nil
 		}
@@ -112,11 +117,18 @@ func TestMergePages(t *testing.T) {
 		memory := rapid.SampledFrom([]int64{1, 1 << 20}).Draw(t, "memory")
 		var got []place
 		var after *position
+		var lent *sync.Pool
+		if table.keeps = rapid.Bool().Draw(t, "rows are borrowed"); table.keeps {
+			lent = &sync.Pool{}
+		}
 		for {
-			o := mergeOptions{limit: int64(rapid.IntRange(0, 12).Draw(t, "limit")), memory: memory, workers: 4, keep: keep, after: after}
+			o := mergeOptions{limit: int64(rapid.IntRange(0, 12).Draw(t, "limit")), memory: memory, workers: 4, lent: lent, keep: keep, after: after}
 			m := newMerge(table, loader.ScanRequest{}, r, o)
 			var page []loader.Row
 			if err := m.run(context.Background(), func(row loader.Row) error {
+				if lent != nil {
+					row = loader.Row{Key: bytes.Clone(row.Key), Cells: []loader.Cell{{Value: bytes.Clone(row.Cells[0].Value)}}}
+				}
 				page = append(page, row)
 				return nil
 			}); err != nil {

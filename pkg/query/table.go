@@ -45,6 +45,7 @@ type Table struct {
 	name      loader.TableName
 	key       keygen.Expr
 	reverters map[spec.CellName]celltype.Reverter
+	batches   sync.Pool // of *rowBatch, for readings whose rows are borrowed
 
 	mu    sync.Mutex
 	seen  []loader.Region // those of which the modulus below is known
@@ -131,6 +132,9 @@ func (t *Table) read(ctx context.Context, q Query, start time.Time, fn func(load
 	o := mergeOptions{limit: q.Limit, memory: int64(q.Memory), workers: q.Scans, more: q.More}
 	if o.after, err = r.page(q.Page); err != nil {
 		return nil, err
+	}
+	if q.Borrowed {
+		o.lent = &t.batches
 	}
 	if r.filter != nil {
 		o.keep = r.filter.row

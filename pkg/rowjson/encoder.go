@@ -14,13 +14,37 @@ type Encoder struct {
 	shape  *Shape
 	cells  []*loader.Cell // of the row, by column
 	others []*loader.Cell
+	order  []int // the column of the i-th cell of an earlier row, which later rows mostly repeat; -1: none
 	text   celltype.JSONForm
 }
 
 // NewEncoder is an encoder of a shape's rows.
 func NewEncoder(s *Shape) *Encoder {
-	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), text: celltype.Type{}.JSON()}
+	return &Encoder{shape: s, cells: make([]*loader.Cell, len(s.Columns)), order: make([]int, 0, len(s.Columns)), text: celltype.Type{}.JSON()}
 }
+
+// column is the place of the i-th cell of a row in Columns, -1 for none.
+func (e *Encoder) column(i int, c *loader.Cell) int {
+	if i < len(e.order) && e.order[i] >= 0 {
+		if col := &e.shape.Columns[e.order[i]]; col.Qualifier == string(c.Qualifier) && col.Family == string(c.Family) {
+			return e.order[i]
+		}
+	}
+	at, ok := e.shape.at[string(c.Family)][string(c.Qualifier)]
+	if !ok {
+		at = -1
+	}
+	switch {
+	case i < len(e.order):
+		e.order[i] = at
+	case i == len(e.order) && i < mostOrder:
+		e.order = append(e.order, at)
+	}
+	return at
+}
+
+// mostOrder is of how many cells of a row the columns are remembered.
+const mostOrder = 1 << 10
 
 // Append appends a row as an object. Its cells are expected in the order of the table, families and qualifiers ascending.
 func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
@@ -28,7 +52,7 @@ func (e *Encoder) Append(dst []byte, row loader.Row) []byte {
 	e.others = e.others[:0]
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		if at, ok := e.shape.at[string(c.Family)][string(c.Qualifier)]; ok {
+		if at := e.column(i, c); at >= 0 {
 			e.cells[at] = c
 		} else if !e.shape.only {
 			e.others = append(e.others, c)

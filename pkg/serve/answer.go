@@ -156,6 +156,7 @@ func (a *answer) read(ctx context.Context, r *resource, q query.Query, e *rowjso
 	before, rows := len(a.b), a.rows
 	var held atomic.Int64 // rows above the reading's own share
 	defer func() { a.memory.give(held.Load()) }()
+	q.Borrowed = true
 	q.More = func(n int64) bool {
 		if !a.memory.take(n) {
 			return false
