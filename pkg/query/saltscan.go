@@ -64,16 +64,28 @@ func (s *headScan) prefetch(ctx context.Context) {
 	s.pending = make(chan fetched, 1)
 	start, ask, pending := s.next, s.ask, s.pending
 	f := &s.m.fetchers
-	f.wg.Go(func() {
-		select {
-		case f.slots <- struct{}{}:
-			defer func() { <-f.slots }()
-		case <-ctx.Done():
-			pending <- fetched{err: context.Cause(ctx)}
-			return
-		}
-		pending <- f.fetch(ctx, start, s.stop, ask, s.keep)
-	})
+	f.wg.Go(func() { pending <- f.inTurn(ctx, start, s.stop, ask, s.keep) })
+}
+
+// nextBatch is what prefetch began to read, or else what is read now, by this goroutine.
+func (s *headScan) nextBatch(ctx context.Context) fetched {
+	if s.pending == nil {
+		return s.m.fetchers.inTurn(ctx, s.next, s.stop, s.ask, s.keep)
+	}
+	b := <-s.pending
+	s.pending = nil
+	return b
+}
+
+// inTurn fetches once a slot is free.
+func (f *fetchers) inTurn(ctx context.Context, start, stop []byte, ask int64, keep func(loader.Row) (bool, error)) fetched {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return fetched{err: context.Cause(ctx)}
+	}
+	return f.fetch(ctx, start, stop, ask, keep)
 }
 
 // take gives a batch without rows.
@@ -148,9 +160,7 @@ func (f *fetchers) fetch(ctx context.Context, start, stop []byte, ask int64, kee
 // fill makes the current row that of s.rows[0], unless there is none.
 func (s *headScan) fill(ctx context.Context) error {
 	for len(s.rows) == 0 && !s.last {
-		s.prefetch(ctx)
-		b := <-s.pending
-		s.pending = nil
+		b := s.nextBatch(ctx)
 		if b.err != nil {
 			return b.err
 		}

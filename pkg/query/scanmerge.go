@@ -89,8 +89,10 @@ func (m *merge) run(ctx context.Context, fn func(loader.Row) error) error {
 	}()
 	defer m.fetchers.wg.Wait()
 	defer cancel()
-	for _, s := range m.sources {
-		s.prefetch(ctx)
+	if len(m.sources) > 1 { // one alone is waited for at once
+		for _, s := range m.sources {
+			s.prefetch(ctx)
+		}
 	}
 	h := make(sourceHeap, 0, len(m.sources))
 	for _, s := range m.sources {
