@@ -70,7 +70,7 @@ type blockWriter struct {
 }
 
 func newBlockWriter(out io.Writer, o *Options) *blockWriter {
-	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
+	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, level: o.Level, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
 	b.buf = make([]byte, 0, flushSize+256<<10)
 	b.table = crc32.MakeTable(crc32.Castagnoli)
 	if o.Checksum == ChecksumCRC32 {
