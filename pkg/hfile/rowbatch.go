@@ -2,6 +2,7 @@ package hfile
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -81,15 +82,19 @@ func (b *rowBatch) reset() {
 	b.blocks, b.out, b.keys, b.hashes = b.blocks[:0], b.out[:0], b.keys[:0], b.hashes[:0]
 }
 
-// add begins a row without cells, and gives the lengths of its values.
-func (b *rowBatch) add(row []byte, added bool) (lens []int32) {
+// add begins a row without cells, and gives the lengths of its values. There is
+// room for that many bytes of the row, and to copy more than a short value has.
+func (b *rowBatch) add(row []byte, added bool, room int) (lens []int32) {
+	b.data = slices.Grow(b.data, room+shortValue)
 	b.rows = append(b.rows, batchRow{at: len(b.data), key: len(row), added: added})
 	b.data = append(b.data, row...)
 	at := len(b.lens)
-	for range b.values {
-		b.lens = append(b.lens, -1)
+	b.lens = slices.Grow(b.lens, len(b.values))[:at+len(b.values)]
+	lens = b.lens[at:]
+	for i := range lens {
+		lens[i] = -1
 	}
-	return b.lens[at:]
+	return lens
 }
 
 // row gives row i, valid until the next call.

@@ -38,7 +38,7 @@ type sharing struct {
 
 // Share lets helpers encode rows, as soon as there are some. The file is the
 // same byte for byte. Each helper adds up to two batches of rows and blocks, of
-// about a megabyte in all, to what the writer holds. Settings that have no
+// some 200 KiB each, to what the writer holds; of large values up to 5 MiB. Settings that have no
 // fast path have no help either, nor have rows with long keys or values.
 func (r *RowWriter) Share(h Helpers) {
 	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= mostSharedBlock {
@@ -47,15 +47,16 @@ func (r *RowWriter) Share(h Helpers) {
 	}
 }
 
-// sharable says whether a row's cells are within the bounds.
-func (r *RowWriter) sharable(row []byte, values [][]byte) (cells, ok bool) {
+// sharable says whether a row's cells are within the bounds, and how many bytes key and values have.
+func (r *RowWriter) sharable(row []byte, values [][]byte) (size int, cells, ok bool) {
 	longest := -1
 	for _, v := range values {
 		if v != nil {
 			longest = max(longest, len(v))
+			size += len(v)
 		}
 	}
-	return longest >= 0, longest < mostSharedValue && len(row)+len(r.w.o.Family)+r.qualMax+keyOverhead < mostSharedKey
+	return size + len(row), longest >= 0, longest < mostSharedValue && len(row)+len(r.w.o.Family)+r.qualMax+keyOverhead < mostSharedKey
 }
 
 // share begins to give rows away, if there are helpers: from a column of a row
@@ -64,18 +65,19 @@ func (r *RowWriter) share(row []byte, values [][]byte, column, last int) bool {
 	if r.helpers.Count() == 0 {
 		return false
 	}
-	if _, ok := r.sharable(row, values); !ok {
+	size, _, ok := r.sharable(row, values)
+	if !ok {
 		return false
 	}
 	r.beginBatch(last)
 	r.open = 0
-	r.batchRow(row, values, column, last, true)
+	r.batchRow(row, values, size, column, last, true)
 	return true
 }
 
 // shareRow puts a row into the batch.
 func (r *RowWriter) shareRow(row []byte, values [][]byte) {
-	cells, ok := r.sharable(row, values)
+	size, cells, ok := r.sharable(row, values)
 	if !cells {
 		return
 	}
@@ -85,15 +87,16 @@ func (r *RowWriter) shareRow(row []byte, values [][]byte) {
 		return
 	}
 	r.startRow(row)
-	r.batchRow(row, values, 0, -1, false)
+	r.batchRow(row, values, size, 0, -1, false)
 }
 
 // batchRow puts the cells of the row in hand from a column on into the batch,
-// which is cut where a block ends.
-func (r *RowWriter) batchRow(row []byte, values [][]byte, column, last int, added bool) {
+// which is cut where a block ends. Key and values have that many bytes.
+func (r *RowWriter) batchRow(row []byte, values [][]byte, room, column, last int, added bool) {
 	w := r.w
 	b := r.batch
-	lens := b.add(row, added)
+	lens := b.add(row, added, room)
+	data, n := b.data[:cap(b.data)], len(b.data)
 	fixed := unencodedSize(len(row)+len(w.o.Family)+keyOverhead, 0, 0)
 	for i := column; i < len(values); i++ {
 		v := values[i]
@@ -103,19 +106,27 @@ func (r *RowWriter) batchRow(row []byte, values [][]byte, column, last int, adde
 		if r.open >= w.o.BlockSize {
 			r.open = 0
 			if b.size >= r.batchSize {
+				b.data = data[:n]
 				r.beginBatch(last)
 				r.submit(b)
 				b = r.batch
-				lens = b.add(row, true)
+				lens = b.add(row, true, room)
+				data, n = b.data[:cap(b.data)], len(b.data)
 			}
 		}
 		size := fixed + len(r.s.Qualifiers[i]) + len(v)
 		r.open += size
 		b.size += size
 		lens[i] = int32(len(v))
-		b.data = append(b.data, v...)
+		if len(v) <= shortValue && cap(v) >= shortValue {
+			*(*[shortValue]byte)(data[n:]) = *(*[shortValue]byte)(v[:shortValue])
+		} else {
+			copy(data[n:], v)
+		}
+		n += len(v)
 		last = i
 	}
+	b.data = data[:n]
 	r.endRow(last)
 }
 
@@ -142,7 +153,7 @@ func (r *RowWriter) submit(b *rowBatch) {
 	if !r.helpers.Do(b.encode) {
 		b.encode()
 	}
-	r.collect(2 * r.helpers.Count())
+	r.collect(2*r.helpers.Count() + 2)
 }
 
 // collect adds batches to the file, in their order, until the next one is not
