@@ -59,6 +59,9 @@ func flagValues() map[string][]string {
 		"load-mode":     {"secure", "direct", "auto"},
 		"compression":   compression,
 		"encoding":      encoding,
+
+		"compression-level": {"default", "better"},
+
 		"bloom":         {"NONE", "ROW", "ROWCOL"},
 		"write --bloom": {"NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"},
 		"checksum":      {"CRC32C", "CRC32", "NULL"},

@@ -21,13 +21,13 @@ import (
 )
 
 type hfileWriteOptions struct {
-	compression, encoding, bloom, checksum, task string
-	blockSize, bloomPrefix                       int
-	indexBlock, indexEntries, bloomBlock         int
-	ratio                                        float64
-	zstdBlocks                                   bool
-	now                                          int64
-	settings                                     []string
+	compression, level, encoding, bloom, checksum, task string
+	blockSize, bloomPrefix                              int
+	indexBlock, indexEntries, bloomBlock                int
+	ratio                                               float64
+	zstdBlocks                                          bool
+	now                                                 int64
+	settings                                            []string
 }
 
 func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
@@ -55,6 +55,7 @@ func newHFileWriteCmd(g *globals, c *clusterFlags) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.compression, "compression", "NONE", "NONE, SNAPPY, GZ, LZ4, ZSTD")
+	f.StringVar(&o.level, "compression-level", "default", "default, or better: smaller files for more work of the processor")
 	f.BoolVar(&o.zstdBlocks, "zstd-blocks", false, "ZSTD as HBase's own codec modules read it, a block stream, not Hadoop's plain frames")
 	f.StringVar(&o.encoding, "encoding", "NONE", "NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&o.bloom, "bloom", "NONE", "NONE, ROW, ROWCOL, ROWPREFIX_FIXED_LENGTH")
@@ -110,11 +111,12 @@ func (o *hfileWriteOptions) options() (hfile.Options, error) {
 	}
 	h := hfile.Options{BloomPrefix: o.bloomPrefix, BlockSize: o.blockSize, IndexBlockSize: o.indexBlock, IndexMinEntries: o.indexEntries,
 		BloomBlockSize: o.bloomBlock, EncodedRatio: o.ratio, CreateTime: o.now, BulkloadTime: o.now, Task: o.task}
-	var errs [4]error
+	var errs [5]error
 	h.Compression, errs[0] = hfile.ParseCompression(o.compression)
 	h.Encoding, errs[1] = hfile.ParseEncoding(o.encoding)
 	h.Bloom, errs[2] = hfile.ParseBloomType(o.bloom)
 	h.Checksum, errs[3] = hfile.ParseChecksumType(o.checksum)
+	h.Level, errs[4] = hfile.ParseLevel(o.level)
 	if err := errors.Join(errs[:]...); err != nil {
 		return h, err
 	}

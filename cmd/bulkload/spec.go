@@ -39,6 +39,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
 	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
+	f.StringVar(&s.spec.CompressionLevel, "compression-level", "", "default, or better: smaller files for more work of the processor")
 	f.StringVar(&s.spec.Encoding, "encoding", "", "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
 	f.StringVar(&s.spec.Bloom, "bloom", "", "overrides the family's: NONE, ROW, ROWCOL")
 	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")
@@ -116,7 +117,8 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"record-sep": {&spec.RecordSep, &s.spec.RecordSep}, "key": {&spec.Key, &s.spec.Key}, "empty": {&spec.Empty, &s.spec.Empty},
 		"duplicates": {&spec.Duplicates, &s.spec.Duplicates}, "bad-records": {&spec.BadRecords, &s.spec.BadRecords},
 		"verify": {&spec.Verify, &s.spec.Verify}, "compression": {&spec.Compression, &s.spec.Compression},
-		"encoding": {&spec.Encoding, &s.spec.Encoding}, "bloom": {&spec.Bloom, &s.spec.Bloom},
+		"compression-level": {&spec.CompressionLevel, &s.spec.CompressionLevel},
+		"encoding":          {&spec.Encoding, &s.spec.Encoding}, "bloom": {&spec.Bloom, &s.spec.Bloom},
 		"dialect": {&spec.Dialect, &s.spec.Dialect}, "quote": {&spec.Quote, &s.spec.Quote}, "quotes": {&spec.Quotes, &s.spec.Quotes},
 		"escape": {&spec.Escape, &s.spec.Escape}, "escape-map": {&spec.EscapeMap, &s.spec.EscapeMap}, "comment": {&spec.Comment, &s.spec.Comment},
 		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},

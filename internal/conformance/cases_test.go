@@ -54,6 +54,7 @@ func (c *testCase) words() []string {
 func randomCase(seed uint64, i int) *testCase {
 	r := &random{rand.New(rand.NewPCG(seed, uint64(i)))}
 	c := &testCase{name: fmt.Sprintf("seed%d-case%04d", seed, i), o: r.options()}
+	c.o.Level = hfile.Level(i % 2)
 	c.cells = r.cells(c.o)
 	return c
 }

@@ -28,7 +28,7 @@ func BenchmarkGrowth(b *testing.B) {
 		for _, v := range values {
 			g := base
 			set(&g, v)
-			b.Run(name+"="+strconv.Itoa(v), func(b *testing.B) { benchmarkGrowth(b, g) })
+			b.Run(name+"_"+strconv.Itoa(v), func(b *testing.B) { benchmarkGrowth(b, g) })
 		}
 	}
 	vary("rows", func(g *growth, v int) { g.rows = v }, 50_000, 200_000, 800_000)

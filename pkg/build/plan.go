@@ -78,6 +78,7 @@ func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
 	return hfile.Options{
 		Family:      []byte(f.Name),
 		Compression: f.Compression,
+		Level:       f.Level,
 		Zstd:        f.Zstd,
 		Encoding:    f.Encoding,
 		Bloom:       f.Bloom,

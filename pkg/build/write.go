@@ -76,7 +76,7 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 }
 
 // writers is pass 2: workers take regions, the largest first, merge each and
-// write its file.
+// write its file. Those that find none any more help the others to encode.
 type writers struct {
 	plan   *Plan
 	sort   sortedRows
@@ -86,6 +86,8 @@ type writers struct {
 	resume *Resume
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // nil: all
+
+	helpers *helpers
 
 	mu      sync.Mutex
 	files   []manifest.File
@@ -139,34 +141,48 @@ func (w *writers) run(ctx context.Context, n int) error {
 	}
 	w.events.Total("write", total)
 	var next atomic.Int64
-	err := workers.Run(ctx, min(n, len(regions)), func(ctx context.Context, _ int) error {
-		// Completing a file is waiting for answers, so the next one is encoded
-		// meanwhile. A file that failed is written again by itself, so that no
-		// worker merges two regions at a time.
-		completed := make(chan error, 1)
-		completed <- nil
-		var before region
-		for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-			now := regions[i]
-			p, err := w.encode(ctx, now, 0)
-			failed := <-completed
-			if err == nil {
-				go func() { completed <- w.complete(ctx, p) }()
-			} else {
-				completed <- nil
-			}
-			failed = w.writeAgain(ctx, before, failed)
-			if err := errors.Join(failed, w.writeAgain(ctx, now, err)); err != nil {
-				return errors.Join(err, <-completed)
-			}
-			before = now
+	if len(regions) == 0 {
+		n = 0
+	}
+	w.helpers = newHelpers(n)
+	err := workers.Run(ctx, n, func(ctx context.Context, _ int) error {
+		if err := w.take(ctx, regions, &next); err != nil {
+			w.helpers.leave()
+			return err
 		}
-		return w.writeAgain(ctx, before, <-completed)
+		w.helpers.help()
+		return nil
 	})
 	slices.SortFunc(w.files, func(a, b manifest.File) int {
 		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
 	})
 	return err
+}
+
+// take writes regions, one after the other, until all are taken.
+func (w *writers) take(ctx context.Context, regions []region, next *atomic.Int64) error {
+	// Completing a file is waiting for answers, so the next one is encoded
+	// meanwhile. A file that failed is written again by itself, so that no
+	// worker merges two regions at a time.
+	completed := make(chan error, 1)
+	completed <- nil
+	var before region
+	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+		now := regions[i]
+		p, err := w.encode(ctx, now, 0)
+		failed := <-completed
+		if err == nil {
+			go func() { completed <- w.complete(ctx, p) }()
+		} else {
+			completed <- nil
+		}
+		failed = w.writeAgain(ctx, before, failed)
+		if err := errors.Join(failed, w.writeAgain(ctx, now, err)); err != nil {
+			return errors.Join(err, <-completed)
+		}
+		before = now
+	}
+	return w.writeAgain(ctx, before, <-completed)
 }
 
 // pendingFile is an HFile that was encoded; its end may still be on the way.
@@ -219,6 +235,11 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	sinks, err := w.plan.newSinks(func(i int) io.Writer { return p.files[i].out })
 	if err != nil {
 		return nil, err
+	}
+	for _, s := range sinks {
+		if s.row != nil {
+			s.row.Share(w.helpers)
+		}
 	}
 	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
 		return nil, readChunks(err)

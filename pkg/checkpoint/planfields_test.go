@@ -68,7 +68,10 @@ func fieldsOfASpec() map[string]specField {
 		"Encoding":    {"plan", func(s *spec.Spec) { s.Encoding = "NONE" }, "the family was", ""},
 		"Bloom":       {"plan", func(s *spec.Spec) { s.Bloom = "NONE" }, "the family was", ""},
 		"BlockSize":   {"plan", func(s *spec.Spec) { s.BlockSize = 4096 }, "the family was", ""},
-		"Options":     {"free", func(s *spec.Spec) { s.Options = spec.Options{{}} }, "", "settings of the program: how it works, not what it reads"},
+
+		"CompressionLevel": {"plan", func(s *spec.Spec) { s.CompressionLevel = "better" }, "the family was", ""},
+
+		"Options": {"free", func(s *spec.Spec) { s.Options = spec.Options{{}} }, "", "settings of the program: how it works, not what it reads"},
 
 		"CellTimestamp": {"plan", func(s *spec.Spec) { s.CellTimestamp = &spec.TimeColumn{Column: "v"} }, "the mapping was", ""},
 		"CellTTL":       {"plan", func(s *spec.Spec) { s.CellTTL = &spec.TTLColumn{Column: "v"} }, "the mapping was", ""},

@@ -10,7 +10,7 @@ import (
 	"bulkload/pkg/partition/extsort"
 
 	"github.com/cespare/xxhash/v2"
-	"github.com/golang/snappy"
+	"github.com/klauspost/compress/s2"
 )
 
 const (
@@ -104,12 +104,12 @@ func (w *Writer) begin(region int, key []byte) {
 // pack closes the block at hand.
 func (w *Writer) pack() error {
 	n := len(w.value)
-	need := blockHeader + snappy.MaxEncodedLen(len(w.block))
+	need := blockHeader + s2.MaxEncodedLen(len(w.block))
 	if need < 0 || n+need > MaxValue || w.raw() > math.MaxUint32 {
 		return fmt.Errorf("rows of one key, or one row, take more than %d bytes: that is too much for one chunk", MaxValue)
 	}
 	w.value = slices.Grow(w.value, need)[:n+need]
-	stored := snappy.Encode(w.value[n+blockHeader:], w.block)
+	stored := s2.EncodeSnappy(w.value[n+blockHeader:], w.block)
 	binary.LittleEndian.PutUint32(w.value[n:], uint32(len(stored)))
 	binary.LittleEndian.PutUint32(w.value[n+4:], uint32(len(w.block)))
 	w.value = w.value[:n+blockHeader+len(stored)]

@@ -224,7 +224,11 @@ func (s *scaled) estimate(t *tally, o BuildOptions) *Estimate {
 	e.ReadTime = inSeconds(whole * ((s.readSeconds()+s.SpillTime.Seconds())*scale/parallel(s.splitSizes(), s.Options.Workers) + s.SortTime.Seconds()*scale*deeper))
 	// A file is made durable, and its directory when it gets its name.
 	files := 2 * s.FileTime.Seconds() * float64(e.HFiles)
-	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / parallel(sizes, s.Options.Workers))
+	busy := parallel(sizes, s.Options.Workers)
+	if s.Plan.Helped() {
+		busy = max(busy, helped(sizes, s.Options.Workers))
+	}
+	e.WriteTime = inSeconds(whole * (s.WriteTime.Seconds()*scale + files) / busy)
 	return e
 }
 
@@ -289,6 +293,22 @@ func parallel(sizes []float64, workers int) float64 {
 		return 1
 	}
 	return sum / slices.Max(busy)
+}
+
+// ownShare is the part of a region's pass 2 that one worker does, whoever helps it:
+// the merge, the digest, and the copy of rows for others.
+const ownShare = 0.3
+
+// helped is parallel where workers without a piece help with those of others.
+func helped(sizes []float64, workers int) float64 {
+	sum := 0.0
+	for _, n := range sizes {
+		sum += n
+	}
+	if sum == 0 {
+		return 1
+	}
+	return min(float64(max(workers, 1)), sum/(ownShare*slices.Max(sizes)))
 }
 
 func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

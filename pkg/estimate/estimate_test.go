@@ -166,6 +166,15 @@ func TestParallel(t *testing.T) {
 			t.Errorf("%v by %d: %v, not %v", c.sizes, c.workers, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		sizes   []float64
+		workers int
+		want    float64
+	}{{nil, 2, 1}, {[]float64{5}, 2, 2}, {[]float64{5}, 16, 1 / ownShare}, {[]float64{1, 1, 1}, 2, 2}, {[]float64{6, 1, 1, 1, 1}, 16, 10 / (6 * ownShare)}} {
+		if got := helped(c.sizes, c.workers); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v by %d with help: %v, not %v", c.sizes, c.workers, got, c.want)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 30).Draw(t, "sizes")
 		workers := rapid.IntRange(1, 9).Draw(t, "workers")

@@ -70,7 +70,7 @@ type blockWriter struct {
 }
 
 func newBlockWriter(out io.Writer, o *Options) *blockWriter {
-	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
+	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, level: o.Level, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
 	b.buf = make([]byte, 0, flushSize+256<<10)
 	b.table = crc32.MakeTable(crc32.Castagnoli)
 	if o.Checksum == ChecksumCRC32 {
@@ -89,12 +89,31 @@ func (b *blockWriter) offset() int64 { return b.base + int64(len(b.buf)) }
 // block's place. The payload may be reused afterwards.
 func (b *blockWriter) write(kind blockKind, payload []byte) placed {
 	at := len(b.buf)
-	place := placed{offset: b.offset()}
-	if b.err != nil {
-		return place
+	if b.err == nil {
+		b.buf, b.err = b.comp.block(b.buf, payload)
 	}
-	b.buf = slices.Grow(b.buf, headerSize)[:at+headerSize]
-	if b.buf, b.err = b.comp.append(b.buf, payload); b.err != nil {
+	return b.seal(kind, at, len(payload))
+}
+
+// writePacked is write of what [compressor.block] made of a payload of size bytes.
+func (b *blockWriter) writePacked(kind blockKind, packed []byte, size int) placed {
+	at := len(b.buf)
+	if b.err == nil {
+		b.buf = append(b.buf, packed...)
+	}
+	return b.seal(kind, at, size)
+}
+
+// block puts the compressed form of a payload behind dst, and the room for its header before it.
+func (c *compressor) block(dst, payload []byte) ([]byte, error) {
+	at := len(dst)
+	return c.append(slices.Grow(dst, headerSize)[:at+headerSize], payload)
+}
+
+// seal completes the block that lies from position at on, of a payload of size bytes.
+func (b *blockWriter) seal(kind blockKind, at, size int) placed {
+	place := placed{offset: b.base + int64(at)}
+	if b.err != nil {
 		return place
 	}
 	onDisk := len(b.buf) - at // header and data
@@ -107,7 +126,7 @@ func (b *blockWriter) write(kind blockKind, payload []byte) placed {
 	h := b.buf[at : at+headerSize]
 	copy(h, blockKinds[kind].magic)
 	binary.BigEndian.PutUint32(h[8:], uint32(onDisk-headerSize+4*sums))
-	binary.BigEndian.PutUint32(h[12:], uint32(len(payload)))
+	binary.BigEndian.PutUint32(h[12:], uint32(size))
 	binary.BigEndian.PutUint64(h[16:], uint64(b.prev[chain]))
 	h[24] = checksumIDs[b.sum]
 	binary.BigEndian.PutUint32(h[25:], uint32(b.bytesPerSum))

@@ -64,14 +64,14 @@ func sizeBloom(chunkBytes int, errorRate float32, rowCol bool) bloomSizing {
 	return bloomSizing{bytes: size, hashes: hashes, maxKeys: maxKeys}
 }
 
-// setBloomBits sets the bits of one key (BloomFilterChunk.add): 32-bit
-// arithmetic that wraps, remainder before absolute value.
-func setBloomBits(chunk []byte, hashes int, key []byte) {
-	h1 := murmur2(key, 0)
-	setHashedBits(chunk, hashes, h1, murmur2(key, h1))
+// bloomHashesOf are the two hashes that a key's bits follow from.
+func bloomHashesOf(key []byte) (h1, h2 uint32) {
+	h1 = murmur2(key, 0)
+	return h1, murmur2(key, h1)
 }
 
-// setHashedBits sets the bits of a key of which the two hashes are known.
+// setHashedBits sets the bits of a key with these hashes (BloomFilterChunk.add):
+// 32-bit arithmetic that wraps, remainder before absolute value.
 func setHashedBits(chunk []byte, hashes int, h1, h2 uint32) {
 	bits := int32(len(chunk) * 8)
 	h := int32(h1)
@@ -152,12 +152,24 @@ func (b *bloomWriter) add(key []byte) {
 	if b.total > 0 && bytes.Equal(key, b.lastKey) {
 		return
 	}
+	h1, h2 := bloomHashesOf(key)
+	b.put(key, h1, h2)
+}
+
+// addHashed is add of a key of which the two hashes are known.
+func (b *bloomWriter) addHashed(key []byte, h1, h2 uint32) {
+	if b.total == 0 || !bytes.Equal(key, b.lastKey) {
+		b.put(key, h1, h2)
+	}
+}
+
+func (b *bloomWriter) put(key []byte, h1, h2 uint32) {
 	b.closeChunk(false)
 	if b.chunk == nil {
 		b.chunk = b.newChunk()
 		b.firstKey = append([]byte(nil), key...)
 	}
-	setBloomBits(b.chunk, b.sizing.hashes, key)
+	setHashedBits(b.chunk, b.sizing.hashes, h1, h2)
 	b.lastKey = append(b.lastKey[:0], key...)
 	b.keys++
 	b.total++

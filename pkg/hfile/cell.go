@@ -183,3 +183,9 @@ func commonPrefix(a, b []byte) int {
 	}
 	return i
 }
+
+// setFlat makes f a copy of another's key.
+func (f *flat) setFlat(from *flat) {
+	f.key = append(f.key[:0], from.key...)
+	f.rowLen, f.famLen = from.rowLen, from.famLen
+}

@@ -69,6 +69,26 @@ func compressionOf(code uint64) (Compression, error) {
 	return 0, fmt.Errorf("%w: unknown compression code %d", ErrCorrupt, code)
 }
 
+// Level is how much work the codec of a file does for fewer bytes. Readers need not know it.
+type Level uint8
+
+const (
+	LevelDefault Level = iota
+	// LevelBetter takes more of the processor: smaller blocks, which are no slower to read. It means nothing to CompressionNone.
+	LevelBetter
+)
+
+var levelNames = [...]string{"default", "better"}
+
+// String gives the level's name.
+func (l Level) String() string { return nameOf(levelNames[:], int(l)) }
+
+// ParseLevel finds a level by its name, in any case. An empty name is default.
+func ParseLevel(s string) (Level, error) {
+	i, err := find(levelNames[:], s, "compression level")
+	return Level(i), err
+}
+
 // ZstdFraming is what lies around the Zstandard frames of a block. Which of
 // the two a server reads is decided by its hbase.io.compress.zstd.codec.
 type ZstdFraming uint8

@@ -18,8 +18,9 @@ func TestCodecs(t *testing.T) {
 	}
 	text := bytes.Repeat([]byte("row and column "), len(noise)/15)
 	for codec := range codecs {
-		for _, framing := range []ZstdFraming{ZstdPlain, ZstdBlocks} {
-			c := compressor{codec: Compression(codec), framing: framing}
+		for setting := range 4 {
+			framing, level := ZstdFraming(setting&1), Level(setting>>1)
+			c := compressor{codec: Compression(codec), framing: framing, level: level}
 			d := decompressor{codec: Compression(codec), maxBlock: DefaultMaxBlock}
 			for _, n := range []int{0, 1, 100, snappyPiece - 1, snappyPiece, snappyPiece + 1, lz4Piece, lz4Piece + 1, zstdPiece, zstdPiece + 1, 3 * lz4Piece} {
 				for _, src := range [][]byte{noise[:n], text[:n]} {
@@ -29,7 +30,7 @@ func TestCodecs(t *testing.T) {
 					}
 					got, err := d.unpack(packed[len("before"):], n)
 					if err != nil || !bytes.Equal(got, src) {
-						t.Fatalf("%s, framing %d, %d bytes: %v", c.codec, framing, n, err)
+						t.Fatalf("%s, framing %d, level %s, %d bytes: %v", c.codec, framing, level, n, err)
 					}
 				}
 			}

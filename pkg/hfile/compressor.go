@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/golang/snappy"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -29,10 +29,12 @@ const (
 // compressor appends whole blocks in the framing of Hadoop's codec streams.
 type compressor struct {
 	codec   Compression
+	level   Level
 	framing ZstdFraming
 	gz      *gzip.Writer
 	gzOut   bytes.Buffer
 	lz4     lz4.Compressor
+	lz4HC   lz4.CompressorHC
 	zstd    *zstd.Encoder
 }
 
@@ -86,11 +88,19 @@ func (c *compressor) piece(dst, src []byte) ([]byte, error) {
 	at := len(dst)
 	switch c.codec {
 	case CompressionSnappy:
-		dst = slices.Grow(dst, snappy.MaxEncodedLen(len(src)))
-		return dst[:at+len(snappy.Encode(dst[at:cap(dst)], src))], nil
+		// Plain Snappy, that any decoder reads. What comes out depends on src alone.
+		dst = slices.Grow(dst, s2.MaxEncodedLen(len(src)))
+		if c.level == LevelBetter {
+			return dst[:at+len(s2.EncodeSnappyBetter(dst[at:cap(dst)], src))], nil
+		}
+		return dst[:at+len(s2.EncodeSnappy(dst[at:cap(dst)], src))], nil
 	case CompressionLZ4:
 		// with this much room nothing is found incompressible
 		dst = slices.Grow(dst, lz4.CompressBlockBound(len(src)))
+		if c.level == LevelBetter {
+			n, err := c.lz4HC.CompressBlock(src, dst[at:cap(dst)])
+			return dst[:at+n], err
+		}
 		n, err := c.lz4.CompressBlock(src, dst[at:cap(dst)])
 		return dst[:at+n], err
 	}
@@ -102,7 +112,14 @@ func (c *compressor) piece(dst, src []byte) ([]byte, error) {
 func (c *compressor) appendGzip(dst, src []byte) ([]byte, error) {
 	c.gzOut.Reset()
 	if c.gz == nil {
-		c.gz = gzip.NewWriter(&c.gzOut)
+		level := gzip.DefaultCompression
+		if c.level == LevelBetter {
+			level = gzip.BestCompression
+		}
+		var err error
+		if c.gz, err = gzip.NewWriterLevel(&c.gzOut, level); err != nil {
+			return nil, err
+		}
 	} else {
 		c.gz.Reset(&c.gzOut)
 	}
@@ -119,8 +136,12 @@ func (c *compressor) appendGzip(dst, src []byte) ([]byte, error) {
 // payload too.
 func (c *compressor) appendZstd(dst, src []byte) ([]byte, error) {
 	if c.zstd == nil {
+		level := zstd.SpeedDefault
+		if c.level == LevelBetter {
+			level = zstd.SpeedBetterCompression
+		}
 		var err error
-		if c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true)); err != nil {
+		if c.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true)); err != nil {
 			return nil, err
 		}
 	}

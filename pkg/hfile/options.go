@@ -86,6 +86,7 @@ func ParseChecksumType(s string) (ChecksumType, error) {
 type Options struct {
 	Family      []byte // the column family of every cell; AppendRow needs it, Append takes it from the first cell when it is empty
 	Compression Compression
+	Level       Level       // of the compression, default LevelDefault
 	Zstd        ZstdFraming // for CompressionZSTD, default ZstdPlain
 	Encoding    Encoding
 	Bloom       BloomType
@@ -138,6 +139,9 @@ func (o Options) Validate() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if int(o.Compression) >= len(codecs) {
 		bad("unknown compression %d", o.Compression)
+	}
+	if int(o.Level) >= len(levelNames) {
+		bad("unknown compression level %d", o.Level)
 	}
 	if o.Zstd > ZstdBlocks {
 		bad("unknown zstd framing %d", o.Zstd)

@@ -30,6 +30,10 @@ type RowWriter struct {
 	tableOf int
 	scratch pairTemplate
 	left    flat // the cell before, when an index key is needed inside a row
+
+	into    *rowBatch // of the encoder of a batch: where its blocks go
+	helpers Helpers   // nil: nothing is given to others
+	sharing           // with them
 }
 
 // maxTables bounds the templates kept for row lengths; keys of the usual
@@ -86,23 +90,80 @@ func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 	if r.general {
 		return r.appendCells(row, values)
 	}
+	if r.batch != nil {
+		r.shareRow(row, values)
+	} else {
+		r.appendRow(row, values, false)
+	}
+	return w.blocks.err
+}
+
+// Finish is [Writer.Finish]. Helpers have nothing of the writer's any more.
+func (r *RowWriter) Finish() (Stats, error) {
+	if r.batch != nil && r.w.err == nil {
+		r.settle()
+	}
+	return r.w.Finish()
+}
+
+// appendRow encodes the cells of a row; added says that the file knows of the row already.
+func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) {
+	w := r.w
 	r.startRow(row)
 	last := -1
 	for i, v := range values {
 		if v == nil {
 			continue
 		}
+		if last < 0 && !added {
+			r.openRow()
+		}
+		if w.blockFull() {
+			r.turnBlock()
+			if r.helpers != nil && r.share(row, values, i, last) {
+				return
+			}
+		}
 		r.appendValue(last, i, v)
 		last = i
 	}
 	if last >= 0 {
-		r.endRow(last, values[last])
+		r.endRow(last)
 	}
-	return w.blocks.err
 }
 
-// Finish is [Writer.Finish].
-func (r *RowWriter) Finish() (Stats, error) { return r.w.Finish() }
+// openRow comes before the row's first cell, and so before the end of the block that is full then.
+func (r *RowWriter) openRow() {
+	w := r.w
+	if r.into != nil {
+		if w.o.Bloom != BloomNone {
+			r.into.hash(r.bloomKey(w.cur.row()))
+		}
+		return
+	}
+	if w.bloom != nil {
+		w.bloom.add(r.bloomKey(w.cur.row()))
+	}
+	w.info.addRow(w.cur.row(), r.s.Timestamp)
+}
+
+// bloomKey is what the filter holds of a row.
+func (r *RowWriter) bloomKey(row []byte) []byte {
+	if r.w.o.Bloom == BloomRowPrefix {
+		return row[:min(len(row), r.w.o.BloomPrefix)]
+	}
+	return row
+}
+
+// turnBlock ends the open block and begins the next.
+func (r *RowWriter) turnBlock() {
+	if r.into != nil {
+		r.into.pack(r.w)
+		return
+	}
+	r.w.endBlock()
+	r.w.writeInline(false)
+}
 
 // appendCells is the plain path: cell by cell.
 func (r *RowWriter) appendCells(row []byte, values [][]byte) error {
@@ -141,19 +202,6 @@ func (r *RowWriter) setKey(c *flat, column int) {
 // appendValue adds one cell; last is the column before in this row, -1 for the row's first.
 func (r *RowWriter) appendValue(last, column int, value []byte) {
 	w := r.w
-	if last < 0 {
-		switch w.o.Bloom {
-		case BloomRow:
-			w.bloom.add(w.cur.row())
-		case BloomRowPrefix:
-			w.bloom.add(w.cur.row()[:min(w.cur.rowLen, w.o.BloomPrefix)])
-		}
-		w.info.addRow(w.cur.row(), r.s.Timestamp)
-	}
-	if w.blockFull() {
-		w.endBlock()
-		w.writeInline(false)
-	}
 	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
 	switch {
 	case w.cells == 0:
@@ -186,9 +234,7 @@ func (r *RowWriter) openBlock(last, column int, value []byte) {
 	switch {
 	case last >= 0:
 		left = &r.left
-		left.key = append(left.key[:0], w.cur.key[:3+w.cur.rowLen+w.cur.famLen]...)
-		left.rowLen, left.famLen = w.cur.rowLen, w.cur.famLen
-		r.setKey(left, last)
+		r.setLeft(left, last)
 	case w.started:
 		left = &w.prev
 	}
@@ -197,6 +243,14 @@ func (r *RowWriter) openBlock(last, column int, value []byte) {
 	w.firstKey = appendMidpoint(w.firstKey[:0], left, &w.cur)
 	w.block = appendCell(w.block, w.o.Encoding, nil, &w.cur)
 	r.valueAt(len(w.block)-2-len(value), len(value))
+}
+
+// setLeft makes the key of a column of the row in hand.
+func (r *RowWriter) setLeft(left *flat, column int) {
+	cur := &r.w.cur
+	left.key = append(left.key[:0], cur.key[:3+cur.rowLen+cur.famLen]...)
+	left.rowLen, left.famLen = cur.rowLen, cur.famLen
+	r.setKey(left, column)
 }
 
 // appendFirst writes the first cell of a row that is not the first of its block.
@@ -217,10 +271,9 @@ func (r *RowWriter) appendFirst(column int, value []byte) {
 func (r *RowWriter) valueAt(at, n int) { r.w.prevAt, r.w.prevLen = at, n }
 
 // endRow makes the row's last cell the one before the next row.
-func (r *RowWriter) endRow(last int, value []byte) {
+func (r *RowWriter) endRow(last int) {
 	w := r.w
 	r.setKey(&w.cur, last)
-	w.cur.value = value
 	w.prev, w.cur = w.cur, w.prev
 	w.started = true
 }

@@ -223,7 +223,14 @@ func (w *Writer) blockFull() bool {
 
 // endBlock writes the open data block and opens the next.
 func (w *Writer) endBlock() {
-	kind, payload := kindData, w.block[blockPrefix:]
+	kind, payload := w.closeBlock()
+	w.addBlock(w.blocks.write(kind, payload), len(payload), w.firstKey)
+	w.startBlock()
+}
+
+// closeBlock gives what the open data block is written with.
+func (w *Writer) closeBlock() (kind blockKind, payload []byte) {
+	kind, payload = kindData, w.block[blockPrefix:]
 	switch w.o.Encoding {
 	case EncodingNone:
 	case EncodingRowIndexV1:
@@ -235,15 +242,18 @@ func (w *Writer) endBlock() {
 		binary.BigEndian.PutUint16(payload, encodingIDs[w.o.Encoding])
 		binary.BigEndian.PutUint32(payload[2:], uint32(w.unencoded))
 	}
-	place := w.blocks.write(kind, payload)
-	w.total += headerSize + int64(len(payload))
+	return kind, payload
+}
+
+// addBlock notes a data block that was written.
+func (w *Writer) addBlock(place placed, size int, firstKey []byte) {
+	w.total += headerSize + int64(size)
 	if w.firstData < 0 {
 		w.firstData = place.offset
 	}
 	w.lastData = place.offset
 	w.dataBlocks++
-	w.index.add(place, w.firstKey)
-	w.startBlock()
+	w.index.add(place, firstKey)
 }
 
 // writeInline writes what is complete of the index leaves and Bloom chunks

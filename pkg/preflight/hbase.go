@@ -133,6 +133,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 	}
 	family.Zstd = cluster.ZstdFraming(zstdCodec)
 	own, err := s.ApplyTo(family)
+	family.Level = own.Level // which tables do not have
 	switch {
 	case err != nil:
 		return bad(name, "correct the job's settings of the family", "%s", oneLine{err})

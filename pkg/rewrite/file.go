@@ -45,7 +45,7 @@ type rewritten struct {
 func (w *Rewriter) options(family string, from hfile.Meta) hfile.Options {
 	f := w.family(family)
 	o := hfile.Options{
-		Family: []byte(family), Compression: f.Compression, Zstd: f.Zstd, Encoding: f.Encoding,
+		Family: []byte(family), Compression: f.Compression, Level: f.Level, Zstd: f.Zstd, Encoding: f.Encoding,
 		Bloom: f.Bloom, BloomPrefix: f.BloomPrefix, BlockSize: f.BlockSize,
 		CreateTime: w.timestamp, BulkloadTime: w.timestamp,
 		Task: string(from.Info["BULKLOAD_SOURCE_TASK"]),

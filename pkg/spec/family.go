@@ -15,7 +15,8 @@ type Family struct {
 	Zstd        hfile.ZstdFraming // for compression ZSTD: what the servers' codec reads
 	Bloom       hfile.BloomType
 	BloomPrefix int
-	BlockSize   int // bytes, 0 for HBase's default
+	BlockSize   int         // bytes, 0 for HBase's default
+	Level       hfile.Level `json:",omitempty"` // of the compression; no table has one
 }
 
 // DefaultFamily is what a family is taken for where no table says.
@@ -41,6 +42,8 @@ func (s Spec) ApplyTo(f Family) (Family, error) {
 		}
 	}
 	set(s.Compression, func() (err error) { f.Compression, err = hfile.ParseCompression(s.Compression); return err })
+	f.Level = hfile.LevelDefault
+	set(s.CompressionLevel, func() (err error) { f.Level, err = hfile.ParseLevel(s.CompressionLevel); return err })
 	set(s.Encoding, func() (err error) { f.Encoding, err = hfile.ParseEncoding(s.Encoding); return err })
 	set(s.Bloom, func() (err error) { f.Bloom, err = hfile.ParseBloomType(s.Bloom); return err })
 	if s.BlockSize > 0 {

@@ -39,10 +39,11 @@ type Spec struct {
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 
 	// What the table says if these are not given.
-	Compression string `yaml:"compression"`
-	Encoding    string `yaml:"encoding"`
-	Bloom       string `yaml:"bloom"`
-	BlockSize   Size   `yaml:"block_size"`
+	Compression      string `yaml:"compression"`
+	CompressionLevel string `yaml:"compression_level"` // default or better; no table says it
+	Encoding         string `yaml:"encoding"`
+	Bloom            string `yaml:"bloom"`
+	BlockSize        Size   `yaml:"block_size"`
 
 	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
 }

@@ -110,6 +110,7 @@ func SpecFields() []SpecField {
 		}},
 
 		{Name: "compression", Type: FieldText, Flag: "compression", Default: "the table's", Doc: "Overrides the family's compression.", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}},
+		{Name: "compression_level", Type: FieldText, Flag: "compression-level", Default: "default", Doc: "How much work compression does: better makes smaller files, and takes more of the processor. Readers need not know.", Enum: []string{"default", "better"}},
 		{Name: "encoding", Type: FieldText, Flag: "encoding", Default: "the table's", Doc: "Overrides the family's data block encoding.", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}},
 		{Name: "bloom", Type: FieldText, Flag: "bloom", Default: "the table's", Doc: "Overrides the family's Bloom filter.", Enum: []string{"NONE", "ROW", "ROWCOL"}},
 		{Name: "block_size", Type: FieldSize, Flag: "block-size", Default: "the table's", Doc: "Overrides the family's size of a data block, such as 64KiB."},

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/golang/snappy"
+	"github.com/klauspost/compress/s2"
 )
 
 // runBlock is the raw size from which on a block of a run is closed. A merge
@@ -109,9 +109,9 @@ func (w *runWriter) flush() error {
 	if len(w.block) == 0 {
 		return nil
 	}
-	need := blockHeader + snappy.MaxEncodedLen(len(w.block))
+	need := blockHeader + s2.MaxEncodedLen(len(w.block))
 	w.out = slices.Grow(w.out[:0], need)[:need]
-	stored := snappy.Encode(w.out[blockHeader:], w.block)
+	stored := s2.EncodeSnappy(w.out[blockHeader:], w.block)
 	binary.LittleEndian.PutUint32(w.out, uint32(len(stored)))
 	binary.LittleEndian.PutUint32(w.out[4:], uint32(len(w.block)))
 	binary.LittleEndian.PutUint32(w.out[8:], crc32.Checksum(stored, w.table))

@@ -1,0 +1,69 @@
+package build
+
+import (
+	"sync/atomic"
+
+	"bulkload/pkg/hfile"
+)
+
+// helpers are the workers of pass 2 that have no region left to take: they
+// encode rows for those that have. It is an [hfile.Helpers].
+type helpers struct {
+	work   chan func()
+	busy   atomic.Int64 // workers that have regions
+	count  atomic.Int64
+	queued atomic.Int64 // in work
+}
+
+// newHelpers is for n workers, all of which have regions as yet.
+func newHelpers(n int) *helpers {
+	h := &helpers{work: make(chan func(), n)}
+	h.busy.Store(int64(n))
+	return h
+}
+
+// Count implements [hfile.Helpers].
+func (h *helpers) Count() int { return int(h.count.Load()) }
+
+// Do implements [hfile.Helpers]: each helper has one more thing to do than it
+// does, so that none waits, and beyond that who asks does it.
+func (h *helpers) Do(work func()) bool {
+	if h.queued.Add(1) > h.count.Load() {
+		h.queued.Add(-1)
+		return false
+	}
+	h.work <- work // queued is at most n
+	return true
+}
+
+// help is the rest of a worker's time: it ends when no worker has a region.
+func (h *helpers) help() {
+	h.count.Add(1)
+	h.leave()
+	for work := range h.work {
+		h.queued.Add(-1)
+		work()
+	}
+}
+
+// leave says that a worker has no region any more.
+func (h *helpers) leave() {
+	if h.busy.Add(-1) == 0 {
+		close(h.work)
+	}
+}
+
+// Helped says whether rows of one region can be encoded by several workers:
+// not with times of their own, nor joined of several records, nor with settings
+// that are encoded cell by cell.
+func (p *Plan) Helped() bool {
+	if p.timing.values() > 0 || len(p.wide) > 0 {
+		return false
+	}
+	for _, f := range p.Families {
+		if f.Bloom == hfile.BloomRowCol || f.Encoding != hfile.EncodingFastDiff && f.Encoding != hfile.EncodingNone {
+			return false
+		}
+	}
+	return true
+}
