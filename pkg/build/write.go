@@ -237,7 +237,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		return nil, err
 	}
 	for _, s := range sinks {
-		if s.row != nil {
+		if s.row != nil && w.helpers != nil { // a reduce task writes its regions one after the other
 			s.row.Share(w.helpers)
 		}
 	}
