@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/golang/snappy"
+	"github.com/klauspost/compress/s2"
 
 	"bulkload/pkg/hfile"
 )
@@ -160,7 +161,7 @@ func (a *anatomy) compress(payload []byte) []byte {
 		if len(payload) == 0 {
 			return b
 		}
-		piece := snappy.Encode(nil, payload)
+		piece := s2.EncodeSnappy(nil, payload)
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(piece))), piece...)
 	}
 	return payload
