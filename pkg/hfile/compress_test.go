@@ -132,9 +132,8 @@ func TestRefusedByName(t *testing.T) {
 	body[0] += 3 // the protobuf gets a field 13 of one byte
 	copy(body[used+int(n):], []byte{13<<3 | 2, 1, 7})
 	for name, b := range map[string][]byte{
-		"encrypted":       encrypted,
-		"compressed tags": file(func(x *forged) { x.info = infoPayload(infoEntry{infoTagsPacked, []byte{0xff}}) }),
-		"PREFIX_TREE":     file(func(x *forged) { x.info = infoPayload(infoEntry{infoEncoding, []byte("PREFIX_TREE")}) }),
+		"encrypted":   encrypted,
+		"PREFIX_TREE": file(func(x *forged) { x.info = infoPayload(infoEntry{infoEncoding, []byte("PREFIX_TREE")}) }),
 		"hfile version 2": func() []byte {
 			b := file(func(*forged) {})
 			b[len(b)-1] = 2

@@ -17,6 +17,7 @@ type cellDecoder struct {
 	seqID    int64  // of the current cell
 	declared int    // unencoded size of the block, as it says itself
 	rowIndex []byte // positions of the rows of a ROW_INDEX_V1 block
+	tagDict  *tagDict
 }
 
 // start takes a data block's payload.
@@ -24,6 +25,9 @@ func (c *cellDecoder) start(blk *block) error {
 	c.d = decbuf{b: blk.payload}
 	c.first = true
 	c.cur.value = nil
+	if c.tagDict != nil {
+		c.tagDict.clear()
+	}
 	if blk.kind == kindData {
 		if c.encoding != EncodingNone {
 			return fmt.Errorf("%w: a plain data block in a file of encoding %s", ErrCorrupt, c.encoding)
@@ -65,7 +69,7 @@ func (c *cellDecoder) trimRowIndex() {
 }
 
 // next reads a cell into c.cur: its key is in a buffer of the decoder, value
-// and tags lie in the block. False at the block's end and on an error.
+// and tags lie in the block, compressed tags in a buffer of their dictionary. False at the block's end and on an error.
 func (c *cellDecoder) next() bool {
 	if c.d.err != nil || c.d.rest() == 0 {
 		return false
@@ -89,8 +93,12 @@ func (c *cellDecoder) next() bool {
 		} else {
 			n = c.d.length()
 		}
-		if c.cur.tags = c.d.bytes(n); n == 0 {
-			c.cur.tags = nil
+		switch {
+		case n == 0:
+		case c.tagDict != nil:
+			c.cur.tags = c.tagDict.read(&c.d, n)
+		default:
+			c.cur.tags = c.d.bytes(n)
 		}
 	}
 	if c.mvcc {

@@ -12,7 +12,8 @@ import (
 
 // ReaderOptions bound what a Reader takes.
 type ReaderOptions struct {
-	MaxBlock int // bytes of a block after decompression, default DefaultMaxBlock
+	MaxBlock  int // bytes of a block after decompression, default DefaultMaxBlock
+	ReadAhead int // bytes fetched at a time, default 256 KiB
 }
 
 // A Reader reads one HFile of major version 3. It trusts nothing in it: what
@@ -70,7 +71,7 @@ func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if err := f.trailer.unmarshal(b, size); err != nil {
 		return nil, fmt.Errorf("trailer at offset %d: %w", size-trailerSize, err)
 	}
-	f.blocks = blockReader{r: r, limit: size - trailerSize, maxBlock: o.MaxBlock}
+	f.blocks = blockReader{r: r, limit: size - trailerSize, maxBlock: o.MaxBlock, atOnce: o.ReadAhead}
 	f.blocks.comp = decompressor{codec: f.trailer.compression, maxBlock: o.MaxBlock}
 	if err := f.loadOnOpen(); err != nil {
 		return nil, err
@@ -267,7 +268,10 @@ func (r *Reader) settings() error {
 	}
 	_, r.decoder.tags = r.info[infoMaxTagsLen]
 	if v := r.info[infoTagsPacked]; len(v) == 1 && v[0] != 0 {
-		return fmt.Errorf("compressed tags: %w", ErrUnsupported)
+		switch r.decoder.encoding {
+		case EncodingPrefix, EncodingDiff, EncodingFastDiff:
+			r.decoder.tagDict = new(tagDict)
+		} // the others write tags as they are, whatever the file info says (NoneEncoder, 2.6.4)
 	}
 	if v := r.info[infoKVVersion]; len(v) == 4 {
 		r.decoder.mvcc = binary.BigEndian.Uint32(v) == 1

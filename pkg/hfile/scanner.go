@@ -93,6 +93,11 @@ func (s *Scanner) setCell() {
 // Cell is the current cell. Its slices are valid until the next call of Next.
 func (s *Scanner) Cell() *Cell { return &s.cell }
 
+// Sequence is the current cell's sequence id as the file has it (HBase's MVCC
+// number), 0 in a file that keeps none. Of a file that was bulk-loaded the id
+// of its load counts instead, which HBase has in the file's name.
+func (s *Scanner) Sequence() int64 { return s.dec.seqID }
+
 // Err is the error that ended the scan, nil at its regular end.
 func (s *Scanner) Err() error { return s.err }
 

@@ -1,0 +1,75 @@
+package snapshot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tsuna/gohbase/pb"
+)
+
+// Family is what a column family's descriptor says of the cells that a Scan
+// gives.
+type Family struct {
+	Name        string
+	Versions    int   // of a column that are kept, at least 1
+	MinVersions int   // of a column that outlive TTL
+	TTL         int64 // milliseconds; math.MaxInt64: cells live for ever
+}
+
+// forever is HConstants.FOREVER, in seconds.
+const forever = math.MaxInt32
+
+// families reads the descriptors, with the defaults of HBase 2.6
+// (ColumnFamilyDescriptorBuilder), and refuses what changes the meaning of
+// cells beyond what visible.go knows.
+func families(schema *pb.TableSchema) ([]Family, error) {
+	var all []Family
+	for _, f := range schema.GetColumnFamilies() {
+		family := Family{Name: string(f.GetName()), Versions: 1, TTL: math.MaxInt64}
+		if family.Name == "" || family.Name[0] == '.' || strings.ContainsAny(family.Name, "/:\\") {
+			return nil, fmt.Errorf("%w: a family with an illegal name", ErrDamaged)
+		}
+		for _, a := range f.GetAttributes() {
+			if err := family.attribute(string(a.GetFirst()), string(a.GetSecond())); err != nil {
+				return nil, fmt.Errorf("family %s: %w", family.Name, err)
+			}
+		}
+		all = append(all, family)
+	}
+	slices.SortFunc(all, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: the table has no family", ErrDamaged)
+	}
+	return all, nil
+}
+
+// attribute takes one setting of the descriptor.
+func (f *Family) attribute(key, value string) error {
+	switch key {
+	case "VERSIONS", "MIN_VERSIONS", "TTL":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%w: its %s is no number", ErrDamaged, key)
+		}
+		switch {
+		case key == "VERSIONS":
+			f.Versions = int(max(n, 1))
+		case key == "MIN_VERSIONS":
+			f.MinVersions = int(max(n, 0))
+		case n != forever && n != -1: // HStore.determineTTLFromFamily
+			f.TTL = n * 1000
+		}
+	case "NEW_VERSION_BEHAVIOR", "IS_MOB":
+		if strings.EqualFold(value, "true") {
+			return fmt.Errorf("%s is true: %w; read the table by scans", key, ErrUnsupported)
+		}
+	case "ENCRYPTION":
+		if value != "" {
+			return fmt.Errorf("its files are encrypted: %w; read the table by scans", ErrUnsupported)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package snapshot
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"bulkload/pkg/hfile"
+)
+
+// merge gives the cells of several files in the order of HBase's KeyValueHeap:
+// as [hfile.Compare] has it, then the higher sequence id, then the newer file.
+// A heap of places in the files, the next cell on top.
+type merge struct {
+	heap  []place
+	begun bool
+	err   error
+}
+
+// place is where one file is read.
+type place struct {
+	cells    cells
+	cell     *hfile.Cell
+	sequence int64
+	family   int // number of the family; the lower has the smaller name
+	rank     int // a newer file of the family has a higher one
+}
+
+// newMerge merges files, which stand before their first cells.
+func newMerge(places []place) (*merge, error) {
+	m := &merge{heap: places[:0]}
+	for _, p := range places {
+		if p.cells.Next() {
+			p.cell, p.sequence = p.cells.Cell(), p.cells.Sequence()
+			m.heap = append(m.heap, p)
+		} else if err := p.cells.Err(); err != nil {
+			return nil, err
+		}
+	}
+	for i := len(m.heap)/2 - 1; i >= 0; i-- {
+		m.sink(i)
+	}
+	return m, nil
+}
+
+// next moves to the next cell, which is valid until the call after it.
+func (m *merge) next() *place {
+	if m.begun && len(m.heap) > 0 {
+		top := &m.heap[0]
+		if top.cells.Next() {
+			top.cell, top.sequence = top.cells.Cell(), top.cells.Sequence()
+		} else {
+			if m.err = top.cells.Err(); m.err != nil {
+				return nil
+			}
+			last := len(m.heap) - 1
+			m.heap[0] = m.heap[last]
+			m.heap = m.heap[:last]
+		}
+		m.sink(0)
+	}
+	m.begun = true
+	if m.err != nil || len(m.heap) == 0 {
+		return nil
+	}
+	return &m.heap[0]
+}
+
+// sink restores the heap below i.
+func (m *merge) sink(i int) {
+	h := m.heap
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && before(&h[child+1], &h[child]) {
+			child++
+		}
+		if !before(&h[child], &h[i]) {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}
+
+// before says whether a's cell comes before b's.
+func before(a, b *place) bool {
+	x, y := a.cell, b.cell
+	if c := bytes.Compare(x.Row, y.Row); c != 0 {
+		return c < 0
+	}
+	if a.family != b.family {
+		return a.family < b.family
+	}
+	if c := bytes.Compare(x.Qualifier, y.Qualifier); c != 0 {
+		return c < 0
+	}
+	switch {
+	case x.Timestamp != y.Timestamp:
+		return x.Timestamp > y.Timestamp
+	case x.Type != y.Type:
+		return x.Type > y.Type
+	case a.sequence != b.sequence:
+		return a.sequence > b.sequence
+	}
+	return a.rank > b.rank
+}
+
+// compareAge orders files from old to new (StoreFileComparators.SEQ_ID, 2.6.4):
+// by sequence id; the larger is the older; by the time of the load; by name.
+func compareAge(a, b *sequences) int {
+	return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(b.size, a.size), cmp.Compare(a.loadTime, b.loadTime),
+		strings.Compare(a.name, b.name))
+}
+
+// rankByAge numbers the files of one family.
+func rankByAge(files []*fileCells) []*fileCells {
+	slices.SortFunc(files, func(a, b *fileCells) int { return compareAge(&a.ids, &b.ids) })
+	return files
+}

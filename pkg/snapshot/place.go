@@ -1,0 +1,85 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// placedFile reads a file that may move while it is read. It belongs to one
+// goroutine.
+type placedFile struct {
+	ctx    context.Context // bounds the life of the open file
+	fsys   hdfsio.FS
+	places []string
+	size   int64
+	f      fs.File
+	at     io.ReaderAt
+}
+
+// lookAgain is how often all places are gone through: a file moves from the
+// second of them to the first when one looks in between.
+const lookAgain = 3
+
+// open finds the file at one of its places.
+func (p *placedFile) open() error {
+	for range lookAgain {
+		for _, name := range p.places {
+			f, err := p.fsys.Open(p.ctx, name)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			return p.take(name, f)
+		}
+	}
+	return fmt.Errorf("%w: a file is at none of %s: %w; was the snapshot deleted?", ErrDamaged, strings.Join(p.places, ", "), fs.ErrNotExist)
+}
+
+func (p *placedFile) take(name string, f fs.File) error {
+	info, err := f.Stat()
+	at, ok := f.(io.ReaderAt)
+	switch {
+	case err != nil:
+	case !ok:
+		err = fmt.Errorf("%s: %T cannot be read at an offset", name, f)
+	case p.size != 0 && p.size != info.Size():
+		err = fmt.Errorf("%s: %w: %d bytes, the manifest says %d", name, ErrDamaged, info.Size(), p.size)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	p.f, p.at, p.size = f, at, info.Size()
+	return nil
+}
+
+// ReadAt looks for the file again when it is gone from where it was opened.
+func (p *placedFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.at.ReadAt(b, off)
+	for range lookAgain {
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err := errors.Join(p.close(), p.open()); err != nil {
+			return 0, err
+		}
+		n, err = p.at.ReadAt(b, off)
+	}
+	return n, err
+}
+
+func (p *placedFile) close() error {
+	if p.f == nil {
+		return nil
+	}
+	err := p.f.Close()
+	p.f = nil
+	return err
+}

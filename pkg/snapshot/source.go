@@ -1,0 +1,144 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"bulkload/pkg/hfile"
+)
+
+// cells are the cells of one file in order, each with its sequence id. The
+// slices of a cell are valid until the next call of Next.
+type cells interface {
+	Next() bool
+	Cell() *hfile.Cell
+	Sequence() int64
+	Err() error
+}
+
+// fileCells are the cells of a file, or of half of one, that a region has.
+type fileCells struct {
+	*hfile.Scanner
+	name string
+	file placedFile
+	half half
+	cut  []byte
+	ids  sequences
+	done bool
+}
+
+// sequences are what a file says of its age. Of cells that are equal in all
+// else the one with the higher id is the newer, and if the ids are equal too,
+// the one of the file that comes later in [compareAge].
+type sequences struct {
+	file     int64 // −1 without one
+	loaded   bool  // all cells have the file's id, not their own
+	size     int64 // of the file
+	loadTime int64 // BULKLOAD_TIMESTAMP, the greatest number without one
+	name     string
+}
+
+// openCells opens a file for reading at its first cell.
+func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, ahead int) (*fileCells, error) {
+	t, err := s.target(r, f)
+	if err != nil {
+		return nil, err
+	}
+	c := &fileCells{name: f.name, half: f.half, cut: f.row}
+	c.file = placedFile{ctx: ctx, fsys: s.fsys, places: t.places(s.root, family), size: f.size}
+	if err := c.file.open(); err != nil {
+		return nil, err
+	}
+	if err := c.start(family, ahead); err != nil {
+		c.file.close()
+		return nil, fmt.Errorf("%s: %w", c.file.places[0], err)
+	}
+	return c, nil
+}
+
+func (c *fileCells) start(family string, ahead int) error {
+	r, err := hfile.Open(&c.file, c.file.size, hfile.ReaderOptions{ReadAhead: ahead})
+	if err != nil {
+		return err
+	}
+	if c.ids, err = agesOf(c.name, r.Meta().Info, c.file.size, c.half); err != nil {
+		return err
+	}
+	if has, err := r.Family(); err != nil || has != nil && string(has) != family {
+		return errors.Join(err, fmt.Errorf("%w: its cells are of another family", ErrDamaged))
+	}
+	if c.half == top && len(c.cut) > 0 {
+		c.Scanner = r.SeekRow(c.cut)
+	} else {
+		c.Scanner = r.Scan()
+	}
+	return nil
+}
+
+// agesOf reads the sequence ids of a file as HStoreFile.open of 2.6.4 does.
+func agesOf(name string, info map[string][]byte, size int64, h half) (sequences, error) {
+	ids := sequences{file: -1, size: size, loadTime: 1<<63 - 1, name: name}
+	number := func(key string) (int64, bool, error) {
+		b, ok := info[key]
+		if ok && len(b) != 8 {
+			return 0, false, fmt.Errorf("%w: %s of %d bytes", hfile.ErrCorrupt, key, len(b))
+		}
+		if !ok {
+			return 0, false, nil
+		}
+		return int64(binary.BigEndian.Uint64(b)), true, nil
+	}
+	loadTime, loaded, err := number("BULKLOAD_TIMESTAMP")
+	if err != nil {
+		return ids, err
+	}
+	if loaded {
+		ids.loadTime = loadTime
+	}
+	if id, ok, err := number("MAX_SEQ_ID_KEY"); err != nil {
+		return ids, err
+	} else if ok {
+		ids.file = id
+	}
+	fromName, named := loadSequence(name)
+	if named {
+		ids.file = fromName
+	}
+	if h == top && ids.file >= 0 {
+		ids.file++
+	}
+	// MOB compaction alone keeps the ids of the cells (SKIP_RESET_SEQ_ID).
+	skip := info["SKIP_RESET_SEQ_ID"]
+	ids.loaded = (loaded || named) && !(len(skip) > 0 && skip[0] != 0)
+	return ids, nil
+}
+
+// Next moves to the next cell of the half.
+func (c *fileCells) Next() bool {
+	if c.done || !c.Scanner.Next() {
+		return false
+	}
+	if c.half == bottom && bytes.Compare(c.Scanner.Cell().Row, c.cut) >= 0 {
+		c.done = true
+		return false
+	}
+	return true
+}
+
+// Sequence is the id by which equal cells are decided.
+func (c *fileCells) Sequence() int64 {
+	if c.ids.loaded {
+		return c.ids.file
+	}
+	return c.Scanner.Sequence()
+}
+
+func (c *fileCells) Err() error {
+	if err := c.Scanner.Err(); err != nil {
+		return fmt.Errorf("%s: %w", c.file.places[0], err)
+	}
+	return nil
+}

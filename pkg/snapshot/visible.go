@@ -1,0 +1,187 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"bulkload/pkg/hfile"
+)
+
+// visible decides which cells a Scan gives. It is shown all cells of a row and
+// family in the order of a [merge], and does what ScanDeleteTracker,
+// ScanWildcardColumnTracker and the query matchers of HBase 2.6.4 do without
+// a time range. KEEP_DELETED_CELLS then changes nothing.
+type visible struct {
+	versions int   // of a column
+	least    int   // MIN_VERSIONS
+	oldest   int64 // timestamps below are expired
+	now      int64 // milliseconds
+	raw      bool
+
+	familyDeleted bool
+	familyStamp   int64   // cells up to it are deleted
+	familyExact   []int64 // timestamps whose cells are deleted, sorted
+
+	columnDeleted bool // by the marker below
+	markerType    hfile.Type
+	markerStamp   int64
+	marker        []byte // its qualifier
+
+	inColumn  bool
+	column    []byte // the qualifier
+	count     int    // of its versions
+	hasLast   bool   // a cell of the column was given, of:
+	lastStamp int64
+	lastType  hfile.Type
+}
+
+// newVisible makes the rules of a family. versions is what was asked for, 0
+// for all that the family keeps.
+func newVisible(f Family, versions int, raw bool, now int64) visible {
+	v := visible{versions: f.Versions, least: f.MinVersions, oldest: math.MinInt64, now: now, raw: raw}
+	switch {
+	case raw && versions == 0:
+		v.versions = math.MaxInt
+	case raw:
+		v.versions = versions
+	case versions > 0:
+		v.versions = min(versions, f.Versions)
+	}
+	if !raw && f.TTL != math.MaxInt64 {
+		v.oldest = now - f.TTL
+	}
+	return v
+}
+
+// row begins a row, before its first cell.
+func (v *visible) row() {
+	v.familyDeleted, v.columnDeleted, v.inColumn = false, false, false
+	v.familyExact = v.familyExact[:0]
+}
+
+// shows decides on the next cell of the row.
+func (v *visible) shows(c *hfile.Cell) (bool, error) {
+	if len(c.Tags) > 0 {
+		expired, err := v.tags(c)
+		if err != nil || expired {
+			return false, err
+		}
+	}
+	switch c.Type {
+	case hfile.Put:
+	case hfile.Delete, hfile.DeleteColumn, hfile.DeleteFamily, hfile.DeleteFamilyVersion:
+		if !v.raw {
+			v.delete(c)
+			return false, nil
+		}
+	default:
+		return false, fmt.Errorf("%w: a cell of type %d", hfile.ErrCorrupt, byte(c.Type))
+	}
+	if !v.raw && v.deleted(c) {
+		return false, nil
+	}
+	return v.version(c), nil
+}
+
+// delete takes a marker. One that is in the shade of another is not needed.
+func (v *visible) delete(c *hfile.Cell) {
+	if v.familyDeleted && c.Timestamp <= v.familyStamp {
+		return
+	}
+	switch {
+	case c.Type == hfile.DeleteFamily:
+		v.familyDeleted, v.familyStamp = true, c.Timestamp
+	case c.Type == hfile.DeleteFamilyVersion:
+		if at, found := slices.BinarySearch(v.familyExact, c.Timestamp); !found {
+			v.familyExact = slices.Insert(v.familyExact, at, c.Timestamp)
+		}
+	case v.columnDeleted && c.Type < v.markerType && bytes.Equal(c.Qualifier, v.marker):
+	default:
+		v.columnDeleted, v.markerType, v.markerStamp = true, c.Type, c.Timestamp
+		v.marker = append(v.marker[:0], c.Qualifier...)
+	}
+}
+
+// deleted says whether a marker hides the cell.
+func (v *visible) deleted(c *hfile.Cell) bool {
+	if v.familyDeleted && c.Timestamp <= v.familyStamp {
+		return true
+	}
+	if len(v.familyExact) > 0 {
+		if _, found := slices.BinarySearch(v.familyExact, c.Timestamp); found {
+			return true
+		}
+	}
+	if !v.columnDeleted {
+		return false
+	}
+	if bytes.Equal(c.Qualifier, v.marker) && (v.markerType == hfile.DeleteColumn || c.Timestamp == v.markerStamp) {
+		return true
+	}
+	v.columnDeleted = false
+	return false
+}
+
+// version counts the cell among the versions of its column.
+func (v *visible) version(c *hfile.Cell) bool {
+	if !v.inColumn || !bytes.Equal(c.Qualifier, v.column) {
+		v.inColumn, v.hasLast, v.count = true, false, 0
+		v.column = append(v.column[:0], c.Qualifier...)
+	} else if v.hasLast && c.Timestamp == v.lastStamp && c.Type == v.lastType {
+		return false // written again: the newer came before
+	}
+	if c.Type == hfile.Put {
+		v.count++ // of a raw scan, a marker is no version
+	}
+	if v.count > v.versions || v.count > v.least && c.Timestamp < v.oldest {
+		return false
+	}
+	v.hasLast, v.lastStamp, v.lastType = true, c.Timestamp, c.Type
+	return true
+}
+
+// Types of tags (TagType, 2.6.4).
+const (
+	tagACL              = 1
+	tagVisibility       = 2
+	tagVisibilityFormat = 4
+	tagMOB              = 5
+	tagTTL              = 8
+)
+
+// tags says whether the cell has expired by its own lifetime; the first such
+// tag counts (HStore.isCellTTLExpired, 2.6.4). It refuses cells that HBase would
+// not show as they are.
+func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
+	first := true
+	for t := c.Tags; len(t) > 0; {
+		if len(t) < 3 {
+			return false, fmt.Errorf("%w: tags are cut off", hfile.ErrCorrupt)
+		}
+		n := int(binary.BigEndian.Uint16(t))
+		if n < 1 || n > len(t)-2 {
+			return false, fmt.Errorf("%w: a tag of %d bytes in %d", hfile.ErrCorrupt, n, len(t)-2)
+		}
+		switch payload := t[3 : 2+n]; t[2] {
+		case tagACL:
+			return false, fmt.Errorf("cells with access rights of their own: %w; read the table by scans", ErrUnsupported)
+		case tagVisibility, tagVisibilityFormat:
+			return false, fmt.Errorf("cells with visibility labels: %w; read the table by scans", ErrUnsupported)
+		case tagMOB:
+			return false, fmt.Errorf("cells whose values lie in MOB files: %w; read the table by scans", ErrUnsupported)
+		case tagTTL:
+			if len(payload) != 8 {
+				return false, fmt.Errorf("%w: a cell's lifetime of %d bytes", hfile.ErrCorrupt, len(payload))
+			}
+			if first {
+				first = false
+				expired = c.Timestamp+int64(binary.BigEndian.Uint64(payload)) < v.now // wraps, as HBase's does
+			}
+		}
+		t = t[2+n:]
+	}
+	return expired, nil
+}
