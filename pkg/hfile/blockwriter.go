@@ -82,9 +82,6 @@ func newBlockWriter(out io.Writer, o *Options) *blockWriter {
 	return b
 }
 
-// offset is where the next block will lie.
-func (b *blockWriter) offset() int64 { return b.base + int64(len(b.buf)) }
-
 // write compresses the payload, adds header and checksums, and gives the
 // block's place. The payload may be reused afterwards.
 func (b *blockWriter) write(kind blockKind, payload []byte) placed {
