@@ -24,6 +24,13 @@ import (
 	"bulkload/pkg/hfile"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // field appends a field with bytes, a string or a number to a message.
 func field(b []byte, number protowire.Number, v any) []byte {
 	switch v := v.(type) {
