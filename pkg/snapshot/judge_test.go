@@ -17,9 +17,9 @@ import (
 	"bulkload/pkg/hfile"
 )
 
-// TestScanOfHBase holds scans of a snapshot to those of HBase's own region (RegionScans): six files a store, one of them
-// compacted, with cells that are overwritten, deleted by each kind of marker, and expired by their family and by themselves, in
-// families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS.
+// TestScanOfHBase holds scans of a snapshot to those of HBase's own region (RegionScans), of stores with several files, some of
+// them compacted or loaded, with cells that are overwritten, deleted by each kind of marker, and expired by their family and by
+// themselves, in families with 1, 3 and 5 versions, MIN_VERSIONS and KEEP_DELETED_CELLS.
 func TestScanOfHBase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs HBase's region in a JVM, which -short leaves out")

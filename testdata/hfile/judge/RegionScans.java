@@ -1,4 +1,4 @@
-// RegionScans has HBase's own region write cells that are overwritten, deleted by each kind of marker and expired, into many
+// RegionScans has HBase's own region write and bulk-load cells that are overwritten, deleted by each kind of marker and expired, into many
 // files in a directory of the local disk, take a snapshot of them, and scan them. No server runs.
 //
 //   RegionScans DIR ROWS     root directory, snapshot and table named t
@@ -10,12 +10,15 @@ import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hbase.Cell;
+import org.apache.hadoop.hbase.CellComparatorImpl;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.KeepDeletedCells;
+import org.apache.hadoop.hbase.KeyValue;
 import org.apache.hadoop.hbase.TableName;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.Delete;
@@ -28,13 +31,19 @@ import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.errorhandling.ForeignExceptionDispatcher;
 import org.apache.hadoop.hbase.io.compress.Compression;
 import org.apache.hadoop.hbase.io.encoding.DataBlockEncoding;
+import org.apache.hadoop.hbase.io.hfile.CacheConfig;
+import org.apache.hadoop.hbase.io.hfile.HFileContextBuilder;
+import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.regionserver.HRegion;
+import org.apache.hadoop.hbase.regionserver.HStoreFile;
 import org.apache.hadoop.hbase.regionserver.RegionScanner;
+import org.apache.hadoop.hbase.regionserver.StoreFileWriter;
 import org.apache.hadoop.hbase.shaded.protobuf.generated.SnapshotProtos.SnapshotDescription;
 import org.apache.hadoop.hbase.snapshot.SnapshotDescriptionUtils;
 import org.apache.hadoop.hbase.snapshot.SnapshotManifest;
 import org.apache.hadoop.hbase.util.Bytes;
 import org.apache.hadoop.hbase.util.CommonFSUtils;
+import org.apache.hadoop.hbase.util.Pair;
 import org.apache.hadoop.hbase.wal.WALFactory;
 
 public final class RegionScans {
@@ -74,6 +83,8 @@ public final class RegionScans {
       region.flush(true);
       if (round == 2) {
         region.compact(false);
+      } else if (round % 2 == 1) {
+        load(region, conf, new Path(root, "loaded"), FAMILIES[round % FAMILIES.length], rows);
       }
     }
     SnapshotDescription snapshot = SnapshotDescription.newBuilder().setName("t").setTable("t").setCreationTime(now)
@@ -115,6 +126,32 @@ public final class RegionScans {
         }
       }
     }
+  }
+
+  // Loads a file of values and markers, all of which get the file's sequence id.
+  private void load(HRegion region, Configuration conf, Path dir, byte[] family, int rows) throws Exception {
+    TreeSet<Cell> cells = new TreeSet<>(CellComparatorImpl.COMPARATOR);
+    for (int i = 0; i < rows; i += 1 + random.nextInt(3)) {
+      byte[] row = Bytes.toBytes(String.format("row%05d", i));
+      for (int n = random.nextInt(3); n >= 0; n--) {
+        KeyValue.Type type = new KeyValue.Type[] {KeyValue.Type.Put, KeyValue.Type.Put, KeyValue.Type.Put, KeyValue.Type.Delete,
+            KeyValue.Type.DeleteColumn, KeyValue.Type.DeleteFamilyVersion}[random.nextInt(6)];
+        byte[] qualifier = type == KeyValue.Type.DeleteFamilyVersion ? new byte[0] : qualifier();
+        byte[] value = type == KeyValue.Type.Put ? Bytes.toBytes("loaded " + ++written) : new byte[0];
+        cells.add(new KeyValue(row, family, qualifier, stamp(), type, value));
+      }
+    }
+    Path store = new Path(dir, Bytes.toString(family));
+    FileSystem fs = dir.getFileSystem(conf);
+    fs.mkdirs(store);
+    StoreFileWriter out = new StoreFileWriter.Builder(conf, new CacheConfig(conf), fs).withOutputDir(store).withBloomType(BloomType.ROW)
+        .withFileContext(new HFileContextBuilder().withColumnFamily(family).withDataBlockEncoding(DataBlockEncoding.FAST_DIFF).build()).build();
+    for (Cell c : cells) {
+      out.append(c);
+    }
+    out.appendFileInfo(HStoreFile.BULKLOAD_TIME_KEY, Bytes.toBytes(now));
+    out.close();
+    region.bulkLoadHFiles(List.of(Pair.newPair(family, out.getPath().toString())), true, null);
   }
 
   private Put put(byte[] row, byte[] family) {
