@@ -36,7 +36,7 @@ func (j *run) already() *result.Result {
 // gives again: the next attempt takes another one. After any other error it stays.
 func (j *run) giveBack(ctx context.Context, cause error) error {
 	k := j.st.Rekey
-	if k == nil || !k.Own || k.Snapshot == "" {
+	if k == nil || !k.Own || k.Snapshot == "" || j.dropped {
 		return nil
 	}
 	kind := fail.KindOf(cause)
@@ -46,8 +46,7 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.c.DeleteSnapshot(ctx, j.req.From, k.Snapshot); err != nil {
-		j.o.Events.Warn("the snapshot is left behind: delete it by hand", "snapshot", k.Snapshot, "error", err)
+	if !j.drop(ctx) {
 		return nil
 	}
 	now := *k
@@ -56,18 +55,27 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
-// end deletes the job's own snapshot and notes that nothing is left to do.
+// drop deletes the job's own snapshot, which it does not need any more.
+func (j *run) drop(ctx context.Context) bool {
+	k := j.st.Rekey
+	if !k.Own {
+		return true
+	}
+	if err := j.c.DeleteSnapshot(ctx, j.req.From, k.Snapshot); err != nil {
+		j.o.Events.Warn("the snapshot is left behind: delete it by hand", "snapshot", k.Snapshot, "error", err)
+		return false
+	}
+	j.dropped = true
+	return true
+}
+
+// end notes that nothing is left to do.
 func (j *run) end(ctx context.Context) error {
 	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err
 	}
 	k := j.st.Rekey
 	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: NextSince(k.Created)}
-	if k.Own {
-		if err := j.c.DeleteSnapshot(ctx, j.req.From, k.Snapshot); err != nil {
-			j.o.Events.Warn("the snapshot is left behind: delete it by hand", "snapshot", k.Snapshot, "error", err)
-		}
-	}
 	done := *j.result.Summary()
 	kept := checkpoint.StagingRemoved
 	if j.o.Keep {

@@ -27,12 +27,13 @@ type run struct {
 	st  *checkpoint.Job
 	c   *loader.Cluster
 
-	opened *tablesource.Source
-	source *snapshot.Snapshot // nil: it is not needed any more
-	facts  *cluster.Facts
-	dir    *staging.Dir
-	proven bool // every file was read as a whole just now
-	result *result.Result
+	opened  *tablesource.Source
+	source  *snapshot.Snapshot // nil: it is not needed any more
+	facts   *cluster.Facts
+	dir     *staging.Dir
+	proven  bool // every file was read as a whole just now
+	dropped bool // the job's own snapshot
+	result  *result.Result
 }
 
 // Run does the whole job: snapshot, new table, files, load, verification. With a
@@ -107,6 +108,7 @@ func (j *run) steps(ctx context.Context) error {
 	if err := j.load(ctx, m); err != nil {
 		return err
 	}
+	j.drop(ctx)
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
 	}

@@ -28,13 +28,12 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key keygen.Expr, now time
 	if len(s.Regions) == 1 {
 		return nil, nil
 	}
-	o.Events.Phase("sample")
+	o.Events.Note("rows are read for split points", "snapshot", s.Name, "key", key.String())
 	n := min(o.Workers, len(s.Regions))
 	most := int(int64(o.Memory) / int64(n) / 8)
-	all := partition.NewKeySample(1, sampleSeed)
-	var mu sync.Mutex
+	all := &sharedSample{keys: partition.NewKeySample(1, sampleSeed)}
 	view := snapshot.View{Now: now, Families: keys.read(), Versions: 1}
-	err = s.Each(ctx, n, view, func(ctx context.Context, region int, sc *snapshot.Scan) error {
+	err = s.Each(ctx, n, view, func(ctx context.Context, _ int, sc *snapshot.Scan) error {
 		if err := progress.Pass(ctx, o.Gate); err != nil {
 			return err
 		}
@@ -42,29 +41,34 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key keygen.Expr, now time
 		if err != nil {
 			return err
 		}
-		one := &sampler{of: m, snap: s, into: partition.NewKeySample(1, uint64(region))}
-		if err := one.read(ctx, sc); err != nil {
-			return readError(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		all.Merge(one.into, 1)
-		return nil
+		return readError((&sampler{of: m, snap: s, into: all}).read(ctx, sc))
 	})
 	if err != nil {
 		return nil, readError(err)
 	}
-	return all.Splits(len(s.Regions), 0), nil
+	return all.keys.Splits(len(s.Regions), 0), nil
 }
 
-// sampleSeed makes samples of the same rows the same.
+// sampleSeed makes samples of the same rows in the same order the same.
 const sampleSeed = 1
+
+// sharedSample is that of all workers, so that there is one in memory.
+type sharedSample struct {
+	mu   sync.Mutex
+	keys *partition.KeySample
+}
+
+func (s *sharedSample) add(key []byte, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys.Add(key, size)
+}
 
 // sampler makes the keys of one region's rows. Rows without one are for the build.
 type sampler struct {
 	of   *keyMaker
 	snap *snapshot.Snapshot
-	into *partition.KeySample
+	into *sharedSample
 
 	row  []byte
 	size int64
@@ -102,6 +106,6 @@ func (s *sampler) end() {
 		return
 	}
 	if key, err := s.of.make(s.row); err == nil {
-		s.into.Add(key, s.size+int64(len(key)))
+		s.into.add(key, s.size+int64(len(key)))
 	}
 }
