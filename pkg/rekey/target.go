@@ -36,7 +36,7 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(facts, old, j.req.Splits); err != nil {
+	if err := fits(facts, old, j.req.Splits, j.req.Since > 0); err != nil {
 		return nil, err
 	}
 	return facts, j.vacant(ctx)
@@ -61,8 +61,9 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 }
 
 // fits says whether a table can have the old one's cells as they are: one that
-// keeps fewer versions, or for a shorter time, would lose some.
-func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte) error {
+// keeps fewer versions, or for a shorter time, would lose some. One that keeps
+// more shows in a further pass what the old one has dropped since the first.
+func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte, further bool) error {
 	var wrong []string
 	for _, f := range old.Families {
 		now, ok := facts.Table.Family(f.Name)
@@ -71,6 +72,8 @@ func fits(facts *cluster.Facts, old *loader.Table, splits [][]byte) error {
 			wrong = append(wrong, "it has no family "+f.Name)
 		case now.Versions < f.Versions:
 			wrong = append(wrong, "family "+f.Name+" keeps fewer versions")
+		case further && now.Versions > f.Versions:
+			wrong = append(wrong, "family "+f.Name+" keeps more versions")
 		case now.TTL < f.TTL:
 			wrong = append(wrong, "family "+f.Name+" has a shorter TTL")
 		}
