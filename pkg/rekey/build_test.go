@@ -147,6 +147,7 @@ func TestRandomTables(t *testing.T) {
 		}{
 			{"`f:id` + '-' + `$row`", func(row, id string) string { return id + "-" + row }},
 			{"$row", func(row, _ string) string { return row }},
+			{"substr($row, 1) + 'x'", func(row, _ string) string { return row[1:] + "x" }},
 			{"substr(id, 0, 2)", func(_, id string) string { return id[:2] }},
 		} {
 			p := l.plan(c.spec, []string{"3", "8", "d"}[:r.IntN(4)]...)
