@@ -29,7 +29,9 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "listen":
 		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
-		own = slices.Contains(path, "load") // knows fewer ways
+		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") // know fewer ways
+	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
+		own = slices.Contains(path, "rekey") // of rows of a table, not of records
 	case "family":
 		own = slices.Contains(path, "create") // several, with settings
 	}
