@@ -51,6 +51,9 @@ func flagValues() map[string][]string {
 		"format":        {"csv", "dump", "parquet", "json", "avro", "rejects"},
 		"get --format":  {"jsonl", "csv", "table"},
 		"scan --format": {"jsonl", "csv", "table"},
+
+		"export --format": {"csv", "dump", "parquet", "jsonl"},
+
 		"header":        {"yes", "no"},
 		"empty":         {"skip", "store"},
 		"duplicates":    {"fail", "first", "last"},

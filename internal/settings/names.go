@@ -25,7 +25,10 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "job":
 		own = f.Annotations[JobFileFlag] == nil
 	case "format", "columns", "memory":
-		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") // of what is printed, not of the input
+		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") || // of what is printed, not of the input
+			slices.Contains(path, "export") && f.Name != "memory" // of what is written
+	case "to":
+		own = slices.Contains(path, "export") // a directory, not a key
 	case "listen":
 		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
