@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,12 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
+	"bulkload/pkg/span"
 	"bulkload/pkg/spec"
 )
 
@@ -434,4 +437,55 @@ func TestAllocations(t *testing.T) {
 			t.Errorf("%s: %d rows, %d allocations", format, r.digest.Rows, n)
 		}
 	}
+}
+
+// TestParquetMemory: what an encoder holds is below what it may, also while it writes a row group.
+func TestParquetMemory(t *testing.T) {
+	if race.On {
+		t.Skip("the race detector has memory of its own")
+	}
+	const most = 24 << 20
+	columns := []column{{name: "a"}, {name: "b"}, {name: "c"}}
+	h := &heap{}
+	h.look()
+	base := h.peak
+	e, err := newParquetEncoder(h, columns, most)
+	must(t, err)
+	rng := rand.New(rand.NewPCG(1, 2))
+	r := row{data: make([]byte, 300), values: []span.Span{{Off: 0, Len: 290}, {Off: 290, Len: 5}, span.Null()}}
+	for n := range 200_000 {
+		for i := range r.data {
+			r.data[i] = 'a' + byte(rng.Uint32()&15)
+		}
+		if _, err := e.row(&r); err != nil {
+			t.Fatal(err)
+		}
+		if n%20_000 == 0 {
+			h.look()
+		}
+	}
+	must(t, e.close())
+	if held := int64(h.peak - base); held > most || h.writes < 20 {
+		t.Errorf("%d bytes are held, %d may be, in %d writes", held, most, h.writes)
+	}
+}
+
+// heap is a file that looks at the memory in use when a piece is written to it.
+type heap struct {
+	writes int
+	peak   uint64
+}
+
+func (h *heap) Write(b []byte) (int, error) {
+	if h.writes++; h.writes%8 == 0 {
+		h.look()
+	}
+	return len(b), nil
+}
+
+func (h *heap) look() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h.peak = max(h.peak, m.HeapAlloc)
 }

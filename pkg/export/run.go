@@ -50,11 +50,19 @@ func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, di
 		}
 	}()
 	w.view = snapshot.View{Versions: 1, Families: p.family, Now: cmp.Or(p.o.Now, time.Now()), ReadAhead: w.ahead}
-	if err := s.Each(ctx, w.workers, w.view, w.region); err != nil {
-		return nil, fail.With(kindOf(err), err)
+	if err = s.Each(ctx, w.workers, w.view, w.region); err != nil {
+		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
 	}
 	m, err := w.finish(ctx)
-	return m, fail.With(fail.HDFS, err)
+	return m, w.stopped(ctx, fail.With(fail.HDFS, err))
+}
+
+// stopped says of a failure that it came of a stop, if there was one: file systems have errors of their own for that.
+func (w *writing) stopped(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		return errors.Join(cause, err)
+	}
+	return err
 }
 
 // kindOf is what a failure that says nothing else is about.
