@@ -34,6 +34,7 @@ type History struct {
 	Weights      []int64           // of the regions, as jobs on YARN were packed by them; nil: there was none
 	Snapshot     string            // that was taken
 	Snapshotting SnapshotRecord    // that was asked for
+	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
 	Token        string
 	Loading      bool                 // files are on their way
 	Files        map[string]loadState // by path
@@ -114,6 +115,10 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventStream:
 		s, err := Decode[build.StreamRecord](r)
 		h.Stream(s)
+		return err
+	case EventReadSnapshot:
+		s, err := Decode[ReadSnapshotRecord](r)
+		h.read(s)
 		return err
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)
