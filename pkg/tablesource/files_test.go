@@ -138,7 +138,7 @@ func TestOneFamily(t *testing.T) {
 	}
 }
 
-// TestReplaced: a snapshot of the same name that was taken anew is another input.
+// TestReplaced: a snapshot of the same name that was taken again is another input.
 func TestReplaced(t *testing.T) {
 	for name, change := range map[string]func(*lab){
 		"of another time": func(l *lab) { l.created++ },
