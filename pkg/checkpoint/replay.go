@@ -29,11 +29,11 @@ type History struct {
 	Last         time.Time // of a record
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string            // that follows what is finished
-	Submission   *SubmissionRecord // the job on YARN whose output is not taken yet; nil: there is none
-	Weights      []int64           // of the regions, as jobs on YARN were packed by them; nil: there was none
-	Snapshot     string            // that was taken
-	Snapshotting SnapshotRecord    // that was asked for
+	phase        string                        // that follows what is finished
+	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
+	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Snapshot     string                        // that was taken
+	Snapshotting SnapshotRecord                // that was asked for
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
 	Token        string
 	Loading      bool                 // files are on their way

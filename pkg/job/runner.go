@@ -43,7 +43,7 @@ type run struct {
 	tables  []*tablesource.Source // inputs
 
 	tablesOver bool // tables are not read again, and there is no input
-	proven bool // the files of an earlier attempt, which are all that there are
+	proven     bool // the files of an earlier attempt, which are all that there are
 }
 
 // plan makes the job's plan, or takes that of the journal if inputs and table
