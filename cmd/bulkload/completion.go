@@ -55,10 +55,13 @@ func flagValues() map[string][]string {
 		"empty":         {"skip", "store"},
 		"duplicates":    {"fail", "first", "last"},
 		"verify":        {"full", "sample", "off"},
-		"load --verify": {"full", "off"},
-		"load-mode":     {"secure", "direct", "auto"},
-		"compression":   compression,
-		"encoding":      encoding,
+		"replicate":     {"yes", "no"},
+
+		"phoenix-indexes": {"refuse", "ignore"},
+		"load --verify":   {"full", "off"},
+		"load-mode":       {"secure", "direct", "auto"},
+		"compression":     compression,
+		"encoding":        encoding,
 
 		"compression-level": {"default", "better"},
 

@@ -27,6 +27,7 @@ type loadWay struct {
 	gate     progress.Gate
 	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
 	proven   bool // every file was read as a whole just now
+	local    bool // peers of replication leave it out
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -71,7 +72,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
-		Timestamp: ownTimestamp(m), Shared: way.shared}
+		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local}
 	if !log.Loading {
 		var files []loader.HFile
 		for _, f := range m.Files {

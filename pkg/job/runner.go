@@ -308,7 +308,7 @@ func (j *run) load(ctx context.Context, b *built) (*loaded, error) {
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no"}
 	rows, err := loadFiles(ctx, j.c, j.facts, j.stage, b, way, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})

@@ -150,7 +150,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"replicated", "replication", SeverityOK, "(scope 1), and no peer takes it", "", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
