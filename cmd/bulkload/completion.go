@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/keygen"
@@ -60,6 +61,7 @@ func flagValues() map[string][]string {
 		"phoenix-indexes": {"refuse", "ignore"},
 		"load --verify":   {"full", "off"},
 		"load-mode":       {"secure", "direct", "auto"},
+		"undo --verify":   {"full", "range"},
 		"compression":     compression,
 		"encoding":        encoding,
 
@@ -108,7 +110,7 @@ func addCompletions(cmd *cobra.Command) {
 		switch ends, file := files[f.Name]; {
 		case f.Name == "recipe":
 			complete = completeRecipes
-		case f.Name == "job" && (cmd.Name() == "clean" || cmd.Name() == "status"):
+		case f.Name == "job" && slices.Contains([]string{"clean", "status", "undo", "diff"}, cmd.Name()):
 			complete = completeJobs
 		case fixed:
 			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)

@@ -29,7 +29,7 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "listen":
 		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
-		own = slices.Contains(path, "load") // knows fewer ways
+		own = slices.Contains(path, "load") || slices.Contains(path, "undo") // know fewer ways
 	case "family":
 		own = slices.Contains(path, "create") // several, with settings
 	}
@@ -59,7 +59,7 @@ func IsField(name string) bool {
 }
 
 // OneCommand are settings that are for one command, not for a file.
-var OneCommand = []string{"help", "config", "job", "restart", "force", "yes"}
+var OneCommand = []string{"help", "config", "job", "restart", "force", "yes", "dry-run", "insert-only"}
 
 // Known are those of any command, with underscores, sorted.
 func Known(root *cobra.Command) []string {

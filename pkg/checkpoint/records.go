@@ -34,6 +34,7 @@ type PlanRecord struct {
 	Staging    string         `json:"staging"`
 	Inputs     []InputRecord  `json:"inputs"`
 	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
+	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
 }
 
 // InputRecord is an input file as it was.

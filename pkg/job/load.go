@@ -45,8 +45,8 @@ type LoadOptions struct {
 	Unreplicated bool
 	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
 	PhoenixIndexes string
-	Gate       progress.Gate // where the load waits between its steps, default nowhere
-	Events     progress.Events
+	Gate           progress.Gate // where the load waits between its steps, default nowhere
+	Events         progress.Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -149,7 +149,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	return r, nil
 }
 
-// phoenix refuses a table with indexes of Phoenix, unless it was told to ignore them.
+// phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.
 func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o LoadOptions) error {
 	check := preflight.Phoenix(ctx, c, facts.Table, o.PhoenixIndexes)
 	switch check.Severity {

@@ -94,9 +94,12 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
-	now.Given = j.spec.Timestamp != 0
+	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
+	}
+	if err := freshTimestamp(ctx, &now, j.o); err != nil {
+		return err
 	}
 	j.st.History.Plan = &now
 	return j.st.Record(checkpoint.EventPlan, now)

@@ -93,7 +93,7 @@ func indexOf(r loader.Row, prefix int) (string, bool) {
 }
 
 // checkPhoenix says what a table of Phoenix needs, and refuses one with indexes
-// unless it was told: a query by an index misses every row of the load.
+// unless the job ignores them: a query by an index misses every row of the load.
 func checkPhoenix(t *loader.Table, p phoenixFacts, indexes string) Check {
 	const name = "phoenix"
 	classes := coprocessorsOf(t)

@@ -26,6 +26,7 @@ const (
 	HDFS           Name = "hdfs"
 	Hadoop         Name = "hadoop"
 	Header         Name = "header"
+	InsertOnly     Name = "insert_only"
 	Job            Name = "job"
 	JobID          Name = "job_id"
 	Key            Name = "key"
@@ -67,7 +68,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, Job, JobID, Key,
+		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, InsertOnly, Job, JobID, Key,
 		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
