@@ -124,7 +124,7 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
 func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
-	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil || log.History.Undo != nil {
 		return setting.Text{}
 	}
 	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)

@@ -47,7 +47,8 @@ type Survey struct {
 	CellsRestored int64 `json:"cells_restored"` // that many
 	RowsGone      int64 `json:"rows_gone"`      // of which nothing is seen without the load
 
-	Rest     manifest.Digest `json:"rest"` // all that is seen without the load, in all versions that are kept
+	Rest     manifest.Digest `json:"rest"`          // all that readers see without the load
+	Versions manifest.Digest `json:"rest_versions"` // likewise, those who ask for all versions that are kept
 	Families []SurveyFamily  `json:"families"`
 	Regions  []SurveyRegion  `json:"regions"`
 }
@@ -83,6 +84,7 @@ type Key struct {
 func (s *Survey) Add(o *Survey) {
 	s.Load.Add(o.Load)
 	s.Rest.Add(o.Rest)
+	s.Versions.Add(o.Versions)
 	for _, n := range []struct{ to, from *int64 }{
 		{&s.Foreign, &o.Foreign}, {&s.Marked, &o.Marked}, {&s.RowsAdded, &o.RowsAdded}, {&s.RowsOverwritten, &o.RowsOverwritten},
 		{&s.CellsAdded, &o.CellsAdded}, {&s.CellsOverwritten, &o.CellsOverwritten}, {&s.CellsUnchanged, &o.CellsUnchanged},

@@ -116,8 +116,8 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	if err != nil {
 		return err
 	}
-	if rest {
-		r.addRest(c)
+	if left || rest {
+		r.addRest(c, left, rest)
 	}
 	r.row.seen, r.row.left = r.row.seen || seen, r.row.left || left
 	if left && !seen {
@@ -165,15 +165,23 @@ func (r *reader) hold(f *familyReader, c *hfile.Cell) {
 	f.column, f.value = append(f.column[:0], c.Qualifier...), append(f.value[:0], c.Value...)
 }
 
-// addRest counts a cell that is seen without the load.
-func (r *reader) addRest(c *hfile.Cell) {
+// addRest counts a cell that is seen without the load: the newest version of its
+// column, one of all that are kept, or both.
+func (r *reader) addRest(c *hfile.Cell, newest, kept bool) {
 	b := binary.BigEndian.AppendUint16(r.hash[:0], uint16(len(c.Row)))
 	b = append(append(b, c.Row...), byte(len(c.Family)))
 	b = binary.BigEndian.AppendUint32(append(b, c.Family...), uint32(len(c.Qualifier)))
 	b = binary.BigEndian.AppendUint64(append(b, c.Qualifier...), uint64(c.Timestamp))
 	r.hash = append(b, c.Value...)
-	r.part.Rest.Cells++
-	r.part.Rest.Sum += xxhash.Sum64(r.hash)
+	sum := xxhash.Sum64(r.hash)
+	if newest {
+		r.part.Rest.Cells++
+		r.part.Rest.Sum += sum
+	}
+	if kept {
+		r.part.Versions.Cells++
+		r.part.Versions.Sum += sum
+	}
 }
 
 // endRow counts the row that was read.
@@ -181,6 +189,7 @@ func (r *reader) endRow() {
 	s, row := r.part, &r.row
 	if row.any && row.left {
 		s.Rest.Rows++
+		s.Versions.Rows++
 	}
 	if row.any && row.marked {
 		s.Marked++

@@ -169,6 +169,7 @@ func (u *undo) steps(ctx context.Context) error {
 			return err
 		}
 	}
+	u.read.now = time.UnixMilli(u.undoing.Created) // for every attempt: what has expired is a part of the prediction
 	if !u.undoing.Built {
 		if err := u.build(ctx); err != nil {
 			return err
@@ -209,7 +210,15 @@ func (u *undo) begin() error {
 func (u *undo) withdraw(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return errors.Join(u.dropSnapshot(ctx), u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{}))
+	if err := u.dropSnapshot(ctx); err != nil {
+		return err // the undo stays begun: the same command removes it
+	}
+	if dir, err := u.stage(ctx); err == nil {
+		if err := dir.Remove(ctx); err != nil {
+			u.o.Events.Warn("staging directory is left behind", "path", u.undoing.Staging, "error", err)
+		}
+	}
+	return u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
 }
 
 func (u *undo) dropSnapshot(ctx context.Context) error {

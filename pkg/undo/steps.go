@@ -24,32 +24,12 @@ import (
 )
 
 // build surveys the snapshot, refuses what markers would lose, and writes them.
-// From the moment when they are written the timestamp is used up.
+// Until they are written nothing was changed, and an error ends the undo. Then
+// the timestamp is used up.
 func (u *undo) build(ctx context.Context) error {
-	u.o.Events.Phase("snapshot")
-	src, err := tablesource.Open(ctx, u.env, tablesource.Ref{Table: u.table}, tablesource.Options{Name: u.undoing.Snapshot, Created: u.undoing.Created, Keep: true})
+	files, err := u.writeFiles(ctx)
 	if err != nil {
-		if fail.KindOf(err) == fail.HDFS || fail.KindOf(err) == fail.Input { // it cannot be read: not now, and not later
-			err = errors.Join(err, u.withdraw(ctx))
-		}
-		return err
-	}
-	if err := u.judge(ctx, src); err != nil {
-		if fail.KindOf(err) == fail.Check {
-			err = errors.Join(err, u.withdraw(ctx))
-		}
-		return err
-	}
-	dir, err := u.stage(ctx)
-	if err != nil {
-		return err
-	}
-	u.o.Events.Phase("write")
-	rw := rewrite.New(dir.FS, dir.Location.Path, u.family, time.Now().UnixMilli())
-	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	files, err := u.write(ctx, src.Snapshot, u.result.Survey, rw, prefix, u.read)
-	if err != nil {
-		return err
+		return errors.Join(err, u.withdraw(ctx))
 	}
 	r := u.result
 	r.Snapshot, r.Files, r.Markers, r.Bytes = u.undoing.Snapshot, len(files), 0, 0
@@ -67,6 +47,26 @@ func (u *undo) build(ctx context.Context) error {
 	}
 	u.undoing.Result, u.undoing.Markers, u.undoing.Built = r, record.Files, true
 	return nil
+}
+
+// writeFiles writes the markers, if nothing is lost by them.
+func (u *undo) writeFiles(ctx context.Context) ([]loader.HFile, error) {
+	u.o.Events.Phase("snapshot")
+	src, err := tablesource.Open(ctx, u.env, tablesource.Ref{Table: u.table}, tablesource.Options{Name: u.undoing.Snapshot, Created: u.undoing.Created, Keep: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := u.judge(ctx, src); err != nil {
+		return nil, err
+	}
+	dir, err := u.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u.o.Events.Phase("write")
+	rw := rewrite.New(dir.FS, dir.Location.Path, u.family, time.Now().UnixMilli())
+	prefix, _ := rewrite.SplitURI(dir.Location.URI())
+	return u.write(ctx, src.Snapshot, u.result.Survey, rw, prefix, u.read)
 }
 
 // stage is the directory of the files with markers.
@@ -101,6 +101,9 @@ func (u *undo) bring(ctx context.Context) error {
 	}
 	_, err = job.LoadStaged(ctx, u.env, u.c, u.facts, dir.Location, files, u.st, job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency,
 		Unreplicated: u.local, Gate: u.o.Gate, Events: u.o.Events})
+	if err != nil && !u.st.Loading { // nothing was loaded: files that are damaged are written again
+		err = errors.Join(err, u.st.Record(checkpoint.EventUndoing, u.undoing.UndoRecord))
+	}
 	if err != nil {
 		return fmt.Errorf("undo of job %s, which the same command resumes: %w", u.job, err)
 	}
@@ -134,13 +137,16 @@ func (u *undo) verify(ctx context.Context) error {
 	return u.compare(u.undoing.Result.Survey, now)
 }
 
-// compare holds the table to the prediction.
+// compare holds the table to the prediction, for readers of the newest version.
+// An older one that a compaction has dropped meanwhile is a warning.
 func (u *undo) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:
 		return u.notAsPredicted(fmt.Errorf("%d cells of timestamp %d are still seen", now.CellsSeen, u.stamp))
 	case now.Rest != predicted.Rest:
-		return u.notAsPredicted(fmt.Errorf("the table has %s beside the load, predicted were %s: others wrote or deleted meanwhile, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
+		return u.notAsPredicted(fmt.Errorf("the table has %s beside the load, predicted were %s: others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
+	case now.Versions != predicted.Versions:
+		u.o.Events.Warn("the table has other older versions than predicted: a compaction has dropped some, or others wrote", "predicted", predicted.Versions.String(), "found", now.Versions.String())
 	}
 	return nil
 }
