@@ -328,3 +328,32 @@ func BenchmarkPreflight(b *testing.B) {
 		}
 	}
 }
+
+// TestWhatServersObserve: servers say by their coprocessors that they replicate bulk loads.
+func TestWhatServersObserve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster of its own")
+	}
+	servers, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
+		"hbase.replication.bulkload.enabled": "true", "hbase.replication.cluster.id": "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := servers.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	env := jobtest.ClusterEnv(t, servers)
+	s := jobtest.Spec(t, "check")
+	s.Table = jobtest.FreshTable(t, env, 10, nil)
+	for deadline := time.Now().Add(time.Minute); ; { // a server reports every three seconds what it has loaded
+		r := preflight(t, env, s, Options{})
+		if c, ok := r.Find("coprocessors"); ok && c.Severity == SeverityOK && strings.Contains(c.Message.String(), "ReplicationObserver notes the files for replication") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no server says that it replicates bulk loads")
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -271,5 +272,39 @@ func TestForeign(t *testing.T) {
 	}
 	if n := len(s.Regions[0].Keys) + len(s.Regions[1].Keys); n != 2 || s.Regions[0].Keys[0] != (result.Key{Row: "a"}) {
 		t.Errorf("named are %+v", s.Regions)
+	}
+}
+
+// TestNothingAllocates: neither for a row nor for a cell.
+func TestNothingAllocates(t *testing.T) {
+	if race.On {
+		t.Skip("the race detector allocates")
+	}
+	l := newLab(t, "2", "f", "g")
+	var cells []hfile.Cell
+	for _, family := range l.families {
+		for _, qualifier := range []string{"p", "q"} {
+			for _, stamp := range []int64{300, labStamp, 100} {
+				cells = append(cells, hfile.Cell{Row: []byte("a"), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: []byte("v")})
+			}
+		}
+	}
+	l.add(5, cells)
+	r := newReader(l.of(cells[:1]), l.open(), labReading().now)
+	row := func() {
+		r.startRow(cells[0].Row)
+		for i := range cells {
+			if err := r.cell(&cells[i], true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.endRow()
+	}
+	row() // makes room
+	if n := testing.AllocsPerRun(100, row); n > 0 {
+		t.Errorf("%g allocations a row", n)
+	}
+	if r.part.Foreign > 0 || r.part.RowsOverwritten != 102 {
+		t.Errorf("read are %+v", r.part)
 	}
 }
