@@ -35,6 +35,7 @@ const (
 	MaxFileSize  Name = "max_file_size"
 	Memory       Name = "memory"
 	Missing      Name = "missing"
+	ParseKey     Name = "parse"
 	OlderThan    Name = "older_than"
 	OnStop       Name = "on_stop"
 	Page         Name = "page"
@@ -66,7 +67,7 @@ const (
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Restart, SaltBuckets, SpillDir,
+		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Restart, SaltBuckets, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}
