@@ -64,6 +64,13 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
 }
 
+// IdentifyParts is the identity of a job that loads no inputs, by the parts that
+// distinguish it from every other job of the table, its kind among them.
+func IdentifyParts(t loader.TableName, parts ...string) Identity {
+	parts = append([]string{t.String()}, parts...)
+	return Identity{Table: t.FileName(), rest: digestOf(parts...), given: t.FileName(), Old: digestOf(append(parts, "no earlier version")...)}
+}
+
 // On is the identity on a cluster.
 func (i Identity) On(cluster string) Identity {
 	i.ID = digestOf(i.rest, cluster)

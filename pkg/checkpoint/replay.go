@@ -26,7 +26,8 @@ const (
 type History struct {
 	build.Done
 	records      int
-	Last         time.Time // of a record
+	Last         time.Time    // of a record
+	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
 	phase        string                        // that follows what is finished
@@ -96,6 +97,10 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventPlan:
 		p, err := Decode[PlanRecord](r)
 		h.Plan = &p
+		return err
+	case EventRekey:
+		k, err := Decode[RekeyRecord](r)
+		h.Rekey = &k
 		return err
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)

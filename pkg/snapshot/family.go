@@ -51,6 +51,9 @@ func families(schema *pb.TableSchema) ([]Family, error) {
 func (f *Family) attribute(key, value string) error {
 	switch key {
 	case "VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE":
+		if key == "TTL" && value == "FOREVER" { // what the shell may have stored
+			return nil
+		}
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
 			return fmt.Errorf("%w: its %s is no number", ErrDamaged, key)

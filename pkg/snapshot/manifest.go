@@ -44,6 +44,8 @@ type Snapshot struct {
 	Checksum [sha256.Size]byte
 	// Families are sorted by name.
 	Families []Family
+	// Schema is the table's descriptor of that time, for who makes a table like it.
+	Schema *pb.TableSchema
 	// Regions are sorted and without hole or overlap. Parents of split regions
 	// and replicas are left out.
 	Regions []Region
@@ -109,6 +111,7 @@ func (s *Snapshot) open(ctx context.Context) error {
 	if s.Families, err = families(schema); err != nil {
 		return err
 	}
+	s.Schema = schema
 	return s.arrange()
 }
 
