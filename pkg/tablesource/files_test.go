@@ -299,6 +299,13 @@ func TestBuildOfSnapshot(t *testing.T) {
 	if got := jobtest.Hashes(t, run(s)); len(got) < 3 || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// The id of the old key is that of the cell.
+	s.Parse = "salt(check_id, 10) + md5hex(check_id) + id"
+	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
+	env.Mount("snapshot:s", files, files.Dir())
+	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
+		t.Errorf("with the id of the key: %v, want %v", got, want)
+	}
 	// Without a list of columns the rest of them is not known.
 	s.Columns = nil
 	_, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
