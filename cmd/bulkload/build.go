@@ -19,7 +19,6 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -97,7 +96,7 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	o.subject.spec = js.Spec()
-	unmount, err := tablesource.Mount(ctx, env, js.Inputs)
+	unmount, err := mountTables(ctx, env, js)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,6 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -116,7 +115,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	unmount, err := tablesource.Mount(cmd.Context(), env, spec.Inputs)
+	unmount, err := mountTables(cmd.Context(), env, spec)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated")
+	f.StringVar(&s.spec.Parse, "parse", "", "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns")
 	f.StringVar(&s.spec.InputsFrom, "inputs-from", "", "file that lists the inputs, one a line, instead of --input; relative paths are relative to the working directory")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
@@ -125,7 +126,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"escape": {&spec.Escape, &s.spec.Escape}, "escape-map": {&spec.EscapeMap, &s.spec.EscapeMap}, "comment": {&spec.Comment, &s.spec.Comment},
 		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},
 		"phoenix-indexes": {&spec.PhoenixIndexes, &s.spec.PhoenixIndexes}, "replicate": {&spec.Replicate, &s.spec.Replicate},
-		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing},
+		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing}, "parse": {&spec.Parse, &s.spec.Parse},
 	}
 	for name, t := range text {
 		if given(name) {

@@ -64,13 +64,14 @@ const (
 	Workers        Name = "workers"
 	Znode          Name = "znode"
 	Zookeeper      Name = "zookeeper"
+	ParseKey       Name = "parse"
 )
 
 // Names are all of them.
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, InsertOnly, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, SpillDir,
+		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}

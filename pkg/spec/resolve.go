@@ -25,6 +25,7 @@ import (
 type Job struct {
 	asked
 	rowKey     keygen.Expr
+	parse      keygen.Expr
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
@@ -46,6 +47,14 @@ func (j Job) Key() string { return j.asked.Key }
 
 // RowKey is the parsed Key, nil if there is none.
 func (j Job) RowKey() keygen.Expr { return j.rowKey }
+
+// KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
+func (j Job) KeyParser() (*keygen.KeyParser, error) {
+	if j.parse == nil {
+		return nil, nil
+	}
+	return keygen.CompileParser(j.parse, keygen.Options{})
+}
 
 // Duplicates is what becomes of rows of one key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
@@ -115,6 +124,12 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	default:
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
+	}
+	if s.Parse != "" {
+		if j.parse, err = keygen.Parse(s.Parse); err == nil {
+			_, err = j.KeyParser()
+		}
+		bad("parse", err)
 	}
 	switch {
 	case s.InputsFrom != "" && len(s.Inputs) > 0:
