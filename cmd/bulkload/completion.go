@@ -61,6 +61,8 @@ func flagValues() map[string][]string {
 		"compression":    compression,
 		"encoding":       encoding,
 
+		"export --format": {"csv", "dump", "parquet", "jsonl"},
+
 		"compression-level": {"default", "better"},
 
 		"bloom":         {"NONE", "ROW", "ROWCOL"},

@@ -146,7 +146,7 @@ func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
 	if err := streaming.WritePartitions(&parts, w.partitionKeys()); err != nil {
 		return err
 	}
-	for _, d := range []string{"", errorsName} {
+	for _, d := range []string{"", errorsName, mapsName} {
 		if err := e.fs.MkdirAll(ctx, path.Join(dir.Path, d), 0o700); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
