@@ -198,3 +198,8 @@ func writeOver(t testing.TB, name string, b []byte) {
 	t.Helper()
 	must(t, os.WriteFile(name, b, 0o600))
 }
+
+// readerOptions are those of CSV with a header.
+func readerOptions(columns []string) source.Options {
+	return source.Options{Format: source.FormatCSV, Columns: columns}
+}
