@@ -170,7 +170,7 @@ func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *exts
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plan: plan, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r := &readers{plans: []*Plan{plan}, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
