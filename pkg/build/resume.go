@@ -19,7 +19,7 @@ import (
 type Done struct {
 	Spill   string                 // directory of the sorted runs, empty if there is none
 	Sorted  *SortedRecord          // nil: the input has not been read to its end
-	Written map[int]WrittenRecord  // by region
+	Written map[int]WrittenRecord  // by the region's ordinal in the sort
 	Built   *manifest.Manifest     // nil: files may be missing
 	Streams map[string]StreamState // by place: what was read of streams
 }
@@ -85,7 +85,10 @@ func (r *Resume) start(w *writers) {
 	if r == nil {
 		return
 	}
-	for _, f := range r.Written {
+	for ordinal, f := range r.Written {
+		if ordinal < w.from || ordinal >= w.from+w.plan.Ranges.Len() {
+			continue // another table's
+		}
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
 		w.digest.Add(f.Part)
@@ -98,8 +101,8 @@ func (r *Resume) start(w *writers) {
 	}
 }
 
-// wrote notes that the files of a region are complete.
-func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
+// wrote notes that the files of a region are complete, of a table whose first region is the one of that ordinal in the sort.
+func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
 	}
@@ -111,7 +114,10 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
 	for _, s := range p.part.rows {
 		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
-	r.Written[record.Region] = record
+	if from > 0 {
+		record.Ordinal = from + record.Region
+	}
+	r.Written[from+record.Region] = record
 	return r.Checkpoint.Wrote(record)
 }
 

@@ -128,7 +128,7 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
-		h.Written[w.Region] = w
+		h.Written[w.InSort()] = w
 		return err
 	case EventBuilt:
 		b, err := Decode[BuiltRecord](r)
