@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -56,7 +57,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.check(), spec.OneTable("check")); err != nil {
 		return err
 	}
 	stage, err := loader.ParseStage(o.stage)

@@ -68,6 +68,9 @@ func summary(r *result.Result, s *session) string {
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
 	}
+	for _, t := range r.Tables {
+		fmt.Fprintf(&b, "; table %s, %d rows in %d HFiles of %s", t.Table, t.Manifest.Digest.Rows, t.Manifest.HFiles, ui.Bytes(t.Manifest.Bytes))
+	}
 	b.WriteString(differingText(s.outcome.progress.Start))
 	if m != nil && m.Rejected > 0 {
 		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, rejectsText(r))

@@ -81,6 +81,7 @@ func (r *readers) newWorker() (*readWorker, error) {
 			return nil, err
 		}
 		w.tables = append(w.tables, m)
+		m.first = w.tables[0]
 		from += p.Ranges.Len()
 	}
 	var err error

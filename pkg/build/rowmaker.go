@@ -12,7 +12,8 @@ import (
 // rowMaker makes the row that each record has in one table. It belongs to one goroutine.
 type rowMaker struct {
 	plan    *Plan
-	from    int // ordinal of the table's first region in the sort
+	from    int       // ordinal of the table's first region in the sort
+	first   *rowMaker // of the first table, which has made its row before; of that itself
 	program *keygen.Program
 	keyCols []int // columns of the key's fields
 	fields  [][]byte

@@ -95,6 +95,7 @@ type writers struct {
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
 
+	several   bool // other tables are written beside it
 	uncounted bool // files of an older version, of which the journal does not have the counts
 }
 
@@ -175,7 +176,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		}
 	}
 	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
-		return nil, readChunks(err)
+		return nil, w.named(readChunks(err))
 	}
 	if err := finish(&p.part); err != nil {
 		return nil, err

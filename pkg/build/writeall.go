@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -99,4 +100,12 @@ func (r tableRegion) again(ctx context.Context, failed error) error {
 		return nil
 	}
 	return r.w.writeAgain(ctx, r.region, failed)
+}
+
+// named says of which table an error is, if there are several.
+func (w *writers) named(err error) error {
+	if err == nil || !w.several {
+		return err
+	}
+	return fmt.Errorf("table %s: %w", w.plan.Table, err)
 }
