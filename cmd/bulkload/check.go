@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -57,7 +56,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.check(), spec.OneTable("check")); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	stage, err := loader.ParseStage(o.stage)
@@ -72,7 +71,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	r, err := preflight.Run(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
 	if err != nil {
 		return err
 	}
