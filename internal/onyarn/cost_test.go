@@ -85,7 +85,7 @@ func TestCost(t *testing.T) {
 // importTsv builds HFiles by HBase's own job, and loads them.
 func (s *site) importTsv(into, input string) string {
 	s.Helper()
-	out := "/user/" + s.user + "/importtsv-" + filepath.Base(s.TempDir())
+	out := "/user/" + s.user + "/importtsv-" + strings.ReplaceAll(into, ":", "-")
 	columns := "HBASE_ROW_KEY"
 	for _, name := range data.Check.Columns() {
 		columns += ",f:" + name

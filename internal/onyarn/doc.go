@@ -11,6 +11,7 @@
 //	client_test.go   the command killed and asked to stop
 //	secured_test.go  tokens, and where no keys may be
 //	cost_test.go     ImportTsv on the same YARN
+//	large_test.go    many rows, many tasks
 //
-// BULKLOAD_YARN=1 runs all but the last, which wants BULKLOAD_YARN_COST.
+// BULKLOAD_YARN=1 runs all but the last two, which want BULKLOAD_YARN_COST and BULKLOAD_YARN_LARGE.
 package onyarn

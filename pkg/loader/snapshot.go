@@ -90,6 +90,17 @@ func (c *Cluster) SnapshotTime(ctx context.Context, table TableName, name string
 	return 0, false, nil
 }
 
+// DeleteSnapshot deletes a table's snapshot. One that is not there is deleted already. The files that it alone has kept
+// go with the next round of the master's cleaner.
+func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name string) error {
+	s := &pb.SnapshotDescription{Name: &name, Table: proto.String(table.String())}
+	err := c.master(ctx, "DeleteSnapshot", &pb.DeleteSnapshotRequest{Snapshot: s}, &pb.DeleteSnapshotResponse{})
+	if err != nil && !isJava(err, "SnapshotDoesNotExistException") {
+		return fmt.Errorf("delete snapshot %s of table %s: %w", name, table, err)
+	}
+	return nil
+}
+
 // snapshotEnd asks until the master says that a snapshot is done.
 func (c *Cluster) snapshotEnd(ctx context.Context, s *pb.SnapshotDescription) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("not complete within %s", c.cfg.ProcedureTimeout))
