@@ -129,7 +129,11 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 // TestTablesEqualSeparateBuilds builds several tables in one reading, with random records, split points, workers and
 // policies, and holds the files of each to those of a job that builds this table alone.
 func TestTablesEqualSeparateBuilds(t *testing.T) {
+	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		if runs++; testing.Short() && runs > 25 {
+			return // each builds six times
+		}
 		input := writeTablesInput(t, t.TempDir(), rapid.IntRange(1, 400).Draw(rt, "records"), rapid.Uint64().Draw(rt, "seed"), false)
 		s := tablesSpec(input, rapid.SampledFrom([]string{"first", "last"}).Draw(rt, "duplicates"))
 		points := func(name string, form string, most int) (p [][]byte) {

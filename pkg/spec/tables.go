@@ -111,6 +111,9 @@ func (s Spec) resolveTables() (further []Target, errs []error) {
 		} else if !dirs.add(tableDir(t.Table)) {
 			bad(i, errors.New("another table of the job has this name, or one that differs in its colon only"))
 		}
+		if t.Index != "" && slices.ContainsFunc(s.Cells, func(c CellSpec) bool { return c.QualifierFrom != "" }) {
+			bad(i, errors.New("rows of the job's table are made of several records (qualifier_from), and an entry is of one: such a table has no index"))
+		}
 		if t.Index != "" && !indexes.add(t.Index) {
 			bad(i, errors.New("another index of the job has this name"))
 		}

@@ -103,6 +103,8 @@ func TestTablesThatAreWrong(t *testing.T) {
 		"table 1 (x): there are columns and a mapping":                  {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
 		"table 2 (index i): another index of the job has this name":     {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}, {Index: "i", Table: "y", Key: "b"}}},
 		"table 1 (x): duplicates: duplicate policy \"none\" is none of": {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Duplicates: "none"}}},
+		"table 1 (index i): rows of the job's table are made of several records": {Table: "t", Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "v", QualifierFrom: "q"}}},
+			Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}}},
 	} {
 		if _, err := s.Resolve(); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%v, want: %s", err, say)
