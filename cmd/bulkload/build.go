@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -67,7 +68,7 @@ that failed, or was killed, is built again by the same command.` + "\n" + exitHe
 	return cmd
 }
 
-func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
+func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	ctx := cmd.Context()
 	if o.plan != "" || o.share != "" {
 		return o.runShare(cmd, g)
@@ -99,6 +100,11 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.subject.spec = js.Spec()
+	unmount, err := tablesource.Mount(ctx, env, js.Inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unmount(ctx)) }()
 	shapes, err := o.shapes(js, splits)
 	if err != nil {
 		return err

@@ -27,19 +27,21 @@ const (
 type History struct {
 	build.Done
 	records      int
-	Last         time.Time // of a record
+	Last         time.Time    // of a record
+	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string            // that follows what is finished
-	Submission   *SubmissionRecord // the job on YARN whose output is not taken yet; nil: there is none
-	Weights      []int64           // of the regions, as jobs on YARN were packed by them; nil: there was none
-	Snapshot     string            // that was taken
-	Snapshotting SnapshotRecord    // that was asked for
-	tableLoad                      // of the table at hand; a job of one table has no other
-	table        int               // its number, from 0
-	others       map[int]tableLoad // of the other tables that were at hand before, by number
-	taken        []Taken           // regions that have taken files
-	loadedFiles  int               // by them
+	phase        string                        // that follows what is finished
+	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
+	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Snapshot     string                        // that was taken
+	Snapshotting SnapshotRecord                // that was asked for
+	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
+	tableLoad                                  // of the table at hand; a job of one table has no other
+	table        int                           // its number, from 0
+	others       map[int]tableLoad             // of the other tables that were at hand before, by number
+	taken        []Taken                       // regions that have taken files
+	loadedFiles  int                           // by them
 	Finished     bool
 	FinishedAt   time.Time
 	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
@@ -134,6 +136,10 @@ func (h *History) replay(r journal.Record) (err error) {
 		p, err := Decode[PlanRecord](r)
 		h.Plan = &p
 		return err
+	case EventRekey:
+		k, err := Decode[RekeyRecord](r)
+		h.Rekey = &k
+		return err
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)
 		h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version,
@@ -152,6 +158,10 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventStream:
 		s, err := Decode[build.StreamRecord](r)
 		h.Stream(s)
+		return err
+	case EventReadSnapshot:
+		s, err := Decode[ReadSnapshotRecord](r)
+		h.read(s)
 		return err
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)

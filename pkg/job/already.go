@@ -36,8 +36,8 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 	if err != nil {
 		return r, err
 	}
-	for i := 0; i < len(j.tables) && err == nil; i++ {
-		err = j.stillThere(ctx, j.tables[i], all[i], r)
+	for i := 0; i < len(j.targets) && err == nil; i++ {
+		err = j.stillThere(ctx, j.targets[i], all[i], r)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {
 		return r, err // that the table could not be read says nothing of what it holds

@@ -69,7 +69,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 
 // allBuilt puts the manifests of all tables into the result.
 func (j *run) allBuilt(m []*manifest.Manifest) []*built {
-	j.result.SetManifests(j.targets(), m)
+	j.result.SetManifests(j.specTargets(), m)
 	files := make([]*built, len(m))
 	for i := range m {
 		files[i] = &built{m[i]}
@@ -100,8 +100,9 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 	if err != nil {
 		return nil, err
 	}
-	if t.number == len(j.tables)-1 {
+	if t.number == len(j.targets)-1 {
 		j.dropStreams()
+		j.dropTables(ctx)
 	}
 	if err := j.stillTheSame(ctx, t); err != nil {
 		return nil, err

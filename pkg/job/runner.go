@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
+	"bulkload/pkg/tablesource"
 	"bulkload/pkg/upload"
 )
 
@@ -32,14 +33,16 @@ type run struct {
 
 	started time.Time
 
-	tables []*target // all that the job fills, in the order of loading; of the first spec, facts and work are these too
+	targets []*target // all that the job fills, in the order of loading; of the first spec, facts and work are these too
 
 	work    *build.Plan
 	streams *build.Streams
-	input   *build.Input // nil: a stream is lost, which is not needed any more
+	input   *build.Input // nil: a stream or a table's snapshot is gone, which is not needed any more
 	stage   *stage
+	tables  []*tablesource.Source // inputs
 
-	proven bool // the files of an earlier attempt, which are all that there are
+	tablesOver bool // tables are not read again, and there is no input
+	proven     bool // the files of an earlier attempt, which are all that there are
 }
 
 // plan makes the job's plan, or takes that of the journal if inputs and table
@@ -75,8 +78,8 @@ func (j *run) plan(ctx context.Context) error {
 		if j.st.Finished {
 			kind = fail.Verify
 		}
-		for _, t := range j.tables {
-			if err := j.recreated(ctx, t, t.facts, kind); err != nil {
+		for _, t := range j.targets {
+			if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
 				return err
 			}
 		}
@@ -167,7 +170,7 @@ func (j *run) finish(ctx context.Context) error {
 		return err
 	}
 	var done []*verified
-	for i, t := range j.tables {
+	for i, t := range j.targets {
 		seen, err := j.fill(ctx, t, files[i])
 		if err != nil {
 			return err
@@ -179,8 +182,8 @@ func (j *run) finish(ctx context.Context) error {
 
 // end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
 func (j *run) end(ctx context.Context, all []*verified) error {
-	if len(all) != len(j.tables) {
-		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.tables))
+	if len(all) != len(j.targets) {
+		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.targets))
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
@@ -239,7 +242,7 @@ func (j *run) check(ctx context.Context) error {
 	if j.st.AnyLoading() {
 		return nil
 	}
-	for _, t := range j.tables {
+	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams}

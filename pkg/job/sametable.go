@@ -15,11 +15,16 @@ import (
 
 // tableRecord is the record of the table as it is.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
-	id, err := j.c.ID(ctx)
+	return TableRecord(ctx, j.env, j.c, facts)
+}
+
+// TableRecord is by what a job's plan knows its table again.
+func TableRecord(ctx context.Context, env *cluster.Env, c *loader.Cluster, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
+	id, err := c.ID(ctx)
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
-	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
+	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, env, facts.Name)}
 	for _, r := range facts.Regions {
 		t.Regions = append(t.Regions, checkpoint.RegionRecord{Name: r.Encoded, Made: r.ID})
 	}
@@ -47,8 +52,7 @@ func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 
 
 // recreated is nil if the table is the one that the plan was made for, as far as
 // the journal says.
-func (j *run) recreated(ctx context.Context, t *target, facts *cluster.Facts, kind fail.Kind) error {
-	was := j.madeOf(t)
+func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
 	if was == nil {
 		return nil
 	}
@@ -80,5 +84,5 @@ func (j *run) stillTheSame(ctx context.Context, t *target) error {
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, t, facts, fail.Verify)
+	return j.recreated(ctx, j.madeOf(t), facts, fail.Verify)
 }

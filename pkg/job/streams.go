@@ -26,6 +26,9 @@ func (j *run) openInput(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if j.tablesOver {
+		return nil
+	}
 	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
 	var resume *build.Resume
 	if j.st.Log != nil {
@@ -40,7 +43,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 
 // checkBefore looks at all else before a stream is read, which can be done once.
 func (j *run) checkBefore(ctx context.Context) error {
-	for _, t := range j.tables {
+	for _, t := range j.targets {
 		s := t.Job
 		if modulus, err := s.SaltModulus(t.facts.Splits); err == nil {
 			s.Regions = modulus
@@ -100,7 +103,12 @@ func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (check
 			p.Inputs = append(p.Inputs, j.streamed(old.Inputs[at], i))
 		}
 	}
-	others := j.streams.Others(j.spec.Inputs)
+	before, err := j.readBefore(&old)
+	if err != nil {
+		return p, err
+	}
+	p.Inputs = append(p.Inputs, before...)
+	others := slices.DeleteFunc(j.streams.Others(j.spec.Inputs), j.notRead)
 	if len(others) == 0 {
 		return p, nil
 	}

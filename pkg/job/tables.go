@@ -2,160 +2,110 @@ package job
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"strings"
+	"time"
 
-	"bulkload/pkg/build"
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/rowkey"
-	"bulkload/pkg/setting"
-	"bulkload/pkg/spec"
-	"bulkload/pkg/staging"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/tablesource"
 )
 
-// target is one of the tables that a run fills.
-type target struct {
-	spec.Target
-	number   int // in the order of loading, from 0
-	facts    *cluster.Facts
-	families []spec.Family // as the job has them
-	plan     *build.Plan
-	stage    *stage // where its files are
-}
-
-// checkTables refuses what a job of several tables cannot do.
-func checkTables(o RunOptions, s spec.Job) error {
-	switch {
-	case !s.Several():
-		return nil
-	case o.YARN != nil:
-		return s.OneTable("a build on YARN")
-	case o.Snapshot != "":
-		return fail.With(fail.Config, setting.Errorf("%s names a snapshot of one table, and the job has several: take snapshots of them before", setting.Snapshot))
-	}
-	return nil
-}
-
-// findTables asks for the facts of all tables; the first one's are known.
-func (j *run) findTables(ctx context.Context) error {
-	for i, x := range j.spec.Targets() {
-		t := &target{Target: x, number: i, facts: j.facts}
-		if i > 0 {
-			var err error
-			if t.facts, err = cluster.TableFacts(ctx, j.env, j.c, t.Table, t.Families()...); err != nil {
-				return err
-			}
-			t.Table = t.facts.Name.String()
+// openTables opens the inputs that are tables. Of a table of HBase a snapshot is
+// taken, which the journal names before; a later attempt reads the same. It is not
+// opened for a job that needs none of its inputs any more.
+func (j *run) openTables(ctx context.Context) error {
+	over := j.st.Finished || j.st.AnyLoading()
+	for _, input := range j.spec.Inputs {
+		ref, ok, err := tablesource.Parse(input)
+		if err != nil {
+			return fail.With(fail.Config, err)
 		}
-		var err error
-		if t.families, err = t.ApplyToAll(t.facts.Families); err != nil {
-			return err
-		}
-		j.tables = append(j.tables, t)
-	}
-	return nil
-}
-
-// targets are the job's, as the tables are called.
-func (j *run) targets() []spec.Target {
-	list := make([]spec.Target, len(j.tables))
-	for i, t := range j.tables {
-		list[i] = t.Target
-	}
-	return list
-}
-
-// recordTables puts further tables into the plan, as far as it can be determined before it is made.
-func (j *run) recordTables(now *checkpoint.PlanRecord) error {
-	formats := now.Formats()
-	if j.input == nil {
-		formats = j.st.History.Plan.Formats()
-	}
-	now.Tables = checkpoint.AskedTables(j.spec, formats)
-	for i := range now.Tables {
-		p, t := &now.Tables[i], j.tables[i+1]
-		p.Table, p.Family = t.Table, t.families[0]
-		if p.Mapping != nil {
-			p.Families = t.families
-		}
-	}
-	return nil
-}
-
-// planTables makes the plans of further tables, and completes their records. The first table has its plan.
-func (j *run) planTables(ctx context.Context, records []checkpoint.PlanRecord) (err error) {
-	j.tables[0].plan = j.work
-	for i := range records {
-		r, t := &records[i], j.tables[i+1]
-		if t.plan, err = build.NewPlan(t.Job, j.work.Columns, t.families[0], t.facts.Splits, j.work.Timestamp, t.families[1:]...); err != nil {
-			return fmt.Errorf("table %s: %w", t.Table, err)
-		}
-		t.plan.WarnKey(j.o.Events)
-		if r.Made, err = j.tableRecord(ctx, t.facts); err != nil {
-			return err
-		}
-		r.Modulus, r.Splits = t.plan.Modulus, []rowkey.Key{}
-		for _, split := range t.facts.Splits {
-			r.Splits = append(r.Splits, rowkey.Key(split))
-		}
-	}
-	return nil
-}
-
-// planAgain takes the plans of further tables from the journal.
-func (j *run) planAgain(old *checkpoint.PlanRecord) (err error) {
-	j.tables[0].plan = j.work
-	for i, t := range j.tables[1:] {
-		if t.plan, err = old.Further(i).BuildPlan(t.families[0]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stageTables gives each table the directory of its files: that of the job, or one in it if there are several.
-func (j *run) stageTables(ctx context.Context) error {
-	for _, t := range j.tables {
-		t.stage = j.stage
-		if t.Dir == "" {
+		if !ok {
 			continue
 		}
-		l := j.stage.Location.Join(t.Dir)
-		out := j.stage.out
-		out.Dir = l.Path
-		t.stage = &stage{Dir: &staging.Dir{FS: j.stage.FS, Location: l}, out: out}
-		err := out.FS.MkdirAll(ctx, l.Path, 0o711)
-		if err == nil {
-			err = out.FS.Chmod(ctx, l.Path, 0o711) // region servers pass it
+		var o tablesource.Options
+		if ref.Snapshot == "" {
+			if over {
+				j.tablesOver = true
+				continue
+			}
+			if o, err = j.readSnapshot(input, ref.Table); err != nil {
+				return err
+			}
 		}
+		s, err := tablesource.Open(ctx, j.env, ref, o)
 		if err != nil {
-			return fail.With(fail.HDFS, err)
+			return err
 		}
+		j.tables = append(j.tables, s)
+		s.Mount(j.env, input)
 	}
 	return nil
 }
 
-// buildTables are the tables as a build sees them.
-func (j *run) buildTables() []build.Table {
-	list := make([]build.Table, len(j.tables))
-	for i, t := range j.tables {
-		list[i] = build.Table{Plan: t.plan}
-		if t.stage != nil {
-			list[i].Out = t.stage.out
+// readSnapshot names the snapshot through which a table is read, in the journal
+// first.
+func (j *run) readSnapshot(input string, table loader.TableName) (o tablesource.Options, err error) {
+	place, err := j.env.Place(input)
+	if err != nil {
+		return o, err
+	}
+	r, ok := j.st.History.Read[place]
+	if !ok {
+		now := time.Now()
+		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String(), Snapshot: tablesource.NewName(table, now), Created: now.UnixMilli()}
+		if err := j.st.RecordRead(r); err != nil {
+			return o, err
 		}
 	}
-	return list
+	return tablesource.Options{Name: r.Snapshot, Created: r.Created, Keep: j.st.Log != nil}, nil
 }
 
-// madeOf is what the plan says of a table as it was.
-func (j *run) madeOf(t *target) *checkpoint.TableRecord {
-	p := j.st.History.Plan
-	switch {
-	case t.number == 0:
-		return p.Made
-	case t.number <= len(p.Tables):
-		return p.Tables[t.number-1].Made
+// closeTables deletes what a job without a journal has taken.
+func (j *run) closeTables(ctx context.Context) error {
+	var errs []error
+	for _, s := range j.tables {
+		errs = append(errs, s.Close(ctx))
 	}
-	return nil
+	j.tables = nil
+	return errors.Join(errs...)
+}
+
+// dropTables deletes the snapshots that this job has read tables through, when
+// nothing reads them any more.
+func (j *run) dropTables(ctx context.Context) {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := j.st.DropRead(ctx, j.c); err != nil {
+		j.o.Events.Warn("a snapshot is left behind", "error", err)
+	}
+}
+
+// readBefore are the files of tables that are not read again, as the journal has
+// them.
+func (j *run) readBefore(old *checkpoint.PlanRecord) (files []checkpoint.InputRecord, err error) {
+	for _, input := range j.spec.Inputs {
+		if !j.notRead(input) {
+			continue
+		}
+		place, err := j.env.Place(input)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range old.Inputs {
+			if strings.HasPrefix(f.Place, place+"/") {
+				files = append(files, f)
+			}
+		}
+	}
+	return files, nil
+}
+
+// notRead says that an input is a table which the job does not need any more.
+func (j *run) notRead(input string) bool {
+	return j.tablesOver && strings.HasPrefix(input, cluster.TableScheme)
 }

@@ -45,6 +45,7 @@ const (
 	RejectFile   Name = "reject_file"
 	Restart      Name = "restart"
 	SaltBuckets  Name = "salt_buckets"
+	Since        Name = "since"
 	Snapshot     Name = "snapshot"
 	SpillDir     Name = "spill_dir"
 	SpillLimit   Name = "spill_limit"
@@ -67,7 +68,7 @@ const (
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Restart, SaltBuckets, Snapshot, SpillDir,
+		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Restart, SaltBuckets, Since, Snapshot, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}
