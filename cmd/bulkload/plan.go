@@ -93,7 +93,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.check(), spec.OneTable("plan")); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {

@@ -70,6 +70,9 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		_ = json.Unmarshal(b, &mapping)
 	}
 	texts := specTexts(js)
+	if b, err := json.Marshal(js.Tables); err == nil {
+		texts["tables"] = string(b)
+	}
 	for _, field := range spec.SpecFields() {
 		if field.Type == spec.FieldSettings {
 			continue

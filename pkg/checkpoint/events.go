@@ -28,6 +28,7 @@ const (
 	EventBuilt        Event = "built"
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
+	EventTable        Event = "table"
 	EventLoading      Event = "loading"
 	EventCut          Event = "cut"
 	EventMerged       Event = "merged"
@@ -74,6 +75,7 @@ func EventInfos() []EventInfo {
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
+		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one: what follows on files is of this one, counted from 0"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},

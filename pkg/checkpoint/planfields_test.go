@@ -74,6 +74,8 @@ func fieldsOfASpec() map[string]specField {
 
 		"CompressionLevel": {"plan", func(s *spec.Spec) { s.CompressionLevel = "better" }, "the family was", ""},
 
+		"Tables": {"identity", func(s *spec.Spec) { s.Tables = []spec.TableSpec{{Table: "x", Key: "v"}} }, "", ""},
+
 		"Options": {"free", func(s *spec.Spec) { s.Options = spec.Options{{}} }, "", "settings of the program: how it works, not what it reads"},
 
 		"CellTimestamp": {"plan", func(s *spec.Spec) { s.CellTimestamp = &spec.TimeColumn{Column: "v"} }, "the mapping was", ""},

@@ -21,7 +21,7 @@ func (j *run) openTables(ctx context.Context) error {
 	if err := tablesource.CheckParse(j.spec.Inputs, j.spec.Parse != ""); err != nil {
 		return err
 	}
-	over := j.st.Finished || j.st.Loading
+	over := j.st.Finished || j.st.AnyLoading()
 	for _, input := range j.spec.Inputs {
 		ref, ok, err := tablesource.Parse(input)
 		if err != nil {

@@ -65,13 +65,14 @@ const (
 	Znode          Name = "znode"
 	Zookeeper      Name = "zookeeper"
 	ParseKey       Name = "parse"
+	Snapshot       Name = "snapshot"
 )
 
 // Names are all of them.
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, InsertOnly, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, SpillDir,
+		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}

@@ -29,6 +29,7 @@ type Job struct {
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
+	further    []Target // tables beside its own, indexes last
 }
 
 // asked is the spec of a job, whose other fields the phases may complete: the
@@ -180,5 +181,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		}
 	}
 	errs = append(errs, s.Mapping.validate()...)
+	if len(errs) == 0 && needKey {
+		j.further, errs = s.resolveTables()
+	}
 	return j, fail.With(fail.Config, errors.Join(errs...))
 }

@@ -49,6 +49,8 @@ type Spec struct {
 	Bloom            string `yaml:"bloom"`
 	BlockSize        Size   `yaml:"block_size"`
 
+	Tables []TableSpec `yaml:"tables" json:",omitempty"` // further tables of the same records
+
 	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
 }
 

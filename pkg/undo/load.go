@@ -32,6 +32,8 @@ func loadOf(dir string, h *checkpoint.History) (*load, error) {
 		return nil, fail.Errorf(fail.Check, "job %s is not done: give its command again, which resumes it, and undo it then", name)
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
+	case len(h.Plan.Tables) > 0:
+		return nil, fail.Errorf(fail.Check, "job %s has filled %d tables, and undo knows jobs of one: restore snapshots of before the load", name, 1+len(h.Plan.Tables))
 	case h.Built.Stamped:
 		return nil, fail.Errorf(fail.Check, "job %s: its cells have timestamps of their own, by which they cannot be distinguished from others: restore a snapshot of before the load", name)
 	}
