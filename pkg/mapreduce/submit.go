@@ -183,6 +183,9 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 func RefuseInputs(env *cluster.Env, inputs []string) error {
 	places := build.StreamPlaces(inputs)
 	for i, input := range inputs {
+		if cluster.IsTable(input) {
+			return fail.With(fail.Config, setting.Errorf("%s is a table, which is read on this machine: build with %s local", input, setting.Engine))
+		}
 		l, err := env.Conf.Resolve(input)
 		if err != nil && places[i] == "" {
 			return fail.With(fail.Config, err)

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/snapshot"
 )
@@ -38,6 +39,9 @@ type Source struct {
 
 	env  *cluster.Env
 	keep bool
+	ref  Ref
+	fsys hdfsio.FS
+	root string // hbase.rootdir there
 }
 
 // NewName is a name for a snapshot of a table that no other has.
@@ -50,7 +54,7 @@ func NewName(table loader.TableName, now time.Time) string {
 // Open opens what r names. Of a table it takes a snapshot, and deletes it again
 // if that cannot be read.
 func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, err error) {
-	s := &Source{env: env, keep: o.Keep}
+	s := &Source{env: env, keep: o.Keep, ref: r}
 	name := r.Snapshot
 	if name == "" {
 		now := time.Now()
@@ -78,11 +82,10 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, e
 	if root == "" {
 		return nil, fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s lie below it; give the directory of hbase-site.xml", name)
 	}
-	fsys, dir, err := env.Resolve(root)
-	if err != nil {
+	if s.fsys, s.root, err = env.Resolve(root); err != nil {
 		return nil, err
 	}
-	if s.Snapshot, err = snapshot.Open(ctx, fsys, dir, name); err == nil {
+	if s.Snapshot, err = snapshot.Open(ctx, s.fsys, s.root, name); err == nil {
 		err = s.probe(ctx)
 	}
 	if err != nil {
