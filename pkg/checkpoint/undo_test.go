@@ -31,7 +31,7 @@ func doneJob(t *testing.T, state string) string {
 		data  any
 	}{
 		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7}}, {EventAttempt, AttemptRecord{Attempt: 1}},
-		{EventWritten, build.WrittenRecord{}}, {EventBuilt, BuiltRecord{&manifest.Manifest{}}}, {EventLoading, FilesRecord{Files: files}},
+		{EventWritten, build.WrittenRecord{}}, {EventBuilt, BuiltRecord{Manifest: &manifest.Manifest{}}}, {EventLoading, FilesRecord{Files: files}},
 		{EventPrepared, TokenRecord{"/hbase/staging/x"}}, {EventLoaded, FilesRecord{Files: files}}, {EventDone, DoneRecord{Result: &result.Result{}}},
 	} {
 		if err := st.Record(r.event, r.data); err != nil {
