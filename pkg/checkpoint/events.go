@@ -42,6 +42,9 @@ const (
 	EventVerified     Event = "verified"
 	EventFailed       Event = "failed"
 	EventDone         Event = "done"
+	EventUndoing      Event = "undoing"
+	EventMarkers      Event = "markers"
+	EventUndone       Event = "undone"
 )
 
 // EventInfo says of an event what its record has, when it is written, and
@@ -85,6 +88,9 @@ func EventInfos() []EventInfo {
 		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
 		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
 		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
+		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next"},
+		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }
 

@@ -34,6 +34,7 @@ type PlanRecord struct {
 	Staging    string         `json:"staging"`
 	Inputs     []InputRecord  `json:"inputs"`
 	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
+	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
 }
 
 // RekeyRecord is what a job that gives the rows of a table new keys is going to

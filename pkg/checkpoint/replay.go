@@ -47,6 +47,7 @@ type History struct {
 	FinishedAt   time.Time
 	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
 	Result       *result.Result
+	Undo         *Undoing // nil: the load was never undone, nor is being undone
 
 	takenAt map[string]int // where a region is in taken
 }
@@ -71,7 +72,7 @@ func HistoryOf(records []journal.Record) (History, error) {
 // sent, and no answer is known.
 func (h *History) unresolved() []string {
 	var paths []string
-	if h.Finished {
+	if h.Finished && !h.undoUnderWay() {
 		return nil
 	}
 	for path, at := range h.Files {
@@ -218,6 +219,8 @@ func (h *History) replay(r journal.Record) (err error) {
 			h.Attempts[n-1].State = JobDone
 		}
 		return err
+	case EventUndoing, EventMarkers, EventUndone:
+		return h.replayUndo(r)
 	}
 	return nil
 }

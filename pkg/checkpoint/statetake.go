@@ -29,6 +29,12 @@ func (s *State) take(h *History) {
 		s.Rows, s.HFiles, s.Bytes = m.Digest.Rows, m.HFiles, m.Bytes
 	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
+	if u := h.Undo; u != nil {
+		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
+		if u.Done {
+			s.Undo = UndoDone
+		}
+	}
 	if h.Finished {
 		s.State, s.Ended = JobDone, h.FinishedAt
 	}

@@ -76,6 +76,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		return known, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := undone(st, o.State.Restart); err != nil {
+		return known, err
+	}
 	if err := o.keepRejects(st.Dir); err != nil {
 		return known, err
 	}

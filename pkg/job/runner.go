@@ -97,9 +97,12 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
-	now.Given = j.spec.Timestamp != 0
+	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
+	}
+	if err := freshTimestamp(ctx, &now, j.o); err != nil {
+		return err
 	}
 	j.st.History.Plan = &now
 	return j.st.Record(checkpoint.EventPlan, now)
@@ -312,7 +315,7 @@ func (j *run) load(ctx context.Context, b *built) (*loaded, error) {
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no"}
 	rows, err := loadFiles(ctx, j.c, j.facts, j.stage, b, way, j.st, j.o.Events, j.result)
 	if err != nil {
 		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})

@@ -94,6 +94,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	or(&s.Family, defaultFamily)
 	or(&s.Duplicates, "fail")
 	or(&s.Verify, "sample")
+	or(&s.PhoenixIndexes, "refuse")
+	or(&s.Replicate, "yes")
 	text, dialectErr := s.dialect()
 	if text != nil {
 		s.Header = string(text.Header)
@@ -147,6 +149,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		oneOf("empty", s.Empty, "skip", "store")
 	}
 	oneOf("verify", s.Verify, "full", "sample", "off")
+	oneOf("phoenix_indexes", s.PhoenixIndexes, "refuse", "ignore")
+	oneOf("replicate", s.Replicate, "yes", "no")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
 	if text == nil && dialectErr == nil && s.Format != string(source.FormatRejects) {

@@ -37,6 +37,9 @@ type Spec struct {
 	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
 	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
 
+	PhoenixIndexes string `yaml:"phoenix_indexes"` // of the table: refuse (default) a table with some, or ignore them
+	Replicate      string `yaml:"replicate"`       // whether peers get the load: yes (default) or no
+
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 
 	// What the table says if these are not given.

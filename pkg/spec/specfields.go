@@ -85,6 +85,8 @@ func SpecFields() []SpecField {
 		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
+		{Name: "phoenix_indexes", Type: FieldText, Flag: "phoenix-indexes", Default: "refuse", Doc: "What becomes of a job whose table has indexes of Phoenix, of which a bulk load writes no entries: it is refused, or loads all the same.", Enum: []string{"refuse", "ignore"}},
+		{Name: "replicate", Type: FieldText, Flag: "replicate", Default: "yes", Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too.", Enum: []string{"yes", "no"}},
 
 		{Name: "cells", Type: FieldObjects, Default: "a text cell of each column", Doc: "Which cells a record becomes. What is not in the list is left out.", Fields: []SpecField{
 			{Name: "column", Type: FieldText, Doc: "One cell of this column."},
