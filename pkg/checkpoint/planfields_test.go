@@ -53,6 +53,7 @@ func fieldsOfASpec() map[string]specField {
 		"Missing":        {"plan", func(s *spec.Spec) { s.Missing = "null" }, "columns was not given, it is extra by format, missing null", ""},
 		"Partitions":     {"plan", func(s *spec.Spec) { s.Partitions = spec.Texts{"dt"} }, "partitions was not given, it is dt", ""},
 		"Where":          {"plan", func(s *spec.Spec) { s.Where = spec.Texts{"dt=1"} }, "where was not given, it is dt=1", ""},
+		"Parse":          {"plan", func(s *spec.Spec) { s.Parse = "md5hex(id)+id" }, "parse was not given, it is md5hex(id) + id", ""},
 		"Expect":         {"free", func(s *spec.Spec) { n := int64(1); s.Expect = &n }, "", "it counts records, and changes none"},
 		"AllowEmpty":     {"free", func(s *spec.Spec) { s.AllowEmpty = true }, "", "an input without rows is done or refused, and has no rows"},
 		"Query":          {"free", func(s *spec.Spec) { s.Query = []string{"id"} }, "", "it is for readers"},

@@ -39,6 +39,7 @@ const (
 	OlderThan      Name = "older_than"
 	OnStop         Name = "on_stop"
 	Page           Name = "page"
+	ParseKey       Name = "parse"
 	PhoenixIndexes Name = "phoenix_indexes"
 	Prefix         Name = "prefix"
 	RecordSep      Name = "record_sep"
@@ -64,7 +65,6 @@ const (
 	Workers        Name = "workers"
 	Znode          Name = "znode"
 	Zookeeper      Name = "zookeeper"
-	ParseKey       Name = "parse"
 	Snapshot       Name = "snapshot"
 )
 
