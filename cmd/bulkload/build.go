@@ -19,7 +19,6 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -32,6 +31,7 @@ type buildOptions struct {
 	watchFlags
 	out    string
 	splits string
+	tables []string // split points of further tables
 	plan   string
 	share  string
 }
@@ -43,7 +43,8 @@ func newBuildCmd(g *globals) *cobra.Command {
 		Short: "Build HFiles from exports; no cluster is needed",
 		Long: `Build reads exports and writes an HFile for each range between two split points
 into DIR/FAMILY, with a manifest beside them. Without --splits there is one range.
-The family's settings default to SNAPPY, FAST_DIFF and ROW.
+The family's settings default to SNAPPY, FAST_DIFF and ROW. If the job file lists
+further tables, each has its files in DIR/TABLE/FAMILY, all of one reading.
 
 With --plan and --share it reads one of N shares of the input, and leaves its sorted
 rows in DIR, which all shares have in common. Merge makes the HFiles of them. A share
@@ -60,6 +61,7 @@ that failed, or was killed, is built again by the same command.` + "\n" + exitHe
 	o.watchFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "directory for the HFiles, local or hdfs://; must be missing or empty")
 	cmd.Flags().StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN`)
+	cmd.Flags().StringArrayVar(&o.tables, "table-splits", nil, "split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
 	cmd.Flags().StringVar(&o.plan, "plan", "", "plan that bulkload plan --out has written; with --share")
 	cmd.Flags().StringVar(&o.share, "share", "", "read share K of N, such as 3/7 (or I+1/N, counted from 0), of the plan's input; the directory then holds all shares")
 	return cmd
@@ -97,12 +99,12 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 		return err
 	}
 	o.subject.spec = js.Spec()
-	unmount, err := tablesource.Mount(ctx, env, js.Inputs)
+	unmount, err := mountTables(ctx, env, js)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unmount(ctx)) }()
-	family, err := js.ApplyTo(spec.DefaultFamily(js.FamilyName()))
+	shapes, err := o.shapes(js, splits)
 	if err != nil {
 		return err
 	}
@@ -118,15 +120,55 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
-	m, err := build.Directory(ctx, env, js, family, splits, o.out, work)
-	r := &result.Result{Schema: 1, Table: js.Table, Manifest: m}
+	m, err := build.Directories(ctx, env, js, shapes, o.out, work)
+	r := result.OfTables(js.Targets(), m)
 	if err := s.end(r, err); err != nil {
 		return err
 	}
 	if !g.logs.quiet && !g.json() {
-		printFiles(cmd.OutOrStdout(), m, o.out)
+		for i, t := range js.Targets() {
+			printFiles(cmd.OutOrStdout(), m[i], path.Join(o.out, t.Dir))
+		}
 	}
 	return g.summarize(cmd.OutOrStdout(), r)
+}
+
+// shapes are those of the job's targets: split points by the flags, settings by the job file.
+func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, error) {
+	points := map[string][][]byte{}
+	for _, text := range o.tables {
+		name, list, ok := strings.Cut(text, "=")
+		_, twice := points[name]
+		var err error
+		switch {
+		case !ok:
+			err = fmt.Errorf("it is TABLE=POINTS")
+		case twice:
+			err = fmt.Errorf("table %s is given twice", name)
+		default:
+			points[name], err = readSplits(list)
+		}
+		if err != nil {
+			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits %s: %w", text, err), "table-splits")}
+		}
+	}
+	var shapes []build.Shape
+	for i, t := range js.Targets() {
+		family, err := t.ApplyTo(spec.DefaultFamily(t.FamilyName()))
+		if err != nil {
+			return nil, err
+		}
+		own := splits
+		if i > 0 {
+			own = points[t.Table]
+			delete(points, t.Table)
+		}
+		shapes = append(shapes, build.Shape{Families: []spec.Family{family}, Splits: own})
+	}
+	for name := range points {
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table %s", name), "table-splits")}
+	}
+	return shapes, nil
 }
 
 // rejects is where the bad records of a build go when nothing else is said: beside its output, since what lies in that is

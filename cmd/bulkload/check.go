@@ -71,7 +71,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	r, err := preflight.Run(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
+	r, err := preflight.RunTables(cmd.Context(), env, spec, preflight.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Staging: o.staging, Stage: stage, Timeout: o.timeout})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/keygen"
@@ -57,11 +58,14 @@ func flagValues() map[string][]string {
 		"verify":         {"full", "sample", "off"},
 		"load --verify":  {"full", "off"},
 		"rekey --verify": {"full", "off"},
+		"undo --verify":  {"full", "range"},
+		"replicate":      {"yes", "no"},
 		"load-mode":      {"secure", "direct", "auto"},
 		"compression":    compression,
 		"encoding":       encoding,
 
 		"export --format": {"csv", "dump", "parquet", "jsonl"},
+		"phoenix-indexes": {"refuse", "ignore"},
 
 		"compression-level": {"default", "better"},
 
@@ -108,7 +112,7 @@ func addCompletions(cmd *cobra.Command) {
 		switch ends, file := files[f.Name]; {
 		case f.Name == "recipe":
 			complete = completeRecipes
-		case f.Name == "job" && (cmd.Name() == "clean" || cmd.Name() == "status"):
+		case f.Name == "job" && slices.Contains([]string{"clean", "status", "undo", "diff"}, cmd.Name()):
 			complete = completeJobs
 		case fixed:
 			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
+	"bulkload/internal/settings"
 	"bulkload/pkg/query"
 
 	"github.com/spf13/cobra"
@@ -11,15 +13,21 @@ import (
 func newGetCmd(g *globals) *cobra.Command {
 	s := &specFlags{}
 	r := &readFlags{}
+	by := ""
 	cmd := &cobra.Command{
 		Use:   "get --job FILE VALUE…",
 		Short: "Print the rows of a query key",
 		Long: `Get computes the start of the row key from the values of the query columns, as the
 readers of the table do, scans it and prints the rows that have these values. When
-the salt cannot be computed from them, the rows of every salt are read and merged.` + "\n\n" + formatHelp + "\n" + exitHelp,
+the salt cannot be computed from them, the rows of every salt are read and merged.
+
+With --by the values are those of an index that the job file lists under tables. Each
+entry is compared with its row: one whose row is gone, or has other values by now, is
+passed over.` + "\n\n" + formatHelp + "\n" + exitHelp,
 		Example: `  bulkload get --job examples/check.yaml A208848994
   bulkload get --job examples/opinion.yaml BN20170901001 02 --format table --columns id,opinion
-  bulkload get --job examples/check.yaml A208848994 --explain`,
+  bulkload get --job examples/check.yaml A208848994 --explain
+  bulkload get --job check.yaml --by by_date 2017-10-12`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("get takes the values of the query columns, at least one")}
@@ -31,9 +39,17 @@ the salt cannot be computed from them, the rows of every salt are read and merge
 			if err != nil {
 				return err
 			}
+			if by != "" {
+				_, err := spec.Index(by)
+				r.index = by
+				if err != nil {
+					return usageError{settings.AboutFlags(fmt.Errorf("--by: %w", err), "by")}
+				}
+			}
 			return r.run(cmd, g, spec, query.Query{Values: args})
 		},
 	}
+	cmd.Flags().StringVar(&by, "by", "", "index of the job file by which rows are found; the values are of its query columns")
 	s.addTable(cmd.Flags())
 	r.add(cmd.Flags())
 	return cmd

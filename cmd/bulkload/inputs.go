@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -47,4 +48,12 @@ func listInputs(ctx context.Context, env *cluster.Env, s *spec.Job) (err error) 
 	s.Inputs, err = source.InputsFrom(ctx, env.Source, s.InputsFrom)
 	s.InputsFrom = ""
 	return fail.With(fail.Input, err)
+}
+
+// mountTables opens the inputs that are tables. Snapshots that are taken for that are deleted by done, if there is no error.
+func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
+	if err := tablesource.CheckParse(s.Inputs, s.Parse != ""); err != nil {
+		return nil, err
+	}
+	return tablesource.Mount(ctx, env, s.Inputs, s.KeyParser)
 }

@@ -15,7 +15,7 @@ import (
 
 func newLoadCmd(g *globals) *cobra.Command {
 	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
-	var table, verify, staging, way string
+	var table, verify, staging, way, phoenix, replicate string
 	var maxFiles int
 	var trust bool
 	cmd := &cobra.Command{
@@ -37,6 +37,12 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			}
 			if verify != "full" && verify != "off" {
 				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, off", verify), "verify")}
+			}
+			if replicate != "yes" && replicate != "no" {
+				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is none of yes, no", replicate), "replicate")}
+			}
+			if phoenix != "refuse" && phoenix != "ignore" {
+				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is none of refuse, ignore", phoenix), "phoenix-indexes")}
 			}
 			stage, err := loader.ParseStage(way)
 			if err != nil {
@@ -60,7 +66,7 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			}
 			work := build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust,
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, Unreplicated: replicate == "no", PhoenixIndexes: phoenix,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
 			if err := s.end(r, err); err != nil {
 				return err
@@ -77,6 +83,8 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
+	cmd.Flags().StringVar(&replicate, "replicate", "yes", "whether peers of replication get the load: yes, or no where they are loaded too")
+	cmd.Flags().StringVar(&phoenix, "phoenix-indexes", "refuse", "table with indexes of Phoenix, of which a load writes no entries: refuse or ignore")
 	cmd.Flags().StringVar(&verify, "verify", "full", "after the load, when the directory has build's manifest: full or off")
 	return cmd
 }

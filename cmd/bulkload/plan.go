@@ -21,7 +21,6 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
-	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -94,7 +93,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.check(), spec.OneTable("plan")); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -116,7 +115,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	unmount, err := tablesource.Mount(cmd.Context(), env, spec.Inputs)
+	unmount, err := mountTables(cmd.Context(), env, spec)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
@@ -29,6 +31,7 @@ type readFlags struct {
 	page    string
 	memory  spec.Size
 	explain bool
+	index   string // by which rows are found; empty: by the table's key
 }
 
 const formatHelp = `Rows are printed as JSON lines, CSV with a header, or a table. In JSON a value that
@@ -65,7 +68,7 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 	defer env.Close()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	rows := newRowPrinter(out, r.format, spec.Spec(), q.Columns)
-	st, err := query.Read(cmd.Context(), env, spec, q, rows.row)
+	st, err := r.read(cmd.Context(), env, spec, q, rows.row)
 	if err == nil {
 		err = rows.finish()
 	}
@@ -79,6 +82,14 @@ func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Q
 		err = perr
 	}
 	return err
+}
+
+// read gives the rows of a query, by an index if one is named.
+func (r *readFlags) read(ctx context.Context, env *cluster.Env, s spec.Job, q query.Query, fn func(loader.Row) error) (*query.ReadStats, error) {
+	if r.index != "" {
+		return query.ReadBy(ctx, env, s, r.index, q, fn)
+	}
+	return query.Read(ctx, env, s, q, fn)
 }
 
 // report says how the answer came about: people on standard error, where

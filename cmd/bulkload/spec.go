@@ -27,6 +27,7 @@ type specFlags struct {
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated")
+	f.StringVar(&s.spec.Parse, "parse", "", "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns")
 	f.StringVar(&s.spec.InputsFrom, "inputs-from", "", "file that lists the inputs, one a line, instead of --input; relative paths are relative to the working directory")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
 	f.StringVar(&s.columns, "columns", "", "column names, separated by commas")
@@ -38,6 +39,8 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.Int64Var(&s.expect, "expect-records", 0, "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded")
 	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
+	f.StringVar(&s.spec.PhoenixIndexes, "phoenix-indexes", "", "table with indexes of Phoenix, of which a load writes no entries: refuse (default) or ignore")
+	f.StringVar(&s.spec.Replicate, "replicate", "", "whether peers of replication get the load: yes (default) or no, where they are loaded too")
 	f.StringVar(&s.spec.Compression, "compression", "", "overrides the family's: NONE, SNAPPY, GZ, LZ4, ZSTD")
 	f.StringVar(&s.spec.CompressionLevel, "compression-level", "", "default, or better: smaller files for more work of the processor")
 	f.StringVar(&s.spec.Encoding, "encoding", "", "overrides the family's: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1")
@@ -122,7 +125,8 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"dialect": {&spec.Dialect, &s.spec.Dialect}, "quote": {&spec.Quote, &s.spec.Quote}, "quotes": {&spec.Quotes, &s.spec.Quotes},
 		"escape": {&spec.Escape, &s.spec.Escape}, "escape-map": {&spec.EscapeMap, &s.spec.EscapeMap}, "comment": {&spec.Comment, &s.spec.Comment},
 		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},
-		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing},
+		"phoenix-indexes": {&spec.PhoenixIndexes, &s.spec.PhoenixIndexes}, "replicate": {&spec.Replicate, &s.spec.Replicate},
+		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing}, "parse": {&spec.Parse, &s.spec.Parse},
 	}
 	for name, t := range text {
 		if given(name) {

@@ -113,6 +113,12 @@ func printJobs(out io.Writer, jobs []*checkpoint.State, now time.Time) {
 }
 
 func stateText(s *checkpoint.State) string {
+	switch s.Undo {
+	case checkpoint.UndoUnderWay:
+		return string(s.State) + ", undo under way"
+	case checkpoint.UndoDone:
+		return string(s.State) + ", undone"
+	}
 	if s.Resumable {
 		return string(s.State) + ", resumable"
 	}
@@ -206,6 +212,12 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line("loaded", "%d files", s.Loaded)
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
+	}
+	switch s.Undo {
+	case checkpoint.UndoUnderWay:
+		line("undo", "under way: bulkload undo --job %s resumes it", s.Job)
+	case checkpoint.UndoDone:
+		line("undo", "undone at %s: the load is out of the table again", hourText(s.UndoneAt, now))
 	}
 	if s.State != checkpoint.JobDone && s.Staging != "" {
 		line("staging", "%s", s.Staging)

@@ -68,6 +68,17 @@ func summary(r *result.Result, s *session) string {
 	if m != nil && m.Duplicates > 0 {
 		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
 	}
+	for _, t := range r.Tables {
+		if m := t.Manifest; m != nil {
+			fmt.Fprintf(&b, "; table %s, %d rows in %d HFiles of %s", t.Table, m.Digest.Rows, m.HFiles, ui.Bytes(m.Bytes))
+		}
+		if t.Regions > 0 {
+			fmt.Fprintf(&b, " loaded into %d regions", t.Regions)
+		}
+		if v := t.Verify; v != nil {
+			b.WriteString(maskedText(v.Masked))
+		}
+	}
 	b.WriteString(differingText(s.outcome.progress.Start))
 	if m != nil && m.Rejected > 0 {
 		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, rejectsText(r))

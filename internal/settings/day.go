@@ -229,6 +229,9 @@ func (s *Settled) fillSpec(cmd *cobra.Command, env map[string]string) error {
 	if used("family") {
 		fill("family", &s.spec.Family)
 	}
+	for i := range s.spec.Tables {
+		fill("tables", &s.spec.Tables[i].Table)
+	}
 	if used("input") {
 		for i, input := range s.spec.Inputs {
 			s.Dated = s.Dated || strings.Contains(input, "{{")

@@ -70,6 +70,9 @@ func (s *Settled) fields(cmd *cobra.Command, done map[string]bool) []Setting {
 		_ = json.Unmarshal(b, &mapping)
 	}
 	texts := specTexts(js)
+	if b, err := json.Marshal(js.Tables); err == nil {
+		texts["tables"] = string(b)
+	}
 	for _, field := range spec.SpecFields() {
 		if field.Type == spec.FieldSettings {
 			continue
@@ -119,8 +122,8 @@ func specTexts(s spec.Spec) map[string]string {
 		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
 		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),
 		"null_quoted": s.NullQuoted, "skip_lines": number(int64(s.SkipLines)), "skip_end": number(int64(s.SkipEnd)), "comment": s.Comment, "trim": s.Trim,
-		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
-		"expect_records": count(s.Expect), "timestamp": number(s.Timestamp), "compression": s.Compression, "compression_level": s.CompressionLevel, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
+		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "parse": s.Parse, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
+		"expect_records": count(s.Expect), "timestamp": number(s.Timestamp), "phoenix_indexes": s.PhoenixIndexes, "replicate": s.Replicate, "compression": s.Compression, "compression_level": s.CompressionLevel, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
 	}
 }
 

@@ -30,7 +30,7 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "listen":
 		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
-		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") // know fewer ways
+		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") || slices.Contains(path, "undo") // know fewer ways
 	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
 		own = slices.Contains(path, "rekey") || // of rows of a table, not of records
 			slices.Contains(path, "export") && f.Name == "to" // a directory, not a key
@@ -63,7 +63,7 @@ func IsField(name string) bool {
 }
 
 // OneCommand are settings that are for one command, not for a file.
-var OneCommand = []string{"help", "config", "job", "restart", "force", "yes"}
+var OneCommand = []string{"help", "config", "job", "restart", "force", "yes", "dry-run", "insert-only"}
 
 // Known are those of any command, with underscores, sorted.
 func Known(root *cobra.Command) []string {

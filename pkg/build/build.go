@@ -3,11 +3,9 @@ package build
 import (
 	"context"
 	"errors"
-	"path"
 	"runtime"
 	"time"
 
-	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
@@ -56,8 +54,11 @@ func (o Options) WithDefaults() Options {
 
 // SortMemory is the sort's part of the budget: what the workers of either
 // pass leave of it.
-func (o Options) SortMemory(in *source.Input, p *Plan) (int64, error) {
-	room := max(p.WriterRoom(), in.ReaderMemory())
+func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
+	room := in.ReaderMemory()
+	for _, p := range plans {
+		room = max(room, p.WriterRoom()) // a worker writes one region at a time
+	}
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
 		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with %s, or fewer %s)",
@@ -91,36 +92,64 @@ func (p *Plan) rowPolicy() extsort.Policy {
 }
 
 // sortOptions are those of the plan's sort, but for the memory.
-func (p *Plan) sortOptions(o Options) extsort.Options {
-	shared := make([]int, p.Ranges.Len())
-	for i := range shared {
-		shared[i] = p.Ranges.Shared(i)
+func (p *Plan) sortOptions(o Options) extsort.Options { return sortOptions(o, []*Plan{p}) }
+
+// sortOptions are those of one sort for all tables, whose regions follow one another in it.
+func sortOptions(o Options, plans []*Plan) extsort.Options {
+	so := extsort.Options{Workers: o.Workers, Dir: o.SpillDir, Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
+	for _, p := range plans {
+		for i := range p.Ranges.Len() {
+			so.Shared, so.Policies = append(so.Shared, p.Ranges.Shared(i)), append(so.Policies, p.rowPolicy())
+		}
 	}
-	return extsort.Options{Regions: p.Ranges.Len(), Shared: shared, Workers: o.Workers, Dir: o.SpillDir, Duplicates: p.rowPolicy(), Limit: int64(o.SpillLimit), OnSpill: o.Events.OnSpill}
+	so.Regions = len(so.Shared)
+	return so
+}
+
+// A Table is one of those that a build writes: what its files hold, and where they go.
+type Table struct {
+	Plan *Plan
+	Out  Output
 }
 
 // Run reads all of the input and writes an HFile for every region and family
 // that has rows. It leaves nothing under a final name unless the whole input was read
 // without an error; what a failed build has written is removed.
-func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Options) (m *manifest.Manifest, err error) {
-	o, out = o.WithDefaults(), out.withDefaults()
-	memory, err := o.SortMemory(in, plan)
+func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Options) (*manifest.Manifest, error) {
+	m, err := RunTables(ctx, []Table{{plan, out}}, in, o)
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// RunTables is [Run] for several tables, in each of which every record has a row: it reads the input once, within the memory
+// of one build. A record that has no row in one of them is a bad record, and has none in the others. Plans have the same
+// columns and timestamp. Manifests come in the order of the tables.
+func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options) (m []*manifest.Manifest, err error) {
+	o = o.WithDefaults()
+	var plans []*Plan
+	for i := range tables {
+		tables[i].Out = tables[i].Out.withDefaults()
+		plans = append(plans, tables[i].Plan)
+	}
+	memory, err := o.SortMemory(in, plans...)
 	if err != nil {
 		return nil, err
 	}
 	floor := make([]byte, o.HeapFloor())
 	defer runtime.KeepAlive(floor)
-	sort := plan.sortOptions(o)
+	sort := sortOptions(o, plans)
 	sort.Memory = memory
 	if o.resume.complete(o.Budget) {
-		m, err := o.resume.Manifest(plan, out)
+		m, err := o.resume.Manifests(tables)
 		if err != nil {
 			return nil, err
 		}
-		if err := ExpectedEarlier(m.Records, o.Expect); err != nil {
+		if err := ExpectedEarlier(m[0].Records, o.Expect); err != nil {
 			return nil, err
 		}
-		return m, o.resume.replaceManifest(ctx, out, m)
+		return m, o.resume.replaceManifests(ctx, tables, m)
 	}
 	sorter, reopened, err := o.resume.openSort(sort, o.Budget, o.Events)
 	if err != nil {
@@ -133,44 +162,21 @@ func Run(ctx context.Context, plan *Plan, in *source.Input, out Output, o Option
 		if err := ExpectedEarlier(totals.Records, o.Expect); err != nil {
 			return nil, err
 		}
-	} else if totals, err = readAndSort(ctx, plan, in, sorter, o); err != nil {
+	} else if totals, err = readAndSort(ctx, plans, in, sorter, o); err != nil {
 		return nil, err
 	}
-	read := time.Now()
-	o.Events.Phase("write")
-	w := &writers{plan: plan, sort: ownSort{sorter}, out: out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
-	o.resume.start(w)
-	if err := out.Prepare(ctx, plan.familyNames()...); err != nil {
-		return nil, err
-	}
-	if err := w.run(ctx, o.Workers); err != nil {
-		return nil, errors.Join(Locate(err, in), w.undo(ctx))
-	}
-	if m, err = w.manifest(totals); err == nil {
-		err = someRows(m, o)
-	}
-	if err == nil {
-		err = Recheck(ctx, in)
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.undo(ctx))
-	}
-	m.WriteTime = time.Since(read)
-	if err := o.resume.replaceManifest(ctx, out, m); err != nil {
-		return nil, errors.Join(err, w.undo(ctx))
-	}
-	return m, fail.With(fail.HDFS, out.FS.RemoveAll(ctx, path.Join(out.Dir, out.writing())))
+	return writeTables(ctx, tables, in, sorter, totals, o)
 }
 
 // readAndSort is pass 1. Bad records are in their file when it is noted as done.
-func readAndSort(ctx context.Context, plan *Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
+func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *extsort.Sorter, o Options) (t sortTotals, err error) {
 	start := time.Now()
 	o.Events.Phase("read")
 	tellExtent(ctx, in, o.Events)
 	if err := o.resume.sameSplits(in); err != nil {
 		return t, err
 	}
-	r := &readers{plan: plan, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
+	r := &readers{plans: plans, in: in, sort: sorter, end: len(in.Splits()), budget: o.Budget, events: o.Events, gate: o.Gate, skip: o.resume.skip(), resume: o.resume}
 	err = r.run(ctx, o.Workers)
 	if err == nil {
 		err = o.Budget.Finish(in.Records())
@@ -213,29 +219,6 @@ func tellExtent(ctx context.Context, in *source.Input, e progress.Events) {
 	}
 }
 
-// undo removes the files of a build that failed; one that can continue keeps them.
-func (w *writers) undo(ctx context.Context) error {
-	if w.resume != nil {
-		return nil
-	}
-	ctx, cancel := cleanup.Context(ctx)
-	defer cancel()
-	var errs []error
-	if w.out.Shared {
-		return w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, w.out.writing()))
-	}
-	for _, f := range w.files {
-		errs = append(errs, w.out.FS.Remove(ctx, path.Join(w.out.Dir, f.Name)))
-		delete(w.claims, path.Join(w.out.Dir, f.Name))
-	}
-	for name := range w.claims {
-		if w.claimed(ctx, name) {
-			errs = append(errs, w.out.FS.Remove(ctx, name))
-		}
-	}
-	return errors.Join(append(errs, w.out.FS.RemoveAll(ctx, path.Join(w.out.Dir, WritingDir)))...)
-}
-
 // ReadError finds the kind of an error of pass 1.
 func (o Options) ReadError(err error) error {
 	if errors.Is(err, source.ErrBudget) {
@@ -261,12 +244,4 @@ func Locate(err error, in Places) error {
 	}
 	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one of them)",
 		err, place(in, d.First), place(in, d.Second), setting.Duplicates))
-}
-
-func writeManifest(ctx context.Context, out Output, m *manifest.Manifest) error {
-	b, err := manifest.Seal(m)
-	if err != nil {
-		return err
-	}
-	return out.writeWhole(ctx, manifest.FileName, b)
 }

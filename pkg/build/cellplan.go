@@ -27,6 +27,7 @@ type slot struct {
 	convert     celltype.Converter // nil: the column's bytes as they are
 	constant    []byte             // for every row, if members is nil too
 	members     []member           // of a JSON object
+	rowKey      bool               // the key of the record's row in the first table
 	empty       string             // what an empty text becomes, as in a plan
 	nulls       bool               // NULL becomes an empty cell
 }
@@ -95,6 +96,10 @@ func (p *Plan) MapCells(m spec.Mapping, family string, settings []spec.Family) e
 					bad(i, c, err)
 				}
 			}
+			p.slots = append(p.slots, s)
+			continue
+		case c.RowKey:
+			s.rowKey = true
 			p.slots = append(p.slots, s)
 			continue
 		case c.JSON:

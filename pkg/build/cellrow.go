@@ -6,20 +6,19 @@ import (
 
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/keygen"
-	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
-// mappedRow makes the values of a record's cells in the worker's buffer, for
+// mappedRow makes the values of a record's cells in the maker's buffer, for
 // plans that need more than the columns' bytes in another order. The error is
 // a [*keygen.FieldError] about the column at fault.
-func (w *readWorker) mappedRow(b *source.Batch, row int) error {
-	data := w.values[:0]
+func (m *rowMaker) mappedRow(b *source.Batch, row int) error {
+	data := m.values[:0]
 	var err error
 	none := -1 // its sign is lost with the first cell
-	for i := range w.plan.slots {
-		s := &w.plan.slots[i]
+	for i := range m.plan.slots {
+		s := &m.plan.slots[i]
 		at := len(data)
 		empty := false
 		switch {
@@ -27,58 +26,60 @@ func (w *readWorker) mappedRow(b *source.Batch, row int) error {
 			text := b.Field(row, s.column)
 			switch {
 			case len(text) == 0:
-				empty = !w.kept[i].has(b.Null(row, s.column))
+				empty = !m.kept[i].has(b.Null(row, s.column))
 			case s.convert == nil:
 				data = append(data, text...)
 			default:
 				if data, err = s.convert(data, text); err != nil {
-					return &keygen.FieldError{Column: w.plan.Columns[s.column], Err: err}
+					return &keygen.FieldError{Column: m.plan.Columns[s.column], Err: err}
 				}
 			}
 		case s.members != nil:
-			if data, err = w.object(data, s.members, w.kept[i], b, row); err != nil {
+			if data, err = m.object(data, s.members, m.kept[i], b, row); err != nil {
 				return err
 			}
+		case s.rowKey:
+			data = append(data, m.first.key...)
 		default:
 			data = append(data, s.constant...)
 		}
-		w.offsets[i], w.lengths[i] = uint32(at), len(data)-at
+		m.offsets[i], m.lengths[i] = uint32(at), len(data)-at
 		if empty {
-			w.lengths[i] = -1
+			m.lengths[i] = -1
 		}
-		none &= w.lengths[i]
+		none &= m.lengths[i]
 		if len(data)-at > MaxCell {
-			return w.tooLong(i, len(data)-at)
+			return m.tooLong(i, len(data)-at)
 		}
 	}
 	// Of a wide row, another record may have the cells.
-	if none < 0 && len(w.plan.wide) == 0 {
-		return w.noCell()
+	if none < 0 && len(m.plan.wide) == 0 {
+		return m.noCell()
 	}
-	for i, c := range w.plan.wide {
+	for i, c := range m.plan.wide {
 		name := b.Field(row, c)
 		if len(name) == 0 {
-			return &keygen.FieldError{Column: w.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", celltype.ErrValue)}
+			return &keygen.FieldError{Column: m.plan.Columns[c], Err: fmt.Errorf("%w: it is empty, and is a cell's qualifier", celltype.ErrValue)}
 		}
-		at := len(w.plan.slots) + i
-		w.offsets[at], w.lengths[at] = uint32(len(data)), len(name)
+		at := len(m.plan.slots) + i
+		m.offsets[at], m.lengths[at] = uint32(len(data)), len(name)
 		data = append(data, name...)
 	}
-	if data, err = w.times(data, b, row); err != nil {
+	if data, err = m.times(data, b, row); err != nil {
 		return err
 	}
-	w.values = data
+	m.values = data
 	return nil
 }
 
 // object appends the record as a JSON object.
-func (w *readWorker) object(dst []byte, members []member, kept kept, b *source.Batch, row int) ([]byte, error) {
+func (m *rowMaker) object(dst []byte, members []member, kept kept, b *source.Batch, row int) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for i := range members {
-		m := &members[i]
-		text := b.Field(row, m.column)
-		null := b.Null(row, m.column)
+		x := &members[i]
+		text := b.Field(row, x.column)
+		null := b.Null(row, x.column)
 		if len(text) == 0 && !kept.has(null) {
 			continue
 		}
@@ -87,64 +88,54 @@ func (w *readWorker) object(dst []byte, members []member, kept kept, b *source.B
 		}
 		first = false
 		if null {
-			dst = append(append(dst, m.name...), "null"...)
+			dst = append(append(dst, x.name...), "null"...)
 			continue
 		}
 		var err error
-		if dst, err = celltype.AppendJSON(append(dst, m.name...), text); err != nil {
-			return dst, &keygen.FieldError{Column: w.plan.Columns[m.column], Err: err}
+		if dst, err = celltype.AppendJSON(append(dst, x.name...), text); err != nil {
+			return dst, &keygen.FieldError{Column: m.plan.Columns[x.column], Err: err}
 		}
 	}
 	return append(dst, '}'), nil
 }
 
 // textRow finds the values of a record's cells in the batch.
-func (w *readWorker) textRow(b *source.Batch, row int) error {
+func (m *rowMaker) textRow(b *source.Batch, row int) error {
 	spans := b.Fields[row*b.Cols : (row+1)*b.Cols]
 	none := -1 // its sign is lost with the first cell
-	for i, c := range w.plan.order {
+	for i, c := range m.plan.order {
 		n := int(spans[c].Len)
-		if n == 0 && !w.kept[i].has(spans[c].IsNull()) {
+		if n == 0 && !m.kept[i].has(spans[c].IsNull()) {
 			n = -1
 		} else if n > MaxCell {
-			return w.tooLong(i, n)
+			return m.tooLong(i, n)
 		}
-		w.lengths[i], w.offsets[i] = n, spans[c].Off
+		m.lengths[i], m.offsets[i] = n, spans[c].Off
 		none &= n
 	}
 	if none < 0 {
-		return w.noCell()
+		return m.noCell()
 	}
 	return nil
 }
 
 // noCell is the error of a record that would leave no trace in the table: a row is there by its cells.
-func (w *readWorker) noCell() error {
-	for i := range w.kept {
-		if !w.kept[i].empty {
+func (m *rowMaker) noCell() error {
+	for i := range m.kept {
+		if !m.kept[i].empty {
 			return &keygen.FieldError{Err: setting.Errorf("no cell: every value that makes one is empty (%s store makes empty cells)", setting.Empty)}
 		}
 	}
 	return &keygen.FieldError{Err: errors.New("no cell: every value that makes one is NULL")}
 }
 
-func (w *readWorker) tooLong(slot, n int) error {
-	s := &w.plan.slots[slot]
+func (m *rowMaker) tooLong(slot, n int) error {
+	s := &m.plan.slots[slot]
 	e := &keygen.FieldError{Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, MaxCell)}
 	if s.column >= 0 {
-		e.Column = w.plan.Columns[s.column]
+		e.Column = m.plan.Columns[s.column]
 	}
 	return e
-}
-
-// add puts the row into the sort.
-func (w *readWorker) add(region int, seq uint64, key, data []byte) error {
-	dst, err := w.out.Add(region, seq, key, extsort.PayloadSize(w.lengths))
-	if err != nil {
-		return fmt.Errorf("%s: %w", place(w.in, seq), err)
-	}
-	extsort.Fill(dst, w.lengths, data, w.offsets)
-	return nil
 }
 
 // member is one member of a JSON object that a record becomes.

@@ -54,12 +54,12 @@ func (t timing) values() (n int) {
 	return n
 }
 
-// times appends a record's time and life to the worker's values.
-func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
-	t := &w.plan.timing
-	next := len(w.plan.slots) + len(w.plan.wide)
+// times appends a record's time and life to the maker's values.
+func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) {
+	t := &m.plan.timing
+	next := len(m.plan.slots) + len(m.plan.wide)
 	put := func(v int64) {
-		w.offsets[next], w.lengths[next] = uint32(len(data)), 8
+		m.offsets[next], m.lengths[next] = uint32(len(data)), 8
 		data = binary.BigEndian.AppendUint64(data, uint64(v))
 		next++
 	}
@@ -75,14 +75,14 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 			err = celltype.ValueError(text, "is no timestamp of HBase, whose time begins in 1970")
 		}
 		if err != nil {
-			return data, &keygen.FieldError{Column: w.plan.Columns[t.stamp], Err: err}
+			return data, &keygen.FieldError{Column: m.plan.Columns[t.stamp], Err: err}
 		}
 		put(ms)
 	}
 	if t.ttl >= 0 {
 		text := b.Field(row, t.ttl)
 		if len(text) == 0 {
-			w.lengths[next] = -1
+			m.lengths[next] = -1
 			return data, nil
 		}
 		v, why := celltype.ParseLong(text)
@@ -93,7 +93,7 @@ func (w *readWorker) times(data []byte, b *source.Batch, row int) ([]byte, error
 			why = "is out of range"
 		}
 		if why != "" {
-			return data, &keygen.FieldError{Column: w.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}
+			return data, &keygen.FieldError{Column: m.plan.Columns[t.ttl], Err: celltype.ValueError(text, why)}
 		}
 		put(v * t.unit)
 	}

@@ -161,10 +161,19 @@ func (k *Input) startOf(p *Plan, spec spec.Job) progress.Start {
 	return s
 }
 
-// Build is Build with the file of bad records around it. The file is written
+// Build is [Run] with the file of bad records around it. The file is written
 // for a job that failed too: it says why.
 func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions, sample int, resume *Resume) (*manifest.Manifest, error) {
-	m, err := Run(ctx, plan, k.Source, out, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
+	m, err := k.BuildTables(ctx, []Table{{plan, out}}, w, sample, resume)
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// BuildTables is [Input.Build] for several tables, see [RunTables].
+func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
+	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
 		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
@@ -177,7 +186,9 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 		return nil, err
 	}
 	if n > 0 {
-		m.RejectFile = w.RejectFile
+		for _, t := range m {
+			t.RejectFile = w.RejectFile
+		}
 	}
 	return m, nil
 }

@@ -62,7 +62,7 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	r := &readers{plan: plan, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
+	r := &readers{plans: []*Plan{plan}, in: in, sort: sorter, end: part.To, budget: o.Budget, events: o.Events, gate: o.Gate}
 	r.next.Store(int64(part.From))
 	defer func() { err = explainLimits(errors.Join(err, sorter.Close()), o) }()
 	start := time.Now()

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"bulkload/internal/workers"
-	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
@@ -40,7 +38,7 @@ func place(in Places, seq uint64) string {
 
 // readers is pass 1: workers take splits in order and fill the sort.
 type readers struct {
-	plan   *Plan
+	plans  []*Plan // of the tables in which every record has a row; their regions follow one another in the sort
 	in     *source.Input
 	sort   *extsort.Sorter
 	budget *source.Budget
@@ -67,32 +65,26 @@ func (r *readers) run(ctx context.Context, n int) error {
 // readWorker turns records into rows of the sort. It belongs to one goroutine.
 type readWorker struct {
 	*readers
-	ctx     context.Context
-	key     *keygen.Program
-	keyCols []int // columns of the key's fields
-	reader  *source.Reader
-	out     *extsort.Writer
-	keyBuf  []byte
-	fields  [][]byte
-	lengths []int    // of a record's values, in the order of slots
-	offsets []uint32 // and where they lie in the batch, or in values
-	values  []byte   // those of a mapped record
-	kept    []kept   // by slot, what becomes a cell without a byte, in files that have NULL if nulls
-	nulls   bool
+	ctx    context.Context
+	tables []*rowMaker
+	reader *source.Reader
+	out    *extsort.Writer
+	nulls  bool // the file has NULL beside empty texts
 }
 
 func (r *readers) newWorker() (*readWorker, error) {
-	key, err := keygen.Compile(r.plan.Key, keygen.Options{Regions: r.plan.Modulus})
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
+	w := &readWorker{readers: r, reader: r.in.NewReader()}
+	from := 0
+	for _, p := range r.plans {
+		m, err := newRowMaker(p, from)
+		if err != nil {
+			return nil, err
+		}
+		w.tables = append(w.tables, m)
+		m.first = w.tables[0]
+		from += p.Ranges.Len()
 	}
-	w := &readWorker{readers: r, key: key, reader: r.in.NewReader(),
-		lengths: make([]int, r.plan.values()), offsets: make([]uint32, r.plan.values())}
-	for _, c := range key.Columns() {
-		w.keyCols = append(w.keyCols, slices.Index(r.plan.Columns, c))
-	}
-	w.fields = make([][]byte, len(w.keyCols))
-	w.kept = r.plan.kept(nil, false)
+	var err error
 	w.out, err = r.sort.Writer()
 	return w, err
 }
@@ -122,7 +114,10 @@ func (w *readWorker) batch(b *source.Batch) error {
 	}
 	w.got.add(b)
 	if nulls := b.Nulls(); nulls != w.nulls {
-		w.nulls, w.kept = nulls, w.plan.kept(w.kept[:0], nulls)
+		w.nulls = nulls
+		for _, m := range w.tables {
+			m.kept = m.plan.kept(m.kept[:0], nulls)
+		}
 	}
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
@@ -134,33 +129,23 @@ func (w *readWorker) batch(b *source.Batch) error {
 	return nil
 }
 
+// row adds the rows of a record, of all tables or of none.
 func (w *readWorker) row(b *source.Batch, row int) error {
-	for i, c := range w.keyCols {
-		w.fields[i] = b.Field(row, c)
+	for _, m := range w.tables {
+		if err := m.make(b, row); err != nil {
+			return w.bad(b, row, err)
+		}
 	}
-	key, err := w.key.Append(w.keyBuf[:0], w.fields)
-	if err != nil {
-		return w.bad(b, row, err)
+	seq := sequence(b.Split, b.Offsets[row])
+	for _, m := range w.tables {
+		if w.skip != nil && w.skip(m.region) {
+			continue
+		}
+		if err := m.add(w.out, seq); err != nil {
+			return fmt.Errorf("%s: %w", place(w.in, seq), err)
+		}
 	}
-	if len(key) == 0 {
-		return w.bad(b, row, NoKey())
-	}
-	w.keyBuf = key
-	data := b.Data
-	if w.plan.mapped {
-		err = w.mappedRow(b, row)
-		data = w.values
-	} else {
-		err = w.textRow(b, row)
-	}
-	if err != nil {
-		return w.bad(b, row, err)
-	}
-	region := w.plan.Ranges.Find(key)
-	if w.skip != nil && w.skip(region) {
-		return nil
-	}
-	return w.add(region, sequence(b.Split, b.Offsets[row]), key, data)
+	return nil
 }
 
 // bad sets a record aside, or gives the error that ends the job.

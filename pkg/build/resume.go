@@ -17,11 +17,13 @@ import (
 // Done is what earlier attempts of a build have finished. The attempt that is
 // under way adds to it.
 type Done struct {
-	Spill   string                 // directory of the sorted runs, empty if there is none
-	Sorted  *SortedRecord          // nil: the input has not been read to its end
-	Written map[int]WrittenRecord  // by region
-	Built   *manifest.Manifest     // nil: files may be missing
-	Streams map[string]StreamState // by place: what was read of streams
+	Spill   string                // directory of the sorted runs, empty if there is none
+	Sorted  *SortedRecord         // nil: the input has not been read to its end
+	Written map[int]WrittenRecord // by the region's ordinal in the sort
+	Built   *manifest.Manifest    // of the first table; nil: files may be missing
+	// BuiltTables are those of further tables.
+	BuiltTables []*manifest.Manifest
+	Streams     map[string]StreamState // by place: what was read of streams
 }
 
 // NewDone is what nothing has been done of.
@@ -85,7 +87,10 @@ func (r *Resume) start(w *writers) {
 	if r == nil {
 		return
 	}
-	for _, f := range r.Written {
+	for ordinal, f := range r.Written {
+		if ordinal < w.from || ordinal >= w.from+w.plan.Ranges.Len() {
+			continue // another table's
+		}
 		w.files = append(w.files, f.File)
 		w.files = append(w.files, f.Others...)
 		w.digest.Add(f.Part)
@@ -98,8 +103,8 @@ func (r *Resume) start(w *writers) {
 	}
 }
 
-// wrote notes that the files of a region are complete.
-func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
+// wrote notes that the files of a region are complete, of a table whose first region is the one of that ordinal in the sort.
+func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if r == nil {
 		return nil
 	}
@@ -111,13 +116,49 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion) error {
 	for _, s := range p.part.rows {
 		record.Samples = append(record.Samples, sampleRecord{s.Key, s.Sum, s.Stamp, s.Expires})
 	}
-	r.Written[record.Region] = record
+	if from > 0 {
+		record.Ordinal = from + record.Region
+	}
+	r.Written[from+record.Region] = record
 	return r.Checkpoint.Wrote(record)
 }
 
 // Manifest is that of a build whose files are all there.
 func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
-	w := &writers{plan: plan, out: out, resume: r}
+	m, err := r.Manifests([]Table{{plan, out}})
+	if err != nil {
+		return nil, err
+	}
+	return m[0], nil
+}
+
+// Manifests are those of a build of several tables whose files are all there.
+func (r *Resume) Manifests(tables []Table) ([]*manifest.Manifest, error) {
+	list := make([]*manifest.Manifest, len(tables))
+	from := 0
+	for i, t := range tables {
+		var err error
+		w := &writers{plan: t.Plan, out: t.Out, resume: r, from: from, several: len(tables) > 1}
+		if list[i], err = r.manifest(w, r.builtOf(i)); err != nil {
+			return nil, w.named(err)
+		}
+		from += t.Plan.Ranges.Len()
+	}
+	return list, nil
+}
+
+// builtOf is what the journal says of the finished build of a table, nil if it is not finished.
+func (r *Resume) builtOf(table int) *manifest.Manifest {
+	switch {
+	case table == 0:
+		return r.Built
+	case r.Built != nil && table <= len(r.BuiltTables):
+		return r.BuiltTables[table-1]
+	}
+	return nil
+}
+
+func (r *Resume) manifest(w *writers, b *manifest.Manifest) (*manifest.Manifest, error) {
 	r.start(w)
 	slices.SortFunc(w.files, func(a, b manifest.File) int { return cmp.Or(a.Region-b.Region, cmp.Compare(a.Family, b.Family)) })
 	var t sortTotals
@@ -125,7 +166,7 @@ func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
 		t = r.Sorted.sortTotals
 	}
 	var took time.Duration
-	if b := r.Built; b != nil {
+	if b != nil {
 		// Regions without cells have no record of their own.
 		t = sortTotals{Records: b.Records, Rejected: b.Rejected, RejectFile: b.RejectFile, SpillBytes: b.SpillBytes, SpillRuns: b.Runs, Took: b.ReadTime}
 		w.counts.dups, w.counts.joined, w.counts.noCells, took = b.Duplicates, b.Joined, b.NoCells, b.WriteTime
@@ -137,6 +178,16 @@ func (r *Resume) Manifest(plan *Plan, out Output) (*manifest.Manifest, error) {
 		m.WriteTime = took
 	}
 	return m, err
+}
+
+// replaceManifests is [Resume.replaceManifest] for all tables.
+func (r *Resume) replaceManifests(ctx context.Context, tables []Table, m []*manifest.Manifest) error {
+	for i, t := range tables {
+		if err := r.replaceManifest(ctx, t.Out, m[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaceManifest writes the manifest, over that of an earlier attempt.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"time"
 
 	"bulkload/pkg/manifest"
@@ -42,7 +43,12 @@ type WrittenRecord struct {
 	Part    manifest.Digest     `json:"digest"`
 	Times   *manifest.CellTimes `json:"times,omitempty"`
 	Samples []sampleRecord      `json:"samples,omitempty"`
+	// Ordinal is the region's in the sort, where the regions of further tables follow those of the first; 0: it is Region.
+	Ordinal int `json:"ordinal,omitempty"`
 }
+
+// InSort is the ordinal of the region in the sort.
+func (w WrittenRecord) InSort() int { return cmp.Or(w.Ordinal, w.Region) }
 
 // sampleRecord is a row that a verification will read.
 type sampleRecord struct {

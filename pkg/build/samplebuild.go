@@ -140,7 +140,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	}
 	s.Options.Budget.Reset()
 	limit := text / int64(s.Places)
-	r := &readers{plan: s.Plan, in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
+	r := &readers{plans: []*Plan{s.Plan}, in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
 	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()

@@ -3,17 +3,13 @@ package build
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"bulkload/internal/workers"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
@@ -75,11 +71,12 @@ func (o Output) Prepare(ctx context.Context, families ...string) error {
 	return nil
 }
 
-// writers is pass 2: workers take regions, the largest first, merge each and
+// writers is pass 2 of one table: workers take regions, the largest first, merge each and
 // write its file. Those that find none any more help the others to encode.
 type writers struct {
 	plan   *Plan
 	sort   sortedRows
+	from   int // ordinal of the table's first region in the sort
 	out    Output
 	sample int // rows to remember of each region, for verification
 	events progress.Events
@@ -98,6 +95,7 @@ type writers struct {
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
 
+	several   bool // other tables are written beside it
 	uncounted bool // files of an older version, of which the journal does not have the counts
 }
 
@@ -120,70 +118,6 @@ func (s ownSort) Region(region int) (*extsort.Merge, func(*regionPart) error, er
 }
 
 func (ownSort) LeftOut(int) int64 { return 0 }
-
-// region is work of pass 2: rows and bytes of a region, duplicates included.
-type region struct {
-	i          int
-	rows, size int64
-}
-
-func (w *writers) run(ctx context.Context, n int) error {
-	var regions []region
-	for i := range w.plan.Ranges.Len() {
-		if rows, size := w.sort.Size(i); rows > 0 && !w.resume.has(i) && (w.only == nil || w.only(i)) {
-			regions = append(regions, region{i, rows, size})
-		}
-	}
-	slices.SortFunc(regions, func(a, b region) int { return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.i, b.i)) })
-	total := progress.Amount{}
-	for _, r := range regions {
-		total.Rows += r.rows
-	}
-	w.events.Total("write", total)
-	var next atomic.Int64
-	if len(regions) == 0 {
-		n = 0
-	}
-	w.helpers = newHelpers(n)
-	err := workers.Run(ctx, n, func(ctx context.Context, _ int) error {
-		if err := w.take(ctx, regions, &next); err != nil {
-			w.helpers.leave()
-			return err
-		}
-		w.helpers.help()
-		return nil
-	})
-	slices.SortFunc(w.files, func(a, b manifest.File) int {
-		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
-	})
-	return err
-}
-
-// take writes regions, one after the other, until all are taken.
-func (w *writers) take(ctx context.Context, regions []region, next *atomic.Int64) error {
-	// Completing a file is waiting for answers, so the next one is encoded
-	// meanwhile. A file that failed is written again by itself, so that no
-	// worker merges two regions at a time.
-	completed := make(chan error, 1)
-	completed <- nil
-	var before region
-	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-		now := regions[i]
-		p, err := w.encode(ctx, now, 0)
-		failed := <-completed
-		if err == nil {
-			go func() { completed <- w.complete(ctx, p) }()
-		} else {
-			completed <- nil
-		}
-		failed = w.writeAgain(ctx, before, failed)
-		if err := errors.Join(failed, w.writeAgain(ctx, now, err)); err != nil {
-			return errors.Join(err, <-completed)
-		}
-		before = now
-	}
-	return w.writeAgain(ctx, before, <-completed)
-}
 
 // pendingFile is an HFile that was encoded; its end may still be on the way.
 type pendingFile struct {
@@ -220,7 +154,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := progress.Pass(ctx, w.gate); err != nil {
 		return nil, err
 	}
-	m, finish, err := w.sort.Region(r.i)
+	m, finish, err := w.sort.Region(w.from + r.i)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +176,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		}
 	}
 	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
-		return nil, readChunks(err)
+		return nil, w.named(readChunks(err))
 	}
 	if err := finish(&p.part); err != nil {
 		return nil, err
@@ -255,7 +189,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
-	before := w.sort.LeftOut(r.i) + m.Duplicates()
+	before := w.sort.LeftOut(w.from+r.i) + m.Duplicates()
 	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
 	return p, nil
 }
@@ -332,13 +266,13 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 	}
 	for _, f := range files {
 		w.files = append(w.files, f.File)
-		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: f.Region, Rows: f.Rows, Bytes: f.Bytes})
+		w.events.Hfile(progress.HFile{Name: f.Name, Family: f.Family, Region: w.from + f.Region, Rows: f.Rows, Bytes: f.Bytes})
 	}
 	w.digest.Add(p.part.digest)
 	w.times = w.times.Join(p.part.times)
 	w.samples = append(w.samples, p.part.rows...)
 	w.last = time.Now()
-	return w.resume.wrote(files, p)
+	return w.resume.wrote(files, p, w.from)
 }
 
 // finish ends one file and reads back what it says of itself; false when it

@@ -68,11 +68,8 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 }
 
 // writeAgain writes the file of a region from the sorted rows until it is
-// there, when an earlier write has failed.
+// there; an earlier write has failed.
 func (w *writers) writeAgain(ctx context.Context, r region, failed error) error {
-	if failed == nil {
-		return nil
-	}
 	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
 	return w.out.Retry.Persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
 		p, err := w.encode(ctx, r, attempt)

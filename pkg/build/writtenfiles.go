@@ -32,30 +32,54 @@ func (d *Done) ChecksumOf(id uint64, size int64) uint32 {
 // CheckWritten proves the files of earlier attempts. Those that are not as
 // they were written count as not written, with all of their region.
 func (r *Resume) CheckWritten(ctx context.Context, out Output, gate progress.Gate, e progress.Events) error {
+	return r.CheckTables(ctx, []Table{{Out: out}}, gate, e)
+}
+
+// CheckTables is [Resume.CheckWritten] for the files of several tables, which lie on one file system.
+func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.Gate, e progress.Events) error {
 	var work []filecheck.Target
-	for _, region := range slices.Sorted(maps.Keys(r.Written)) {
-		w := r.Written[region]
+	var ordinals []int
+	for _, ordinal := range slices.Sorted(maps.Keys(r.Written)) {
+		w := r.Written[ordinal]
 		for _, f := range append([]manifest.File{w.File}, w.Others...) {
-			work = append(work, filecheck.Target{File: f, Path: path.Join(out.Dir, f.Name)})
+			work = append(work, filecheck.Target{File: f, Path: path.Join(outOf(tables, ordinal).Dir, f.Name)})
+			ordinals = append(ordinals, ordinal)
 		}
 	}
-	damaged, err := (&filecheck.Checker{FS: out.FS, Gate: gate, Events: e}).All(ctx, work)
+	damaged, err := (&filecheck.Checker{FS: tables[0].Out.FS, Gate: gate, Events: e}).All(ctx, work)
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
 	}
 	for i, d := range damaged {
 		e.Warn("a file of an earlier attempt is damaged and is written again", "error", d)
-		delete(r.Written, work[i].Region)
+		delete(r.Written, ordinals[i])
 	}
 	return nil
+}
+
+// outOf is where the files of a region go, by its ordinal in the sort. One table needs no plan.
+func outOf(tables []Table, ordinal int) Output {
+	for i, t := range tables {
+		if i == len(tables)-1 || ordinal < t.Plan.Ranges.Len() {
+			return t.Out
+		}
+		ordinal -= t.Plan.Ranges.Len()
+	}
+	return Output{}
 }
 
 // KeepWritten forgets the files of earlier attempts that are not there as
 // they were written, and removes what was not finished. A look that failed
 // says nothing of a file.
 func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
+	return r.KeepTables(ctx, []Table{{Out: out}})
+}
+
+// KeepTables is [Resume.KeepWritten] for the files of several tables.
+func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
 	before := len(r.Written)
-	for region, w := range r.Written {
+	for ordinal, w := range r.Written {
+		out := outOf(tables, ordinal)
 		for _, f := range append([]manifest.File{w.File}, w.Others...) {
 			info, err := out.FS.Stat(ctx, path.Join(out.Dir, f.Name))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,11 +90,13 @@ func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
 					continue
 				}
 			}
-			delete(r.Written, region)
+			delete(r.Written, ordinal)
 		}
 	}
-	if err := out.FS.RemoveAll(ctx, path.Join(out.Dir, WritingDir)); err != nil {
-		return fail.With(fail.HDFS, err)
+	for _, t := range tables {
+		if err := t.Out.FS.RemoveAll(ctx, path.Join(t.Out.Dir, WritingDir)); err != nil {
+			return fail.With(fail.HDFS, err)
+		}
 	}
 	if kept := len(r.Written); kept < before {
 		r.Built = nil // what the journal says of it, it says again when they are there

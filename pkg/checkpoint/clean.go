@@ -190,6 +190,8 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case left.Status == JobRunning:
 	case trace.broken != nil && !c.o.Force:
 		left.Because = setting.Textf("its outcome is unknown: %s (%s removes it, and may lose rows)", strings.Join(strings.Fields(trace.broken.Error()), " "), setting.Force)
+	case trace.undoUnderWay() && !c.o.Force:
+		left.Because = setting.Textf("an undo of it is under way: run that again, which resumes it (%s removes what leads to it)", setting.Force)
 	case left.Status == JobUnresolved && !c.o.Force:
 		left.Because = setting.Textf("%d files were sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", len(trace.unresolved()), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):

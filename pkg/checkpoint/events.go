@@ -28,6 +28,7 @@ const (
 	EventBuilt        Event = "built"
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
+	EventTable        Event = "table"
 	EventLoading      Event = "loading"
 	EventCut          Event = "cut"
 	EventMerged       Event = "merged"
@@ -42,6 +43,9 @@ const (
 	EventVerified     Event = "verified"
 	EventFailed       Event = "failed"
 	EventDone         Event = "done"
+	EventUndoing      Event = "undoing"
+	EventMarkers      Event = "markers"
+	EventUndone       Event = "undone"
 )
 
 // EventInfo says of an event what its record has, when it is written, and
@@ -71,6 +75,7 @@ func EventInfos() []EventInfo {
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
+		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one: what follows on files is of this one, counted from 0"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},
@@ -85,6 +90,9 @@ func EventInfos() []EventInfo {
 		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
 		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
 		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
+		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next"},
+		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }
 

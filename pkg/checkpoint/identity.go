@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/build"
@@ -23,6 +24,7 @@ import (
 //   - HBase cluster, by its id, whatever addresses lead to it;
 //   - table, with or without the default namespace;
 //   - family and key, however the key is spaced;
+//   - further tables, with their families, keys and names of indexes;
 //   - inputs in the same order, by the places that they name: a local path made
 //     absolute, a path on HDFS with the nameservice or the NameNode's address and
 //     port, both without dots and double slashes; standard input and descriptors that
@@ -60,8 +62,24 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 			return Identity{}, err
 		}
 	}
-	return Identity{Table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
+	return Identity{Table: name.FileName(), rest: digestOf(slices.Concat([]string{name.String(), s.FamilyName(), key, word}, places, furtherTables(s))...),
 		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
+}
+
+// furtherTables are a job's further tables with their families and keys; nothing of a job that has none.
+func furtherTables(s spec.Job) []string {
+	if !s.Several() {
+		return nil
+	}
+	list := []string{"\x00tables"} // no place is called that
+	for _, t := range s.Targets()[1:] {
+		name := t.Table
+		if n, err := loader.ParseTableName(name); err == nil {
+			name = n.String()
+		}
+		list = append(list, name, t.FamilyName(), t.RowKey().String(), t.Index)
+	}
+	return list
 }
 
 // IdentifyParts is the identity of a job that loads no inputs, by the parts that

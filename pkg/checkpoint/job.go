@@ -138,6 +138,19 @@ func (st *Job) Record(e Event, data any) error {
 	return nil
 }
 
+// Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a
+// verification is of that one from now on, and so is what the history says of a load.
+func (st *Job) Turn(number int, table string) error {
+	if number == st.table {
+		return nil
+	}
+	if err := st.Record(EventTable, TurnRecord{number, table}); err != nil {
+		return err
+	}
+	st.turn(number)
+	return nil
+}
+
 // Publish copies the journal beside the files on HDFS, for people and for
 // clean on other machines. That it could not is no reason to fail.
 func (st *Job) Publish(ctx context.Context, stage *staging.Dir, e progress.Events) {

@@ -44,13 +44,27 @@ func (p PlanRecord) Same(now PlanRecord) error {
 		input = append(input, f.Input+" is gone")
 	}
 	slices.Sort(input)
-	differs := func(what string, old, now any) {
-		if fmt.Sprint(old) != fmt.Sprint(now) {
-			other = append(other, fmt.Sprintf("%s was %v, it is %v", what, old, now))
-		}
-	}
 	if p.Reading != nil && now.Reading != nil {
 		other = append(other, p.Reading.differences(now.Reading)...)
+	}
+	other = append(other, p.rowDifferences(now)...)
+	other = append(other, p.tableDifferences(now)...)
+	hint := setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
+	switch {
+	case len(input) > 0:
+		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)
+	case len(other) > 0:
+		return fail.Errorf(fail.Check, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
+	}
+	return nil
+}
+
+// rowDifferences says what has changed of what rows of the table are.
+func (p PlanRecord) rowDifferences(now PlanRecord) (all []string) {
+	differs := func(what string, old, now any) {
+		if fmt.Sprint(old) != fmt.Sprint(now) {
+			all = append(all, fmt.Sprintf("%s was %v, it is %v", what, old, now))
+		}
 	}
 	differs("the family", p.Family, now.Family)
 	differs("the families", p.Families, now.Families)
@@ -64,14 +78,7 @@ func (p PlanRecord) Same(now PlanRecord) error {
 	if now.Modulus != 0 {
 		differs("the modulus", p.Modulus, now.Modulus)
 	}
-	hint := setting.Textf("%s discards the checkpoint and starts over, %s makes another job of it", setting.Restart, setting.JobID)
-	switch {
-	case len(input) > 0:
-		return fail.Errorf(fail.Input, "the input has changed since this job began: %s (%s)", few(input), hint)
-	case len(other) > 0:
-		return fail.Errorf(fail.Check, "the job or its table has changed since this job began: %s (%s)", few(other), hint)
-	}
-	return nil
+	return all
 }
 
 // Asked is what a spec, with its defaults, says of the records and rows of a
@@ -120,11 +127,7 @@ func emptyOf(s spec.Job, formats []string) string {
 // Asked is what a spec says now, where the rest is as it was: what only the
 // table and the inputs say, and the inputs themselves, which are left out.
 func (p PlanRecord) Asked(s spec.Job) PlanRecord {
-	var formats []string
-	for _, f := range p.Inputs {
-		formats = append(formats, f.Format)
-	}
-	now := Asked(s, formats)
+	now := Asked(s, p.Formats())
 	now.Family, _ = s.ApplyTo(p.Family)
 	if now.Mapping != nil {
 		now.Families, _ = s.ApplyToAll(p.Families)

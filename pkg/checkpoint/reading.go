@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
@@ -25,6 +26,7 @@ type readingRecord struct {
 	Columns    string `json:"columns,omitempty"`    // what becomes of columns that are extra or missing
 	Partitions string `json:"partitions,omitempty"` // of directories name=value
 	Where      string `json:"where,omitempty"`
+	Parse      string `json:"parse,omitempty"` // key spec of a table
 	BadRecords string `json:"bad_records,omitempty"`
 }
 
@@ -54,6 +56,9 @@ func readingOf(s spec.Job, formats []string) *readingRecord {
 	}
 	if s.Extra != "" || s.Missing != "" {
 		r.Columns = strings.TrimSpace("extra " + cmp.Or(s.Extra, "by format") + ", missing " + cmp.Or(s.Missing, "fail"))
+	}
+	if e, err := keygen.Parse(s.Parse); err == nil {
+		r.Parse = e.String()
 	}
 	r.Partitions, r.Where = strings.Join(s.Partitions, ", "), strings.Join(s.Where, ", ")
 	r.FieldSep = strings.Join(slices.Compact(fields), " and ")

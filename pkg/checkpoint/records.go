@@ -34,6 +34,10 @@ type PlanRecord struct {
 	Staging    string         `json:"staging"`
 	Inputs     []InputRecord  `json:"inputs"`
 	Made       *TableRecord   `json:"table_made,omitempty"` // likewise
+	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
+
+	Index  string       `json:"index,omitempty"`  // name of the index that a further table is
+	Tables []PlanRecord `json:"tables,omitempty"` // further tables; what they have in common with the first is empty
 }
 
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
@@ -105,7 +109,14 @@ type AttemptRecord struct {
 
 // BuiltRecord is a finished build, without its files.
 type BuiltRecord struct {
-	Manifest *manifest.Manifest `json:"manifest"`
+	Manifest *manifest.Manifest   `json:"manifest"`
+	Tables   []*manifest.Manifest `json:"tables,omitempty"` // of further tables
+}
+
+// TurnRecord is the table of a job to which it turns.
+type TurnRecord struct {
+	Number int    `json:"number"` // in the order of loading, from 0
+	Table  string `json:"table"`
 }
 
 // SnapshotRecord is a snapshot that is about to be taken, or was. An empty

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,23 +37,59 @@ type History struct {
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
-	Token        string
-	Loading      bool                 // files are on their way
-	Files        map[string]loadState // by path
-	Leaves       map[string]fileRecord
-	taken        []Taken // regions that have taken files
-	loadedFiles  int     // by them
-	verified     bool
+	tableLoad                                  // of the table at hand; a job of one table has no other
+	table        int                           // its number, from 0
+	others       map[int]tableLoad             // of the other tables that were at hand before, by number
+	taken        []Taken                       // regions that have taken files
+	loadedFiles  int                           // by them
 	Finished     bool
 	FinishedAt   time.Time
 	StagingEnd   string // what becomes of the staging directory of a job that is done: removed, kept; empty: not reported
 	Result       *result.Result
+	Undo         *Undoing // nil: the load was never undone, nor is being undone
 
 	takenAt map[string]int // where a region is in taken
 }
 
+// tableLoad is how far the load of one table is.
+type tableLoad struct {
+	Token    string
+	Loading  bool                 // files are on their way
+	Files    map[string]loadState // by path
+	Leaves   map[string]fileRecord
+	verified bool
+}
+
+func newTableLoad() tableLoad {
+	return tableLoad{Files: map[string]loadState{}, Leaves: map[string]fileRecord{}}
+}
+
 func NewHistory() History {
-	return History{Done: build.NewDone(), Files: map[string]loadState{}, Leaves: map[string]fileRecord{}, takenAt: map[string]int{}}
+	return History{Done: build.NewDone(), tableLoad: newTableLoad(), others: map[int]tableLoad{}, takenAt: map[string]int{}}
+}
+
+// turn goes to another table: what records say of files is of that one from now on.
+func (h *History) turn(table int) {
+	if table == h.table {
+		return
+	}
+	h.others[h.table] = h.tableLoad
+	load, known := h.others[table]
+	if !known {
+		load = newTableLoad()
+	}
+	delete(h.others, table)
+	h.tableLoad, h.table = load, table
+}
+
+// AnyLoading says whether the load of any table has begun.
+func (h *History) AnyLoading() bool {
+	for _, load := range h.others {
+		if load.Loading {
+			return true
+		}
+	}
+	return h.Loading
 }
 
 // HistoryOf replays records. After an error the history is that of the records
@@ -71,12 +108,14 @@ func HistoryOf(records []journal.Record) (History, error) {
 // sent, and no answer is known.
 func (h *History) unresolved() []string {
 	var paths []string
-	if h.Finished {
+	if h.Finished && !h.undoUnderWay() {
 		return nil
 	}
-	for path, at := range h.Files {
-		if at == FileSent {
-			paths = append(paths, path)
+	for _, load := range append(slices.Collect(maps.Values(h.others)), h.tableLoad) {
+		for path, at := range load.Files {
+			if at == FileSent {
+				paths = append(paths, path)
+			}
 		}
 	}
 	slices.Sort(paths)
@@ -138,14 +177,14 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
-		h.Written[w.Region] = w
+		h.Written[w.InSort()] = w
 		return err
 	case EventBuilt:
 		b, err := Decode[BuiltRecord](r)
 		if err == nil && b.Manifest == nil {
 			err = errors.New("it has no manifest")
 		}
-		h.Built, h.Submission = b.Manifest, nil
+		h.Built, h.BuiltTables, h.Submission = b.Manifest, b.Tables, nil
 		h.step(r, "load")
 		return err
 	case EventSnapshotting, EventSnapshot:
@@ -154,6 +193,15 @@ func (h *History) replay(r journal.Record) (err error) {
 		if h.Snapshotting = s; Event(r.Event) == EventSnapshot {
 			h.Snapshot = s.Snapshot
 			h.step(r, "load")
+		}
+		return err
+	case EventTable:
+		t, err := Decode[TurnRecord](r)
+		if err == nil && t.Number < 0 {
+			err = fmt.Errorf("it has the number %d", t.Number)
+		}
+		if err == nil {
+			h.turn(t.Number)
 		}
 		return err
 	case EventLoading:
@@ -218,6 +266,8 @@ func (h *History) replay(r journal.Record) (err error) {
 			h.Attempts[n-1].State = JobDone
 		}
 		return err
+	case EventUndoing, EventMarkers, EventUndone:
+		return h.replayUndo(r)
 	}
 	return nil
 }

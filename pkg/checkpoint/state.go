@@ -59,6 +59,9 @@ type State struct {
 	InBytes   int64                `json:"input_bytes,omitempty"`
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
+	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
+	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
+	Undone    *result.Undo         `json:"undo_result,omitempty"` // what came of it
 	Attempts  []Attempt            `json:"attempts,omitempty"`
 	Result    *result.Result       `json:"result,omitempty"` // of a finished job
 	Report    string               `json:"report,omitempty"` // the newest report, if there is one

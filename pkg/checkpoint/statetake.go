@@ -1,6 +1,9 @@
 package checkpoint
 
-import "bulkload/pkg/progress"
+import (
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+)
 
 // take puts what a journal says into a job's state.
 func (s *State) take(h *History) {
@@ -18,17 +21,29 @@ func (s *State) take(h *History) {
 		s.Attempt, s.PID, s.Host, s.Began = a.Attempt, a.PID, a.Host, a.Began
 	}
 	for _, w := range h.Written {
-		s.Files = append(append(s.Files, w.File), w.Others...)
+		files := append([]manifest.File{w.File}, w.Others...)
 		s.Rows += w.Rows
-	}
-	s.HFiles = len(s.Files)
-	for _, f := range s.Files {
-		s.Bytes += f.Bytes
+		s.HFiles += len(files)
+		for _, f := range files {
+			s.Bytes += f.Bytes
+		}
+		if w.Ordinal == 0 { // of the first table, whose split points these are
+			s.Files = append(s.Files, files...)
+		}
 	}
 	if m := h.Built; m != nil {
 		s.Rows, s.HFiles, s.Bytes = m.Digest.Rows, m.HFiles, m.Bytes
+		for _, m := range h.BuiltTables {
+			s.Rows, s.HFiles, s.Bytes = s.Rows+m.Digest.Rows, s.HFiles+m.HFiles, s.Bytes+m.Bytes
+		}
 	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
+	if u := h.Undo; u != nil {
+		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
+		if u.Done {
+			s.Undo = UndoDone
+		}
+	}
 	if h.Finished {
 		s.State, s.Ended = JobDone, h.FinishedAt
 	}

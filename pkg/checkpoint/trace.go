@@ -31,6 +31,8 @@ func (t *Trace) Status() Status {
 	switch {
 	case t.broken != nil:
 		return JobUnknown
+	case t.undoUnderWay():
+		return JobUnresolved
 	case t.Finished:
 		return JobDone
 	case len(t.unresolved()) > 0:

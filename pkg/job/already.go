@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
@@ -28,21 +29,15 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 	start.Attempt = 0
 	j.o.Events.Start(start)
 	j.sweep(ctx)
-	m, err := j.st.Resume().Manifest(j.work, build.Output{})
+	all, err := j.st.Resume().Manifests(j.buildTables())
 	if err == nil {
-		err = build.ExpectedEarlier(m.Records, j.spec.Expect)
+		err = build.ExpectedEarlier(all[0].Records, j.spec.Expect)
 	}
 	if err != nil {
 		return r, err
 	}
-	switch mode := j.spec.Verify; {
-	case mode == "full":
-		if err := progress.Pass(ctx, j.o.Gate); err != nil {
-			return r, err
-		}
-		_, err = (&loaded{m, j.facts}).verify(ctx, j.c, mode, j.o.Events, r)
-	case mode == "sample" && len(m.Samples) > 0:
-		_, err = verify.Sample(ctx, j.c, j.facts, m)
+	for i := 0; i < len(j.targets) && err == nil; i++ {
+		err = j.stillThere(ctx, j.targets[i], all[i], r)
 	}
 	if err != nil && fail.KindOf(err) != fail.Verify {
 		return r, err // that the table could not be read says nothing of what it holds
@@ -51,6 +46,29 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		return r, fail.With(fail.Verify, setting.Errorf("this job was done at %s, but: %w (%s loads it again)", j.st.FinishedAt.Format(time.RFC3339), err, setting.Restart))
 	}
 	return r, nil
+}
+
+// stillThere looks for the rows of a table that the job has filled before.
+func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r *result.Result) (err error) {
+	if t.number > 0 {
+		own := &result.Result{}
+		defer func() {
+			if t.number <= len(r.Tables) && own.Verify != nil {
+				r.Tables[t.number-1].Verify, r.Tables[t.number-1].VerifyTime = own.Verify, own.VerifyTime
+			}
+		}()
+		r = own
+	}
+	switch mode := j.spec.Verify; {
+	case mode == "full":
+		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+			return err
+		}
+		_, err = (&loaded{m, t.facts}).verify(ctx, j.c, mode, j.o.Events, r)
+	case mode == "sample" && len(m.Samples) > 0:
+		_, err = verify.Sample(ctx, j.c, t.facts, m)
+	}
+	return err
 }
 
 // sweep removes the staging directory that a job left which was killed

@@ -21,8 +21,10 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
 )
@@ -39,8 +41,12 @@ type LoadOptions struct {
 	Uploads         upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.
 	TrustFiles bool
-	Gate       progress.Gate // where the load waits between its steps, default nowhere
-	Events     progress.Events
+	// Unreplicated has peers of replication leave the load out.
+	Unreplicated bool
+	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
+	PhoenixIndexes string
+	Gate           progress.Gate // where the load waits between its steps, default nowhere
+	Events         progress.Events
 }
 
 // LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
@@ -86,6 +92,9 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	if err != nil {
 		return nil, err
 	}
+	if err := phoenix(ctx, c, facts, o); err != nil {
+		return nil, err
+	}
 	st := &stage{Dir: &staging.Dir{FS: fsys, Location: l}, out: build.Output{FS: fsys, Dir: l.Path}}
 	begun := progress.Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
 	if l.Local() {
@@ -120,7 +129,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	}
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
-	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true}
+	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true, local: o.Unreplicated}
 	rows, err := loadFiles(ctx, c, facts, st, &built{&all}, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r)
 	if err != nil {
 		return r, err
@@ -138,6 +147,18 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	}
 	r.Elapsed = time.Since(start)
 	return r, nil
+}
+
+// phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.
+func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o LoadOptions) error {
+	check := preflight.Phoenix(ctx, c, facts.Table, o.PhoenixIndexes)
+	switch check.Severity {
+	case preflight.SeverityError:
+		return fail.With(fail.Check, setting.Errorf("%s (%s)", check.Message, check.Hint))
+	case preflight.SeverityWarning:
+		o.Events.Warn("check", "check", check.Name, "warning", check.Message, "hint", check.Hint)
+	}
+	return nil
 }
 
 // copying copies local HFiles into a staging directory, each verified and then

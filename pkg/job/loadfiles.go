@@ -27,6 +27,7 @@ type loadWay struct {
 	gate     progress.Gate
 	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
 	proven   bool // every file was read as a whole just now
+	local    bool // peers of replication leave it out
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -71,7 +72,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
-		Timestamp: ownTimestamp(m), Shared: way.shared}
+		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local}
 	if !log.Loading {
 		var files []loader.HFile
 		for _, f := range m.Files {
@@ -123,7 +124,7 @@ func ownTimestamp(m *manifest.Manifest) int64 {
 // unknown: loaded again with the same timestamps, a cell that is there
 // already stays as it is, and newer cells of others stay visible.
 func undecidedHint(err error, log *checkpoint.Job, m *manifest.Manifest) setting.Text {
-	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil {
+	if _, ok := errors.AsType[*loader.UnknownOutcomeError](err); !ok || log.Log == nil || log.History.Undo != nil {
 		return setting.Text{}
 	}
 	again := setting.Textf("%s %s %d", setting.Restart, setting.Timestamp, m.Timestamp)

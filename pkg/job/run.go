@@ -54,6 +54,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err := checkEngine(o, s, func(inputs []string) error { return mapreduce.RefuseInputs(env, inputs) }); err != nil {
 		return nil, err
 	}
+	if err := checkTables(o, s); err != nil {
+		return nil, err
+	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
 	if err != nil {
 		return nil, err
@@ -76,6 +79,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		return known, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	if err := undone(st, o.State.Restart); err != nil {
+		return known, err
+	}
 	if err := o.keepRejects(st.Dir); err != nil {
 		return known, err
 	}
@@ -100,6 +106,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	if err := j.sameEngine(); err != nil {
+		return j.result, err
+	}
+	if err := j.findTables(ctx); err != nil {
 		return j.result, err
 	}
 	err = j.openTables(ctx)

@@ -2,18 +2,15 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
-	"bulkload/internal/cleanup"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/manifest"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -35,6 +32,8 @@ type run struct {
 	result *result.Result
 
 	started time.Time
+
+	targets []*target // all that the job fills, in the order of loading; of the first spec, facts and work are these too
 
 	work    *build.Plan
 	streams *build.Streams
@@ -62,6 +61,9 @@ func (j *run) plan(ctx context.Context) error {
 		return err
 	}
 	now, err := j.planRecord(ctx, families)
+	if err == nil {
+		err = j.recordTables(&now)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,11 +78,15 @@ func (j *run) plan(ctx context.Context) error {
 		if j.st.Finished {
 			kind = fail.Verify
 		}
-		if err := j.recreated(ctx, j.facts, kind); err != nil {
+		for _, t := range j.targets {
+			if err := j.recreated(ctx, j.madeOf(t), t.facts, kind); err != nil {
+				return err
+			}
+		}
+		if j.work, err = old.BuildPlan(families[0]); err != nil {
 			return err
 		}
-		j.work, err = old.BuildPlan(families[0])
-		return err
+		return j.planAgain(old)
 	}
 	if j.work, err = build.NewPlan(j.spec, j.input.Source.Columns(), families[0], j.facts.Splits, time.Now().UnixMilli(), families[1:]...); err != nil {
 		return err
@@ -96,10 +102,16 @@ func (j *run) plan(ctx context.Context) error {
 	if now.Made, err = j.tableRecord(ctx, j.facts); err != nil {
 		return err
 	}
+	if err := j.planTables(ctx, now.Tables); err != nil {
+		return err
+	}
 	now.Modulus, now.Timestamp, now.Staging = j.work.Modulus, j.work.Timestamp, l.String()
-	now.Given = j.spec.Timestamp != 0
+	now.Given, now.Replicate = j.spec.Timestamp != 0, j.spec.Replicate
 	for _, split := range j.facts.Splits {
 		now.Splits = append(now.Splits, rowkey.Key(split))
+	}
+	if err := freshTimestamp(ctx, &now, j.o); err != nil {
+		return err
 	}
 	j.st.History.Plan = &now
 	return j.st.Record(checkpoint.EventPlan, now)
@@ -160,29 +172,21 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.snapshot(ctx); err != nil {
 		return err
 	}
-	rows, err := j.load(ctx, files)
-	if err != nil {
-		return err
+	var done []*verified
+	for i, t := range j.targets {
+		seen, err := j.fill(ctx, t, files[i])
+		if err != nil {
+			return err
+		}
+		done = append(done, seen)
 	}
-	j.dropStreams()
-	j.dropTables(ctx)
-	if err := j.stillTheSame(ctx); err != nil {
-		return err
-	}
-	if err := progress.Pass(ctx, j.o.Gate); err != nil {
-		return err
-	}
-	seen, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, j.result)
-	if err != nil {
-		return err
-	}
-	return j.end(ctx, seen)
+	return j.end(ctx, done)
 }
 
-// end notes that nothing is left to do, and removes what is not needed any more.
-func (j *run) end(ctx context.Context, v *verified) error {
-	if err := j.st.Record(checkpoint.EventVerified, v.verification); err != nil {
-		return err
+// end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
+func (j *run) end(ctx context.Context, all []*verified) error {
+	if len(all) != len(j.targets) {
+		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.targets))
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
@@ -213,19 +217,19 @@ func (j *run) reopen(ctx context.Context) (err error) {
 		return err
 	}
 	j.stage.out.Uploads = upload.NewLimiter(j.o.Uploads)
-	if j.st.Loading {
-		return nil
+	if err := j.stageTables(ctx); err != nil || j.st.AnyLoading() {
+		return err
 	}
-	return j.st.Resume().KeepWritten(ctx, j.stage.out)
+	return j.st.Resume().KeepTables(ctx, j.buildTables())
 }
 
 // prove reads the files that earlier attempts have written, before the load has begun.
 func (j *run) prove(ctx context.Context) error {
-	if j.st.Loading || len(j.st.Written) == 0 {
+	if j.st.AnyLoading() || len(j.st.Written) == 0 {
 		return nil
 	}
 	before := len(j.st.Written)
-	if err := j.st.Resume().CheckWritten(ctx, j.stage.out, j.o.Gate, j.o.Events); err != nil {
+	if err := j.st.Resume().CheckTables(ctx, j.buildTables(), j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
 	if len(j.st.Written) < before {
@@ -238,87 +242,26 @@ func (j *run) prove(ctx context.Context) error {
 // check looks before it begins at what the job depends on. An attempt that
 // continues with a load is not kept from it: files may be in HBase's hands.
 func (j *run) check(ctx context.Context) error {
-	if j.st.Loading {
+	if j.st.AnyLoading() {
 		return nil
 	}
-	spec := j.spec
-	spec.Regions = j.work.Modulus // which split points need not say any more
-	o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams}
-	o.SpillLimit = j.streams.Left(o.SpillLimit)
-	r, err := preflight.Run(ctx, j.env, spec, o)
-	if err != nil {
-		return err
-	}
-	for _, c := range r.Checks {
-		if c.Severity == preflight.SeverityWarning {
-			j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
-		}
-	}
-	return r.Err()
-}
-
-// build makes the HFiles, or those that are missing.
-func (j *run) build(ctx context.Context) (*built, error) {
-	if j.st.Built != nil {
-		m, err := j.st.Resume().Manifest(j.work, j.stage.out)
+	for _, t := range j.targets {
+		spec := t.Job
+		spec.Regions = t.plan.Modulus // which split points need not say any more
+		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams}
+		o.SpillLimit = j.streams.Left(o.SpillLimit)
+		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := build.ExpectedEarlier(m.Records, j.spec.Expect); err != nil && !j.st.Loading {
-			return nil, err
+		for _, c := range r.Checks {
+			if c.Severity == preflight.SeverityWarning {
+				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
+			}
 		}
-		j.result.Manifest = m
-		j.o.Events.Note("files are built already", "files", m.HFiles)
-		j.dropSpill()
-		return &built{m}, nil
-	}
-	sample := 0
-	if j.spec.Verify == "sample" {
-		sample = samplesPerRegion
-	}
-	var resume *build.Resume
-	if j.st.Log != nil {
-		resume = j.st.Resume()
-		sample = samplesPerRegion // by which a later run sees that the table still has the rows
-	}
-	if j.input == nil {
-		return nil, j.lostInput(ctx)
-	}
-	var m *manifest.Manifest
-	var err error
-	if j.o.YARN != nil {
-		m, err = j.buildOnYARN(ctx)
-	} else {
-		m, err = j.input.Build(ctx, j.work, j.stage.out, j.o.WorkOptions, sample, resume)
-	}
-	if err != nil {
-		return nil, errors.Join(err, j.abandon(ctx, err))
-	}
-	j.result.Manifest = m
-	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
-		return nil, err
-	}
-	j.dropSpill()
-	j.dropSubmission(ctx)
-	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
-	return &built{m}, nil
-}
-
-// load brings the files into the table.
-func (j *run) load(ctx context.Context, b *built) (*loaded, error) {
-	if !j.st.Loading && j.input != nil {
-		if err := build.Recheck(ctx, j.input.Source); err != nil {
-			return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		if err := r.Err(); err != nil {
+			return err
 		}
 	}
-	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven}
-	rows, err := loadFiles(ctx, j.c, j.facts, j.stage, b, way, j.st, j.o.Events, j.result)
-	if err != nil {
-		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
-		ctx, cancel := cleanup.Context(ctx)
-		defer cancel()
-		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
-	}
-	return rows, err
+	return nil
 }

@@ -52,8 +52,7 @@ func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 
 
 // recreated is nil if the table is the one that the plan was made for, as far as
 // the journal says.
-func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kind) error {
-	was := j.st.History.Plan.Made
+func (j *run) recreated(ctx context.Context, was *checkpoint.TableRecord, facts *cluster.Facts, kind fail.Kind) error {
 	if was == nil {
 		return nil
 	}
@@ -80,10 +79,10 @@ func (j *run) recreated(ctx context.Context, facts *cluster.Facts, kind fail.Kin
 
 // stillTheSame looks at the table once more when all files are in it: those
 // that went into one that is gone are lost.
-func (j *run) stillTheSame(ctx context.Context) error {
-	facts, err := cluster.TableFacts(ctx, j.env, j.c, j.facts.Name.String(), j.spec.Families()...)
+func (j *run) stillTheSame(ctx context.Context, t *target) error {
+	facts, err := cluster.TableFacts(ctx, j.env, j.c, t.facts.Name.String(), t.Families()...)
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, facts, fail.Verify)
+	return j.recreated(ctx, j.madeOf(t), facts, fail.Verify)
 }

@@ -15,7 +15,7 @@ import (
 func (j *run) snapshot(ctx context.Context) error {
 	name := j.o.Snapshot
 	j.result.Snapshot = j.st.History.Snapshot
-	if name == "" || j.st.History.Snapshot != "" || j.st.Loading {
+	if name == "" || j.st.History.Snapshot != "" || j.st.AnyLoading() {
 		return nil
 	}
 	j.o.Events.Phase("snapshot")

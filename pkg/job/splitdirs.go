@@ -34,6 +34,9 @@ func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}
+	if err := s.OneTable("a job for each directory"); err != nil {
+		return nil, err
+	}
 	cluster, unreached := clusterOf(ctx, env, o.State)
 	if unreached != nil {
 		dirs, err := directories(ctx, env, s)

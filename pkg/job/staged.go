@@ -34,11 +34,11 @@ type Staged struct {
 // Staging of the options are not looked at.
 func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error {
 	j := &run{env: s.Env, c: s.Cluster, st: s.Journal, facts: s.Facts}
-	if err := j.recreated(ctx, s.Facts, fail.Check); err != nil {
+	if err := j.recreated(ctx, s.Journal.Plan.Made, s.Facts, fail.Check); err != nil {
 		return err
 	}
 	st := &stage{Dir: s.Dir, out: build.Output{FS: s.Dir.FS, Dir: s.Dir.Location.Path, Uploads: upload.NewLimiter(o.Uploads)}}
-	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven}
+	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{s.Manifest}, way, s.Journal, o.Events, r); err != nil {
 		_ = s.Journal.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
 		ctx, cancel := cleanup.Context(ctx)
@@ -54,5 +54,5 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	if err != nil {
 		return err
 	}
-	return j.recreated(ctx, facts, fail.Verify)
+	return j.recreated(ctx, s.Journal.Plan.Made, facts, fail.Verify)
 }

@@ -28,7 +28,7 @@ func (j *run) phasesLeft() (phases []string) {
 		}
 		return nil
 	}
-	if len(j.st.Written) > 0 && !j.st.Loading {
+	if len(j.st.Written) > 0 && !j.st.AnyLoading() {
 		phases = append(phases, "check")
 	}
 	if j.st.Built == nil {
@@ -37,10 +37,10 @@ func (j *run) phasesLeft() (phases []string) {
 		}
 		phases = append(phases, "write")
 	}
-	if j.o.Snapshot != "" && j.st.History.Snapshot == "" && !j.st.Loading {
+	if j.o.Snapshot != "" && j.st.History.Snapshot == "" && !j.st.AnyLoading() {
 		phases = append(phases, "snapshot")
 	}
-	if j.st.Built == nil || j.st.Loading {
+	if j.st.Built == nil || j.st.AnyLoading() {
 		phases = append(phases, "check")
 	}
 	phases = append(phases, "load")

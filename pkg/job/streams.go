@@ -29,7 +29,7 @@ func (j *run) openInput(ctx context.Context) (err error) {
 	if j.tablesOver {
 		return nil
 	}
-	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.Loading}
+	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.AnyLoading()}
 	var resume *build.Resume
 	if j.st.Log != nil {
 		resume = j.st.Resume()
@@ -43,15 +43,20 @@ func (j *run) openInput(ctx context.Context) (err error) {
 
 // checkBefore looks at all else before a stream is read, which can be done once.
 func (j *run) checkBefore(ctx context.Context) error {
-	s := j.spec
-	if modulus, err := s.SaltModulus(j.facts.Splits); err == nil {
-		s.Regions = modulus
+	for _, t := range j.targets {
+		s := t.Job
+		if modulus, err := s.SaltModulus(t.facts.Splits); err == nil {
+			s.Regions = modulus
+		}
+		r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
+		if err == nil {
+			err = r.Err()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	r, err := preflight.Run(ctx, j.env, s, preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c})
-	if err != nil {
-		return err
-	}
-	return r.Err()
+	return nil
 }
 
 // abandonStreams removes copies of streams for which there is no plan, and never will be with this input and these settings.

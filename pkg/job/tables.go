@@ -18,7 +18,10 @@ import (
 // taken, which the journal names before; a later attempt reads the same. It is not
 // opened for a job that needs none of its inputs any more.
 func (j *run) openTables(ctx context.Context) error {
-	over := j.st.Finished || j.st.Loading
+	if err := tablesource.CheckParse(j.spec.Inputs, j.spec.Parse != ""); err != nil {
+		return err
+	}
+	over := j.st.Finished || j.st.AnyLoading()
 	for _, input := range j.spec.Inputs {
 		ref, ok, err := tablesource.Parse(input)
 		if err != nil {
@@ -42,7 +45,7 @@ func (j *run) openTables(ctx context.Context) error {
 			return err
 		}
 		j.tables = append(j.tables, s)
-		s.Mount(j.env, input)
+		s.Mount(j.env, input, j.spec.KeyParser)
 	}
 	return nil
 }

@@ -225,6 +225,8 @@ type Status struct {
 	Servers []string
 	// Dead is how many region servers the master knows to be dead; it forgets one when another starts at the same address.
 	Dead int
+	// Coprocessors are the simple names of the classes that live servers report to have on their WALs and regions, sorted.
+	Coprocessors []string
 }
 
 // Status asks the master.
@@ -237,7 +239,12 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	s := Status{Version: cs.GetHbaseVersion().GetVersion(), Dead: len(cs.GetDeadServers()), Master: address(cs.GetMaster())}
 	for _, live := range cs.GetLiveServers() {
 		s.Servers = append(s.Servers, address(live.GetServer()))
+		for _, class := range live.GetServerLoad().GetCoprocessors() {
+			s.Coprocessors = append(s.Coprocessors, class.GetName())
+		}
 	}
 	slices.Sort(s.Servers)
+	slices.Sort(s.Coprocessors)
+	s.Coprocessors = slices.Compact(s.Coprocessors)
 	return s, nil
 }

@@ -136,8 +136,9 @@ func (c *Cluster) cleanup(ctx context.Context, table TableName, token string) er
 
 // bulkLoadRequest is the request for the files of a region. cluster_ids is left out: a server that finds its own
 // cluster's there answers that it has loaded, and does nothing. Without a token the server takes the files directly. fs is a
-// DelegationToken: identifier, password, kind, service.
-func bulkLoadRequest(r Region, token string, fs *hadooprpc.Token, files []HFile) *pb.BulkLoadHFileRequest {
+// DelegationToken: identifier, password, kind, service. Without replicate the marker in the WAL says so, and peers drop it
+// (ReplicationSink, 2.6).
+func bulkLoadRequest(r Region, token string, fs *hadooprpc.Token, files []HFile, replicate bool) *pb.BulkLoadHFileRequest {
 	req := &pb.BulkLoadHFileRequest{Region: r.specifier(), AssignSeqNum: proto.Bool(true)}
 	for _, f := range files {
 		req.FamilyPath = append(req.FamilyPath, &pb.BulkLoadHFileRequest_FamilyPath{Family: []byte(f.Family), Path: proto.String(f.Path)})
@@ -154,7 +155,7 @@ func bulkLoadRequest(r Region, token string, fs *hadooprpc.Token, files []HFile)
 		b = appendBytes(b, bulkLoadToken, []byte(token))
 	}
 	b = appendBool(b, bulkLoadCopyFile, false)
-	b = appendBool(b, bulkLoadReplicate, true)
+	b = appendBool(b, bulkLoadReplicate, replicate)
 	req.ProtoReflect().SetUnknown(b)
 	return req
 }

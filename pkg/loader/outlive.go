@@ -47,7 +47,7 @@ func (l *load) call(ctx context.Context, conn *link, g group) (loaded bool, err 
 		}
 	}()
 	resp := &pb.BulkLoadHFileResponse{}
-	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, l.fs, g.files), resp)
+	err = conn.invoke(callCtx, "BulkLoadHFile", bulkLoadRequest(g.region, l.token, l.fs, g.files, !l.req.Unreplicated), resp)
 	return err == nil && resp.GetLoaded(), err
 }
 

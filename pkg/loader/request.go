@@ -94,6 +94,8 @@ type LoadRequest struct {
 	PerServer int
 	// Calls is how many loads all region servers together have at a time. Default: PerServer of each.
 	Calls int
+	// Unreplicated has peers of replication leave the load out. Default: they get it, if their cluster replicates bulk loads.
+	Unreplicated bool
 	// Gate is asked before each call, which it may hold up for hours. Default: none.
 	Gate Gate
 	// MaxFiles is how many files one family of one region may get; more would make reads slow until they are compacted.

@@ -202,7 +202,7 @@ type checkFacts struct {
 	statusErr  error
 	quota      spaceQuota
 	quotaErr   error
-	backup     bool // the cluster keeps incremental backups
+	besides    besidesFacts
 	bulk       bulkFacts
 	staging    stagingFacts
 	inputs     inputFacts
@@ -219,6 +219,7 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	if f.tableErr != nil {
 		return append([]Check{checkMissing(f.name, f.tableErr), checkVersion(f.status, f.statusErr)}, f.apart(ctx)...)
 	}
+	f.besides.loaded = f.status.Coprocessors
 	all := []Check{
 		checkVersion(f.status, f.statusErr),
 		checkTable(f.table),
@@ -226,10 +227,11 @@ func (f *checkFacts) checks(ctx context.Context) []Check {
 	for _, name := range f.spec.Families() {
 		all = append(all, checkFamily(f.table, name, f.spec, f.env.Conf.Value("hbase.io.compress.zstd.codec")))
 		if family, found := f.table.Family(name); found {
-			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(family), checkMOB(family), checkTTL(family, f.spec.Timestamp))
+			all = append(all, checkTracker(f.table, family, f.o.Stage), checkReplication(f.table.Name, family, f.besides, f.spec.Replicate),
+				checkMOB(f.table.Name, family), checkTTL(family, f.spec.Timestamp))
 		}
 	}
-	all = append(all, checkCoprocessors(f.table), checkBackup(f.backup))
+	all = append(all, checkPhoenix(f.table, f.besides.phoenix, f.spec.PhoenixIndexes), checkCoprocessors(f.table, f.besides.loaded), checkBackup(f.table, f.besides))
 	if f.table.State == loader.Enabled {
 		maxSize := f.table.MaxFileSize
 		all = append(all, checkRegions(f.regions, f.regionsErr, f.status), checkRegionSize(len(f.regions), f.inputs, maxSize, f.env.Conf.Value("hbase.hregion.max.filesize")),

@@ -150,7 +150,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
 			return nil
 		}},
-		{"replicated", "replication", SeverityWarning, "scope 1", "hbase.replication.bulkload.enabled", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"replicated", "replication", SeverityOK, "(scope 1), and no peer takes it", "", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
 			return nil
 		}},
@@ -325,6 +325,35 @@ func BenchmarkPreflight(b *testing.B) {
 		r, err := Run(b.Context(), env, jobtest.Resolve(b, s), Options{})
 		if err != nil || r.Errors > 0 {
 			b.Fatal(err, r.Err())
+		}
+	}
+}
+
+// TestWhatServersObserve: servers say by their coprocessors that they replicate bulk loads.
+func TestWhatServersObserve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster of its own")
+	}
+	servers, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
+		"hbase.replication.bulkload.enabled": "true", "hbase.replication.cluster.id": "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := servers.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	env := jobtest.ClusterEnv(t, servers)
+	s := jobtest.Spec(t, "check")
+	s.Table = jobtest.FreshTable(t, env, 10, nil)
+	for deadline := time.Now().Add(time.Minute); ; { // a server reports every three seconds what it has loaded
+		r := preflight(t, env, s, Options{})
+		if c, ok := r.Find("coprocessors"); ok && c.Severity == SeverityOK && strings.Contains(c.Message.String(), "ReplicationObserver notes the files for replication") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no server says that it replicates bulk loads")
 		}
 	}
 }

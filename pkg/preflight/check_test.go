@@ -36,6 +36,16 @@ func TestCheckFindings(t *testing.T) {
 	coprocessor := func(class string) *loader.Table {
 		return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
 	}
+	phoenix := func(simple string, families ...string) *loader.Table {
+		t := coprocessor("org.apache.phoenix.hbase.index." + simple)
+		t.Name = table
+		for _, f := range families {
+			t.Families = append(t.Families, loader.Family{Name: f})
+		}
+		return t
+	}
+	scope1 := loader.Family{Name: "f", Attributes: map[string]string{"REPLICATION_SCOPE": "1"}}
+	peers := []loader.Peer{peerOfAll("a", true), peerOfAll("b", false)}
 	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
 	gib := int64(1 << 30)
 	for _, c := range []struct {
@@ -57,10 +67,30 @@ func TestCheckFindings(t *testing.T) {
 		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (secure)", ""},
 		{"tracker, direct", checkTracker(&loader.Table{}, loader.Family{}, loader.StageDirect), SeverityOK, "(direct)", ""},
 		{"tracker FILE", checkTracker(&loader.Table{}, loader.Family{Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}, loader.StageAuto), SeverityOK, "FILE: files go straight into the regions (direct)", ""},
-		{"phoenix", checkCoprocessors(coprocessor("org.apache.phoenix.coprocessor.ScanRegionObserver")), SeverityWarning, "Phoenix", "indexes"},
-		{"index", checkCoprocessors(coprocessor("com.example.MyIndexer")), SeverityWarning, "com.example.MyIndexer", "indexes"},
-		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit")), SeverityOK, "com.example.Audit", ""},
-		{"backup", checkBackup(true), SeverityWarning, "backups", "full backup"},
+		{"index", checkCoprocessors(coprocessor("com.example.MyIndexer"), nil), SeverityWarning, "com.example.MyIndexer", "indexes"},
+		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit"), nil), SeverityOK, "com.example.Audit: hooks of puts do not run, those of bulk loads do", ""},
+		{"observers of loads", checkCoprocessors(&loader.Table{}, []string{"AccessController", "MultiRowMutationEndpoint"}), SeverityOK, "of bulk loads, AccessController asks for the right to load", ""},
+		{"no coprocessor", checkCoprocessors(&loader.Table{}, []string{"MultiRowMutationEndpoint"}), SeverityOK, "", ""},
+		{"phoenix, no coprocessor of its", checkPhoenix(coprocessor("com.example.Audit"), phoenixFacts{}, "refuse"), SeverityOK, "", ""},
+		{"phoenix without indexes", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{}, "refuse"), SeverityWarning, "without indexes", "empty cell"},
+		{"phoenix with indexes", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1", "I2"}}, "refuse"), SeverityError, "has indexes I1, I2: a bulk load writes no entries", "`phoenix_indexes` ignore"},
+		{"phoenix with indexes, ignored", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{indexes: []string{"I1"}}, "ignore"), SeverityWarning, "has indexes I1", "IndexTool"},
+		{"phoenix, nobody can say", checkPhoenix(phoenix("Indexer"), phoenixFacts{err: denied}, "refuse"), SeverityError, "perhaps indexes", "`phoenix_indexes`"},
+		{"phoenix that has no indexer", checkPhoenix(phoenix("ScanRegionObserver"), phoenixFacts{err: denied}, "refuse"), SeverityWarning, "without indexes", "empty cell"},
+		{"phoenix with a local index", checkPhoenix(phoenix("ScanRegionObserver", "0", "L#0"), phoenixFacts{}, "refuse"), SeverityError, "local indexes in family L#0", "CsvBulkLoadTool"},
+		{"phoenix index", checkPhoenix(phoenix("GlobalIndexChecker"), phoenixFacts{}, "refuse"), SeverityError, "an index itself", "`phoenix_indexes`"},
+		{"phoenix view with an index", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{views: true}, "refuse"), SeverityError, "_IDX_t", "`phoenix_indexes`"},
+		{"not replicated", checkReplication(table, loader.Family{}, besidesFacts{}, "yes"), SeverityOK, "", ""},
+		{"replicated, no peer", checkReplication(table, scope1, besidesFacts{}, "yes"), SeverityOK, "no peer takes it", ""},
+		{"replicated to a peer", checkReplication(table, scope1, besidesFacts{peers: peers}, "yes"), SeverityWarning, "peers a, b (disabled) never get the rows", "`replicate` no"},
+		{"replicated, peers not seen", checkReplication(table, scope1, besidesFacts{peersErr: denied}, "yes"), SeverityWarning, "cannot be seen", "hbase.replication.bulkload.enabled"},
+		{"replicated, not this load", checkReplication(table, scope1, besidesFacts{peers: peers}, "no"), SeverityOK, "leave it out", ""},
+		{"loads are replicated", checkReplication(table, scope1, besidesFacts{peers: peers, loaded: []string{"ReplicationObserver"}}, "yes"), SeverityOK, "get the files", ""},
+		{"mob", checkMOB(table, loader.Family{Name: "f", Attributes: map[string]string{"IS_MOB": "true", "MOB_THRESHOLD": "1000"}}), SeverityWarning, "more than 1000 bytes lie in the ordinary files until the first major compaction", "major_compact 'test:t'"},
+		{"no backup", checkBackup(&loader.Table{}, besidesFacts{}), SeverityOK, "", ""},
+		{"backup without observer", checkBackup(&loader.Table{}, besidesFacts{backup: true}), SeverityWarning, "incremental backups are without this load", "full backup"},
+		{"backup with observer", checkBackup(&loader.Table{}, besidesFacts{backup: true, loaded: []string{"BackupObserver"}}), SeverityOK, "the next incremental backup has them", ""},
+		{"backup with the table's observer", checkBackup(coprocessor("org.apache.hadoop.hbase.backup.BackupObserver"), besidesFacts{backup: true}), SeverityOK, "has them", ""},
 		{"staging 700", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o700), owner: "hbase"}), SeverityError, "hdfs://nn/hbase/staging has mode 0700", "chmod 711"},
 		{"staging 777", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o777), owner: "hbase"}), SeverityWarning, "others may write", "chmod 711"},
 		{"staging not seen", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", stagingErr: denied}), SeverityWarning, "permission denied", "pass"},
@@ -102,6 +132,37 @@ func TestCheckFindings(t *testing.T) {
 				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
 			}
 		})
+	}
+}
+
+// peerOfAll is a peer that takes all tables.
+func peerOfAll(id string, enabled bool) loader.Peer {
+	return loader.Peer{ID: id, Enabled: enabled, All: true}
+}
+
+// TestLinks: rows of links in SYSTEM.CATALOG name a table's indexes.
+func TestLinks(t *testing.T) {
+	for _, c := range []struct {
+		table  loader.TableName
+		prefix string
+	}{
+		{loader.TableName{Namespace: "default", Qualifier: "T"}, "\x00\x00T\x00\x00"},
+		{loader.TableName{Namespace: "default", Qualifier: "S.T.U"}, "\x00S\x00T.U\x00\x00"},
+		{loader.TableName{Namespace: "S", Qualifier: "T"}, "\x00S\x00T\x00\x00"},
+	} {
+		if got := catalogPrefix(c.table); string(got) != c.prefix {
+			t.Errorf("%s: %q, want %q", c.table, got, c.prefix)
+		}
+	}
+	prefix := catalogPrefix(loader.TableName{Namespace: "S", Qualifier: "T"})
+	for _, c := range []struct {
+		link []byte
+		ok   bool
+	}{{[]byte{1}, true}, {[]byte{0x81}, true}, {[]byte{2}, false}, {nil, false}, {[]byte{0, 0, 0, 1}, false}} {
+		row := loader.Row{Key: append(bytes.Clone(prefix), "I"...), Cells: []loader.Cell{{Family: []byte("0"), Qualifier: []byte("LINK_TYPE"), Value: c.link}}}
+		if name, ok := indexOf(row, len(prefix)); ok != c.ok || ok && name != "I" {
+			t.Errorf("link %x: %q, %v", c.link, name, ok)
+		}
 	}
 }
 

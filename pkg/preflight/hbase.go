@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,10 +45,7 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	if f.table, f.tableErr = c.Describe(ctx, f.name); f.tableErr != nil {
 		return
 	}
-	wg.Go(func() {
-		_, err := c.Describe(ctx, loader.TableName{Namespace: "backup", Qualifier: "system"})
-		f.backup = err == nil
-	})
+	wg.Go(func() { f.askBesides(ctx, c) })
 	if f.table.State != loader.Enabled {
 		return // its regions are on no server
 	}
@@ -161,22 +157,6 @@ func checkTracker(t *loader.Table, cf loader.Family, stage loader.Stage) Check {
 	return good(name, "%s: files go straight into the regions (direct)", tracker)
 }
 
-func checkReplication(cf loader.Family) Check {
-	const name = "replication"
-	if scope := cf.Attributes["REPLICATION_SCOPE"]; scope != "" && scope != "0" {
-		return Doubtful(name, "the peers get the rows only where hbase.replication.bulkload.enabled is true on this cluster; then they may load a file more than once",
-			"family %s is replicated (scope %s)", cf.Name, scope)
-	}
-	return Check{}
-}
-
-func checkMOB(cf loader.Family) Check {
-	if cf.Attributes["IS_MOB"] == "true" {
-		return Doubtful("mob", "compact the table when it is loaded: until then large values lie in the ordinary files", "family %s keeps large values apart (MOB)", cf.Name)
-	}
-	return Check{}
-}
-
 // checkTTL looks for a timestamp so old that the cells are gone at once.
 func checkTTL(cf loader.Family, timestamp int64) Check {
 	const name = "ttl"
@@ -188,46 +168,6 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 		return bad(name, setting.Textf("give a later %s", setting.Timestamp), "cells of family %s live for %s and the job's timestamp is older: nobody would see a row", cf.Name, ttl)
 	}
 	return good(name, "cells of family %s live for %s from the job's timestamp", cf.Name, ttl)
-}
-
-// checkCoprocessors looks for what a bulk load goes past: the hooks of puts,
-// by which indexes are kept.
-func checkCoprocessors(t *loader.Table) Check {
-	const name = "coprocessors"
-	var classes []string
-	indexed := false
-	for _, m := range []map[string]string{t.Attributes, t.Configuration} {
-		for key, value := range m {
-			if !strings.HasPrefix(strings.ToLower(key), "coprocessor$") {
-				continue
-			}
-			class := value
-			if parts := strings.Split(value, "|"); len(parts) > 1 { // path|class|priority|arguments
-				class = parts[1]
-			}
-			lower := strings.ToLower(class)
-			indexed = indexed || strings.Contains(lower, "org.apache.phoenix") || strings.Contains(lower, "index")
-			if !slices.Contains(classes, class) {
-				classes = append(classes, class)
-			}
-		}
-	}
-	slices.Sort(classes)
-	switch {
-	case len(classes) == 0:
-		return Check{}
-	case indexed:
-		return Doubtful(name, "rebuild the indexes after the load; a table of Phoenix also needs its key and column encoding",
-			"a bulk load goes past what keeps indexes or Phoenix's tables: %s", strings.Join(classes, ", "))
-	}
-	return good(name, "%s: hooks of puts do not run", strings.Join(classes, ", "))
-}
-
-func checkBackup(backup bool) Check {
-	if !backup {
-		return Check{}
-	}
-	return Doubtful("backup", "take a full backup of the table after the load", "the cluster keeps backups, and incremental ones may not have bulk loaded files")
 }
 
 // checkRoundTrip says whether HBase lets the user load.

@@ -62,7 +62,7 @@ type InputFile struct {
 type HFile struct {
 	Name   string // below the output directory
 	Family string
-	Region int // ordinal in the plan
+	Region int // ordinal in the plan; of a further table, behind the regions of those before it
 	Rows   int64
 	Bytes  int64
 }

@@ -65,7 +65,7 @@ func TestRequests(t *testing.T) {
 	other.Since = 5
 	o, err := other.resolve()
 	must(t, err)
-	if q.identity("").On("c").ID == o.identity("").On("c").ID || q.identity("").On("c").ID != q.identity("").On("c").ID || q.identity("x").On("c").ID == q.identity("").On("c").ID {
+	if q.identity("").On("c").ID == o.identity("").On("c").ID || q.identity("x").On("c").ID == q.identity("").On("c").ID {
 		t.Error("passes of different times are one job, or one is two")
 	}
 	if NextSince(1_700_000_600_000) != 1_700_000_000_000 || NextSince(5) != 1 {

@@ -26,10 +26,11 @@ type Result struct {
 	Regions  int                `json:"regions"` // that took files
 	LoadTime time.Duration      `json:"load_ns"`
 	Verify   *Verification      `json:"verify,omitempty"`
-	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
-	Share    *Share             `json:"share,omitempty"` // of a build or a merge that did a part of the work
-	YARN     *YARN              `json:"yarn,omitempty"`  // of a build there
-	Rekey    *Rekey             `json:"rekey,omitempty"` // of a job that gives rows new keys
+	Tables   []Table            `json:"tables,omitempty"` // further ones of the job, in the order in which they are loaded
+	Parts    []Part             `json:"parts,omitempty"`  // of a job that was split, in order; the rest is their total then
+	Share    *Share             `json:"share,omitempty"`  // of a build or a merge that did a part of the work
+	YARN     *YARN              `json:"yarn,omitempty"`   // of a build there
+	Rekey    *Rekey             `json:"rekey,omitempty"`  // of a job that gives rows new keys
 	Elapsed  time.Duration      `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
@@ -53,6 +54,7 @@ func (r *Result) Summary() *Result {
 	if s.Manifest != nil {
 		s.Manifest = s.Manifest.Summary()
 	}
+	s.Tables = summaries(s.Tables)
 	if s.YARN != nil {
 		y := *s.YARN
 		y.Tasks = y.Slowest(summaryTasks)

@@ -73,6 +73,9 @@ func (f InputFile) differs(now InputFile) string {
 // Make plans a job: it finds its inputs, their columns and their splits. Families are those of the table with the job's own settings.
 // Streams are refused.
 func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Family, points [][]byte, w build.WorkOptions) (p *Plan, err error) {
+	if err := s.OneTable("a build by several processes"); err != nil {
+		return nil, err
+	}
 	s.Inputs = slices.Clone(s.Inputs)
 	for i, place := range build.StreamPlaces(s.Inputs) {
 		if place != "" {

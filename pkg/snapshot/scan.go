@@ -47,7 +47,8 @@ type Scan struct {
 	inRow    bool
 	family   int // of the last cell
 	cell     *hfile.Cell
-	given    bool // a cell of the row
+	place    *place // where it lies
+	given    bool   // a cell of the row
 	fresh    bool
 	stats    Stats
 	err      error
@@ -159,7 +160,7 @@ func (sc *Scan) Next() bool {
 				sc.stats.Rows++
 			}
 			sc.stats.Cells++
-			sc.cell = c
+			sc.cell, sc.place = c, p
 			return true
 		}
 	}

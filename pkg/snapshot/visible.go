@@ -24,6 +24,7 @@ type visible struct {
 	familyDeleted bool
 	familyStamp   int64   // cells up to it are deleted
 	familyExact   []int64 // timestamps whose cells are deleted, sorted
+	hidden        []int64 // those of every row, sorted
 
 	columnDeleted bool // by the marker below
 	markerType    hfile.Type
@@ -59,7 +60,7 @@ func newVisible(f Family, versions int, raw bool, now int64) visible {
 // row begins a row, before its first cell.
 func (v *visible) row() {
 	v.familyDeleted, v.columnDeleted, v.inColumn = false, false, false
-	v.familyExact = v.familyExact[:0]
+	v.familyExact = append(v.familyExact[:0], v.hidden...)
 }
 
 // shows decides on the next cell of the row.

@@ -42,6 +42,10 @@ type CellSpec struct {
 
 	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
 	Nulls string `yaml:"nulls" json:"nulls,omitempty"` // what NULL becomes: skip (default) or store, an empty cell; in a JSON object null
+
+	// RowKey makes the value the key that the record has in the job's first table. Entries of an index have such a cell; no job
+	// file says it.
+	RowKey bool `yaml:"-" json:"row_key,omitempty"`
 }
 
 // Given says whether a job has a mapping at all.
@@ -154,6 +158,8 @@ func (c CellSpec) Label(i int) string {
 		what = " (rest)"
 	case c.Value != nil:
 		what = " (value)"
+	case c.RowKey:
+		what = " (row key)"
 	}
 	return fmt.Sprintf("cell %d%s", i+1, what)
 }
@@ -162,7 +168,7 @@ func (c CellSpec) validate() []error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	sources := 0
-	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.JSON, c.Rest} {
+	for _, given := range []bool{c.Column != "", len(c.Columns) > 0 && !c.JSON, c.Value != nil, c.JSON, c.Rest, c.RowKey} {
 		if given {
 			sources++
 		}

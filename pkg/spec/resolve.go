@@ -25,9 +25,11 @@ import (
 type Job struct {
 	asked
 	rowKey     keygen.Expr
+	parse      keygen.Expr
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
+	further    []Target // tables beside its own, indexes last
 }
 
 // asked is the spec of a job, whose other fields the phases may complete: the
@@ -46,6 +48,14 @@ func (j Job) Key() string { return j.asked.Key }
 
 // RowKey is the parsed Key, nil if there is none.
 func (j Job) RowKey() keygen.Expr { return j.rowKey }
+
+// KeyParser takes columns out of the row keys of a table that is an input; nil if that is not asked for. Each goroutine needs its own.
+func (j Job) KeyParser() (*keygen.KeyParser, error) {
+	if j.parse == nil {
+		return nil, nil
+	}
+	return keygen.CompileParser(j.parse, keygen.Options{})
+}
 
 // Duplicates is what becomes of rows of one key, as text.
 func (j Job) Duplicates() string { return j.asked.Duplicates }
@@ -85,6 +95,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	or(&s.Family, defaultFamily)
 	or(&s.Duplicates, "fail")
 	or(&s.Verify, "sample")
+	or(&s.PhoenixIndexes, "refuse")
+	or(&s.Replicate, "yes")
 	text, dialectErr := s.dialect()
 	if text != nil {
 		s.Header = string(text.Header)
@@ -114,6 +126,12 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		j.rowKey, err = keygen.Parse(s.Key)
 		bad("key", err)
 	}
+	if s.Parse != "" {
+		if j.parse, err = keygen.Parse(s.Parse); err == nil {
+			_, err = j.KeyParser()
+		}
+		bad("parse", err)
+	}
 	switch {
 	case s.InputsFrom != "" && len(s.Inputs) > 0:
 		bad("inputs_from", errors.New("there are inputs too: give the list or the inputs, and in the list all of them"))
@@ -132,6 +150,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		oneOf("empty", s.Empty, "skip", "store")
 	}
 	oneOf("verify", s.Verify, "full", "sample", "off")
+	oneOf("phoenix_indexes", s.PhoenixIndexes, "refuse", "ignore")
+	oneOf("replicate", s.Replicate, "yes", "no")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)
 	bad("duplicates", err)
 	if text == nil && dialectErr == nil && s.Format != string(source.FormatRejects) {
@@ -161,5 +181,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 		}
 	}
 	errs = append(errs, s.Mapping.validate()...)
+	if len(errs) == 0 && needKey {
+		j.further, errs = s.resolveTables()
+	}
 	return j, fail.With(fail.Config, errors.Join(errs...))
 }

@@ -24,6 +24,7 @@ type Spec struct {
 	RecordSep  string   `yaml:"record_sep"`  // of text: behind a record
 	Reading    `yaml:",inline"`
 
+	Parse   string   `yaml:"parse"`        // key spec of an input table
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key
 	Regions int      `yaml:"salt_buckets"` // modulus of a salt; default: the number of salts that the table was split for
@@ -36,6 +37,9 @@ type Spec struct {
 	Verify     string `yaml:"verify"`         // after the load: full, sample (default) or off
 	Timestamp  int64  `yaml:"timestamp"`      // of every cell, milliseconds; default: when the job was planned
 
+	PhoenixIndexes string `yaml:"phoenix_indexes"` // of the table: refuse (default) a table with some, or ignore them
+	Replicate      string `yaml:"replicate"`       // whether peers get the load: yes (default) or no
+
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 
 	// What the table says if these are not given.
@@ -44,6 +48,8 @@ type Spec struct {
 	Encoding         string `yaml:"encoding"`
 	Bloom            string `yaml:"bloom"`
 	BlockSize        Size   `yaml:"block_size"`
+
+	Tables []TableSpec `yaml:"tables" json:",omitempty"` // further tables of the same records
 
 	Options Options `yaml:"options"` // of the program that runs the job; nothing here reads them
 }

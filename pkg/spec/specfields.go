@@ -37,14 +37,7 @@ type SpecField struct {
 
 // SpecFields are the fields of a job file in the order of [Spec].
 func SpecFields() []SpecField {
-	times := func(column, layout string) []SpecField {
-		return []SpecField{
-			{Name: "column", Type: FieldText, Doc: column},
-			{Name: "layout", Type: FieldText, Default: layout, Doc: "How the dates are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
-			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of the texts, such as Asia/Shanghai."},
-		}
-	}
-	return []SpecField{
+	fields := []SpecField{
 		{Name: "table", Type: FieldText, Flag: "table", Doc: "Table: namespace:name, or name in the default namespace."},
 		{Name: "family", Type: FieldText, Flag: "family", Default: "f", Doc: "Column family of all cells that name none."},
 
@@ -72,6 +65,7 @@ func SpecFields() []SpecField {
 
 		{Name: "partitions", Type: FieldTexts, Flag: "partitions", Default: "auto", Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
 		{Name: "where", Type: FieldTexts, Flag: "where", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
+		{Name: "parse", Type: FieldText, Flag: "parse", Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
 
 		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},
 		{Name: "query", Type: FieldTexts, Flag: "query", Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
@@ -84,7 +78,27 @@ func SpecFields() []SpecField {
 		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
 		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
+		{Name: "phoenix_indexes", Type: FieldText, Flag: "phoenix-indexes", Default: "refuse", Doc: "What becomes of a job whose table has indexes of Phoenix, of which a bulk load writes no entries: it is refused, or loads all the same.", Enum: []string{"refuse", "ignore"}},
+		{Name: "replicate", Type: FieldText, Flag: "replicate", Default: "yes", Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too.", Enum: []string{"yes", "no"}},
+	}
+	fields = append(fields, mappingFields()...)
+	fields = append(fields, familyFields()...)
+	return append(fields,
+		tablesField(),
+		SpecField{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
+	)
+}
 
+// mappingFields are those of [Mapping].
+func mappingFields() []SpecField {
+	times := func(column, layout string) []SpecField {
+		return []SpecField{
+			{Name: "column", Type: FieldText, Doc: column},
+			{Name: "layout", Type: FieldText, Default: layout, Doc: "How the dates are written, in the letters of Java's DateTimeFormatter; or unix or unixms."},
+			{Name: "zone", Type: FieldText, Default: "UTC", Doc: "Time zone of the texts, such as Asia/Shanghai."},
+		}
+	}
+	return []SpecField{
 		{Name: "cells", Type: FieldObjects, Default: "a text cell of each column", Doc: "Which cells a record becomes. What is not in the list is left out.", Fields: []SpecField{
 			{Name: "column", Type: FieldText, Doc: "One cell of this column."},
 			{Name: "columns", Type: FieldTexts, Doc: "A cell of each of these columns; with json: the members of the object."},
@@ -108,15 +122,41 @@ func SpecFields() []SpecField {
 			{Name: "column", Type: FieldText, Doc: "The column that holds the time to live."},
 			{Name: "unit", Type: FieldText, Default: "s", Doc: "Unit of the time to live.", Enum: []string{"s", "ms"}},
 		}},
+	}
+}
 
+// familyFields are the settings of a family that a job overrides.
+func familyFields() []SpecField {
+	return []SpecField{
 		{Name: "compression", Type: FieldText, Flag: "compression", Default: "the table's", Doc: "Overrides the family's compression.", Enum: []string{"NONE", "SNAPPY", "GZ", "LZ4", "ZSTD"}},
 		{Name: "compression_level", Type: FieldText, Flag: "compression-level", Default: "default", Doc: "How much work compression does: better makes smaller files, and takes more of the processor. Readers need not know.", Enum: []string{"default", "better"}},
 		{Name: "encoding", Type: FieldText, Flag: "encoding", Default: "the table's", Doc: "Overrides the family's data block encoding.", Enum: []string{"NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"}},
 		{Name: "bloom", Type: FieldText, Flag: "bloom", Default: "the table's", Doc: "Overrides the family's Bloom filter.", Enum: []string{"NONE", "ROW", "ROWCOL"}},
 		{Name: "block_size", Type: FieldSize, Flag: "block-size", Default: "the table's", Doc: "Overrides the family's size of a data block, such as 64KiB."},
-
-		{Name: "options", Type: FieldSettings, Doc: "Settings of the program for this job, such as memory or staging: flags by their names, with underscores. They do not change what is written."},
 	}
+}
+
+// tablesField is the list of [TableSpec].
+func tablesField() SpecField {
+	fields := []SpecField{
+		{Name: "table", Type: FieldText, Doc: "Table: namespace:name, or name in the default namespace."},
+		{Name: "index", Type: FieldText, Doc: "Makes the table an index of the job's first one, of this name, by which get reads."},
+		{Name: "family", Type: FieldText, Default: "the job's", Doc: "Column family of all cells that name none."},
+		{Name: "key", Type: FieldText, Doc: "How a row key of the table is made."},
+		{Name: "query", Type: FieldTexts, Default: "the first column of the key", Doc: "Columns that a reader gives to get rows."},
+		{Name: "salt_buckets", Type: FieldNumber, Default: "the number of salts that the table is split for", Doc: "Modulus of a salt."},
+		{Name: "columns", Type: FieldTexts, Default: "all, if there is no mapping", Doc: "Columns that become text cells."},
+		{Name: "covers", Type: FieldTexts, Default: "none", Doc: "Columns that are text cells of an index, beside the row key of the data."},
+	}
+	fields = append(fields, mappingFields()...)
+	fields = append(fields,
+		SpecField{Name: "empty", Type: FieldText, Default: "the job's", Doc: "What an empty value becomes: no cell, or an empty one.", Enum: []string{"skip", "store"}},
+		SpecField{Name: "duplicates", Type: FieldText, Default: "the job's", Doc: "Rows of the table with the same key: the job fails, or the first or the last stays.", Enum: []string{"fail", "first", "last"}})
+	for _, f := range familyFields() {
+		f.Flag = ""
+		fields = append(fields, f)
+	}
+	return SpecField{Name: "tables", Type: FieldObjects, Doc: "Further tables of the same records, under other keys: all are built in one reading, and loaded one after the other, indexes last.", Fields: fields}
 }
 
 // maps are the names of the maps of escapes.

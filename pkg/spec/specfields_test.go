@@ -47,6 +47,9 @@ func structFields(typ reflect.Type) []reflect.StructField {
 	var fields []reflect.StructField
 	for i := range typ.NumField() {
 		f := typ.Field(i)
+		if f.Tag.Get("yaml") == "-" {
+			continue // no job file says it
+		}
 		if strings.HasSuffix(f.Tag.Get("yaml"), ",inline") {
 			fields = append(fields, structFields(f.Type)...)
 			continue

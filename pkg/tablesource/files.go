@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 )
@@ -24,14 +26,30 @@ type Files struct {
 	fsys       hdfsio.FS
 	root, name string // of the snapshot
 	dir        string // as which it is shown
+	parser     Parser
+}
+
+// A Parser makes what takes columns out of row keys, nil for nothing that does.
+type Parser func() (*keygen.KeyParser, error)
+
+// columns are what a parser takes out of keys.
+func (p Parser) columns() (*keygen.KeyParser, []string, error) {
+	if p == nil {
+		return nil, nil, nil
+	}
+	parser, err := p()
+	if err != nil || parser == nil {
+		return nil, nil, err
+	}
+	return parser, parser.Columns(), nil
 }
 
 var _ source.Table = (*Files)(nil)
 
 // NewFiles shows the snapshot of a name under hbase.rootdir, as the directory
-// /REF.
-func NewFiles(fsys hdfsio.FS, root, name string, r Ref) *Files {
-	return &Files{fsys: fsys, root: root, name: name, dir: "/" + r.String()}
+// /REF. Columns that the parser knows, which may be nil, are those of row keys.
+func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
+	return &Files{fsys: fsys, root: root, name: name, dir: "/" + r.String(), parser: parser}
 }
 
 // Dir is the name of the directory.
@@ -161,7 +179,10 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	if !ok {
 		return fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
 	}
-	_, err := columnsOf(r.snap, columns)
+	_, parsed, err := f.parser.columns()
+	if err == nil {
+		_, err = columnsOf(r.snap, columns, parsed)
+	}
 	return err
 }
 
@@ -173,7 +194,11 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if !ok || r.number < 0 {
 		return nil, fmt.Errorf("%s is no region of snapshot %s", info.Name(), f.name)
 	}
-	cols, err := columnsOf(r.snap, columns)
+	parser, parsed, err := f.parser.columns()
+	if err != nil {
+		return nil, err
+	}
+	cols, err := columnsOf(r.snap, columns, parsed)
 	if err != nil {
 		return nil, err
 	}
@@ -181,5 +206,7 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	return &rows{scan: sc, columns: cols, row: rowColumn(columns)}, nil
+	got := &rows{scan: sc, columns: cols, row: slices.Index(columns, RowColumn)}
+	got.parse(parser, columns)
+	return got, nil
 }

@@ -17,8 +17,10 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/pkg/build"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
@@ -26,7 +28,7 @@ import (
 
 // input opens the lab's snapshot as an input.
 func (l *lab) input(o source.Options) (*source.Input, error) {
-	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"})
+	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	return source.Open(l.t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"}, o)
 }
 
@@ -291,16 +293,75 @@ func TestBuildOfSnapshot(t *testing.T) {
 	}
 	l.created = 1_800_000_000_000
 	l.saveOf(&pb.TableSchema{TableName: tableName(), ColumnFamilies: []*pb.ColumnFamilySchema{{Name: []byte("f")}}})
-	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"})
+	files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
 	env.Mount("snapshot:s", files, files.Dir())
 	s.Inputs, s.Columns = []string{"snapshot:s"}, columns
 	if got := jobtest.Hashes(t, run(s)); len(got) < 3 || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// The id of the old key is that of the cell.
+	s.Parse = "salt(check_id, 10) + md5hex(check_id) + id"
+	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
+	env.Mount("snapshot:s", files, files.Dir())
+	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
+		t.Errorf("with the id of the key: %v, want %v", got, want)
+	}
 	// Without a list of columns the rest of them is not known.
 	s.Columns = nil
 	_, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	if err == nil || !strings.Contains(err.Error(), "a table does not say which columns") {
+		t.Error(err)
+	}
+}
+
+// TestParsedKeys: columns are taken out of row keys, where a spec says how; a key of another spec ends the reading.
+func TestParsedKeys(t *testing.T) {
+	e, err := keygen.Parse("md5hex(id) + id + '|' + day")
+	must(t, err)
+	program, err := keygen.Compile(e, keygen.Options{})
+	must(t, err)
+	key := func(id, day string) string {
+		b, err := program.Append(nil, [][]byte{[]byte(id), []byte(day)})
+		must(t, err)
+		return string(b)
+	}
+	open := func(keys ...string) (*source.Input, error) {
+		l := newLab(t)
+		var cells []hfile.Cell
+		for _, k := range slices.Sorted(slices.Values(keys)) {
+			cells = append(cells, put(k, "f", "id", 5, "of the cell"))
+		}
+		l.region("", "", regionFiles{{"f", hfileOf(t, hfile.Options{}, cells...)}})
+		l.save()
+		parser := func() (*keygen.KeyParser, error) { return keygen.CompileParser(e, keygen.Options{}) }
+		files := tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, parser)
+		return source.Open(t.Context(), func(string) (source.FS, string, error) { return files, files.Dir(), nil }, []string{"snapshot:s"},
+			source.Options{Columns: []string{"day", "f:id", "id"}})
+	}
+	in, err := open(key("a", "2"), key("b", "1"), key("c", "7"))
+	must(t, err)
+	got, _ := texts(t, in)
+	slices.Sort(got)
+	if want := []string{`"1" "of the cell" "b"`, `"2" "of the cell" "a"`, `"7" "of the cell" "c"`}; !slices.Equal(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for says, bad := range map[string]string{"none that the spec makes": "0" + key("a", "2"), "in several ways": key("a|b", "2")} {
+		if in, err = open(key("b", "1"), bad); err != nil {
+			t.Fatal(err)
+		}
+		err = in.NewReader().Read(t.Context(), 0, func(*source.Batch) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "a|b") {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+}
+
+// TestParseIsForTables: files have no row keys.
+func TestParseIsForTables(t *testing.T) {
+	if err := tablesource.CheckParse([]string{"a.csv"}, true); fail.KindOf(err) != fail.Config {
+		t.Error(err)
+	}
+	if err := errors.Join(tablesource.CheckParse([]string{"a.csv"}, false), tablesource.CheckParse([]string{"snapshot:s"}, true)); err != nil {
 		t.Error(err)
 	}
 }

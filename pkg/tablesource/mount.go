@@ -3,20 +3,22 @@ package tablesource
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
 )
 
 // Mount has env read what the source is as the input that names it.
-func (s *Source) Mount(env *cluster.Env, input string) {
-	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref)
+func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
+	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref, parser)
 	env.Mount(input, files, files.Dir())
 }
 
 // Mount opens those inputs that are tables, and has env read them. A snapshot that
 // was taken for this is deleted by done, which is never nil.
-func Mount(ctx context.Context, env *cluster.Env, inputs []string) (done func(context.Context) error, err error) {
+func Mount(ctx context.Context, env *cluster.Env, inputs []string, parser Parser) (done func(context.Context) error, err error) {
 	var open []*Source
 	done = func(ctx context.Context) error {
 		var errs []error
@@ -39,7 +41,16 @@ func Mount(ctx context.Context, env *cluster.Env, inputs []string) (done func(co
 			return done, errors.Join(err, done(ctx))
 		}
 		open = append(open, s)
-		s.Mount(env, input)
+		s.Mount(env, input, parser)
 	}
 	return done, nil
+}
+
+// CheckParse refuses to take columns out of the keys of inputs none of which has
+// any.
+func CheckParse(inputs []string, asked bool) error {
+	if asked && !slices.ContainsFunc(inputs, cluster.IsTable) {
+		return fail.With(fail.Config, setting.Errorf("%s is for an input that is a table, hbase:TABLE or snapshot:NAME, and there is none", setting.ParseKey))
+	}
+	return nil
 }

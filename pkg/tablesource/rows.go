@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 	"bulkload/pkg/span"
@@ -28,15 +30,16 @@ func (c *column) compare(x *hfile.Cell) int {
 }
 
 // columnsOf finds which cells columns are, in the order of cells: family:qualifier,
-// or of a table with one family the qualifier alone. $row is none of them.
-func columnsOf(s *snapshot.Snapshot, names []string) ([]column, error) {
+// or of a table with one family the qualifier alone. $row and what is parsed out
+// of keys are none of them.
+func columnsOf(s *snapshot.Snapshot, names, parsed []string) ([]column, error) {
 	var families []string
 	for _, f := range s.Families {
 		families = append(families, f.Name)
 	}
 	var columns []column
 	for i, name := range names {
-		if name == RowColumn {
+		if name == RowColumn || slices.Contains(parsed, name) {
 			continue
 		}
 		if strings.HasPrefix(name, "$") {
@@ -69,16 +72,51 @@ func columnsOf(s *snapshot.Snapshot, names []string) ([]column, error) {
 	return columns, nil
 }
 
-// rowColumn is the place of the row key, −1 without one.
-func rowColumn(names []string) int { return slices.Index(names, RowColumn) }
-
 // rows are the rows of a region.
 type rows struct {
 	scan    *snapshot.Scan
 	columns []column // in the order of cells
-	row     int
-	begun   bool // the scan stands at the first cell of the next row
+	row     int      // place of the key, −1 without
+	begun   bool     // the scan stands at the first cell of the next row
 	ended   bool
+
+	parser *keygen.KeyParser
+	values [][]byte // that it gives
+	places []int    // of these, −1 of those that are not asked for
+}
+
+// parse has columns taken out of row keys, if any of them is asked for.
+func (r *rows) parse(parser *keygen.KeyParser, names []string) {
+	if parser == nil {
+		return
+	}
+	asked := false
+	for _, name := range parser.Columns() {
+		place := slices.Index(names, name)
+		r.places, asked = append(r.places, place), asked || place >= 0
+	}
+	if asked {
+		r.parser, r.values = parser, make([][]byte, len(r.places))
+	}
+}
+
+// takeKey sets the columns of a row key.
+func (r *rows) takeKey(buf, key []byte, fields []source.Span) ([]byte, error) {
+	if r.row >= 0 {
+		buf = put(buf, key, &fields[r.row])
+	}
+	if r.parser == nil {
+		return buf, nil
+	}
+	if err := r.parser.Parse(key, r.values); err != nil {
+		return buf, setting.Errorf("its row key cannot be taken apart by %s: %w", setting.ParseKey, err)
+	}
+	for i, place := range r.places {
+		if place >= 0 {
+			buf = put(buf, r.values[i], &fields[place])
+		}
+	}
+	return buf, nil
 }
 
 var _ source.Rows = (*rows)(nil)
@@ -98,8 +136,9 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	for i := range fields {
 		fields[i] = span.Null()
 	}
-	if r.row >= 0 {
-		buf = put(buf, r.scan.Cell().Row, &fields[r.row])
+	buf, err := r.takeKey(buf, r.scan.Cell().Row, fields)
+	if err != nil {
+		return buf, err
 	}
 	for next := 0; ; {
 		c := r.scan.Cell()

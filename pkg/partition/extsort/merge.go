@@ -98,7 +98,11 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	if !s.done {
 		return nil, errors.New("region read before the sort is finished")
 	}
-	return s.merge(region, s.runs, s.o.Duplicates, s.o.Duplicates == KeepAll)
+	policy := s.o.Duplicates
+	if s.o.Policies != nil {
+		policy = s.o.Policies[region]
+	}
+	return s.merge(region, s.runs, policy, policy == KeepAll)
 }
 
 // Size says how many rows a region holds, duplicates included, and how many

@@ -34,7 +34,7 @@ func (s *Sorter) Saved() ([]SavedRun, error) {
 }
 
 // Reopen is a finished sort of runs that another one has saved. Regions,
-// Shared and Duplicates are as they were there; workers and memory may differ.
+// Shared, Duplicates and Policies are as they were there; workers and memory may differ.
 // An error that is [ErrCorrupt] says that a run is not what it was; blocks are
 // verified when they are merged.
 func Reopen(o Options, saved []SavedRun) (_ *Sorter, err error) {

@@ -62,6 +62,8 @@ type Options struct {
 	Memory     int64  // bytes for the arenas of all writers, later for merging; default 256 MiB
 	Dir        string // for runs, default the system's temporary directory
 	Duplicates Policy
+	// Policies are those of each region, where they differ. Default: Duplicates, of all.
+	Policies []Policy
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
 	// Limit is how many bytes of runs may lie in Dir at a time; more is a [LimitError]. Default: no limit.
@@ -116,6 +118,9 @@ func New(o Options) (*Sorter, error) {
 	if o.Shared != nil && len(o.Shared) != o.Regions {
 		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
 	}
+	if o.Policies != nil && len(o.Policies) != o.Regions {
+		return nil, fmt.Errorf("policies of %d regions for %d regions", len(o.Policies), o.Regions)
+	}
 	o = o.withDefaults()
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
@@ -126,10 +131,11 @@ func New(o Options) (*Sorter, error) {
 
 // A Writer takes rows from one worker; it is not safe for concurrent use.
 type Writer struct {
-	s       *Sorter
-	a       *arena
-	rows    int64
-	lastSeq uint64
+	s          *Sorter
+	a          *arena
+	rows       int64
+	lastSeq    uint64
+	lastRegion int
 }
 
 // Writer gives a further worker its writer, at most Options.Workers in all.
@@ -150,13 +156,14 @@ func (s *Sorter) Writer() (*Writer, error) {
 
 // Add adds a row and gives the room for its payload, which the caller fills
 // before the next call. Sequence numbers rise from call to call of one
-// writer, and no two rows of a sort share one. The key is copied.
+// writer; rows of one number, which a record has in several tables, go to
+// regions that rise. No two rows of a region share one. The key is copied.
 //
 // A row that does not fit into a worker's share of the memory is [ErrMemory], a
 // disk that is used up [*LimitError] or the system's error. The sort is then to
 // be closed.
 func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
-	if w.rows > 0 && seq <= w.lastSeq {
+	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
 		return nil, fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
 	}
 	if !w.a.room(len(key) + payload) {
@@ -168,7 +175,7 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 				ErrMemory, len(key)+payload, w.a.limit, setting.Memory, setting.Workers)
 		}
 	}
-	w.lastSeq = seq
+	w.lastSeq, w.lastRegion = seq, region
 	w.rows++
 	return w.a.add(w.s.sorting.value(region, key), seq, key, payload), nil
 }

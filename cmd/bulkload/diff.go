@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/result"
+	"bulkload/pkg/undo"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+type diffOptions struct {
+	clusterFlags
+	state string
+	job   string
+	limit int
+}
+
+func newDiffCmd(g *globals) *cobra.Command {
+	o := &diffOptions{}
+	cmd := &cobra.Command{
+		Use:   "diff --job JOB",
+		Short: "Say what a finished load has changed in its table",
+		Long: `Diff reads a snapshot of the table from HDFS and counts what one load has changed:
+rows that it added, rows that were there before, cells that it added, overwrote, or
+wrote with the value that was there; in all and for each region. What a compaction
+has dropped is not seen: where a family keeps one version, rows that were overwritten
+may count as added then, and the answer says how many cells that may be.
+
+--limit names rows, with --show-data only: row keys are data.` + "\n" + exitHelp,
+		Example: `  bulkload diff --job check-0123456789ab-cdef01234567
+  bulkload diff --job check-0123456789ab-cdef01234567 --show-data --limit 20`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	o.add(f)
+	addJobOfState(f, &o.state, &o.job)
+	f.IntVar(&o.limit, "limit", 0, "with --show-data: name so many rows")
+	return cmd
+}
+
+// addJobOfState registers the flags that name a job by its state.
+func addJobOfState(f *pflag.FlagSet, state, job *string) {
+	f.StringVar(state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
+	f.StringVar(job, "job", "", "the job: the path or the name of its directory, the twelve digits at its end, or its --job-id")
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
+	switch {
+	case o.limit < 0:
+		return usageError{settings.AboutFlags(fmt.Errorf("--limit %d is below 0", o.limit), "limit")}
+	case o.limit > 0 && !g.showData:
+		return usageError{settings.AboutFlags(errors.New("--limit names row keys, which are data: give --show-data too"), "limit", "show-data")}
+	}
+	dir, err := jobDir(o.state, o.job)
+	if err != nil {
+		return err
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	s, err := undo.Diff(cmd.Context(), env, dir, undo.DiffOptions{Keys: o.limit, Events: logEvents(env.Log)})
+	if err != nil {
+		return err
+	}
+	return g.print(cmd.OutOrStdout(), s, func(w io.Writer) { printDiff(w, s) })
+}
+
+// printDiff prints what a load has changed.
+func printDiff(out io.Writer, s *result.Survey) {
+	fmt.Fprintf(out, "table %s, timestamp %d: %d rows, %d cells\n", s.Table, s.Timestamp, s.Load.Rows, s.Load.Cells)
+	fmt.Fprintf(out, "rows:  %d added, %d were there before\n", s.RowsAdded, s.RowsOverwritten)
+	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there; %d are seen now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)
+	for _, f := range s.Families {
+		if f.Compacted > 0 {
+			fmt.Fprintf(out, "family %s: a compaction has written %d of %d cells again, and keeps %d versions: what it dropped counts as added\n", f.Family, f.Compacted, f.Cells, f.Versions)
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "REGION\tROWS\tCELLS\tADDED\tOVERWRITTEN")
+	for _, r := range s.Regions {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\n", r.Region, r.Rows, r.Cells, r.Added, r.Overwritten)
+	}
+	w.Flush()
+	for _, r := range s.Regions {
+		for _, k := range r.Keys {
+			what := "added"
+			if k.Overwritten {
+				what = "overwritten"
+			}
+			fmt.Fprintf(out, "%-11s %s\n", what, k.Row)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/result"
+	"bulkload/pkg/undo"
+
+	"github.com/spf13/cobra"
+)
+
+type undoOptions struct {
+	clusterFlags
+	state      string
+	job        string
+	staging    string
+	stage      string
+	verify     string
+	dryRun     bool
+	insertOnly bool
+	calls      int
+	lockWait   time.Duration
+}
+
+func newUndoCmd(g *globals) *cobra.Command {
+	o := &undoOptions{}
+	cmd := &cobra.Command{
+		Use:   "undo --job JOB",
+		Short: "Take one finished load out of its table again",
+		Long: `Undo hides the cells of one load, which all have the job's timestamp, by delete
+markers of just that timestamp: older versions are seen as before. It reads a
+snapshot of the table from HDFS, says what will be removed and what is seen again,
+and loads the markers as HFiles. --dry-run stops after the prediction.
+
+It refuses, with exit status 3, where something would be lost: when the cells of the
+timestamp are not those that the job wrote, or when a compaction may have dropped
+what they had overwritten. Then a snapshot of before the load, if run --snapshot took
+one, is the way back, and the message says how.
+
+The same command after a crash resumes. The timestamp is never used again for the
+table: run refuses it.` + "\n" + exitHelp,
+		Example: `  bulkload undo --job check-0123456789ab-cdef01234567 --dry-run
+  bulkload undo --job check-0123456789ab-cdef01234567`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	o.add(f)
+	addJobOfState(f, &o.state, &o.job)
+	f.StringVar(&o.staging, "staging", "", "directory on HDFS for the files with markers until they are loaded (default /tmp/bulkload-USER)")
+	f.StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
+	f.IntVar(&o.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server)")
+	f.StringVar(&o.verify, "verify", "full", "afterwards: full (all of the table is as predicted) or range (no cell of the load is seen), for tables that others write to meanwhile")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be removed, and whether anything would be lost")
+	f.BoolVar(&o.insertOnly, "insert-only", false, "you know that no row of the load was in the table before it")
+	f.DurationVar(&o.lockWait, "lock-wait", 0, "wait up to so long for another process that works on this job, such as 30m (default: exit with 75 at once)")
+	return cmd
+}
+
+func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
+	stage, err := loader.ParseStage(o.stage)
+	switch {
+	case err != nil:
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
+	case o.verify != "full" && o.verify != "range":
+		return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, range", o.verify), "verify")}
+	case o.calls < 0:
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", o.calls), "load-concurrency")}
+	case o.lockWait < 0:
+		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.lockWait), "lock-wait")}
+	}
+	dir, err := jobDir(o.state, o.job)
+	if err != nil {
+		return err
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	r, err := undo.Run(cmd.Context(), env, dir, undo.Options{DryRun: o.dryRun, InsertOnly: o.insertOnly, Verify: o.verify, Staging: o.staging, Stage: stage,
+		LoadConcurrency: o.calls, LockWait: o.lockWait, Version: version, Events: logEvents(env.Log)})
+	if r != nil {
+		for i, why := range r.Refused {
+			r.Refused[i] = settings.Spoken(why)
+		}
+		if e := g.print(cmd.OutOrStdout(), r, func(w io.Writer) { printUndo(w, r, err) }); e != nil {
+			return e
+		}
+	}
+	return settings.SpokenError(err)
+}
+
+// printUndo prints what an undo came to, or would.
+func printUndo(w io.Writer, r *result.Undo, err error) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("table", "%s", r.Table)
+	line("timestamp", "%d (%s)", r.Timestamp, time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC"))
+	if s := r.Survey; s != nil {
+		line("load", "%d rows, %d cells", s.Load.Rows, s.Load.Cells)
+		line("removes", "%d cells that are seen; %d more are hidden by newer ones", s.CellsSeen, s.Load.Cells-s.CellsSeen)
+		line("restores", "%d older cells in %d rows", s.CellsRestored, s.RowsRestored)
+		line("vanish", "%d rows, of which nothing else is seen", s.RowsGone)
+		for _, f := range s.Families {
+			line("family", "%s: %d rows, %d cells, %d of them written again by a compaction, versions kept: %d", f.Family, f.Rows, f.Cells, f.Compacted, f.Versions)
+		}
+	}
+	for _, why := range r.Refused {
+		line("refused", "%s", why)
+	}
+	if r.Before != "" {
+		line("snapshot", "%s, of before the load", r.Before)
+	}
+	switch {
+	case r.Already:
+		line("undone", "at %s already", r.DoneAt.Local().Format(time.DateTime))
+	case err != nil:
+	case r.DryRun:
+		line("dry run", "nothing was changed, and nothing would be lost")
+	default:
+		line("undone", "by %d markers in %d files, %s, in %s; verified: %s", r.Markers, r.Files, ui.Bytes(r.Bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
+	}
+}
+
+// jobDir finds the directory of the one job that a word names.
+func jobDir(state, word string) (string, error) {
+	if word == "" {
+		return "", usageError{settings.AboutFlags(fmt.Errorf("no job: name one with --job (bulkload status lists them)"), "job")}
+	}
+	s, err := checkpoint.Find(state, word)
+	if err != nil {
+		return "", err
+	}
+	return s.Dir, nil
+}

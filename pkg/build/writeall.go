@@ -1,0 +1,111 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"bulkload/internal/workers"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+)
+
+// region is work of pass 2: rows and bytes of a region, duplicates included.
+type region struct {
+	i          int // in its table
+	rows, size int64
+}
+
+// tableRegion is a region with who writes its table.
+type tableRegion struct {
+	w *writers
+	region
+}
+
+// run writes the regions of one table with the given number of workers.
+func (w *writers) run(ctx context.Context, n int) error { return writeAll(ctx, n, []*writers{w}) }
+
+// writeAll writes the regions of all tables with the given number of workers.
+func writeAll(ctx context.Context, n int, tables []*writers) error {
+	var regions []tableRegion
+	total := progress.Amount{}
+	for _, w := range tables {
+		for i := range w.plan.Ranges.Len() {
+			if rows, size := w.sort.Size(w.from + i); rows > 0 && !w.resume.has(w.from+i) && (w.only == nil || w.only(i)) {
+				regions = append(regions, tableRegion{w, region{i, rows, size}})
+				total.Rows += rows
+			}
+		}
+	}
+	slices.SortFunc(regions, func(a, b tableRegion) int {
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.w.from+a.i, b.w.from+b.i))
+	})
+	tables[0].events.Total("write", total)
+	var next atomic.Int64
+	if len(regions) == 0 {
+		n = 0
+	}
+	helpers := newHelpers(n)
+	for _, w := range tables {
+		w.helpers = helpers
+	}
+	err := workers.Run(ctx, n, func(ctx context.Context, _ int) error {
+		if err := takeRegions(ctx, regions, &next); err != nil {
+			helpers.leave()
+			return err
+		}
+		helpers.help()
+		return nil
+	})
+	for _, w := range tables {
+		slices.SortFunc(w.files, func(a, b manifest.File) int {
+			return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
+		})
+	}
+	return err
+}
+
+// takeRegions writes regions, one after the other, until all are taken.
+func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64) error {
+	// Completing a file is waiting for answers, so the next one is encoded
+	// meanwhile. A file that failed is written again by itself, so that no
+	// worker merges two regions at a time.
+	completed := make(chan error, 1)
+	completed <- nil
+	var before tableRegion
+	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+		now := regions[i]
+		p, err := now.w.encode(ctx, now.region, 0)
+		failed := <-completed
+		if err == nil {
+			go func() { completed <- now.w.complete(ctx, p) }()
+		} else {
+			completed <- nil
+		}
+		failed = before.again(ctx, failed)
+		if err := errors.Join(failed, now.again(ctx, err)); err != nil {
+			return errors.Join(err, <-completed)
+		}
+		before = now
+	}
+	return before.again(ctx, <-completed)
+}
+
+// again writes the region from the sorted rows until its files are there, when an earlier write has failed.
+func (r tableRegion) again(ctx context.Context, failed error) error {
+	if failed == nil {
+		return nil
+	}
+	return r.w.writeAgain(ctx, r.region, failed)
+}
+
+// named says of which table an error is, if there are several.
+func (w *writers) named(err error) error {
+	if err == nil || !w.several {
+		return err
+	}
+	return fmt.Errorf("table %s: %w", w.plan.Table, err)
+}

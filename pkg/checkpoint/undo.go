@@ -1,0 +1,188 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"bulkload/internal/durable"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
+)
+
+// What a job's state says of its undo.
+const (
+	UndoUnderWay = "under way" // begun, and the same undo resumes it
+	UndoDone     = "undone"
+)
+
+// UndoRecord is a finished load that is being taken out of its table again. A
+// zero one says that it stays: nothing was changed.
+type UndoRecord struct {
+	Timestamp int64  `json:"timestamp,omitempty"`
+	Snapshot  string `json:"snapshot,omitempty"` // of the table, from which its rows are read
+	Created   int64  `json:"created,omitempty"`  // the time that it is given, by which it is known again
+	Staging   string `json:"staging,omitempty"`  // directory of the files with markers
+}
+
+// MarkersRecord is what an undo is going to do, and the files by which.
+type MarkersRecord struct {
+	Undo  *result.Undo `json:"undo"`
+	Files []fileRecord `json:"files"`
+}
+
+// UndoneRecord is an undo that is done.
+type UndoneRecord struct {
+	Undo *result.Undo `json:"undo"`
+}
+
+// Undoing is what a journal says of the undo of its job.
+type Undoing struct {
+	UndoRecord
+	Result  *result.Undo // what it does, as predicted; nil before the markers are written
+	Markers []fileRecord // files with them
+	Built   bool         // they are all written
+	Done    bool
+	DoneAt  time.Time
+}
+
+// HFiles are the files with markers.
+func (u *Undoing) HFiles() []loader.HFile {
+	files := make([]loader.HFile, len(u.Markers))
+	for i, f := range u.Markers {
+		files[i] = f.Hfile()
+	}
+	return files
+}
+
+func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
+
+// replayUndo takes a record of an undo into account. What was under way of the
+// load is over when it begins: it was finished.
+func (h *History) replayUndo(r journal.Record) error {
+	if Event(r.Event) == EventUndoing {
+		u, err := Decode[UndoRecord](r)
+		if h.Undo = nil; u.Timestamp != 0 {
+			h.BeginUndo(u)
+		}
+		return err
+	}
+	if h.Undo == nil {
+		return errors.New("no undo was begun")
+	}
+	if Event(r.Event) == EventMarkers {
+		m, err := Decode[MarkersRecord](r)
+		h.Undo.Result, h.Undo.Markers, h.Undo.Built = m.Undo, m.Files, true
+		return err
+	}
+	d, err := Decode[UndoneRecord](r)
+	h.Undo.Done, h.Undo.DoneAt, h.Undo.Result = true, r.Time, d.Undo
+	h.step(r, "")
+	if n := len(h.Attempts); n > 0 {
+		h.Attempts[n-1].State = JobDone
+	}
+	return err
+}
+
+// BeginUndo makes room for the load of an undo's files.
+func (h *History) BeginUndo(u UndoRecord) {
+	h.Undo = &Undoing{UndoRecord: u}
+	h.Loading, h.Token, h.Files, h.Leaves = false, "", map[string]loadState{}, map[string]fileRecord{}
+}
+
+// OpenDir takes the lock of a job whose directory is known, and reads its journal.
+func OpenDir(ctx context.Context, dir string, wait time.Duration, e progress.Events) (_ *Job, err error) {
+	st := &Job{Dir: dir}
+	if st.lock, err = WaitLock(ctx, dir, wait, e); err != nil {
+		return nil, err
+	}
+	if err := st.reopen(); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	if st.Plan != nil {
+		st.ID, st.Table = st.Plan.Job, st.Plan.Table
+	}
+	st.stop = newStopAfter()
+	return st, nil
+}
+
+// Undone is a timestamp whose cells were deleted one by one: markers hide what
+// is written with it again, for as long as no compaction has dropped them, and
+// in some regions only.
+type Undone struct {
+	Cluster   string `json:"cluster"` // its id
+	Table     string `json:"table"`
+	Timestamp int64  `json:"timestamp"`
+	Job       string `json:"job"` // name of its directory
+}
+
+// ledger has the timestamps that were undone by jobs of a state directory. It
+// outlives the jobs.
+const (
+	ledgerDir   = "undone"
+	ledgerEvent = "undone"
+)
+
+// ledgerWait is how long another process may hold the ledger, which takes no
+// longer than a write.
+const ledgerWait = 30 * time.Second
+
+// ReadUndone lists the timestamps that jobs of a state directory have undone,
+// or begun to.
+func ReadUndone(ctx context.Context, state string, e progress.Events) ([]Undone, error) {
+	if !hasJournal(filepath.Join(state, ledgerDir)) {
+		return nil, nil
+	}
+	var all []Undone
+	err := withLedger(ctx, state, e, func(_ *journal.Journal, records []journal.Record) error {
+		for _, r := range records {
+			u, err := Decode[Undone](r)
+			if err != nil {
+				return err
+			}
+			all = append(all, u)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// NoteUndone keeps a timestamp of a table from being used again. It is on disk
+// when NoteUndone returns.
+func NoteUndone(ctx context.Context, state string, u Undone, e progress.Events) error {
+	return withLedger(ctx, state, e, func(j *journal.Journal, records []journal.Record) error {
+		for _, r := range records {
+			if had, err := Decode[Undone](r); err != nil || had == u {
+				return err
+			}
+		}
+		return j.AppendSync(ledgerEvent, u)
+	})
+}
+
+func withLedger(ctx context.Context, state string, e progress.Events, do func(*journal.Journal, []journal.Record) error) (err error) {
+	dir := filepath.Join(state, ledgerDir)
+	defer func() {
+		if err != nil && fail.KindOf(err) == fail.Unexpected {
+			err = fail.With(fail.Config, setting.Errorf("timestamps that were undone, in %s: %w (name another directory with %s)", dir, err, setting.State))
+		}
+	}()
+	if err := durable.MakePrivateDir(dir); err != nil {
+		return err
+	}
+	lock, err := WaitLock(ctx, dir, ledgerWait, e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	j, records, err := journal.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(j, records), j.Close())
+}

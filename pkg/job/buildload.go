@@ -1,0 +1,137 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+)
+
+// build makes the HFiles of all tables, or those that are missing.
+func (j *run) build(ctx context.Context) ([]*built, error) {
+	if j.st.Built != nil {
+		m, err := j.st.Resume().Manifests(j.buildTables())
+		if err != nil {
+			return nil, err
+		}
+		if err := build.ExpectedEarlier(m[0].Records, j.spec.Expect); err != nil && !j.st.AnyLoading() {
+			return nil, err
+		}
+		files := 0
+		for _, one := range m {
+			files += one.HFiles
+		}
+		j.o.Events.Note("files are built already", "files", files)
+		j.dropSpill()
+		return j.allBuilt(m), nil
+	}
+	sample := 0
+	if j.spec.Verify == "sample" {
+		sample = samplesPerRegion
+	}
+	var resume *build.Resume
+	if j.st.Log != nil {
+		resume = j.st.Resume()
+		sample = samplesPerRegion // by which a later run sees that the table still has the rows
+	}
+	if j.input == nil {
+		return nil, j.lostInput(ctx)
+	}
+	var m []*manifest.Manifest
+	var err error
+	if j.o.YARN != nil {
+		m = make([]*manifest.Manifest, 1)
+		m[0], err = j.buildOnYARN(ctx)
+	} else {
+		m, err = j.input.BuildTables(ctx, j.buildTables(), j.o.WorkOptions, sample, resume)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.abandon(ctx, err))
+	}
+	files := j.allBuilt(m)
+	record := checkpoint.BuiltRecord{Manifest: m[0].Summary()}
+	for _, one := range m[1:] {
+		record.Tables = append(record.Tables, one.Summary())
+	}
+	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
+		return nil, err
+	}
+	j.dropSpill()
+	j.dropSubmission(ctx)
+	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
+	return files, nil
+}
+
+// allBuilt puts the manifests of all tables into the result.
+func (j *run) allBuilt(m []*manifest.Manifest) []*built {
+	j.result.SetManifests(j.specTargets(), m)
+	files := make([]*built, len(m))
+	for i := range m {
+		files[i] = &built{m[i]}
+	}
+	return files
+}
+
+// fill loads one table and holds it to its manifest. The tables before it in the order of loading are filled.
+func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) {
+	if err := j.st.Turn(t.number, t.Table); err != nil {
+		return nil, err
+	}
+	if t.number > 0 {
+		if err := progress.Pass(ctx, j.o.Gate); err != nil {
+			return nil, err
+		}
+		j.o.Events.Note("the next table is loaded", "name", t.Table, "index", t.Index)
+	}
+	r := j.result
+	if t.number > 0 {
+		r = &result.Result{}
+		defer func() {
+			own := &j.result.Tables[t.number-1]
+			own.Regions, own.LoadTime, own.Verify, own.VerifyTime = r.Regions, r.LoadTime, r.Verify, r.VerifyTime
+		}()
+	}
+	rows, err := j.load(ctx, t, b, r)
+	if err != nil {
+		return nil, err
+	}
+	if t.number == len(j.targets)-1 {
+		j.dropStreams()
+		j.dropTables(ctx)
+	}
+	if err := j.stillTheSame(ctx, t); err != nil {
+		return nil, err
+	}
+	if err := progress.Pass(ctx, j.o.Gate); err != nil {
+		return nil, err
+	}
+	v, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, r)
+	if err != nil {
+		return nil, err
+	}
+	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+}
+
+// load brings the files of a table into it.
+func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (*loaded, error) {
+	if !j.st.AnyLoading() && j.input != nil {
+		if err := build.Recheck(ctx, j.input.Source); err != nil {
+			return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		}
+	}
+	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no"}
+	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
+	if err != nil {
+		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		j.st.Publish(ctx, j.stage.Dir, j.o.Events)
+	}
+	return rows, err
+}

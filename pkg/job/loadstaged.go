@@ -1,0 +1,31 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
+	"bulkload/pkg/upload"
+)
+
+// LoadStaged loads files that lie in a directory on HDFS as a job's own do, each
+// step recorded in log before it is taken: the same call after a crash resumes
+// the load. Files of the manifest are named relative to the directory. Cells
+// have no timestamp that only they have, so nobody asks the table for them.
+func LoadStaged(ctx context.Context, env *cluster.Env, c *loader.Cluster, facts *cluster.Facts, dir hdfsio.Location, files []manifest.File, log *checkpoint.Job, o LoadOptions) (*result.Result, error) {
+	st, err := stageAt(ctx, env, dir)
+	if err != nil {
+		return nil, err
+	}
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
+	m := &manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true}
+	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: dir.String()}
+	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, local: o.Unreplicated}
+	_, err = loadFiles(ctx, c, facts, st, &built{m}, way, log, o.Events, r)
+	return r, err
+}

@@ -1,0 +1,32 @@
+package snapshot
+
+import "bulkload/pkg/hfile"
+
+// Rules decide which cells of one family a Scan gives, for those who read all
+// of a raw [Scan] and want to know what is seen of it, or what would be. They
+// are shown the cells of one row after another in the order of the scan, and
+// belong to one goroutine.
+type Rules struct{ v visible }
+
+// Rules are those of a scan without Raw. Of Versions, Now and the family's
+// descriptor they make what the scan makes of them; Now must be given. hidden
+// are timestamps that are taken for deleted, as a DeleteFamilyVersion in every
+// row would.
+func (f Family) Rules(v View, hidden ...int64) *Rules {
+	r := &Rules{newVisible(f, v.Versions, false, v.Now.UnixMilli())}
+	r.v.hidden = hidden
+	return r
+}
+
+// Row begins a row.
+func (r *Rules) Row() { r.v.row() }
+
+// Shows decides on the next cell of the family in the row.
+func (r *Rules) Shows(c *hfile.Cell) (bool, error) { return r.v.shows(c) }
+
+// Loaded says whether the current cell lies in a file that was bulk-loaded, as
+// it was loaded: no compaction has written the cell again.
+func (sc *Scan) Loaded() bool {
+	f, ok := sc.place.cells.(*fileCells)
+	return ok && f.ids.loaded
+}

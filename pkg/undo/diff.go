@@ -1,0 +1,60 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+	"bulkload/pkg/tablesource"
+)
+
+// DiffOptions say how [Diff] works.
+type DiffOptions struct {
+	Keys    int // how many rows are named in all
+	Readers int // regions that are read at a time, default 4
+	Events  progress.Events
+}
+
+// Diff says what the load of a finished job has changed, by a snapshot that is
+// taken for it. dir is the directory of the job's state, which may run meanwhile.
+// What a compaction has dropped is not seen: see [result.SurveyFamily].
+func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *result.Survey, err error) {
+	trace, err := checkpoint.ReadTrace(dir)
+	if err != nil {
+		return nil, fail.With(fail.Input, err)
+	}
+	l, err := loadOf(dir, &trace.History)
+	if err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	id, err := c.ID(ctx)
+	if err != nil {
+		return nil, cluster.Failure(err)
+	}
+	if err := l.sameCluster(id); err != nil {
+		return nil, err
+	}
+	o.Events.Phase("snapshot")
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: l.table}, tablesource.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close(ctx)) }()
+	o.Events.Phase("read")
+	s, err := l.survey(ctx, src.Snapshot, reading{workers: cmp.Or(o.Readers, readers), keys: o.Keys, now: time.Now(), events: o.Events})
+	if err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	return s, nil
+}

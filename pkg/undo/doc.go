@@ -1,0 +1,44 @@
+// Package undo takes one finished load out of its table again, and says what a
+// load has changed.
+//
+// # How
+//
+// Every cell of a load has the job's timestamp T. In each row and family of it a
+// delete marker DeleteFamilyVersion(T) hides just those cells, and older ones are
+// seen as before. The rows are found by a raw reading of a snapshot of the table;
+// the markers go into HFiles, one for each region and family, which are
+// bulk-loaded as the load's own were: with the same staging, and the same
+// resolution of answers that are lost. Each step is in the job's journal before
+// it is taken, so the same [Run] resumes after a kill.
+//
+// # When nothing is lost
+//
+// [Run] refuses, and changes nothing, unless the [result.Survey] of the snapshot
+// proves it:
+//
+//   - the cells of T are those that the job wrote: rows, cells and digest agree,
+//     and no marker hides T yet;
+//   - what they overwrote is still there. That holds for cells in files that lie
+//     as they were loaded: HBase drops what has too many newer versions only when
+//     it writes both into one file. It holds for cells that a compaction has
+//     written again too if the family keeps at least two versions, and one more
+//     for each other timestamp of the table that was undone before. Where it does
+//     not hold, the caller may know that the load has only added rows
+//     ([Options.InsertOnly]).
+//
+// Between the snapshot and the load of the markers a compaction may still drop
+// what the load has overwritten. So the table is read once more at the end and
+// compared with the prediction; the first snapshot is kept if it differs.
+//
+// # T is never used again
+//
+// A marker hides what is written with T later, until a compaction drops it, which
+// it does region by region. [checkpoint.NoteUndone] keeps T from further jobs of
+// the state directory.
+//
+// # Bounds
+//
+// Regions are read by some goroutines at a time, each with the memory of a
+// [snapshot.Scan] and of one HFile writer. A row's cells of the load are held
+// while the row is read.
+package undo

@@ -1,0 +1,38 @@
+package undo
+
+import (
+	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
+)
+
+// refusals says why markers would lose something, or might; none: they do not.
+// others is how many other timestamps of the table were undone.
+func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
+	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
+	if s.Marked > 0 {
+		no("in %d rows a marker deletes timestamp %d already: somebody has undone this load, or a part of it", s.Marked, l.stamp)
+	}
+	if !same(s, l.manifest.Digest) {
+		no("the table has %s with timestamp %d, and %d rows with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
+			s.Load, l.stamp, s.Foreign, l.manifest.Digest)
+	}
+	if insertOnly && s.RowsOverwritten > 0 {
+		no("%s is given, but %d rows were there before the load", setting.InsertOnly, s.RowsOverwritten)
+	}
+	for _, f := range s.Families {
+		need := 2 + others
+		switch {
+		case f.Compacted == 0 || insertOnly:
+		case f.Versions == 1 && others == 0:
+			no("family %s keeps one version, and a compaction has written %d of the load's %d cells again: what they had overwritten is gone, and nobody can say whether they had "+
+				"(give %s if you know that the load has only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
+		case f.Versions < need:
+			no("family %s keeps %d versions, a compaction has written %d of the load's %d cells again, and %d other timestamps of the table were undone: "+
+				"%d versions would be needed to be sure that what the load has overwritten is there", f.Family, f.Versions, f.Compacted, f.Cells, others, need)
+		case f.Deletes > 0:
+			no("in %d rows of family %s markers delete single versions of other timestamps, and a compaction has written %d of the load's %d cells again: "+
+				"nobody can say what was seen before the load there", f.Deletes, f.Family, f.Compacted, f.Cells)
+		}
+	}
+	return all
+}

@@ -1,0 +1,310 @@
+package undo
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"bulkload/internal/race"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/result"
+	"bulkload/pkg/rewrite"
+	"bulkload/pkg/snapshot"
+	"bulkload/pkg/spec"
+)
+
+// drawTable makes what others have written, and what the load has: puts of labStamp in both families.
+func drawTable(t *rapid.T) (others, written []hfile.Cell) {
+	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
+		c := hfile.Cell{Row: []byte{'a' + byte(rapid.IntRange(0, 4).Draw(t, "row"))}, Family: []byte{'f' + byte(rapid.IntRange(0, 1).Draw(t, "family"))},
+			Qualifier: []byte{'p' + byte(rapid.IntRange(0, 1).Draw(t, "qualifier"))}, Timestamp: stamp, Type: typ}
+		switch typ {
+		case hfile.Put:
+			c.Value = []byte{byte(rapid.IntRange(0, 2).Draw(t, "value"))}
+		case hfile.DeleteFamily, hfile.DeleteFamilyVersion:
+			c.Qualifier = nil
+		}
+		return c
+	}
+	types := []hfile.Type{hfile.Put, hfile.Put, hfile.Put, hfile.Put, hfile.DeleteColumn, hfile.Delete, hfile.DeleteFamily, hfile.DeleteFamilyVersion}
+	for range rapid.IntRange(0, 30).Draw(t, "others") {
+		stamp := rapid.SampledFrom([]int64{100, 110, 150, 250, 300}).Draw(t, "stamp")
+		others = append(others, cell(rapid.SampledFrom(types).Draw(t, "type"), stamp))
+	}
+	for range rapid.IntRange(1, 12).Draw(t, "written") {
+		written = append(written, cell(hfile.Put, labStamp))
+	}
+	once := func(cells []hfile.Cell) []hfile.Cell { // of equal cells nothing says which is the newer
+		slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+		return slices.CompactFunc(cells, func(a, b hfile.Cell) bool { return hfile.Compare(&a, &b) == 0 })
+	}
+	return once(others), once(written)
+}
+
+// seenOf is a plain account of what a reader of some versions sees: row, family, qualifier and timestamp of each cell with its value.
+func seenOf(cells []hfile.Cell, versions int) map[string]string {
+	columns := map[string][]hfile.Cell{}
+	for _, c := range cells {
+		deleted := slices.ContainsFunc(cells, func(m hfile.Cell) bool {
+			if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
+				return false
+			}
+			sameColumn := bytes.Equal(m.Qualifier, c.Qualifier)
+			return m.Type == hfile.DeleteFamily && m.Timestamp >= c.Timestamp || m.Type == hfile.DeleteFamilyVersion && m.Timestamp == c.Timestamp ||
+				m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
+		})
+		if c.Type == hfile.Put && !deleted {
+			key := fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier)
+			columns[key] = append(columns[key], c)
+		}
+	}
+	seen := map[string]string{}
+	for key, all := range columns {
+		slices.SortFunc(all, func(a, b hfile.Cell) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
+		for _, c := range all[:min(len(all), versions)] {
+			seen[fmt.Sprintf("%s %d", key, c.Timestamp)] = string(c.Value)
+		}
+	}
+	return seen
+}
+
+// rowsOf are the rows of what is seen.
+func rowsOf(seen map[string]string) map[string]bool {
+	rows := map[string]bool{}
+	for key := range seen {
+		rows[key[:1]] = true
+	}
+	return rows
+}
+
+// TestSurvey holds a survey to a plain account of the same cells, and the table with the markers to one that never had the load.
+func TestSurvey(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		others, written := drawTable(rt)
+		l := newLab(t, "2", "f", "g")
+		half := rapid.IntRange(0, len(others)).Draw(rt, "half")
+		l.add(3, others[:half])
+		l.add(5, written)
+		l.add(7, others[half:])
+		load := l.of(written)
+		snap := l.open()
+		s, err := load.survey(t.Context(), snap, labReading())
+		must(t, err)
+		now, without := seenOf(append(slices.Clone(others), written...), 1), seenOf(others, 1)
+		before := seenOf(slices.DeleteFunc(slices.Clone(others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
+		want := result.Survey{Load: load.manifest.Digest}
+		for key := range now {
+			if strings.HasSuffix(key, " 200") {
+				want.CellsSeen++
+			}
+		}
+		restored := map[string]bool{}
+		for key := range without {
+			if _, ok := now[key]; !ok {
+				want.CellsRestored++
+				restored[key[:1]] = true
+			}
+		}
+		want.RowsRestored = int64(len(restored))
+		for row := range rowsOf(now) {
+			if !rowsOf(without)[row] {
+				want.RowsGone++
+			}
+		}
+		rows := map[string]bool{}
+		for _, c := range written {
+			rows[string(c.Row)] = true
+			found := false
+			for key, value := range before {
+				if strings.HasPrefix(key, fmt.Sprintf("%s %s %s ", c.Row, c.Family, c.Qualifier)) {
+					found = true
+					if value == string(c.Value) {
+						want.CellsUnchanged++
+					}
+				}
+			}
+			if found {
+				want.CellsOverwritten++
+			} else {
+				want.CellsAdded++
+			}
+		}
+		for row := range rows {
+			if rowsOf(before)[row] {
+				want.RowsOverwritten++
+			} else {
+				want.RowsAdded++
+			}
+		}
+		rest := seenOf(others, 2)
+		want.Rest = manifest.Digest{Rows: int64(len(rowsOf(without))), Cells: int64(len(without)), Sum: s.Rest.Sum}
+		want.Versions = manifest.Digest{Rows: int64(len(rowsOf(rest))), Cells: int64(len(rest)), Sum: s.Versions.Sum}
+		got := *s
+		got.Table, got.Timestamp, got.Families, got.Regions = "", 0, nil, nil
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			rt.Fatalf("survey is\n%+v, want\n%+v", got, want)
+		}
+		if why := load.refusals(s, 0, false); len(why) > 0 {
+			rt.Fatalf("refused: %v", why)
+		}
+
+		rw := rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9)
+		files, err := load.write(t.Context(), snap, s, rw, "", labReading())
+		must(t, err)
+		markers := int64(0)
+		for _, f := range files {
+			region := 0
+			if string(f.First) >= labRegions[1] {
+				region = 1
+			}
+			in, err := l.fs.Open(t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
+			must(t, err)
+			b, err := io.ReadAll(in)
+			must(t, err)
+			must(t, in.Close())
+			l.file(region, f.Family, 9, b)
+			markers += f.Cells
+		}
+		if markers != s.Families[0].Rows+s.Families[1].Rows {
+			rt.Fatalf("%d markers, want %d and %d", markers, s.Families[0].Rows, s.Families[1].Rows)
+		}
+		after := l.open()
+		scanned := map[string]string{}
+		must(t, after.Each(t.Context(), 1, snapshot.View{Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+			for sc.Next() {
+				c := sc.Cell()
+				scanned[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+			}
+			return sc.Err()
+		}))
+		if !maps.Equal(scanned, rest) {
+			rt.Fatalf("with markers the table is\n%q, want\n%q", scanned, rest)
+		}
+		again, err := load.survey(t.Context(), after, labReading())
+		must(t, err)
+		if again.Rest != s.Rest || again.Versions != s.Versions || again.CellsSeen != 0 {
+			rt.Fatalf("with markers the rest is %+v with %d cells of the load, predicted was %+v", again.Rest, again.CellsSeen, s.Rest)
+		}
+		if again.Marked != int64(len(rows)) || len(load.refusals(again, 0, false)) == 0 {
+			rt.Fatalf("with markers in %d of %d rows an undo is not refused", again.Marked, len(rows))
+		}
+	})
+}
+
+// TestRefusals: what cannot be proven is refused, each for its reason.
+func TestRefusals(t *testing.T) {
+	written := manifest.Digest{Rows: 10, Cells: 20, Sum: 7}
+	l := &load{stamp: labStamp, manifest: &manifest.Manifest{Digest: written}}
+	family := func(versions int, compacted, deletes int64) result.Survey {
+		return result.Survey{Load: written, Families: []result.SurveyFamily{{Family: "f", Versions: versions, Cells: 20, Compacted: compacted, Deletes: deletes}}}
+	}
+	with := func(s result.Survey, change func(*result.Survey)) result.Survey { change(&s); return s }
+	for name, c := range map[string]struct {
+		survey     result.Survey
+		others     int
+		insertOnly bool
+		want       string
+	}{
+		"one version, as it was loaded":          {family(1, 0, 0), 0, false, ""},
+		"one version, compacted":                 {family(1, 1, 0), 0, false, "keeps one version, and a compaction has written 1 of the load's 20 cells again"},
+		"one version, compacted, rows were new":  {family(1, 1, 0), 0, true, ""},
+		"one version, others undone":             {family(1, 1, 0), 1, false, "3 versions would be needed"},
+		"two versions, compacted":                {family(2, 20, 0), 0, false, ""},
+		"two versions, another undone":           {family(2, 20, 0), 1, false, "1 other timestamps of the table were undone"},
+		"two versions, as loaded, others undone": {family(2, 0, 0), 5, false, ""},
+		"three versions, another undone":         {family(3, 20, 0), 1, false, ""},
+		"versions deleted":                       {family(3, 20, 2), 0, false, "in 2 rows of family f markers delete single versions"},
+		"versions deleted, as loaded":            {family(3, 0, 2), 0, false, ""},
+		"rows were there":                        {with(family(1, 0, 0), func(s *result.Survey) { s.RowsOverwritten = 3 }), 0, true, "`insert_only` is given, but 3 rows were there"},
+		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 rows with other columns"},
+		"fewer cells":                            {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Cells-- }), 0, false, "10 rows, 19 cells"},
+		"other values":                           {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Sum++ }), 0, false, "others wrote cells of this timestamp"},
+		"marked":                                 {with(family(1, 0, 0), func(s *result.Survey) { s.Marked = 4 }), 0, false, "in 4 rows a marker deletes timestamp 200 already"},
+	} {
+		var got []string
+		for _, why := range l.refusals(&c.survey, c.others, c.insertOnly) {
+			got = append(got, why.String())
+		}
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestForeign: cells of the timestamp that the job cannot have written show.
+func TestForeign(t *testing.T) {
+	l := newLab(t, "1", "f")
+	put := func(row, qualifier, value string) hfile.Cell {
+		return hfile.Cell{Row: []byte(row), Family: []byte("f"), Qualifier: []byte(qualifier), Timestamp: labStamp, Type: hfile.Put, Value: []byte(value)}
+	}
+	written := []hfile.Cell{put("a", "p", "1"), put("b", "q", "2"), put("d", "p", "3")}
+	l.add(5, written)
+	load := l.of(written)
+	for name, c := range map[string]struct {
+		cell    hfile.Cell
+		foreign int64
+	}{
+		"another row": {put("e", "p", "x"), 0}, "another column": {put("a", "zz", "x"), 1}, "another cell of a row": {put("a", "q", "x"), 0},
+	} {
+		more := newLab(t, "1", "f")
+		more.add(5, written)
+		more.add(6, []hfile.Cell{c.cell})
+		s, err := load.survey(t.Context(), more.open(), labReading())
+		must(t, err)
+		if s.Foreign != c.foreign || same(s, load.manifest.Digest) {
+			t.Errorf("%s: %d foreign rows, %s is taken for %s", name, s.Foreign, s.Load, load.manifest.Digest)
+		}
+	}
+	s, err := load.survey(t.Context(), l.open(), reading{workers: 1, keys: 2, now: labReading().now})
+	must(t, err)
+	if !same(s, load.manifest.Digest) {
+		t.Errorf("the load's own rows are taken for others': %+v", s)
+	}
+	if n := len(s.Regions[0].Keys) + len(s.Regions[1].Keys); n != 2 || s.Regions[0].Keys[0] != (result.Key{Row: "a"}) {
+		t.Errorf("named are %+v", s.Regions)
+	}
+}
+
+// TestNothingAllocates: neither for a row nor for a cell.
+func TestNothingAllocates(t *testing.T) {
+	if race.On {
+		t.Skip("the race detector allocates")
+	}
+	l := newLab(t, "2", "f", "g")
+	var cells []hfile.Cell
+	for _, family := range l.families {
+		for _, qualifier := range []string{"p", "q"} {
+			for _, stamp := range []int64{300, labStamp, 100} {
+				cells = append(cells, hfile.Cell{Row: []byte("a"), Family: []byte(family), Qualifier: []byte(qualifier), Timestamp: stamp, Type: hfile.Put, Value: []byte("v")})
+			}
+		}
+	}
+	l.add(5, cells)
+	r := newReader(l.of(cells[:1]), l.open(), labReading().now)
+	row := func() {
+		r.startRow(cells[0].Row)
+		for i := range cells {
+			if err := r.cell(&cells[i], true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.endRow()
+	}
+	row() // makes room
+	if n := testing.AllocsPerRun(100, row); n > 0 {
+		t.Errorf("%g allocations a row", n)
+	}
+	if r.part.Foreign > 0 || r.part.RowsOverwritten != 102 {
+		t.Errorf("read are %+v", r.part)
+	}
+}
