@@ -15,7 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
@@ -85,29 +84,6 @@ func (l *exportLab) build(t *testing.T, input string) map[string]string {
 	return jobtest.Hashes(t, out)
 }
 
-// begun waits until a snapshot of the table is being taken.
-func (l *exportLab) begun(t *testing.T, p *process) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for time.Now().Before(deadline) {
-		select {
-		case <-p.ended:
-			return // the files have come before it was seen
-		default:
-		}
-		for _, dir := range []string{".hbase-snapshot/.tmp", ".hbase-snapshot"} {
-			infos, err := l.fsys.ReadDir(t.Context(), path.Join(l.root, dir))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Fatal(err)
-			}
-			if slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return strings.HasPrefix(i.Name(), "bulkload-"+l.name) }) {
-				return
-			}
-		}
-	}
-	t.Fatalf("no snapshot is taken\n%s", p.log())
-}
-
 // nothingLeft says that no snapshot of the program is there.
 func (l *exportLab) nothingLeft(t *testing.T) {
 	t.Helper()
@@ -172,16 +148,6 @@ func TestExportOnCluster(t *testing.T) {
 				t.Errorf("stopped, it ended with %d, and its directory is: %v\n%s", code, err, p.log())
 			}
 			t.Logf("stopped, it ended with %d", code)
-			l.nothingLeft(t)
-
-			p = l.start(t, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "early"), "--format", "jsonl")
-			l.begun(t, p)
-			p.signal(syscall.SIGTERM)
-			if code := p.wait(); code != 128+15 && code != 0 {
-				t.Errorf("stopped while the snapshot was taken, it ended with %d\n%s", code, p.log())
-			} else {
-				t.Logf("stopped while the snapshot was taken, it ended with %d\n%s", code, p.log())
-			}
 			l.nothingLeft(t)
 		})
 	}

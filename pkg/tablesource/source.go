@@ -65,11 +65,7 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, e
 			o.Created = now.UnixMilli()
 		}
 		if err := take(ctx, env, r.Table, name, o.Created); err != nil {
-			err = fail.With(fail.Load, err)
-			if ctx.Err() != nil && o.Name == "" && !o.Keep { // the master may take it all the same
-				err = errors.Join(err, removeBegun(ctx, env, r.Table, name))
-			}
-			return nil, err
+			return nil, fail.With(fail.Load, err)
 		}
 		s.Own = true
 		defer func() {
@@ -160,21 +156,6 @@ func (s *Source) Close(ctx context.Context) error {
 		return err
 	}
 	return remove(ctx, s.env, table, s.Snapshot.Name)
-}
-
-// removeBegun removes a snapshot whose taking was stopped, once the master is done with it.
-func removeBegun(ctx context.Context, env *cluster.Env, table loader.TableName, name string) error {
-	wait, cancel := cleanup.Context(ctx)
-	defer cancel()
-	c, err := env.Dial(wait)
-	if err == nil {
-		defer c.Close()
-		err = c.SnapshotUnderWay(wait, table, name)
-	}
-	if err != nil {
-		return fail.With(fail.Load, fmt.Errorf("%w: if there is a snapshot, delete it by hand: delete_snapshot '%s'", err, name))
-	}
-	return remove(ctx, env, table, name)
 }
 
 func remove(ctx context.Context, env *cluster.Env, table loader.TableName, name string) error {
