@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rewrite"
@@ -249,4 +250,35 @@ func TestOverlap(t *testing.T) {
 	}
 	e.Files[1].Family = "g"
 	must(t, e.Check())
+}
+
+// TestNothingAllocates: neither for a row nor for a cell, but for the blocks of the files.
+func TestNothingAllocates(t *testing.T) {
+	if race.On {
+		t.Skip("the race detector allocates")
+	}
+	of := func(rows int) float64 {
+		l := newLab(t, "1", "f", "g")
+		var old, export []hfile.Cell
+		for i := range rows {
+			for _, family := range l.families {
+				c := hfile.Cell{Row: fmt.Appendf(nil, "a%05d", i), Family: []byte(family), Qualifier: []byte("p"), Timestamp: 100, Type: hfile.Put, Value: []byte("v")}
+				old = append(old, c)
+				if c.Timestamp = labStamp; i%3 > 0 {
+					export = append(export, c)
+				}
+			}
+		}
+		l.add(5, old)
+		e, snap := l.stage(export), l.open()
+		return testing.AllocsPerRun(5, func() {
+			if _, err := Compare(t.Context(), snap, e, labOptions()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := of(1000), of(3000)
+	if perRow := (many - few) / 2000; perRow > 0.05 {
+		t.Errorf("%g allocations a row: %g with 1,000 rows, %g with 3,000", perRow, few, many)
+	}
 }
