@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -64,7 +65,7 @@ that failed, or was killed, is built again by the same command.` + "\n" + exitHe
 	return cmd
 }
 
-func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
+func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	ctx := cmd.Context()
 	if o.plan != "" || o.share != "" {
 		return o.runShare(cmd, g)
@@ -96,6 +97,11 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	o.subject.spec = js.Spec()
+	unmount, err := tablesource.Mount(ctx, env, js.Inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unmount(ctx)) }()
 	family, err := js.ApplyTo(spec.DefaultFamily(js.FamilyName()))
 	if err != nil {
 		return err

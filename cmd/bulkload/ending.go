@@ -120,7 +120,7 @@ func asksJSON(args []string) bool {
 	return *output == "json"
 }
 
-// resultFile is what --result-file names, and whether the command is one that has it: run, build, merge and load.
+// resultFile is what --result-file names, and whether the command is one that has it: run, build, merge, load and rekey.
 func resultFile(cmd *cobra.Command) (string, bool) {
 	if cmd == nil {
 		return "", false

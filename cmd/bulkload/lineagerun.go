@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/tablesource"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/spf13/cobra"
@@ -96,6 +97,14 @@ func documentation(w subject) string {
 func inputDatasets(w subject) []lineage.Dataset {
 	list := []lineage.Dataset{}
 	for _, name := range w.spec.Inputs {
+		if r, ok, err := tablesource.Parse(name); ok {
+			d := lineage.Dataset{Namespace: hbaseNamespace(w.env.Conf), Name: name}
+			if err == nil && r.Snapshot == "" {
+				d.Name = r.Table.Namespace + ":" + r.Table.Qualifier
+			}
+			list = append(list, d)
+			continue
+		}
 		if i := strings.IndexAny(name, `*?[\`); i >= 0 {
 			name = name[:strings.LastIndexByte(name[:i], '/')+1]
 			name = cmp.Or(name, ".")

@@ -21,6 +21,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 
 	"github.com/spf13/cobra"
 )
@@ -88,7 +89,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	return cmd
 }
 
-func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
+func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	spec, err := o.load(cmd)
 	if err != nil {
 		return err
@@ -115,6 +116,11 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) error {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
+	unmount, err := tablesource.Mount(cmd.Context(), env, spec.Inputs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
 	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
 	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points

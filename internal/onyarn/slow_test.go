@@ -121,7 +121,7 @@ func (s *site) silent(input string, want []string) {
 	}
 	s.over(still.Process)
 	for _, a := range s.attempts(e) {
-		if a.ID == still.attempt && strings.Contains(a.Diagnostics, "Timed out") {
+		if a.ID == still.attempt && strings.Contains(a.Diagnostics, "taskTimedOut: true") {
 			return
 		}
 	}

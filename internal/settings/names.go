@@ -25,11 +25,15 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "job":
 		own = f.Annotations[JobFileFlag] == nil
 	case "format", "columns", "memory":
-		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") // of what is printed, not of the input
+		own = slices.Contains(path, "get") || slices.Contains(path, "scan") || slices.Contains(path, "serve") || // of what is printed, not of the input
+			slices.Contains(path, "export") && f.Name != "memory" // of what is written
 	case "listen":
 		own = slices.Contains(path, "serve") // for callers, not for those who watch a job
 	case "verify":
-		own = slices.Contains(path, "load") || slices.Contains(path, "undo") // know fewer ways
+		own = slices.Contains(path, "load") || slices.Contains(path, "rekey") || slices.Contains(path, "undo") // know fewer ways
+	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
+		own = slices.Contains(path, "rekey") || // of rows of a table, not of records
+			slices.Contains(path, "export") && f.Name == "to" // a directory, not a key
 	case "family":
 		own = slices.Contains(path, "create") // several, with settings
 	}

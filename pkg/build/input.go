@@ -77,6 +77,7 @@ func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
+	o.Named = s.NamedColumns()
 	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {

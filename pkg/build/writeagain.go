@@ -35,9 +35,10 @@ func (r WriteRetry) withDefaults() WriteRetry {
 // longestPause is in pauses of the first length.
 const longestPause = 30
 
-// persist repeats a write that failed with err until it succeeds or must be
+// Persist repeats a write that failed with err until it succeeds or must be
 // given up. The write gets the number of those before it.
-func (r WriteRetry) persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
+func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string, err error, progress func() time.Time, write func(attempt int) error) error {
+	r = r.withDefaults()
 	var before error // the cause of the last failure, if it was one that stays
 	pauses := retry.Policy{First: r.Pause, Most: longestPause * r.Pause, Jitter: true}
 	since := time.Now()
@@ -73,7 +74,7 @@ func (w *writers) writeAgain(ctx context.Context, r region, failed error) error 
 		return nil
 	}
 	name := path.Join(w.plan.Family.Name, w.plan.fileName(w.plan.Family.Name, r.i))
-	return w.out.Retry.persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
+	return w.out.Retry.Persist(ctx, w.events, name, failed, w.lastFinished, func(attempt int) error {
 		p, err := w.encode(ctx, r, attempt)
 		if err != nil {
 			return err
@@ -111,7 +112,7 @@ func (o Output) writeWhole(ctx context.Context, name string, content []byte) err
 		}
 		return nil
 	}
-	return o.Retry.persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
+	return o.Retry.Persist(ctx, progress.Events{}, name, write(0), func() time.Time { return time.Time{} }, write)
 }
 
 // lasting gives the cause of a failure that stays until somebody acts.

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,23 +25,23 @@ func (c Type) JSON() JSONForm {
 	phoenix := c.Encoding == "phoenix"
 	switch c.Type {
 	case "short":
-		return JSONForm{"integer", "int32", integerJSON(2, phoenix)}
+		return JSONForm{"integer", "int32", integerText(2, phoenix)}
 	case "int":
-		return JSONForm{"integer", "int32", integerJSON(4, phoenix)}
+		return JSONForm{"integer", "int32", integerText(4, phoenix)}
 	case "long":
-		return JSONForm{"string", "int64", quoted(integerJSON(8, phoenix))}
+		return JSONForm{"string", "int64", quoted(integerText(8, phoenix))}
 	case "float":
 		return JSONForm{"number", "float", textJSON(floatText(phoenix), isFinite)}
 	case "double":
 		return JSONForm{"number", "double", textJSON(doubleText(phoenix), isFinite)}
 	case "boolean":
-		return JSONForm{"boolean", "", textJSON(c.Reverter(), func(string) bool { return true })}
+		return JSONForm{"boolean", "", textJSON(c.Appender(), func(string) bool { return true })}
 	case "decimal":
 		never := func(string) bool { return false }
 		if phoenix {
 			return JSONForm{"string", "decimal", func(dst, _ []byte) ([]byte, bool) { return dst, false }}
 		}
-		return JSONForm{"string", "decimal", textJSON(decimalOf, never)}
+		return JSONForm{"string", "decimal", textJSON(decimalBytesText, never)}
 	case "date":
 		if dates, err := keygen.NewDates("yyyy-MM-dd", c.Zone); err == nil && !strings.ContainsAny(c.layoutOr("yyyy-MM-dd"), "HhKkmsSnNAau") {
 			return JSONForm{"string", "date", dateJSON(dates, phoenix)}
@@ -83,43 +82,28 @@ func appendBase64(dst, value []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, value), `"}`...)
 }
 
-// textJSON writes what a reverter gives, without quotes where bare says so.
-func textJSON(text Reverter, bare func(string) bool) func(dst, value []byte) ([]byte, bool) {
+// textJSON writes what an appender gives, without quotes where bare says so.
+func textJSON(text Appender, bare func(string) bool) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
-		s, ok := text(value)
+		at := len(dst)
+		dst, ok := text(append(dst, '"'), value)
 		if !ok {
 			return dst, false
 		}
-		if bare(s) {
-			return append(dst, s...), true
+		if bare(string(dst[at+1:])) {
+			return append(dst[:at], dst[at+1:]...), true
 		}
-		return append(append(append(dst, '"'), s...), '"'), true
+		return append(dst, '"'), true
 	}
 }
 
 // isFinite knows the numbers from the names of those that JSON has not.
 func isFinite(s string) bool { return s != "NaN" && s != "Infinity" && s != "-Infinity" }
 
-func quoted(bare func(dst, value []byte) ([]byte, bool)) func(dst, value []byte) ([]byte, bool) {
+func quoted(bare Appender) func(dst, value []byte) ([]byte, bool) {
 	return func(dst, value []byte) ([]byte, bool) {
 		dst, ok := bare(append(dst, '"'), value)
 		return append(dst, '"'), ok
-	}
-}
-
-func integerJSON(size int, phoenix bool) func(dst, value []byte) ([]byte, bool) {
-	return func(dst, v []byte) ([]byte, bool) {
-		if len(v) != size {
-			return dst, false
-		}
-		var u uint64
-		for i, b := range v {
-			u |= uint64(b) << (56 - 8*i)
-		}
-		if phoenix {
-			u ^= 1 << 63
-		}
-		return strconv.AppendInt(dst, int64(u)>>(64-8*size), 10), true
 	}
 }
 

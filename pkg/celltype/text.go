@@ -18,6 +18,25 @@ type Reverter func(value []byte) (string, bool)
 // Reverter is that of the type, nil for text and for types whose values
 // are shown as they are: Phoenix's decimals.
 func (c Type) Reverter() Reverter {
+	text := c.Appender()
+	if text == nil {
+		return nil
+	}
+	return func(v []byte) (string, bool) {
+		b, ok := text(nil, v)
+		if !ok {
+			return "", false
+		}
+		return string(b), true
+	}
+}
+
+// An Appender is a [Reverter] that appends the text to dst. It allocates
+// nothing, but for decimals. After a no, what follows dst is undefined.
+type Appender func(dst, value []byte) ([]byte, bool)
+
+// Appender is that of the type, nil where [Type.Reverter] is.
+func (c Type) Appender() Appender {
 	phoenix := c.Encoding == "phoenix"
 	switch c.Type {
 	case "short":
@@ -31,12 +50,15 @@ func (c Type) Reverter() Reverter {
 	case "double":
 		return doubleText(phoenix)
 	case "boolean":
-		return func(v []byte) (string, bool) {
-			return strconv.FormatBool(len(v) == 1 && v[0] != 0), len(v) == 1
+		return func(dst, v []byte) ([]byte, bool) {
+			if len(v) != 1 {
+				return dst, false
+			}
+			return strconv.AppendBool(dst, v[0] != 0), true
 		}
 	case "decimal":
 		if !phoenix {
-			return decimalOf
+			return decimalBytesText
 		}
 	case "date", "timestamp":
 		if dates, err := c.dates(); err == nil {
@@ -46,10 +68,10 @@ func (c Type) Reverter() Reverter {
 	return nil
 }
 
-func integerText(size int, phoenix bool) Reverter {
-	return func(v []byte) (string, bool) {
+func integerText(size int, phoenix bool) Appender {
+	return func(dst, v []byte) ([]byte, bool) {
 		if len(v) != size {
-			return "", false
+			return dst, false
 		}
 		var u uint64
 		for i, b := range v {
@@ -58,47 +80,53 @@ func integerText(size int, phoenix bool) Reverter {
 		if phoenix {
 			u ^= 1 << 63
 		}
-		return strconv.FormatInt(int64(u)>>(64-8*size), 10), true
+		return strconv.AppendInt(dst, int64(u)>>(64-8*size), 10), true
 	}
 }
 
-// javaFloat writes numbers as Java's BigDecimal and strconv read them, and what is none by Java's names.
-func javaFloat(f float64, bits int) string {
+// appendJavaFloat writes numbers as Java's BigDecimal and strconv read them, and what is none by Java's names.
+func appendJavaFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsInf(f, 1):
-		return "Infinity"
+		return append(dst, "Infinity"...)
 	case math.IsInf(f, -1):
-		return "-Infinity"
+		return append(dst, "-Infinity"...)
 	}
-	return strconv.FormatFloat(f, 'g', -1, bits)
+	return strconv.AppendFloat(dst, f, 'g', -1, bits)
 }
 
-func floatText(phoenix bool) Reverter {
-	return func(v []byte) (string, bool) {
+func floatText(phoenix bool) Appender {
+	return func(dst, v []byte) ([]byte, bool) {
 		if len(v) != 4 {
-			return "", false
+			return dst, false
 		}
 		u := binary.BigEndian.Uint32(v)
 		if phoenix {
 			i := int32(u - 1)
 			u = uint32(i ^ (^i>>31 | math.MinInt32))
 		}
-		return javaFloat(float64(math.Float32frombits(u)), 32), true
+		return appendJavaFloat(dst, float64(math.Float32frombits(u)), 32), true
 	}
 }
 
-func doubleText(phoenix bool) Reverter {
-	return func(v []byte) (string, bool) {
+func doubleText(phoenix bool) Appender {
+	return func(dst, v []byte) ([]byte, bool) {
 		if len(v) != 8 {
-			return "", false
+			return dst, false
 		}
 		u := binary.BigEndian.Uint64(v)
 		if phoenix {
 			i := int64(u - 1)
 			u = uint64(i ^ (^i>>63 | math.MinInt64))
 		}
-		return javaFloat(math.Float64frombits(u), 64), true
+		return appendJavaFloat(dst, math.Float64frombits(u), 64), true
 	}
+}
+
+// decimalBytesText appends what decimalOf gives.
+func decimalBytesText(dst, v []byte) ([]byte, bool) {
+	text, ok := decimalOf(v)
+	return append(dst, text...), ok
 }
 
 // decimalOf is the plain notation of Bytes.toBigDecimal.
@@ -131,10 +159,10 @@ func decimalOf(v []byte) (string, bool) {
 }
 
 // instantText gives points in time as they are written in the input.
-func instantText(dates *keygen.Dates, phoenix bool) Reverter {
-	return func(v []byte) (string, bool) {
+func instantText(dates *keygen.Dates, phoenix bool) Appender {
+	return func(dst, v []byte) ([]byte, bool) {
 		if len(v) != 8 && !(phoenix && len(v) == 12) {
-			return "", false
+			return dst, false
 		}
 		u, nanos := binary.BigEndian.Uint64(v), 0
 		if phoenix {
@@ -144,9 +172,9 @@ func instantText(dates *keygen.Dates, phoenix bool) Reverter {
 			nanos = int(binary.BigEndian.Uint32(v[8:]))
 		}
 		if nanos >= int(time.Millisecond) {
-			return "", false
+			return dst, false
 		}
-		text, err := dates.Append(nil, int64(u), nanos)
-		return string(text), err == nil
+		dst, err := dates.Append(dst, int64(u), nanos)
+		return dst, err == nil
 	}
 }

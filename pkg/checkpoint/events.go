@@ -15,6 +15,8 @@ type Event string
 // The events, in the order in which a job has them.
 const (
 	EventStream       Event = "stream"
+	EventRekey        Event = "rekey"
+	EventReadSnapshot Event = "read_snapshot"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
 	EventSpill        Event = "spill"
@@ -59,6 +61,8 @@ type EventInfo struct {
 func EventInfos() []EventInfo {
 	return []EventInfo{
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
+		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
+		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input; without a snapshot, when it is gone"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},

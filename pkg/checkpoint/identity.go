@@ -56,14 +56,19 @@ func Identify(env *cluster.Env, s spec.Job, word string) (Identity, error) {
 		if places[i] = streams[i]; places[i] != "" {
 			continue
 		}
-		l, err := env.Conf.Resolve(input)
-		if err != nil {
-			return Identity{}, fail.With(fail.Config, err)
+		if places[i], err = env.Place(input); err != nil {
+			return Identity{}, err
 		}
-		places[i] = cluster.Place(l)
 	}
 	return Identity{Table: name.FileName(), rest: digestOf(append([]string{name.String(), s.FamilyName(), key, word}, places...)...),
 		given: strings.ReplaceAll(s.Table, ":", "_"), Old: digestOf(append([]string{s.Table, s.FamilyName(), s.Key(), word}, s.Inputs...)...)}, nil
+}
+
+// IdentifyParts is the identity of a job that loads no inputs, by the parts that
+// distinguish it from every other job of the table, its kind among them.
+func IdentifyParts(t loader.TableName, parts ...string) Identity {
+	parts = append([]string{t.String()}, parts...)
+	return Identity{Table: t.FileName(), rest: digestOf(parts...), given: t.FileName(), Old: digestOf(append(parts, "no earlier version")...)}
 }
 
 // On is the identity on a cluster.

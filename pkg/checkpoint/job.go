@@ -106,6 +106,9 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
+	if err := dropRead(ctx, env, st.DropRead, len(st.Read)); err != nil {
+		return err
+	}
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}

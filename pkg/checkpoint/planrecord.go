@@ -98,7 +98,7 @@ func emptyOf(s spec.Job, formats []string) string {
 		format, packed, _ := strings.Cut(f, ".")
 		nulls := false
 		switch source.Format(format) {
-		case source.FormatJSON, source.FormatAvro, source.FormatParquet:
+		case source.FormatJSON, source.FormatAvro, source.FormatParquet, source.FormatTable:
 			nulls = true
 		case source.FormatText:
 			if packed == "rejects" {

@@ -37,6 +37,20 @@ type PlanRecord struct {
 	Replicate  string         `json:"replicate,omitempty"`  // no: peers leave the load out
 }
 
+// RekeyRecord is what a job that gives the rows of a table new keys is going to
+// read, and by which time.
+type RekeyRecord struct {
+	From       string `json:"from"`     // the table; empty: that of the snapshot
+	Snapshot   string `json:"snapshot"` // its name
+	Own        bool   `json:"own"`      // taken for the job, and deleted at its end
+	Created    int64  `json:"created"`  // the time that an own one is given, in milliseconds
+	Now        int64  `json:"now"`      // by which cells have expired, likewise
+	Since      int64  `json:"since,omitempty"`
+	Key        string `json:"key"`
+	Duplicates string `json:"duplicates"`
+	BadRecords string `json:"bad_records,omitempty"`
+}
+
 // InputRecord is an input file as it was.
 type InputRecord struct {
 	Input string    `json:"input"`

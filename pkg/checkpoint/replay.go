@@ -26,14 +26,16 @@ const (
 type History struct {
 	build.Done
 	records      int
-	Last         time.Time // of a record
+	Last         time.Time    // of a record
+	Rekey        *RekeyRecord // nil: the job reads exports
 	Plan         *PlanRecord
 	Attempts     []Attempt
-	phase        string            // that follows what is finished
-	Submission   *SubmissionRecord // the job on YARN whose output is not taken yet; nil: there is none
-	Weights      []int64           // of the regions, as jobs on YARN were packed by them; nil: there was none
-	Snapshot     string            // that was taken
-	Snapshotting SnapshotRecord    // that was asked for
+	phase        string                        // that follows what is finished
+	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
+	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Snapshot     string                        // that was taken
+	Snapshotting SnapshotRecord                // that was asked for
+	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
 	Token        string
 	Loading      bool                 // files are on their way
 	Files        map[string]loadState // by path
@@ -97,6 +99,10 @@ func (h *History) replay(r journal.Record) (err error) {
 		p, err := Decode[PlanRecord](r)
 		h.Plan = &p
 		return err
+	case EventRekey:
+		k, err := Decode[RekeyRecord](r)
+		h.Rekey = &k
+		return err
 	case EventAttempt:
 		a, err := Decode[AttemptRecord](r)
 		h.Attempts = append(h.Attempts, Attempt{Attempt: a.Attempt, PID: a.PID, Host: a.Host, Version: a.Version,
@@ -115,6 +121,10 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventStream:
 		s, err := Decode[build.StreamRecord](r)
 		h.Stream(s)
+		return err
+	case EventReadSnapshot:
+		s, err := Decode[ReadSnapshotRecord](r)
+		h.read(s)
 		return err
 	case EventSubmitting, EventSubmitted:
 		s, err := Decode[SubmissionRecord](r)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ type Env struct {
 
 	mu   sync.Mutex
 	hdfs map[string]*hdfsio.HDFS // by addresses
+
+	mounts map[string]mount // tables, by the input that names them
 
 	secrets secrets
 }
@@ -73,8 +76,11 @@ func (e *Env) FS(l hdfsio.Location) (hdfsio.FS, error) {
 	return h, nil
 }
 
-// Source is [Env.Resolve] for inputs.
+// Source is [Env.Resolve] for inputs. Those that are tables have been mounted.
 func (e *Env) Source(name string) (source.FS, string, error) {
+	if IsTable(name) {
+		return e.mounted(name)
+	}
 	fsys, p, err := e.Resolve(name)
 	return fsys, p, err
 }
@@ -84,6 +90,14 @@ func (e *Env) Source(name string) (source.FS, string, error) {
 func (e *Env) Places(inputs []string) ([]func(name string) string, error) {
 	all := make([]func(string) string, len(inputs))
 	for i, input := range inputs {
+		if IsTable(input) {
+			place, err := e.Place(input)
+			if err != nil {
+				return nil, err
+			}
+			all[i] = func(name string) string { return place + "/" + path.Base(name) }
+			continue
+		}
 		l, err := e.Conf.Resolve(input)
 		if err != nil {
 			return nil, fail.With(fail.Config, err)

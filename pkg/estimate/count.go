@@ -31,7 +31,7 @@ type tally struct {
 	regions  []regionTally
 	cells    []float64 // values that are cells, by column
 	hot      hotKeys
-	keys     *keySample // nil if no one asks for split points
+	keys     *partition.KeySample // nil if no one asks for split points
 
 	seen   int64 // records that were really read
 	bad    int64 // and those that have no row
@@ -51,7 +51,7 @@ func newTally(regions, columns int) *tally {
 }
 
 // reset makes a tally of another place of it.
-func (t *tally) reset(keys *keySample) {
+func (t *tally) reset(keys *partition.KeySample) {
 	clear(t.regions)
 	clear(t.cells)
 	t.hot.reset()
@@ -76,7 +76,7 @@ func (t *tally) merge(o *tally, factor float64) {
 	}
 	t.hot.merge(&o.hot, factor)
 	if t.keys != nil {
-		t.keys.merge(o.keys, factor)
+		t.keys.Merge(o.keys, factor)
 	}
 	t.seen += o.seen
 }
@@ -110,7 +110,7 @@ func (c *counting) run(ctx context.Context) (*tally, error) {
 	columns := len(c.plan.Columns)
 	c.total, c.ready = newTally(c.plan.Ranges.Len(), columns), map[int]*counted{}
 	if c.step > 0 {
-		c.total.keys = newKeySample(1, countSeed)
+		c.total.keys = partition.NewKeySample(1, countSeed)
 	}
 	c.o.Budget.Reset()
 	err := workers.Run(ctx, c.o.Workers, func(ctx context.Context, _ int) error {
@@ -153,9 +153,9 @@ func (c *counting) tally(i int) *tally {
 	} else {
 		t = newTally(c.plan.Ranges.Len(), len(c.plan.Columns))
 	}
-	var keys *keySample
+	var keys *partition.KeySample
 	if c.step > 0 {
-		keys = newKeySample(c.step, uint64(i))
+		keys = partition.NewKeySample(c.step, uint64(i))
 	}
 	t.reset(keys)
 	return t
@@ -273,7 +273,7 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 		t.longKeys++
 	}
 	if t.keys != nil {
-		t.keys.add(key, size)
+		t.keys.Add(key, size)
 	}
 	w.hot(b, row)
 	return nil

@@ -34,7 +34,7 @@ func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) 
 		c.places = choosePlaces(s.Input, o.count, s.unpacked(), float64(s.ValueBytes)/float64(s.Rows))
 	}
 	if o.Suggest > 0 {
-		c.step = max(1, c.expectRows(s)/sampleKeys)
+		c.step = max(1, c.expectRows(s)/partition.SampleKeys)
 	}
 	t, err := c.run(ctx)
 	if err != nil || o.Suggest == 0 || t.rows == 0 {
@@ -44,7 +44,7 @@ func (s *scaled) countKeys(ctx context.Context, o BuildOptions) (*tally, error) 
 	if n := s.Plan.Salts(); n > 1 {
 		least = len(strconv.Itoa(n - 1))
 	}
-	ranges, err := partition.New(t.keys.quantileSplits(o.Suggest, least))
+	ranges, err := partition.New(t.keys.Splits(o.Suggest, least))
 	if err != nil {
 		return nil, err
 	}

@@ -155,8 +155,8 @@ func TestSuggest(t *testing.T) {
 		for _, r := range e.Regions {
 			total += r.Bytes
 		}
-		most := 2*splitSlack + 0.01 // both ends of a region, and a row
-		if c.key == "" {            // a salt's rows are those that its query keys happen to have
+		most := 2*0.05 + 0.01 // both ends of a region, and a row
+		if c.key == "" {      // a salt's rows are those that its query keys happen to have
 			most = float64(c.n) * shareBound(1/float64(c.n), rows, math.MaxInt64)
 		}
 		for i, r := range e.Regions {

@@ -98,6 +98,10 @@ func (s *Scanner) Cell() *Cell { return &s.cell }
 // of its load counts instead, which HBase has in the file's name.
 func (s *Scanner) Sequence() int64 { return s.dec.seqID }
 
+// Offset is where in the file the block behind that of the current cell begins,
+// in bytes.
+func (s *Scanner) Offset() int64 { return s.next }
+
 // Err is the error that ended the scan, nil at its regular end.
 func (s *Scanner) Err() error { return s.err }
 

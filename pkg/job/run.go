@@ -105,13 +105,20 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err := j.sameEngine(); err != nil {
 		return j.result, err
 	}
-	err = j.plan(ctx)
-	defer func() { err = errors.Join(err, j.streams.Close()) }()
+	err = j.openTables(ctx)
+	if err == nil {
+		err = j.plan(ctx)
+	}
+	defer func() { err = errors.Join(err, j.streams.Close(), j.closeTables(ctx)) }()
 	if err != nil {
+		if st.History.Plan == nil { // nothing leads back to it: the next attempt may be another job
+			j.dropTables(ctx)
+		}
 		return j.result, err
 	}
 	if st.Finished {
 		j.dropStreams() // of a process that was killed between its end and that
+		j.dropTables(ctx)
 		return j.already(ctx)
 	}
 	if err := j.check(ctx); err != nil {

@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
+	"bulkload/pkg/tablesource"
 	"bulkload/pkg/upload"
 )
 
@@ -37,10 +38,12 @@ type run struct {
 
 	work    *build.Plan
 	streams *build.Streams
-	input   *build.Input // nil: a stream is lost, which is not needed any more
+	input   *build.Input // nil: a stream or a table's snapshot is gone, which is not needed any more
 	stage   *stage
+	tables  []*tablesource.Source // inputs
 
-	proven bool // the files of an earlier attempt, which are all that there are
+	tablesOver bool // tables are not read again, and there is no input
+	proven     bool // the files of an earlier attempt, which are all that there are
 }
 
 // plan makes the job's plan, or takes that of the journal if inputs and table
@@ -165,6 +168,7 @@ func (j *run) finish(ctx context.Context) error {
 		return err
 	}
 	j.dropStreams()
+	j.dropTables(ctx)
 	if err := j.stillTheSame(ctx); err != nil {
 		return err
 	}

@@ -15,11 +15,16 @@ import (
 
 // tableRecord is the record of the table as it is.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
-	id, err := j.c.ID(ctx)
+	return TableRecord(ctx, j.env, j.c, facts)
+}
+
+// TableRecord is by what a job's plan knows its table again.
+func TableRecord(ctx context.Context, env *cluster.Env, c *loader.Cluster, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
+	id, err := c.ID(ctx)
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
-	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, j.env, facts.Name)}
+	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, env, facts.Name)}
 	for _, r := range facts.Regions {
 		t.Regions = append(t.Regions, checkpoint.RegionRecord{Name: r.Encoded, Made: r.ID})
 	}

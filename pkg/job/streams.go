@@ -26,6 +26,9 @@ func (j *run) openInput(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if j.tablesOver {
+		return nil
+	}
 	needed := build.Needed{Bound: j.st.History.Plan != nil, Built: j.st.Built != nil, Over: j.st.Finished || j.st.Loading}
 	var resume *build.Resume
 	if j.st.Log != nil {
@@ -95,7 +98,12 @@ func (j *run) lostPlanRecord(ctx context.Context, families []spec.Family) (check
 			p.Inputs = append(p.Inputs, j.streamed(old.Inputs[at], i))
 		}
 	}
-	others := j.streams.Others(j.spec.Inputs)
+	before, err := j.readBefore(&old)
+	if err != nil {
+		return p, err
+	}
+	p.Inputs = append(p.Inputs, before...)
+	others := slices.DeleteFunc(j.streams.Others(j.spec.Inputs), j.notRead)
 	if len(others) == 0 {
 		return p, nil
 	}

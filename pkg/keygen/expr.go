@@ -114,7 +114,10 @@ func (c Call) String() string {
 	return c.Func + "(" + strings.Join(s, ", ") + ")"
 }
 
+// isIdentifier says whether a name stands without back quotes. A $ in front is of
+// what is no column of a record, such as the old key of a row that gets a new one.
 func isIdentifier(s string) bool {
+	s = strings.TrimPrefix(s, "$")
 	for i := range len(s) {
 		if !isLetter(s[i]) && (i == 0 || !isDigit(s[i])) {
 			return false

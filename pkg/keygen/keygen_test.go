@@ -124,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 		return Literal{Bytes: rapid.SliceOfN(rapid.Byte(), 1, 5).Draw(t, "literal")}
 	}
 	column := func(t *rapid.T) Expr {
-		return Column{Name: rapid.SampledFrom([]string{"a", "check_id", "订单", "a b", "1x", "x-y", "hash"}).Draw(t, "column")}
+		return Column{Name: rapid.SampledFrom([]string{"a", "check_id", "订单", "a b", "1x", "x-y", "hash", "$row", "$", "a$"}).Draw(t, "column")}
 	}
 	call := func(t *rapid.T, depth int) Expr {
 		f := rapid.SampledFrom(functions()).Draw(t, "function")

@@ -103,7 +103,7 @@ func (p *parser) part(depth int) (Expr, error) {
 		}
 		p.at++
 		return e, nil
-	case isLetter(c):
+	case isLetter(c), c == '$' && p.at+1 < len(p.s) && isLetter(p.s[p.at+1]):
 		start := p.at
 		name := p.name()
 		if p.peek() == '(' {
@@ -119,6 +119,9 @@ func (p *parser) part(depth int) (Expr, error) {
 
 func (p *parser) name() string {
 	from := p.at
+	if p.at < len(p.s) && p.s[p.at] == '$' {
+		p.at++
+	}
 	for p.at < len(p.s) && (isLetter(p.s[p.at]) || isDigit(p.s[p.at])) {
 		p.at++
 	}

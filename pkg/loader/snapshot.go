@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"bulkload/internal/retry"
@@ -37,9 +38,7 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 	if created != 0 {
 		s.CreationTime = &created // the master keeps it (SnapshotDescriptionUtils.validate, 2.6)
 	}
-	req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
-	req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
-	err := c.master(ctx, "Snapshot", req, resp)
+	resp, err := c.requestSnapshot(ctx, s)
 	if err == nil {
 		err = c.snapshotDone(ctx, s, resp)
 	}
@@ -50,6 +49,30 @@ func (c *Cluster) Snapshot(ctx context.Context, table TableName, name string, cr
 		return fmt.Errorf("snapshot %s of table %s: %w", name, table, err)
 	}
 	return nil
+}
+
+// requestSnapshot has the master begin. It is asked again while it takes another one of the table or of that name, such as
+// that of an attempt that was stopped: SnapshotUnderWay may not see one that a procedure takes (seen on HBase 2.6.4).
+func (c *Cluster) requestSnapshot(ctx context.Context, s *pb.SnapshotDescription) (*pb.SnapshotResponse, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("another one was being taken for %s", c.cfg.ProcedureTimeout))
+	defer cancel()
+	for {
+		req, resp := &pb.SnapshotRequest{Snapshot: s}, &pb.SnapshotResponse{}
+		req.ProtoReflect().SetUnknown(appendUint(appendUint(nil, snapshotNonceGroup, *nonce()), snapshotNonce, *nonce()))
+		err := c.master(ctx, "Snapshot", req, resp)
+		if !anotherSnapshot(err) {
+			return resp, err
+		}
+		if err := retry.Sleep(ctx, snapshotPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// anotherSnapshot says whether the master refuses a snapshot because it is taking one.
+func anotherSnapshot(err error) bool {
+	e, ok := errors.AsType[*RemoteError](err)
+	return ok && isJava(err, "SnapshotCreationException") && strings.Contains(e.Message, "already running another snapshot")
 }
 
 // snapshotDone waits for a snapshot in the way that the answer to the request calls for.

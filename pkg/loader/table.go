@@ -96,6 +96,15 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 	return t, nil
 }
 
+// DescribedBy is a table as a descriptor says, such as that of a snapshot. Its state is not known.
+func DescribedBy(name TableName, schema *pb.TableSchema) (*Table, error) {
+	t, err := parseTable(name, schema)
+	if err != nil {
+		return nil, fmt.Errorf("descriptor of table %s: %w", name, err)
+	}
+	return t, nil
+}
+
 func parseTable(name TableName, schema *pb.TableSchema) (*Table, error) {
 	t := &Table{Name: name, Attributes: byteMap(schema.GetAttributes()), Configuration: stringMap(schema.GetConfiguration())}
 	var err error

@@ -33,6 +33,7 @@ type Manifest struct {
 	Joined     int64           `json:"joined,omitempty"`         // of wide rows: records that are not the first of their row
 	NoCells    int64           `json:"no_cells,omitempty"`       // rows left out because all their values are empty
 	Digest     Digest          `json:"digest"`                   // of the rows in the files
+	RowSum     string          `json:"row_sum,omitempty"`        // of rows that got new keys: the sum of 128 bits of each row's hash without its key, in hexadecimal
 	Wide       bool            `json:"wide_rows,omitempty"`      // rows have qualifiers that records give
 	Stamped    bool            `json:"cell_timestamp,omitempty"` // a column says the cells' timestamp, and the digest includes it
 	Times      *CellTimes      `json:"times,omitempty"`          // of cells, if columns give them

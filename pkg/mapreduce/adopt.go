@@ -42,23 +42,6 @@ func readWorkAt(ctx context.Context, fsys hdfsio.FS, dir string) (*Work, error) 
 	return w, w.validate()
 }
 
-// readMaps reads the descriptions of all maps below a directory of output.
-func readMaps(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all []*MapDone, err error) {
-	for k := 1; k <= w.Maps; k++ {
-		d := &MapDone{}
-		name := path.Join(out, mapFile(k))
-		err := share.ReadSealed(ctx, fsys, name, d, &d.Checksum)
-		if err == nil && (d.Schema != 1 || d.Work != w.Checksum || d.Map != k) {
-			err = errors.New("it is not of this job")
-		}
-		if err != nil {
-			return nil, fail.With(fail.HDFS, fmt.Errorf("%s: %w", name, err))
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
-
 // readReduces reads those of all reduces.
 func readReduces(ctx context.Context, fsys hdfsio.FS, out string, w *Work) (all []*ReduceDone, err error) {
 	for i := range w.Reduces {
@@ -99,7 +82,7 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 		return nil, err
 	}
 	a := &Adopted{}
-	if a.Maps, err = readMaps(ctx, out.FS, from, w); err != nil {
+	if a.Maps, err = readMaps(ctx, out.FS, dir, w); err != nil {
 		return nil, err
 	}
 	rejected := false
@@ -107,7 +90,7 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 		rejected = rejected || m.Rejects != ""
 	}
 	if rejected && rejects != "" {
-		if err := joinRejects(ctx, out.FS, from, a.Maps, rejects); err != nil {
+		if err := joinRejects(ctx, out.FS, dir, a.Maps, rejects); err != nil {
 			return nil, fail.With(fail.HDFS, err)
 		}
 	}

@@ -3,8 +3,9 @@
 //
 // A map task is pass 1 on a share of the input (package share): it sorts its rows and writes them as chunks (package chunk), whose keys
 // begin with the number of their region. Hadoop moves the chunks and gives each reduce task those of its regions, in order. A reduce task
-// is pass 2: it merges chunks as they come and writes HFiles. What a task has done is described in a file of its output, which Hadoop
-// commits together with the HFiles, for one attempt of each task. [Adopt] holds all descriptions to each other before a file is taken.
+// is pass 2: it merges chunks as they come and writes HFiles. What a reduce has done is described in a file of its output, which Hadoop
+// commits together with the HFiles, for one attempt of each task. What a map has done is described by each of its attempts in the job's
+// directory. [Adopt] holds all descriptions to each other before a file is taken.
 //
 // A job's directory is
 //
@@ -13,7 +14,8 @@
 //	├── items           a line for each map: its share, K/N
 //	├── partitions      the first region of each reduce but the first
 //	├── errors/         why attempts failed, one file each; a permanent one ends later attempts at once
-//	└── out/            the output: _maps/, _reduces/ with descriptions, <family>/ with HFiles, _SUCCESS when the job has
+//	├── maps/           what attempts of maps have read, with their bad records
+//	└── out/            the output: _reduces/ with descriptions, <family>/ with HFiles, _SUCCESS when the job has
 //
 // Every submission has a tag of its own, and so a directory that no other writes: a job that nobody knows of any more can waste time, not
 // do harm.

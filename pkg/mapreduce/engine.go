@@ -83,7 +83,7 @@ type Engine struct {
 }
 
 // defaultPoll is how often the cluster is asked.
-const defaultPoll = 2 * time.Second
+const defaultPoll = time.Second
 
 // Build runs the job, or resumes the one that an earlier process has begun, and takes its output into the staging directory, which is
 // at. The plan is asked for when a job is to be submitted. What the job leaves beside its HFiles is removed by [Engine.Forget].

@@ -49,7 +49,7 @@ func newPiped(t *testing.T, s spec.Spec, points [][]byte, maps, reduces int) *pi
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{errorsName, outName} {
+	for _, name := range []string{errorsName, mapsName, outName} {
 		if err := os.Mkdir(filepath.Join(p.dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -107,11 +107,10 @@ func (p *piped) run() error {
 	p.Helper()
 	var all []record
 	for i, line := range strings.Split(strings.TrimSpace(string(p.work.items())), "\n") {
-		out, dir, err := p.attempt("m", i, 0, []byte(line+"\n"))
+		out, _, err := p.attempt("m", i, 0, []byte(line+"\n"))
 		if err != nil {
 			return err
 		}
-		p.commit(dir)
 		r := streaming.NewReader(bytes.NewReader(out))
 		for {
 			k, v, err := r.Next()

@@ -146,14 +146,18 @@ func (t *task) doMap(ctx context.Context) (err error) {
 		return err
 	}
 	d := MapDone{Schema: 1, Work: t.work.Checksum, Map: of.K, Attempt: t.Attempt, PartRead: *read}
+	l, err := t.work.below(t.env.Conf, mapsName)
+	if err != nil {
+		return err
+	}
 	if read.Rejected > 0 && w.RejectFile != "" {
-		d.Rejects = path.Base(rejectFile(of.K))
-		if err := t.keepRejects(ctx, w.RejectFile, rejectFile(of.K)); err != nil {
+		d.Rejects = rejectFile(t.Attempt)
+		if err := t.keepRejects(ctx, w.RejectFile, path.Join(l.Path, d.Rejects)); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
 	}
 	d.Ran = t.ran(given.bytes)
-	return writeDone(ctx, t.fs, path.Join(t.out, mapFile(of.K)), &d, &d.Checksum)
+	return writeDone(ctx, t.fs, path.Join(l.Path, mapFile(t.Attempt)), &d, &d.Checksum)
 }
 
 // item is the share that the task's line names.

@@ -12,17 +12,14 @@ import (
 	"bulkload/pkg/hdfsio"
 )
 
-// keepRejects copies a map's bad records into its output.
+// keepRejects copies a map's bad records beside its description.
 func (t *task) keepRejects(ctx context.Context, local, name string) error {
 	f, err := os.Open(local)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := t.fs.MkdirAll(ctx, path.Join(t.out, mapsName), 0o755); err != nil {
-		return err
-	}
-	w, err := t.fs.Create(ctx, path.Join(t.out, name), hdfsio.CreateOptions{Perm: 0o600})
+	w, err := t.fs.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
 	if err != nil {
 		return err
 	}
@@ -36,7 +33,7 @@ func (t *task) keepRejects(ctx context.Context, local, name string) error {
 }
 
 // joinRejects makes one local file of the bad records of all maps, in the order of the input.
-func joinRejects(ctx context.Context, fsys hdfsio.FS, out string, maps []*MapDone, local string) (err error) {
+func joinRejects(ctx context.Context, fsys hdfsio.FS, dir string, maps []*MapDone, local string) (err error) {
 	w, err := os.CreateTemp(filepath.Dir(local), "."+filepath.Base(local)+".*") // mode 0600
 	if err != nil {
 		return err
@@ -48,7 +45,7 @@ func joinRejects(ctx context.Context, fsys hdfsio.FS, out string, maps []*MapDon
 	}()
 	for _, m := range maps {
 		if m.Rejects != "" {
-			err = errors.Join(err, appendFile(ctx, fsys, path.Join(out, mapsName, path.Base(m.Rejects)), w))
+			err = errors.Join(err, appendFile(ctx, fsys, path.Join(dir, mapsName, path.Base(m.Rejects)), w))
 		}
 	}
 	if err == nil {

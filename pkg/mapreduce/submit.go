@@ -146,7 +146,7 @@ func (e *Engine) ship(ctx context.Context, w *Work, dir hdfsio.Location) error {
 	if err := streaming.WritePartitions(&parts, w.partitionKeys()); err != nil {
 		return err
 	}
-	for _, d := range []string{"", errorsName} {
+	for _, d := range []string{"", errorsName, mapsName} {
 		if err := e.fs.MkdirAll(ctx, path.Join(dir.Path, d), 0o700); err != nil {
 			return fail.With(fail.HDFS, err)
 		}
@@ -183,6 +183,9 @@ func (e *Engine) environ() (env []string, release func(), err error) {
 func RefuseInputs(env *cluster.Env, inputs []string) error {
 	places := build.StreamPlaces(inputs)
 	for i, input := range inputs {
+		if cluster.IsTable(input) {
+			return fail.With(fail.Config, setting.Errorf("%s is a table, which is read on this machine: build with %s local", input, setting.Engine))
+		}
 		l, err := env.Conf.Resolve(input)
 		if err != nil && places[i] == "" {
 			return fail.With(fail.Config, err)

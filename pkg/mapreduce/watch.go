@@ -12,7 +12,6 @@ import (
 	"bulkload/internal/retry"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
-	"bulkload/pkg/share"
 	"bulkload/pkg/yarn"
 )
 
@@ -151,48 +150,16 @@ func (f *watcher) progress(ctx context.Context) error {
 	return nil
 }
 
-// judge looks at what all maps have read before the reduces have written all: their descriptions lie where Hadoop keeps the output of
-// tasks until the job is committed. When they cannot be read now, they are judged at the end.
+// judge looks at what all maps have read before the reduces have written all. When their descriptions cannot be read now, they are judged at
+// the end.
 func (f *watcher) judge(ctx context.Context) error {
 	if f.judged {
 		return nil
 	}
 	f.judged = true
-	base := path.Join(f.dir, outName, "_temporary")
-	attempts, err := f.fs.ReadDir(ctx, base)
+	all, err := readMaps(ctx, f.fs, f.dir, f.w)
 	if err != nil {
 		return nil
-	}
-	byMap := map[int]*MapDone{}
-	for _, a := range attempts {
-		tasks, err := f.fs.ReadDir(ctx, path.Join(base, a.Name()))
-		if err != nil {
-			return nil
-		}
-		for _, t := range tasks {
-			if !strings.HasPrefix(t.Name(), "task_") || !strings.Contains(t.Name(), "_m_") {
-				continue
-			}
-			dir := path.Join(base, a.Name(), t.Name(), mapsName)
-			files, err := f.fs.ReadDir(ctx, dir)
-			if err != nil {
-				return nil
-			}
-			for _, file := range files {
-				d := &MapDone{}
-				if path.Ext(file.Name()) != ".json" || share.ReadSealed(ctx, f.fs, path.Join(dir, file.Name()), d, &d.Checksum) != nil || d.Work != f.w.Checksum {
-					continue
-				}
-				byMap[d.Map] = d
-			}
-		}
-	}
-	var all []*MapDone
-	for k := 1; k <= f.w.Maps; k++ {
-		if byMap[k] == nil {
-			return nil
-		}
-		all = append(all, byMap[k])
 	}
 	return judge(all, f.w.Plan)
 }

@@ -1,7 +1,6 @@
 package mapreduce
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,18 +90,6 @@ func TestTaskRun(t *testing.T) {
 	}
 }
 
-// temporary is what a job that runs keeps of a bench's maps: they have ended, their output is not taken.
-func (b *bench) temporary() {
-	b.Helper()
-	out := filepath.Join(b.pipe.dir, outName)
-	for k := 1; k <= b.pipe.work.Maps; k++ {
-		to := filepath.Join(out, "_temporary", "1", fmt.Sprintf("task_1700000000000_0001_m_%06d", k-1), mapFile(k))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(out, mapFile(k)), to)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestBudgetOfAllMaps: bad records that no map has too many of, but all have, end the job when the last map has ended: the reduces need not
 // write what is not to be loaded.
 func TestBudgetOfAllMaps(t *testing.T) {
@@ -115,7 +102,6 @@ func TestBudgetOfAllMaps(t *testing.T) {
 		s.BadRecords = c.budget
 		b.pipe = newPiped(t, s, [][]byte{[]byte("k04")}, 2, 2)
 		b.Begun, b.manager.id = b.begun(application), application
-		b.temporary()
 		b.manager.more = map[string]any{ofJob("/counters"): object{"jobCounters": object{}}, ofJob(""): job(object{"mapsCompleted": 2})}
 		asked := 0
 		b.manager.asked = func(m *manager) {

@@ -23,9 +23,9 @@ const (
 	itemsName      = "items"
 	partitionsName = "partitions"
 	errorsName     = "errors"
+	mapsName       = "maps"
 	outName        = "out"
 
-	mapsName    = "_maps"
 	reducesName = "_reduces"
 	successName = "_SUCCESS"
 
@@ -123,7 +123,7 @@ type MapDone struct {
 	Work    string `json:"work"`   // its checksum
 	Map     int    `json:"map"`    // share, from 1
 	Attempt string `json:"attempt"`
-	Rejects string `json:"rejects,omitempty"` // file of bad records beside it
+	Rejects string `json:"rejects,omitempty"` // name of the file of bad records beside it
 	Ran     Ran    `json:"ran"`
 	build.PartRead
 	Checksum string `json:"checksum"`
@@ -140,8 +140,6 @@ type ReduceDone struct {
 	Checksum string `json:"checksum"`
 }
 
-func mapFile(k int) string    { return path.Join(mapsName, fmt.Sprintf("m-%05d.json", k)) }
-func rejectFile(k int) string { return path.Join(mapsName, fmt.Sprintf("m-%05d.rejects.jsonl", k)) }
 func reduceFile(i int) string { return path.Join(reducesName, fmt.Sprintf("r-%05d.json", i)) }
 
 // writeDone writes a description, with the directory that it lies in.

@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"bulkload/pkg/build"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +27,7 @@ type inputFacts struct {
 	given   bool
 	err     error
 	streams int // which are not read
+	tables  int // of which no snapshot is taken for this
 	files   int
 	bytes   int64 // as they lie there
 	text    int64 // about how much text they hold
@@ -53,6 +56,9 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 			return
 		}
 	}
+	if inputs, in.err = f.mountSnapshots(ctx, inputs); in.err != nil || len(inputs) == 0 {
+		return
+	}
 	files, err := source.List(ctx, s.Resolve, inputs, build.SelectionOf(f.spec))
 	if in.err = err; err != nil {
 		return
@@ -60,7 +66,9 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 	for i, file := range files {
 		in.files++
 		in.bytes += file.Size
-		in.text += textSize(file.Name, file.Size)
+		if in.text += textSize(file.Name, file.Size); cluster.IsTable(inputs[file.Input]) {
+			in.text += 3 * file.Size // as of Parquet
+		}
 		if i >= maxOpened {
 			continue
 		}
@@ -73,6 +81,24 @@ func (f *checkFacts) askInputs(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// mountSnapshots has snapshots among the inputs read as inputs, and leaves out tables, of which the job takes one.
+func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (others []string, err error) {
+	for _, input := range inputs {
+		switch {
+		case !cluster.IsTable(input) || f.env.Mounted(input):
+		case strings.HasPrefix(input, cluster.TableScheme):
+			f.inputs.tables++
+			continue
+		default:
+			if _, err := tablesource.Mount(ctx, f.env, []string{input}); err != nil { // there is nothing to delete
+				return nil, err
+			}
+		}
+		others = append(others, input)
+	}
+	return others, nil
 }
 
 // textSize is about how much text a file holds, by its name.
@@ -104,6 +130,8 @@ func checkInputs(in inputFacts) Check {
 		return Check{}
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
+	case in.tables > 0:
+		return good(name, "%d files, %s, and %d tables, of which the job takes snapshots that are not looked at before", in.files, spec.Size(in.bytes).Rounded(), in.tables)
 	case in.streams > 0:
 		return good(name, "%d files, %s, and %d streams, which are not read before the job runs", in.files, spec.Size(in.bytes).Rounded(), in.streams)
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:

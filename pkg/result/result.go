@@ -29,9 +29,19 @@ type Result struct {
 	Parts    []Part             `json:"parts,omitempty"` // of a job that was split, in order; the rest is their total then
 	Share    *Share             `json:"share,omitempty"` // of a build or a merge that did a part of the work
 	YARN     *YARN              `json:"yarn,omitempty"`  // of a build there
+	Rekey    *Rekey             `json:"rekey,omitempty"` // of a job that gives rows new keys
 	Elapsed  time.Duration      `json:"elapsed_ns"`
 
 	VerifyTime time.Duration `json:"verify_ns,omitempty"`
+}
+
+// Rekey is where the rows of a job that gives them new keys are from.
+type Rekey struct {
+	From     string `json:"from"`     // the table
+	Snapshot string `json:"snapshot"` // that was read
+	Created  int64  `json:"created"`  // when it was made, in milliseconds
+	Since    int64  `json:"since,omitempty"`
+	Next     int64  `json:"next_since"` // of a further pass, for what was written meanwhile
 }
 
 // summaryTasks is how many tasks a summary has.

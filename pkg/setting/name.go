@@ -48,6 +48,7 @@ const (
 	Replicate      Name = "replicate"
 	Restart        Name = "restart"
 	SaltBuckets    Name = "salt_buckets"
+	Since          Name = "since"
 	SpillDir       Name = "spill_dir"
 	SpillLimit     Name = "spill_limit"
 	Splits         Name = "splits"
@@ -69,7 +70,7 @@ const (
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, InsertOnly, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, SpillDir,
+		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, SpillDir,
 		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
 		Zookeeper,
 	}

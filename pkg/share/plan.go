@@ -82,6 +82,9 @@ func Make(ctx context.Context, files build.Files, s spec.Job, families []spec.Fa
 		if err != nil {
 			return nil, err
 		}
+		if source.IsTable(fsys) {
+			return nil, fail.Errorf(fail.Config, "the input %s is a table, which one process reads: build it without shares", s.Inputs[i])
+		}
 		if _, local := fsys.(hdfsio.Local); local {
 			s.Inputs[i] = name // shares may begin elsewhere
 		}

@@ -17,6 +17,7 @@ type Family struct {
 	Versions    int   // of a column that are kept, at least 1
 	MinVersions int   // of a column that outlive TTL
 	TTL         int64 // milliseconds; math.MaxInt64: cells live for ever
+	BlockSize   int   // of files that HBase writes, bytes before compression
 }
 
 // forever is HConstants.FOREVER, in seconds.
@@ -28,7 +29,7 @@ const forever = math.MaxInt32
 func families(schema *pb.TableSchema) ([]Family, error) {
 	var all []Family
 	for _, f := range schema.GetColumnFamilies() {
-		family := Family{Name: string(f.GetName()), Versions: 1, TTL: math.MaxInt64}
+		family := Family{Name: string(f.GetName()), Versions: 1, TTL: math.MaxInt64, BlockSize: 64 << 10}
 		if family.Name == "" || family.Name[0] == '.' || strings.ContainsAny(family.Name, "/:\\") {
 			return nil, fmt.Errorf("%w: a family with an illegal name", ErrDamaged)
 		}
@@ -49,7 +50,10 @@ func families(schema *pb.TableSchema) ([]Family, error) {
 // attribute takes one setting of the descriptor.
 func (f *Family) attribute(key, value string) error {
 	switch key {
-	case "VERSIONS", "MIN_VERSIONS", "TTL":
+	case "VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE":
+		if key == "TTL" && value == "FOREVER" { // what the shell may have stored
+			return nil
+		}
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil {
 			return fmt.Errorf("%w: its %s is no number", ErrDamaged, key)
@@ -59,6 +63,8 @@ func (f *Family) attribute(key, value string) error {
 			f.Versions = int(max(n, 1))
 		case key == "MIN_VERSIONS":
 			f.MinVersions = int(max(n, 0))
+		case key == "BLOCKSIZE":
+			f.BlockSize = int(max(n, 1))
 		case n != forever && n != -1: // HStore.determineTTLFromFamily
 			f.TTL = n * 1000
 		}

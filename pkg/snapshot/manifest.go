@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"path"
@@ -37,13 +39,19 @@ type Snapshot struct {
 	Table   string    // as HBase prints it: the namespace and a colon in front, unless it is default
 	Created time.Time // by the master's clock, before any region was flushed
 	Expires time.Time // when HBase deletes it; zero: never
+	// Checksum is of all files of the manifest: one that was taken again
+	// has another.
+	Checksum [sha256.Size]byte
 	// Families are sorted by name.
 	Families []Family
+	// Schema is the table's descriptor of that time, for who makes a table like it.
+	Schema *pb.TableSchema
 	// Regions are sorted and without hole or overlap. Parents of split regions
 	// and replicas are left out.
 	Regions []Region
 
 	fsys      hdfsio.FS
+	sum       hash.Hash
 	root      string // hbase.rootdir
 	namespace string
 	qualifier string
@@ -71,10 +79,12 @@ const snapshotDirectories = ".hbase-snapshot"
 // on fsys, which is used for as long as the snapshot is. A snapshot that is not
 // there gives fs.ErrNotExist.
 func Open(ctx context.Context, fsys hdfsio.FS, root, name string) (*Snapshot, error) {
-	s := &Snapshot{Name: name, fsys: fsys, root: root}
+	s := &Snapshot{Name: name, fsys: fsys, root: root, sum: sha256.New()}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("snapshot %s: %w", name, err)
 	}
+	s.sum.Sum(s.Checksum[:0])
+	s.sum = nil
 	return s, nil
 }
 
@@ -87,7 +97,7 @@ func (s *Snapshot) open(ctx context.Context) error {
 		return errors.New("this is no name of a snapshot")
 	}
 	dir := path.Join(s.root, snapshotDirectories, s.Name)
-	b, err := readAll(ctx, s.fsys, path.Join(dir, ".snapshotinfo"))
+	b, err := s.readAll(ctx, path.Join(dir, ".snapshotinfo"))
 	if err != nil {
 		return err
 	}
@@ -101,6 +111,7 @@ func (s *Snapshot) open(ctx context.Context) error {
 	if s.Families, err = families(schema); err != nil {
 		return err
 	}
+	s.Schema = schema
 	return s.arrange()
 }
 
@@ -144,7 +155,7 @@ func (s *Snapshot) describe(b []byte) error {
 // manifests reads data.manifest, or, where regions have manifests of their own
 // (a snapshot whose parts have not been put together), all of those.
 func (s *Snapshot) manifests(ctx context.Context, dir string) (*pb.TableSchema, error) {
-	b, err := readAll(ctx, s.fsys, path.Join(dir, "data.manifest"))
+	b, err := s.readAll(ctx, path.Join(dir, "data.manifest"))
 	if err == nil {
 		return s.dataManifest(path.Join(dir, "data.manifest"), b)
 	}
@@ -155,12 +166,13 @@ func (s *Snapshot) manifests(ctx context.Context, dir string) (*pb.TableSchema, 
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(infos, func(a, b fs.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, info := range infos {
 		if !strings.HasPrefix(info.Name(), "region-manifest.") {
 			continue
 		}
 		name := path.Join(dir, info.Name())
-		if b, err = readAll(ctx, s.fsys, name); err == nil {
+		if b, err = s.readAll(ctx, name); err == nil {
 			err = s.region(b)
 		}
 		if err != nil {
@@ -207,7 +219,7 @@ func (s *Snapshot) tableInfo(ctx context.Context, dir string) (*pb.TableSchema, 
 			newest = max(newest, info.Name())
 		}
 	}
-	b, err := readAll(ctx, s.fsys, path.Join(dir, newest))
+	b, err := s.readAll(ctx, path.Join(dir, newest))
 	if err != nil {
 		return nil, err
 	}
@@ -281,9 +293,9 @@ func unmarshal(b []byte, m proto.Message) error {
 	return nil
 }
 
-// readAll reads a file of at most maxManifest bytes.
-func readAll(ctx context.Context, fsys hdfsio.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(ctx, name)
+// readAll reads a file of the manifest, of at most maxManifest bytes.
+func (s *Snapshot) readAll(ctx context.Context, name string) ([]byte, error) {
+	f, err := s.fsys.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -292,5 +304,7 @@ func readAll(ctx context.Context, fsys hdfsio.FS, name string) ([]byte, error) {
 	if err == nil && len(b) > maxManifest {
 		err = fmt.Errorf("%s: %w: more than %d bytes", name, ErrUnsupported, maxManifest)
 	}
+	fmt.Fprintf(s.sum, "%s %d ", path.Base(name), len(b))
+	s.sum.Write(b)
 	return b, err
 }

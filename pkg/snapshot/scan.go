@@ -70,6 +70,21 @@ const (
 	aheadLeast = 64 << 10
 )
 
+// readAhead is how many bytes are fetched at a time from each file of a region.
+func (r *Region) readAhead() int {
+	return min(max(aheadInAll/max(r.Files, 1), aheadLeast), aheadMost)
+}
+
+// ScanMemory is about how many bytes a scan of region i takes: of each file a
+// block, packed and unpacked, and what is read ahead.
+func (s *Snapshot) ScanMemory(i int) (n int64) {
+	r := &s.Regions[i]
+	for _, f := range s.Families {
+		n += int64(len(r.stores[f.Name])) * int64(2*f.BlockSize+r.readAhead())
+	}
+	return n
+}
+
 // Scan opens the files of region i of s.Regions and stands before its first
 // cell. ctx bounds its life.
 func (s *Snapshot) Scan(ctx context.Context, i int, v View) (*Scan, error) {
@@ -91,7 +106,7 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 		v.Now = time.Now()
 	}
 	if v.ReadAhead == 0 {
-		v.ReadAhead = min(max(aheadInAll/max(sc.region.Files, 1), aheadLeast), aheadMost)
+		v.ReadAhead = sc.region.readAhead()
 	}
 	var places []place
 	for i, family := range s.Families {
@@ -180,6 +195,14 @@ func (sc *Scan) Err() error {
 
 // Stats are what was seen so far.
 func (sc *Scan) Stats() Stats { return sc.stats }
+
+// Position is about how many bytes of the region's files were read.
+func (sc *Scan) Position() (n int64) {
+	for _, f := range sc.files {
+		n += f.Offset()
+	}
+	return n
+}
 
 // Close closes the files.
 func (sc *Scan) Close() error {

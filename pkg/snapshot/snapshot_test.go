@@ -234,7 +234,7 @@ func scanLines(t testing.TB, s *Snapshot, v View) (all []string) {
 
 // TestSplitTable reads halves, links and archived files of every encoding, with the manifest in one piece and in several.
 func TestSplitTable(t *testing.T) {
-	families := []Family{{Name: "f", Versions: 3, TTL: math.MaxInt64}, {Name: "g", Versions: 3, TTL: math.MaxInt64}}
+	families := []Family{{Name: "f", Versions: 3, TTL: math.MaxInt64, BlockSize: 64 << 10}, {Name: "g", Versions: 3, TTL: math.MaxInt64, BlockSize: 64 << 10}}
 	for _, together := range []bool{true, false} {
 		l := splitLab(t)
 		l.save(together)

@@ -21,11 +21,11 @@ type Batch struct {
 	// Fields are Rows*Cols values, row by row, in the order of [Input.Columns].
 	Fields []Span
 	// Offsets has, for each row, the byte at which its record begins in the file (of a compressed file: in what it
-	// unpacks to), or for Parquet the row's number in the file, from 0. Offsets ascend within a split, and from each
+	// unpacks to), or for Parquet and tables the row's number in the file, from 0. Offsets ascend within a split, and from each
 	// split of a file to the next. For Avro they are the record's number in the split, from 0, and ascend within that only.
 	Offsets    []int64
 	Rows, Cols int
-	// Bytes is how much input the records are: bytes of text, for Parquet of values, for Avro of the file.
+	// Bytes is how much input the records are: bytes of text, for Parquet of values, for Avro and tables of the file.
 	Bytes int64
 	// First is the number of the first record within its split, from 1. Bad records are counted too, and end a batch,
 	// so row i has the number First+i.
@@ -59,7 +59,7 @@ func (b *Batch) RowError(row int) RowError {
 
 // raw is the record as the file has it; for Parquet and Avro, which have no such thing, its values as a line of CSV.
 func (b *Batch) raw(row int) []byte {
-	if f := b.reader.file.format; f == FormatParquet || f == FormatAvro {
+	if f := b.reader.file.format; f == FormatParquet || f == FormatAvro || f == FormatTable {
 		var line []byte
 		for c := range b.Cols {
 			if c > 0 {

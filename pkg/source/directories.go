@@ -27,6 +27,9 @@ type Directory struct {
 func Directories(ctx context.Context, resolve Resolve, inputs []string, opts Options) ([]Directory, error) {
 	trimmed := make([]string, len(inputs))
 	for i, input := range inputs {
+		if fsys, _, err := resolve(input); err == nil && IsTable(fsys) {
+			return nil, fmt.Errorf("input %s is a table, which has no directories: load it as one job", input)
+		}
 		if trimmed[i] = strings.TrimRight(input, "/"); trimmed[i] == "" || strings.HasSuffix(trimmed[i], ":") {
 			return nil, fmt.Errorf("input %s: name a directory below the root", input)
 		}

@@ -99,12 +99,15 @@
 // Without [Options.Columns] they are all fields that have a text: a duration, or a type within itself, is left out. A reader
 // holds one block, packed and unpacked.
 //
+// Parts of tables ([Table]) have records without text: the file system gives them, row by row, with the bytes of those columns
+// that are asked for. They name no columns: these are [Options.Columns], or else [Options.Named].
+//
 // # Splits
 //
 // A text file is cut at every [Options.SplitSize] bytes, moved to where a record begins: in dumps a separator proves
 // that, in CSV the number of quotes before (see planCSV), in JSON lines a line feed. A packed file is one split, unpacked
 // while it is parsed; a Parquet file has one for each row group. An Avro file is cut at every SplitSize bytes, unread: a split
-// has the blocks whose marker before them begins in it. Splits, their records and the order of these depend on the files and
+// has the blocks whose marker before them begins in it. A part of a table is one split. Splits, their records and the order of these depend on the files and
 // the split size only, and the records not even on that.
 //
 // # Bad records

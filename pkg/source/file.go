@@ -67,6 +67,9 @@ func (f *inputFile) probe(ctx context.Context, o *Options) error {
 	if f.info.IsDir() {
 		return fmt.Errorf("%s: it is a directory", f.path)
 	}
+	if f.table() != nil {
+		return f.probeTable(o)
+	}
 	if o.Format == FormatRejects {
 		f.format = o.Format
 		return f.probeRejects(ctx, o)

@@ -162,6 +162,9 @@ func (in *Input) ReaderMemory() int64 {
 		if f.format == FormatAvro {
 			m += f.avro.memory
 		}
+		if f.format == FormatTable {
+			m = f.tableMemory(&in.opts)
+		}
 		if f.sequential() {
 			m += readAheadMemory + f.window
 		}
@@ -223,6 +226,8 @@ func (in *Input) plan(ctx context.Context) error {
 			}
 		case f.dataStart >= f.textEnd():
 			// No records.
+		case f.format == FormatTable:
+			add(0, f.size(), 0)
 		case f.format == FormatAvro:
 			from, to := f.avro.bounds()
 			for start := from; start < to; start += in.opts.SplitSize {

@@ -21,6 +21,8 @@ const (
 	FormatParquet Format = "parquet"
 	FormatJSON    Format = "json" // lines of JSON, one object each
 	FormatAvro    Format = "avro" // object container files
+	// FormatTable is a part of a [Table]. It is what a file is in, and cannot be asked for.
+	FormatTable Format = "table"
 	// FormatText is text of [Options.Dialect].
 	FormatText Format = "text"
 	// FormatRejects is a [RejectFile]: its records are read in the form that they had, which its first line says.
@@ -55,6 +57,8 @@ type Options struct {
 	// Of JSON and Avro a name may also be the path of a nested value, such as addr.city.
 	// Default: the names of the first file that has some; all other files must have the same.
 	Columns []string
+	// Named are columns that somebody needs, which are read of tables where Columns are not given: tables do not list theirs.
+	Named []string
 	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
 	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that nobody asked
 	// for are never an error: ExtraFail is refused.

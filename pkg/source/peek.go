@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"bulkload/pkg/avro"
@@ -52,6 +53,9 @@ func (h *Head) Partitions() []Partition {
 // schema. What cannot be read is refused, with the error that [Open] has for it.
 func (h *Head) Look(ctx context.Context) error {
 	f, o := h.file, &h.opts
+	if f.table() != nil {
+		return fmt.Errorf("%s is a part of a table, which does not say what columns its rows have: name them in a job file", f.path)
+	}
 	head, err := f.identify(ctx, o)
 	if err != nil {
 		return err

@@ -49,6 +49,7 @@ type Reader struct {
 
 	parquet parquetReader
 	avro    *avro.Blocks
+	lengths []byte // of the values of a table's row
 }
 
 // NewReader makes a reader of the input's splits. It does no I/O and holds nothing open between two calls of Read.
@@ -77,6 +78,8 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 		err = r.readParquet(s)
 	case FormatAvro:
 		err = r.readAvro(s)
+	case FormatTable:
+		err = r.readTable(s)
 	default:
 		if p := r.file.json; p != nil && p != r.jsonPlan {
 			r.json, r.jsonPlan = p.NewParser(), p

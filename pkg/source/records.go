@@ -56,7 +56,10 @@ func (in *Input) Records() int64 {
 // Place says where a record lies, from what [Batch.Offsets] says of it, for a message.
 func (in *Input) Place(split int, offset int64) string {
 	s := in.splits[split]
-	if in.files[s.File].format == FormatAvro {
+	switch in.files[s.File].format {
+	case FormatTable:
+		return fmt.Sprintf("%s, row %d", s.Path, offset+1)
+	case FormatAvro:
 		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", s.Path, offset+1, s.Start)
 	}
 	return fmt.Sprintf("%s at offset %d", s.Path, offset)

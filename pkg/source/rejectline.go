@@ -33,7 +33,7 @@ var rejectMagic = []byte(`{"bulkload_rejects":`)
 // path too, and NULL is \N.
 func (f *inputFile) rejectForm(o *Options, schema []string) *rejectForm {
 	form := f.recordForm(o, schema)
-	if f.format != FormatParquet && f.format != FormatAvro {
+	if f.format != FormatParquet && f.format != FormatAvro && f.format != FormatTable {
 		form.Partitions = partitionTexts(f.constants)
 	}
 	return form
@@ -56,7 +56,7 @@ func (f *inputFile) recordForm(o *Options, schema []string) *rejectForm {
 			form.Charset = f.charset.Name()
 		}
 		return form
-	case FormatParquet, FormatAvro:
+	case FormatParquet, FormatAvro, FormatTable:
 		return &rejectForm{Version: 1, Format: FormatText, Columns: schema, Dialect: valuesDialect()}
 	}
 	return &rejectForm{Version: 1, Format: FormatCSV, FieldSep: SepOf(o.FieldSep.or(',')).String(), Columns: f.columns}

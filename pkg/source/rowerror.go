@@ -10,7 +10,7 @@ import (
 type RowError struct {
 	// Path is the file.
 	Path string
-	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), for Parquet the
+	// Offset is the record's first byte in the file (of a compressed file: in what it unpacks to), for Parquet and tables the
 	// row's number in the file, from 0, and for Avro the first byte of the block that the record lies in.
 	Offset int64
 	// Record is the record's number, from 1, within the part of the file that begins at byte Since. A header is not
@@ -25,7 +25,7 @@ type RowError struct {
 	Column string
 	// Reason says what is wrong.
 	Reason string
-	// Raw is the record without its end mark; of a Parquet or Avro file, its values as a line of CSV. It is lent: valid until the
+	// Raw is the record without its end mark; of Parquet, Avro and tables, its values as a line of CSV. It is lent: valid until the
 	// callback that got it returns.
 	Raw []byte
 	// Err is the cause behind Reason, if there is one.
@@ -72,7 +72,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 
 // rowError begins an error about a record of the split at hand. number counts within the split.
 func (r *Reader) rowError(offset, number int64, raw []byte) RowError {
-	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet, split: r.split, form: r.file.formAt(offset)}
+	e := RowError{Path: r.file.path, Offset: offset, Record: number, Raw: raw, rows: r.file.format == FormatParquet || r.file.format == FormatTable, split: r.split, form: r.file.formAt(offset)}
 	if r.file.format == FormatCSV || r.file.dialect != nil && r.file.dialect.Quote != "" {
 		e.Lines = 1 + int64(bytes.Count(raw, []byte{'\n'}))
 	}

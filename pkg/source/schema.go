@@ -112,7 +112,7 @@ func (in *Input) extra(f *inputFile) Extra {
 
 // named says that the names of a file's columns are that for certain, and not data of a file without a header.
 func (f *inputFile) named() bool {
-	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON
+	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON || f.format == FormatTable
 }
 
 // nulls says that an empty value of a file is a text, and that NULL is another thing.

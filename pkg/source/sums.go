@@ -7,7 +7,7 @@ import (
 )
 
 // splitSums are checksums of splits, each of the bytes that the split's records were parsed from: of text its records,
-// unpacked, of Parquet the pages of the row group that the columns lie in, of Avro the blocks, unpacked. The first split of a
+// unpacked, of Parquet the pages of the row group that the columns lie in, of Avro the blocks, unpacked, of tables the values of the columns. The first split of a
 // file includes the header; of Parquet and Avro every one the schema. So they depend on the files, on the columns and on
 // [Options.SplitSize] only.
 type splitSums struct {

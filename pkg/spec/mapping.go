@@ -8,6 +8,7 @@ import (
 
 	"bulkload/pkg/celltype"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
 )
 
 // Mapping says which cells a record becomes. The zero value: every column is a
@@ -98,6 +99,37 @@ func (m Mapping) validate() []error {
 		}
 	}
 	return append(errs, m.validateTimes()...)
+}
+
+// NamedColumns are the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
+// that it does not name.
+func (j Job) NamedColumns() []string {
+	var names []string
+	add := func(list ...string) {
+		for _, name := range list {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if j.rowKey != nil {
+		add(keygen.Columns(j.rowKey)...)
+	}
+	for _, c := range j.Entries() {
+		if c.Rest || c.JSON && len(c.Columns) == 0 {
+			return nil
+		}
+		add(c.ColumnNames()...)
+		add(c.QualifierFrom)
+	}
+	if t := j.CellTimestamp; t != nil {
+		add(t.Column)
+	}
+	if t := j.CellTTL; t != nil {
+		add(t.Column)
+	}
+	add(j.Query...)
+	return names
 }
 
 // ColumnNames are those that a cell names.

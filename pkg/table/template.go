@@ -32,14 +32,20 @@ func Of(ctx context.Context, c *loader.Cluster, name loader.TableName) (*Templat
 	if err != nil {
 		return nil, err
 	}
-	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
-	// IS_META is the server's own; a copy of a read-only table is to be loaded.
-	delete(like.Attributes, "IS_META")
-	delete(like.Attributes, "READONLY")
+	like := Like(t)
 	for _, r := range regions[1:] {
 		like.SplitKeys = append(like.SplitKeys, r.Start)
 	}
 	return like, nil
+}
+
+// Like is what a table can be made like that has this descriptor, without split points.
+func Like(t *loader.Table) *Template {
+	like := &Template{Families: t.Families, Attributes: maps.Clone(t.Attributes), Configuration: t.Configuration}
+	// IS_META is the server's own; a copy of a read-only table is to be loaded.
+	delete(like.Attributes, "IS_META")
+	delete(like.Attributes, "READONLY")
+	return like
 }
 
 // ErrDiffers is a table that exists and is not what was asked for.

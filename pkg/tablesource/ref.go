@@ -4,13 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/loader"
-)
-
-// Schemes of inputs that are tables.
-const (
-	tableScheme    = "hbase:"
-	snapshotScheme = "snapshot:"
 )
 
 // A Ref names a table or a snapshot: one field is set.
@@ -22,13 +17,13 @@ type Ref struct {
 // Parse reads hbase:[NAMESPACE:]TABLE and snapshot:NAME. ok is false for an
 // input of another kind.
 func Parse(input string) (r Ref, ok bool, err error) {
-	if name, is := strings.CutPrefix(input, tableScheme); is {
+	if name, is := strings.CutPrefix(input, cluster.TableScheme); is {
 		if r.Table, err = loader.ParseTableName(name); err != nil {
 			return Ref{}, true, fmt.Errorf("input %s: %w", input, err)
 		}
 		return r, true, nil
 	}
-	if name, is := strings.CutPrefix(input, snapshotScheme); is {
+	if name, is := strings.CutPrefix(input, cluster.SnapshotScheme); is {
 		if name == "" || strings.ContainsAny(name, "/:") {
 			return Ref{}, true, fmt.Errorf("input %s: %q is no name of a snapshot", input, name)
 		}
@@ -40,7 +35,7 @@ func Parse(input string) (r Ref, ok bool, err error) {
 // String is the input that names it.
 func (r Ref) String() string {
 	if r.Snapshot != "" {
-		return snapshotScheme + r.Snapshot
+		return cluster.SnapshotScheme + r.Snapshot
 	}
-	return tableScheme + r.Table.String()
+	return cluster.TableScheme + r.Table.String()
 }

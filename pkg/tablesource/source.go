@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/snapshot"
 )
@@ -38,6 +39,9 @@ type Source struct {
 
 	env  *cluster.Env
 	keep bool
+	ref  Ref
+	fsys hdfsio.FS
+	root string // hbase.rootdir there
 }
 
 // NewName is a name for a snapshot of a table that no other has.
@@ -50,7 +54,7 @@ func NewName(table loader.TableName, now time.Time) string {
 // Open opens what r names. Of a table it takes a snapshot, and deletes it again
 // if that cannot be read.
 func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, err error) {
-	s := &Source{env: env, keep: o.Keep}
+	s := &Source{env: env, keep: o.Keep, ref: r}
 	name := r.Snapshot
 	if name == "" {
 		now := time.Now()
@@ -61,7 +65,11 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, e
 			o.Created = now.UnixMilli()
 		}
 		if err := take(ctx, env, r.Table, name, o.Created); err != nil {
-			return nil, fail.With(fail.Load, err)
+			err = fail.With(fail.Load, err)
+			if ctx.Err() != nil && o.Name == "" && !o.Keep { // the master may take it all the same
+				err = errors.Join(err, removeBegun(ctx, env, r.Table, name))
+			}
+			return nil, err
 		}
 		s.Own = true
 		defer func() {
@@ -74,11 +82,10 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, e
 	if root == "" {
 		return nil, fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s lie below it; give the directory of hbase-site.xml", name)
 	}
-	fsys, dir, err := env.Resolve(root)
-	if err != nil {
+	if s.fsys, s.root, err = env.Resolve(root); err != nil {
 		return nil, err
 	}
-	if s.Snapshot, err = snapshot.Open(ctx, fsys, dir, name); err == nil {
+	if s.Snapshot, err = snapshot.Open(ctx, s.fsys, s.root, name); err == nil {
 		err = s.probe(ctx)
 	}
 	if err != nil {
@@ -153,6 +160,21 @@ func (s *Source) Close(ctx context.Context) error {
 		return err
 	}
 	return remove(ctx, s.env, table, s.Snapshot.Name)
+}
+
+// removeBegun removes a snapshot whose taking was stopped, once the master is done with it.
+func removeBegun(ctx context.Context, env *cluster.Env, table loader.TableName, name string) error {
+	wait, cancel := cleanup.Context(ctx)
+	defer cancel()
+	c, err := env.Dial(wait)
+	if err == nil {
+		defer c.Close()
+		err = c.SnapshotUnderWay(wait, table, name)
+	}
+	if err != nil {
+		return fail.With(fail.Load, fmt.Errorf("%w: if there is a snapshot, delete it by hand: delete_snapshot '%s'", err, name))
+	}
+	return remove(ctx, env, table, name)
 }
 
 func remove(ctx context.Context, env *cluster.Env, table loader.TableName, name string) error {

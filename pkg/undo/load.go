@@ -33,7 +33,7 @@ func loadOf(dir string, h *checkpoint.History) (*load, error) {
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case h.Built.Stamped:
-		return nil, fail.Errorf(fail.Check, "job %s: its cells have timestamps of a column, by which they cannot be distinguished from others: restore a snapshot of before the load", name)
+		return nil, fail.Errorf(fail.Check, "job %s: its cells have timestamps of their own, by which they cannot be distinguished from others: restore a snapshot of before the load", name)
 	}
 	table, err := loader.ParseTableName(h.Plan.Table)
 	if err != nil {

@@ -57,6 +57,7 @@ type undo struct {
 // success it does nothing.
 func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *result.Undo, err error) {
 	started := time.Now()
+	dir = filepath.Clean(dir)
 	u := &undo{env: env, o: o, state: filepath.Dir(dir)}
 	u.o.Verify = cmp.Or(o.Verify, "full")
 	u.read = reading{workers: cmp.Or(o.Readers, readers), now: started, events: o.Events}

@@ -41,6 +41,7 @@ import org.apache.hadoop.hbase.client.ColumnFamilyDescriptor;
 import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
+import org.apache.hadoop.hbase.client.Delete;
 import org.apache.hadoop.hbase.client.Get;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.RegionInfo;
@@ -76,7 +77,9 @@ public final class Adm {
       "flush TABLE | major-compact TABLE (waits) | disable TABLE | enable TABLE",
       "get TABLE ROW                    family:qualifier, timestamp, value; tabs between",
       "scan TABLE [LIMIT]               row, family:qualifier, timestamp, value; tabs between",
+      "versions TABLE                   the same of all versions that a scan gives",
       "put TABLE ROW FAMILY:QUALIFIER VALUE [TIMESTAMP]",
+      "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
       "grant TABLE USER ACTIONS         letters of RWXCA, instead of what the user had",
@@ -305,7 +308,9 @@ public final class Adm {
           admin.enableTable(table);
           return "enabled " + table;
         case "get": return get(table, key(a, 2));
-        case "scan": return scan(table, a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE);
+        case "scan": return scan(table, new Scan().setLimit(a.length > 2 ? Integer.parseInt(a[2]) : Integer.MAX_VALUE));
+        case "versions": return scan(table, new Scan().readAllVersions());
+        case "delete": return delete(table, a);
         case "put": return put(table, a);
         case "grant": return grant(admin, table, a[2], a[3]);
         case "quota":
@@ -555,9 +560,9 @@ public final class Adm {
     }
   }
 
-  private String scan(TableName name, int limit) throws IOException {
+  private String scan(TableName name, Scan what) throws IOException {
     List<String> lines = new ArrayList<>();
-    try (Table t = connection.getTable(name); ResultScanner scanner = t.getScanner(new Scan().setLimit(limit))) {
+    try (Table t = connection.getTable(name); ResultScanner scanner = t.getScanner(what)) {
       for (Result r : scanner) {
         for (Cell c : r.rawCells()) {
           lines.add(Bytes.toStringBinary(c.getRowArray(), c.getRowOffset(), c.getRowLength()) + "\t" + cell(c));
@@ -571,6 +576,18 @@ public final class Adm {
     return Bytes.toStringBinary(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength()) + ":"
         + Bytes.toStringBinary(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength()) + "\t"
         + c.getTimestamp() + "\t" + Bytes.toStringBinary(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+  }
+
+  private String delete(TableName name, String[] a) throws IOException {
+    Delete d = new Delete(key(a, 2));
+    if (a.length > 3) {
+      int colon = a[3].indexOf(':');
+      d.addColumns(Bytes.toBytesBinary(a[3].substring(0, colon)), Bytes.toBytesBinary(a[3].substring(colon + 1)));
+    }
+    try (Table t = connection.getTable(name)) {
+      t.delete(d);
+    }
+    return "deleted " + a[2];
   }
 
   private String put(TableName name, String[] a) throws IOException {

@@ -1,4 +1,4 @@
-package estimate
+package partition
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// sampleKeys is how many keys split points are found from: with 2000 regions
+	// SampleKeys is how many keys split points are found from: with 2000 regions
 	// a region has some 60 of them, with 100 a thousand.
-	sampleKeys = 1 << 17
+	SampleKeys = 1 << 17
 	// sampleKeyLen is how much of a key is remembered: more than it takes to distinguish keys.
 	sampleKeyLen = 256
 	// splitSlack is how far a split point may lie from its quantile, in shares
@@ -20,9 +20,10 @@ const (
 	saltSlack = 0.25
 )
 
-// keySample is keys of a run of rows, picked at random distances, and the
-// bytes of rows that each stands for.
-type keySample struct {
+// KeySample is keys of a run of rows, picked at random distances, and the
+// bytes of rows that each stands for. It keeps fewer than twice [SampleKeys],
+// whatever the number of rows, and belongs to one goroutine.
+type KeySample struct {
 	step  int64 // rows from one to the next, on average
 	next  int64 // rows until the next
 	rng   *rand.Rand
@@ -35,16 +36,16 @@ type sampledKey struct {
 	weight float64
 }
 
-// newKeySample picks every step-th row on average. The same seed and rows
+// NewKeySample picks every step-th row on average. The same seed and rows
 // give the same keys.
-func newKeySample(step int64, seed uint64) *keySample {
-	s := &keySample{step: max(step, 1), rng: rand.New(rand.NewPCG(seed, 0x6b6579))}
+func NewKeySample(step int64, seed uint64) *KeySample {
+	s := &KeySample{step: max(step, 1), rng: rand.New(rand.NewPCG(seed, 0x6b6579))}
 	s.next = s.rng.Int64N(s.step)
 	return s
 }
 
-// add sees a row; its key is copied if it is picked.
-func (s *keySample) add(key []byte, size int64) {
+// Add sees a row; its key is copied if it is picked.
+func (s *KeySample) Add(key []byte, size int64) {
 	if s.next > 0 {
 		s.next--
 		return
@@ -52,22 +53,22 @@ func (s *keySample) add(key []byte, size int64) {
 	// Distances vary, since rows may come in a rhythm of their own.
 	s.next = s.rng.Int64N(2*s.step - 1)
 	s.put(key, float64(size*s.step))
-	if len(s.items) >= 2*sampleKeys {
+	if len(s.items) >= 2*SampleKeys {
 		s.halve()
 		s.step *= 2
 	}
 }
 
-func (s *keySample) put(key []byte, weight float64) {
+func (s *KeySample) put(key []byte, weight float64) {
 	key = key[:min(len(key), sampleKeyLen)]
 	s.items = append(s.items, sampledKey{at: uint32(len(s.text)), n: uint32(len(key)), weight: weight})
 	s.text = append(s.text, key...)
 }
 
-func (s *keySample) key(i int) []byte { return s.text[s.items[i].at : s.items[i].at+s.items[i].n] }
+func (s *KeySample) key(i int) []byte { return s.text[s.items[i].at : s.items[i].at+s.items[i].n] }
 
 // halve leaves one of every two neighbours, which then stands for both.
-func (s *keySample) halve() {
+func (s *KeySample) halve() {
 	items, text := s.items[:0], s.text[:0]
 	for i := 0; i+1 < len(s.items); i += 2 {
 		a, b := s.items[i], s.items[i+1]
@@ -82,23 +83,23 @@ func (s *keySample) halve() {
 	s.items, s.text = items, text
 }
 
-// merge adds another's keys, each for so many.
-func (s *keySample) merge(o *keySample, factor float64) {
+// Merge adds another's keys, each for so many.
+func (s *KeySample) Merge(o *KeySample, factor float64) {
 	for i, it := range o.items {
 		s.put(o.key(i), it.weight*factor)
-		if len(s.items) >= 2*sampleKeys {
+		if len(s.items) >= 2*SampleKeys {
 			s.halve()
 		}
 	}
 }
 
-// quantileSplits are the points that cut the sampled rows into n regions of
+// Splits are the points that cut the sampled rows into n regions of
 // about the same bytes; fewer where the keys are too few for so many. A
 // split point is the shortest text that lies between two keys, and near the
 // quantile the shortest of those is taken: so keys with a salt are split where
 // a salt ends. But none is shorter than least bytes, the salt's width, by which
 // a reader of split points knows salts; 0 for keys without. The sample is sorted.
-func (s *keySample) quantileSplits(n, least int) [][]byte {
+func (s *KeySample) Splits(n, least int) [][]byte {
 	slices.SortFunc(s.items, func(a, b sampledKey) int {
 		return bytes.Compare(s.text[a.at:a.at+a.n], s.text[b.at:b.at+b.n])
 	})
@@ -125,7 +126,7 @@ func (s *keySample) quantileSplits(n, least int) [][]byte {
 
 // splitNear is the best split point about the at-th key: the shortest within
 // slack of what is wanted, else the nearest there is; nil if there is none.
-func (s *keySample) splitNear(before []float64, at, least int, want, slack float64) []byte {
+func (s *KeySample) splitNear(before []float64, at, least int, want, slack float64) []byte {
 	var best []byte
 	bestFar := 0.0
 	try := func(i int) (within bool) {

@@ -1,4 +1,4 @@
-package estimate
+package partition
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-
-	"bulkload/pkg/partition"
 
 	"pgregory.net/rapid"
 )
@@ -22,13 +20,13 @@ func TestQuantileSplits(t *testing.T) {
 		rows := rapid.IntRange(1, 20_000).Draw(t, "rows")
 		digits := rapid.IntRange(1, 12).Draw(t, "digits")
 		large := rapid.IntRange(1, 2000).Draw(t, "largest row")
-		s := newKeySample(1, 3)
+		s := NewKeySample(1, 3)
 		total := 0.0
 		sizes := map[string]float64{}
 		for range rows {
 			key := fmt.Sprintf("%0*d", digits, rng.Int64N(int64(math.Pow10(digits))))
 			size := 1 + rng.Int64N(int64(large))
-			s.add([]byte(key), size)
+			s.Add([]byte(key), size)
 			sizes[key] += float64(size)
 			total += float64(size)
 		}
@@ -36,8 +34,8 @@ func TestQuantileSplits(t *testing.T) {
 		for _, n := range sizes {
 			heaviest = max(heaviest, n)
 		}
-		splits := s.quantileSplits(n, 0)
-		ranges, err := partition.New(splits)
+		splits := s.Splits(n, 0)
+		ranges, err := New(splits)
 		if err != nil {
 			t.Fatalf("%d regions of %d rows: %v", n, rows, err)
 		}
@@ -59,29 +57,29 @@ func TestQuantileSplits(t *testing.T) {
 // TestQuantilesOfSalts are the salts.
 func TestQuantilesOfSalts(t *testing.T) {
 	for _, n := range []int{2, 10, 50, 100} {
-		s := newKeySample(1, 1)
+		s := NewKeySample(1, 1)
 		for i := range 1000 * n {
-			s.add(fmt.Appendf(nil, "%0*d%08x", len(strconv.Itoa(n-1)), i%n, i*7919), 100)
+			s.Add(fmt.Appendf(nil, "%0*d%08x", len(strconv.Itoa(n-1)), i%n, i*7919), 100)
 		}
-		if got, want := s.quantileSplits(n, len(strconv.Itoa(n-1))), partition.SaltSplits(n); !slices.EqualFunc(got, want, bytes.Equal) {
+		if got, want := s.Splits(n, len(strconv.Itoa(n-1))), SaltSplits(n); !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Errorf("%d salts: %q", n, got)
 		}
 	}
 }
 
 func TestQuantilesOfFewKeys(t *testing.T) {
-	s := newKeySample(1, 1)
-	if got := s.quantileSplits(5, 0); got != nil {
+	s := NewKeySample(1, 1)
+	if got := s.Splits(5, 0); got != nil {
 		t.Errorf("no keys: %q", got)
 	}
 	for range 100 {
-		s.add([]byte("same"), 10)
+		s.Add([]byte("same"), 10)
 	}
-	if got := s.quantileSplits(5, 0); got != nil {
+	if got := s.Splits(5, 0); got != nil {
 		t.Errorf("one key: %q", got)
 	}
-	s.add([]byte("some"), 10)
-	if got := s.quantileSplits(5, 0); len(got) != 1 || string(got[0]) != "so" {
+	s.Add([]byte("some"), 10)
+	if got := s.Splits(5, 0); len(got) != 1 || string(got[0]) != "so" {
 		t.Errorf("two keys: %q", got)
 	}
 }
@@ -111,13 +109,13 @@ func TestSeparator(t *testing.T) {
 func TestKeySample(t *testing.T) {
 	for _, step := range []int64{1, 3, 40} {
 		const rows = 2_000_000
-		s := newKeySample(step, 9)
+		s := NewKeySample(step, 9)
 		for i := range rows {
-			s.add(strconv.AppendInt(nil, int64(i), 10), 7)
+			s.Add(strconv.AppendInt(nil, int64(i), 10), 7)
 		}
-		all := newKeySample(1, 0)
-		all.merge(s, 2)
-		for _, s := range []*keySample{s, all} {
+		all := NewKeySample(1, 0)
+		all.Merge(s, 2)
+		for _, s := range []*KeySample{s, all} {
 			weight := 0.0
 			for _, it := range s.items {
 				weight += it.weight
@@ -127,8 +125,8 @@ func TestKeySample(t *testing.T) {
 			}
 			// Distances between keys are uniform from 1 to about twice the step: their
 			// standard deviation is their mean by the root of 3.
-			most := sigmas / math.Sqrt(3*float64(len(s.items)))
-			if len(s.items) >= 2*sampleKeys || len(s.items) < int(min(sampleKeys, rows/(2*step))) || math.Abs(weight/(7*rows)-1) > most {
+			most := 3.5 / math.Sqrt(3*float64(len(s.items)))
+			if len(s.items) >= 2*SampleKeys || len(s.items) < int(min(SampleKeys, rows/(2*step))) || math.Abs(weight/(7*rows)-1) > most {
 				t.Errorf("step %d: %d keys stand for %.0f of %d bytes", step, len(s.items), weight, 7*rows)
 			}
 		}

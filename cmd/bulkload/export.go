@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/export"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
+
+	"github.com/spf13/cobra"
+)
+
+type exportOptions struct {
+	specFlags
+	clusterFlags
+	to      string
+	format  string
+	workers int
+	memory  spec.Size
+}
+
+func newExportCmd(g *globals) *cobra.Command {
+	o := &exportOptions{}
+	cmd := &cobra.Command{
+		Use:   "export TABLE|snapshot:NAME --to DIR --format csv|dump|parquet|jsonl [--job FILE]",
+		Short: "Write the rows of a table into files",
+		Long: `Export reads a table from its files on HDFS, as of a snapshot, and writes one file for
+each region that has rows: part-00000.csv and so on, in the order of the rows. Of a
+table it takes a snapshot for the time of the command; snapshot:NAME is one that is
+there. The region servers are not read from, and HDFS must let the user read HBase's
+directory.
+
+With --job the columns are those of the job file, which loads the files as they are:
+values have the text that the job reads, and NULL and empty values stay apart as far
+as the job keeps them apart. Without it the first column is $row, the row key as HBase
+prints it, and --columns names the others as family:qualifier; JSON lines have every
+cell of a row. Of several versions the newest is written.
+
+What the format or the job could not bring back, such as a separator in a value of a
+dialect without quotes, ends the command with the row's place. The directory must be
+empty or missing. When it is complete it has _manifest.json, with how many rows and
+bytes each file has, its SHA-256, and the fields of a job file that reads it; after an
+error nothing is left in it.` + "\n" + exitHelp,
+		Example: `  bulkload export check --to hdfs:///exports/check --format parquet --job examples/check.yaml
+  bulkload export snapshot:nightly --to /data/check --format csv --job examples/check.yaml --columns id,check_id
+  bulkload export ns:orders --to orders --format jsonl
+  bulkload export ns:orders --to orders --format csv --columns f:id,f:total`,
+		Args: exactArgs("TABLE|snapshot:NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, g, args[0]) },
+	}
+	f := cmd.Flags()
+	o.clusterFlags.add(f)
+	f.StringVar(&o.jobFile, "job", "", "job file (YAML) whose columns are written")
+	settings.MarkJobFile(f)
+	f.StringVar(&o.specFlags.spec.Family, "family", "", "column family of the job's columns (default f)")
+	f.StringVar(&o.columns, "columns", "", "columns to write, separated by commas: the job's, or family:qualifier (default: all of the job's)")
+	f.StringVar(&o.to, "to", "", "directory for the files, local or hdfs://; missing or empty")
+	f.StringVar(&o.format, "format", "", "csv (the job's dialect if it has one), dump, parquet or jsonl")
+	f.IntVar(&o.workers, "workers", 0, "regions that are read at a time (default: the number of cores; fewer if memory allows no more)")
+	o.memory = spec.DefaultMemory
+	f.Var(&o.memory, "memory", "budget for reading and writing together")
+	return cmd
+}
+
+func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error {
+	if o.to == "" || o.format == "" {
+		return usageError{settings.AboutFlags(errors.New("export needs --to and --format"), "to", "format")}
+	}
+	if o.workers < 0 || o.workers > 1024 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--workers %d is outside 0..1024", o.workers), "workers")}
+	}
+	ref, err := exportRef(table)
+	if err != nil {
+		return usageError{err}
+	}
+	plan, err := o.plan(cmd, g)
+	if err != nil {
+		return err
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	start := time.Now()
+	m, err := o.write(cmd.Context(), env, ref, plan)
+	if err != nil {
+		return err
+	}
+	return g.print(cmd.OutOrStdout(), m.Summary(), func(w io.Writer) {
+		if !g.logs.quiet {
+			printExport(w, m, o.to, time.Since(start))
+		}
+	})
+}
+
+// exportRef is what the argument names.
+func exportRef(name string) (tablesource.Ref, error) {
+	if r, ok, err := tablesource.Parse(name); ok {
+		return r, err
+	}
+	table, err := loader.ParseTableName(name)
+	return tablesource.Ref{Table: table}, err
+}
+
+// plan is what the flags and the job file ask for.
+func (o *exportOptions) plan(cmd *cobra.Command, g *globals) (*export.Plan, error) {
+	e := export.Options{Format: export.Format(o.format), Workers: o.workers, Memory: o.memory}
+	e.OnFile = func(f export.File) {
+		g.logger().Debug("file written", "file", f.Name, "rows", f.Digest.Rows, "bytes", f.Bytes)
+	}
+	if e.Workers == 0 {
+		e.Workers = runtime.GOMAXPROCS(0)
+	}
+	if cmd.Flags().Changed("columns") {
+		e.Columns = splitList(o.columns)
+	}
+	if o.jobFile != "" {
+		given := o.merge(cmd)
+		// Two flags of this command have the names of fields and mean another thing.
+		file := settings.Of(cmd).JobSpec()
+		given.Format, given.Columns = file.Format, file.Columns
+		job, err := given.ResolveTable()
+		if err != nil {
+			return nil, err
+		}
+		e.Job = &job
+	}
+	return export.Compile(e)
+}
+
+// write exports what the argument names; a snapshot that was taken for it is deleted.
+func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tablesource.Ref, plan *export.Plan) (*export.Manifest, error) {
+	fsys, dir, err := env.Resolve(o.to)
+	if err != nil {
+		return nil, err
+	}
+	if err := export.Vacant(ctx, fsys, dir); err != nil {
+		return nil, err
+	}
+	source, err := tablesource.Open(ctx, env, ref, tablesource.Options{})
+	if err != nil {
+		return nil, err
+	}
+	m, err := plan.Run(ctx, source.Snapshot, fsys, dir)
+	closed := source.Close(ctx)
+	if err == nil && closed != nil {
+		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
+	}
+	return m, errors.Join(err, closed)
+}
+
+// printExport says what was written.
+func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
+	fmt.Fprintf(w, "done: table %s as of snapshot %s, %s, to %s in %s\n", m.Table, m.Snapshot, m.Created.Format(time.RFC3339), to, ui.Round(took))
+	fmt.Fprintf(w, "  %s in %d files, %s\n", m.Digest, len(m.Files), ui.Bytes(m.Bytes))
+	if m.NoCells > 0 {
+		fmt.Fprintf(w, "  %d rows have none of the columns and were left out\n", m.NoCells)
+	}
+	if m.LeftOver > 0 {
+		fmt.Fprintf(w, "  %d cells belong to none of the columns and were left out\n", m.LeftOver)
+	}
+	if len(m.Columns) > 0 {
+		fmt.Fprintf(w, "  columns: %s\n", strings.Join(m.Columns, ", "))
+	}
+}

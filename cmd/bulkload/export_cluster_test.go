@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/jobtest"
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/export"
+	"bulkload/pkg/hdfsio"
+)
+
+// exportLab is a table on the test cluster, loaded with an example's export.
+type exportLab struct {
+	*migration
+	job, splits, empty string
+	files              map[string]string // what a build of the input gives
+	fsys               hdfsio.FS         // HDFS
+	out                string            // on HDFS
+	root               string            // of HBase
+}
+
+func newExportLab(t *testing.T, conf, example, input, salts, empty string) *exportLab {
+	t.Helper()
+	name := fmt.Sprintf("export%x", rand.Uint64())
+	l := &exportLab{migration: &migration{conf: conf, name: name, table: "test:" + name, state: t.TempDir()}, job: "../../examples/" + example + ".yaml", splits: "salt:" + salts, empty: empty, out: "/tmp/" + name}
+	t.Cleanup(func() { dropTable(t, conf, name) })
+	cluster, err := testcluster.Attach(t.Context(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	l.fsys = jobtest.UserFS(t, cluster, "tina")
+	t.Cleanup(func() {
+		if err := l.fsys.RemoveAll(context.WithoutCancel(t.Context()), l.out); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := l.fsys.MkdirAll(t.Context(), l.out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := hdfsio.LoadConf(func(key string) (string, bool) { return conf, key == "HADOOP_CONF_DIR" || key == "HBASE_CONF_DIR" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := c.Resolve(c.Value("hbase.rootdir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.root = at.Path
+	l.must(t, 0, "table", "create", l.table, "--salts", salts)
+	l.must(t, 0, "run", "--job", l.job, "--table", l.table, "--input", input, "--empty", empty, "--timestamp", "1700000000000", "--state", l.state)
+	l.files = l.build(t, input)
+	return l
+}
+
+// must runs the program, which ends with a code, and gives its output.
+func (l *exportLab) must(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	p := l.start(t, args...)
+	if got := p.wait(); got != code {
+		t.Fatalf("%q ended with %d, want %d\n%s", args, got, code, p.log())
+	}
+	return p.stdout.String()
+}
+
+// build gives the sums of the HFiles of an input.
+func (l *exportLab) build(t *testing.T, input string) map[string]string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "hfiles")
+	l.must(t, 0, "build", "--job", l.job, "--input", input, "--splits", l.splits, "--empty", l.empty, "--timestamp", "1700000000000", "--out", out)
+	return jobtest.Hashes(t, out)
+}
+
+// begun waits until a snapshot of the table is being taken.
+func (l *exportLab) begun(t *testing.T, p *process) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		select {
+		case <-p.ended:
+			return // the files have come before it was seen
+		default:
+		}
+		for _, dir := range []string{".hbase-snapshot/.tmp", ".hbase-snapshot"} {
+			infos, err := l.fsys.ReadDir(t.Context(), path.Join(l.root, dir))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return strings.HasPrefix(i.Name(), "bulkload-"+l.name) }) {
+				return
+			}
+		}
+	}
+	t.Fatalf("no snapshot is taken\n%s", p.log())
+}
+
+// nothingLeft says that no snapshot of the program is there.
+func (l *exportLab) nothingLeft(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{".hbase-snapshot/.tmp", ".hbase-snapshot"} {
+		infos, err := l.fsys.ReadDir(t.Context(), path.Join(l.root, dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, i := range infos {
+			if strings.HasPrefix(i.Name(), "bulkload-"+l.name) {
+				t.Errorf("snapshot %s is left in %s", i.Name(), dir)
+			}
+		}
+	}
+}
+
+// TestExportOnCluster loads check and opinion, exports the tables to HDFS and to the disk in each format, and builds what was
+// exported: the HFiles are those of the load, byte for byte. The snapshots that were taken are gone, also after a failure and a signal.
+func TestExportOnCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the test cluster, which -short leaves out")
+	}
+	conf := clusterConf(t)
+	for _, c := range []struct{ example, input, salts, empty string }{
+		{"check", "check.csv", "10", "skip"}, {"opinion", "opinion.parquet", "20", "store"},
+	} {
+		t.Run(c.example, func(t *testing.T) {
+			l := newExportLab(t, conf, c.example, "../../testdata/exports/"+c.input, c.salts, c.empty)
+			digests := map[string]bool{}
+			for _, format := range export.Formats() {
+				dir := filepath.Join(t.TempDir(), "out")
+				if format != "csv" {
+					dir = "hdfs://" + path.Join(l.out, format)
+				}
+				job := l.jobFile(t)
+				var m export.Manifest
+				if err := json.Unmarshal([]byte(l.must(t, 0, "export", l.table, "--to", dir, "--format", format, "--job", job, "--output", "json")), &m); err != nil {
+					t.Fatal(err)
+				}
+				if m.Digest.Rows != 3000 || m.Table != l.table || m.NoCells+m.LeftOver != 0 {
+					t.Errorf("%s: %+v", format, m)
+				}
+				digests[m.Digest.String()] = true
+				if got := l.build(t, dir); !maps.Equal(got, l.files) {
+					t.Errorf("%s: the files of what was exported are others: %d and %d", format, len(got), len(l.files))
+				}
+			}
+			if len(digests) != 1 {
+				t.Errorf("formats have the digests %v", slices.Collect(maps.Keys(digests)))
+			}
+			l.must(t, 2, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "dump"), "--format", "jsonl")
+			l.must(t, 6, "export", l.table, "--to", "hdfs:///not-for-tina", "--format", "jsonl")
+			l.must(t, 5, "export", "snapshot:none", "--to", filepath.Join(t.TempDir(), "none"), "--format", "jsonl")
+			l.nothingLeft(t)
+
+			p := l.start(t, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "stopped"), "--format", "jsonl", "--workers", "1", "--log-level", "debug")
+			p.says("file written")
+			p.signal(syscall.SIGTERM)
+			code := p.wait()
+			_, err := l.fsys.Stat(t.Context(), path.Join(l.out, "stopped"))
+			if gone := errors.Is(err, fs.ErrNotExist); code != 128+15 && code != 0 || gone != (code != 0) {
+				t.Errorf("stopped, it ended with %d, and its directory is: %v\n%s", code, err, p.log())
+			}
+			t.Logf("stopped, it ended with %d", code)
+			l.nothingLeft(t)
+
+			p = l.start(t, "export", l.table, "--to", "hdfs://"+path.Join(l.out, "early"), "--format", "jsonl")
+			l.begun(t, p)
+			p.signal(syscall.SIGTERM)
+			if code := p.wait(); code != 128+15 && code != 0 {
+				t.Errorf("stopped while the snapshot was taken, it ended with %d\n%s", code, p.log())
+			} else {
+				t.Logf("stopped while the snapshot was taken, it ended with %d\n%s", code, p.log())
+			}
+			l.nothingLeft(t)
+		})
+	}
+}
+
+// jobFile is the example's with the policy of empty values that the table was loaded with.
+func (l *exportLab) jobFile(t *testing.T) string {
+	t.Helper()
+	b := jobtest.ReadWhole(t, hdfsio.Local{}, jobtest.Absolute(t, l.job))
+	name := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(name, []byte(strings.Replace(string(b), "empty: skip", "empty: "+l.empty, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

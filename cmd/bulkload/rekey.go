@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/internal/ui"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/rekey"
+	"bulkload/pkg/result"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+)
+
+// rekeyOptions are the flags of rekey.
+type rekeyOptions struct {
+	workFlags
+	clusterFlags
+	limitFlags
+	result   resultFlags
+	progress progressFlags
+
+	request            rekey.Request
+	from, to           string
+	splits, since, way string
+	staging            string
+	keep, skipCode     bool
+	maxFiles           int
+	state              checkpoint.Options
+}
+
+func newRekeyCmd(g *globals) *cobra.Command {
+	o := &rekeyOptions{}
+	cmd := &cobra.Command{
+		Use:   "rekey --from TABLE --to TABLE --key SPEC",
+		Short: "Give the rows of a table new keys, in another table",
+		Long: `Rekey reads a table through a snapshot, from its HFiles, makes each row's new key
+of its columns or of its old key ($row), sorts the rows by the regions of another
+table and loads them there, with the families, qualifiers, timestamps, versions and
+tags that they have. Columns are named in the key as ` + "`family:qualifier`" + `, in back
+quotes, or by the qualifier alone where only one family has it.
+
+The other table is created like the first one, pre-split for the new keys, or is
+there and empty. Two rows of one new key fail the job. The old table is only read.
+
+What was written meanwhile comes with a second pass: --since TIME takes the cells
+from that time on. The end of each pass says which time that is. Rows that are
+deleted meanwhile are missed.` + "\n" + exitHelp,
+		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
+  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.from, "from", "", "table whose rows get new keys, namespace:name or name")
+	f.StringVar(&o.to, "to", "", "table that they go to; created if it does not exist")
+	f.StringVar(&o.request.Key, "key", "", "spec of the new keys, of columns of the rows and of their old keys, $row")
+	f.StringVar(&o.splits, "splits", "", "split points of a table that is created: "+splitsHelp+" (default: the key's salts, else by the rows' new keys)")
+	f.StringVar(&o.since, "since", "", "take only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z")
+	f.StringVar(&o.request.Snapshot, "snapshot", "", "read this snapshot of the table (default: one is taken, and deleted at the end)")
+	f.StringVar(&o.request.Duplicates, "duplicates", "", "rows with the same new key: fail (default), or first or last in the order of their old keys")
+	f.StringVar(&o.request.BadRecords, "bad-records", "", "rows without a new key to set aside, by their old keys, before the job fails: N or P% (default 0)")
+	f.StringVar(&o.request.Verify, "verify", "full", "after the load: full or off")
+	o.workFlags.add(f)
+	f.Lookup("reject-file").Usage = "where the old keys of rows go that get no new one, with their reasons, when --bad-records allows any (default rejects.keys in the job's state directory)"
+	o.clusterFlags.add(f)
+	o.limitFlags.add(f)
+	o.limitFlags.addLoad(f)
+	o.result.add(f)
+	o.progress.add(f)
+	f.StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
+	f.BoolVar(&o.keep, "keep-staging", false, "leave the staging directory behind a successful run")
+	f.IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
+	f.StringVar(&o.way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
+	f.StringVar(&o.state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	f.StringVar(&o.state.JobID, "job-id", "", "distinguishes jobs of the same tables and key: a date, an orchestrator's run id")
+	f.DurationVar(&o.state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this job, such as 30m (default: exit with 75 at once)")
+	f.BoolVar(&o.state.Restart, "restart", false, "discard the checkpoint and start over")
+	f.BoolVar(&o.skipCode, "skip-exit-code", false, "exit with 99, not 0, when the job was done by an earlier run")
+	return cmd
+}
+
+// resolve reads what the flags say.
+func (o *rekeyOptions) resolve(cmd *cobra.Command) (err error) {
+	for _, t := range []struct {
+		flag, name string
+		to         *loader.TableName
+	}{{"from", o.from, &o.request.From}, {"to", o.to, &o.request.To}} {
+		if t.name == "" {
+			return usageError{fmt.Errorf("no table: name it with --%s", t.flag)}
+		}
+		if *t.to, err = loader.ParseTableName(t.name); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag)}
+		}
+	}
+	if o.request.Key == "" {
+		return usageError{errors.New("no key: give the spec of the new keys with --key")}
+	}
+	if o.request.Since, err = parseSince(o.since); err != nil {
+		return usageError{settings.AboutFlags(err, "since")}
+	}
+	if o.splits != "" {
+		if o.request.Splits, err = readSplits(o.splits); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+		}
+	}
+	if o.maxFiles < 0 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", o.maxFiles), "max-files")}
+	}
+	if o.state.LockWait < 0 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
+	}
+	if o.state.Dir == "" {
+		if o.state.Dir, err = checkpoint.DefaultState(); err != nil {
+			return err
+		}
+	}
+	o.state.Version = version
+	return errors.Join(o.workFlags.check(), o.limitFlags.check(cmd))
+}
+
+// parseSince reads milliseconds or a time.
+func parseSince(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 {
+		return ms, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.UnixMilli() <= 0 {
+		return 0, fmt.Errorf("--since %q is neither milliseconds since 1970 nor a time like 2026-11-01T22:00:00Z", text)
+	}
+	return t.UnixMilli(), nil
+}
+
+func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
+	if err := o.resolve(cmd); err != nil {
+		return err
+	}
+	stage, err := loader.ParseStage(o.way)
+	if err != nil {
+		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	s := g.begin(cmd, env.Log, spec.Spec{Table: o.to, Key: o.request.Key})
+	if err := o.result.observe(s); err != nil {
+		return err
+	}
+	p, err := o.progress.observer(s)
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		s.observers = append(s.observers, p)
+	}
+	work := o.workOptions(s.events())
+	s.rejects = work.RejectFile
+	defer o.hold(cmd.Context(), env, &work)()
+	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls})
+	if err := s.end(r, err); err != nil {
+		return err
+	}
+	if !g.json() && !g.logs.quiet {
+		printRekey(cmd.OutOrStdout(), r, o.request)
+	}
+	if r.Already && o.skipCode {
+		return errAlready
+	}
+	return nil
+}
+
+// printRekey prints what came of a pass, and how readers come to the new table.
+func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
+	m := r.Manifest
+	if m == nil {
+		return
+	}
+	if r.Already {
+		fmt.Fprint(w, "done already, nothing was done now (--restart does it again); it was: ")
+	}
+	fmt.Fprintf(w, "%d rows of table %s read, %d rows (%d cells) in %d HFiles of %s loaded into table %s in %s", m.Records, q.From, m.Digest.Rows, m.Digest.Cells, m.HFiles,
+		ui.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
+	switch v := r.Verify; {
+	case v == nil || v.Mode == "off":
+		fmt.Fprint(w, "; not verified (--verify off)")
+	case v.Expired:
+		fmt.Fprint(w, "; verification inconclusive: cells expired (TTL) before the table was read")
+	default:
+		fmt.Fprintf(w, "; verified: a scan of table %s gives the rows as they were, but for their keys", q.To)
+	}
+	for _, left := range []struct {
+		n    int64
+		text string
+	}{{m.Duplicates, "rows left out because another row has their new key"}, {m.NoCells, "rows have no cell that is late enough"}, {m.Rejected, "rows without a new key set aside in " + m.RejectFile}} {
+		if left.n > 0 {
+			fmt.Fprintf(w, "; %d %s", left.n, left.text)
+		}
+	}
+	fmt.Fprintln(w)
+	if k := r.Rekey; k != nil {
+		fmt.Fprintf(w, `
+To switch readers to table %[2]s:
+1. Take what was written to table %[1]s meanwhile; each pass says the time of the next one:
+   bulkload rekey --from %[1]s --to %[2]s --key %[3]s --since %[4]d
+2. Stop the writers of table %[1]s, and take the rest in the same way.
+3. Have writers and readers use table %[2]s and its keys.
+A pass adds cells only: rows that were deleted from table %[1]s since the snapshot stay in table %[2]s, and so does a row under
+its earlier key when its key columns have changed. Table %[1]s is as it was.
+`, q.From, q.To, quoteForShell(q.Key), k.Next)
+	}
+}
+
+// quoteForShell is a text as one word of a POSIX shell.
+func quoteForShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

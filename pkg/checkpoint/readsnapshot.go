@@ -1,0 +1,87 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
+)
+
+// ReadSnapshotRecord is a snapshot that a job has taken of a table, to read it.
+type ReadSnapshotRecord struct {
+	Input    string `json:"input"`             // as it was given
+	Place    string `json:"place"`             // by which it is known
+	Table    string `json:"table"`             // as HBase prints it
+	Snapshot string `json:"snapshot"`          // empty: it is gone
+	Created  int64  `json:"created,omitempty"` // the time of its making, milliseconds
+}
+
+// RecordRead notes a snapshot before it is taken, or that it is gone.
+func (st *Job) RecordRead(r ReadSnapshotRecord) error {
+	if err := st.Record(EventReadSnapshot, r); err != nil {
+		return err
+	}
+	st.History.read(r)
+	return nil
+}
+
+// read takes a record into account.
+func (h *History) read(r ReadSnapshotRecord) {
+	if r.Snapshot == "" {
+		delete(h.Read, r.Place)
+		return
+	}
+	if h.Read == nil {
+		h.Read = map[string]ReadSnapshotRecord{}
+	}
+	h.Read[r.Place] = r
+}
+
+// DropRead deletes the snapshots through which the job has read tables.
+func (st *Job) DropRead(ctx context.Context, c *loader.Cluster) error {
+	var errs []error
+	for _, place := range slices.Sorted(maps.Keys(st.Read)) {
+		r := st.Read[place]
+		err := deleteSnapshot(ctx, c, r)
+		if err == nil {
+			r.Snapshot, r.Created = "", 0
+			err = st.RecordRead(r)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// dropRead connects to the cluster if there is anything to drop.
+func dropRead(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
+	if n == 0 {
+		return nil
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fail.With(fail.Load, drop(ctx, c))
+}
+
+// deleteRead deletes the snapshots of a job that is removed.
+func (h *History) deleteRead(ctx context.Context, c *loader.Cluster) error {
+	var errs []error
+	for _, place := range slices.Sorted(maps.Keys(h.Read)) {
+		errs = append(errs, deleteSnapshot(ctx, c, h.Read[place]))
+	}
+	return errors.Join(errs...)
+}
+
+func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord) error {
+	table, err := loader.ParseTableName(r.Table)
+	if err != nil {
+		return err
+	}
+	return c.DeleteSnapshot(ctx, table, r.Snapshot)
+}

@@ -1,0 +1,217 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+)
+
+// parquetEncoder writes Parquet files as Spark and pyarrow do by default:
+// optional columns, dictionaries, pages packed with Snappy. Columns of numbers
+// and booleans have their types, others are STRING, in the text that the job
+// reads; cells of an export without a job are plain bytes.
+type parquetEncoder struct {
+	w       *file.Writer
+	columns []parquetColumn
+	held    int // bytes of the row group
+	most    int
+	rows    int
+
+	batch  []parquet.ByteArray
+	levels []int16
+}
+
+// parquetColumn is a column of the row group: the values that are there, and which.
+type parquetColumn struct {
+	kind    parquet.Type
+	utf8    bool
+	there   []bool
+	data    []byte // of byte arrays, one after the other
+	lengths []uint32
+	ints    []int32
+	longs   []int64
+	floats  []float32
+	doubles []float64
+	bools   []bool
+}
+
+// parquetBatch is how many values are given to the library at a time.
+const parquetBatch = 1024
+
+// mostParquetRows bounds a row group: what it takes beside its values.
+const mostParquetRows = 1 << 20
+
+// newParquetEncoder is for row groups of about a third of most bytes: the
+// library holds a column's pages and its dictionary beside them.
+func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder, error) {
+	e := &parquetEncoder{columns: make([]parquetColumn, len(columns)), most: most / 3}
+	var nodes schema.FieldList
+	for i, c := range columns {
+		kind, logical := parquetType(&c)
+		node, err := schema.NewPrimitiveNodeLogical(c.name, parquet.Repetitions.Optional, logical, kind, -1, -1)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.name, err)
+		}
+		_, isText := logical.(schema.StringLogicalType)
+		e.columns[i].kind, e.columns[i].utf8 = kind, isText
+		nodes = append(nodes, node)
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, nodes, -1)
+	if err != nil {
+		return nil, err
+	}
+	props := parquet.NewWriterProperties(parquet.WithDictionaryDefault(true), parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("bulkload"))
+	// Closing the library's writer would close what it writes to, if that could be closed.
+	e.w = file.NewParquetWriter(struct{ io.Writer }{w}, root, file.WithWriterProps(props))
+	return e, nil
+}
+
+// parquetType is that of a column: one whose values package source reads as the same text.
+func parquetType(c *column) (parquet.Type, schema.LogicalType) {
+	if c.append != nil {
+		switch c.typ.Type {
+		case "short":
+			return parquet.Types.Int32, schema.NewIntLogicalType(16, true)
+		case "int":
+			return parquet.Types.Int32, schema.NewIntLogicalType(32, true)
+		case "long":
+			return parquet.Types.Int64, schema.NewIntLogicalType(64, true)
+		case "float":
+			return parquet.Types.Float, nil
+		case "double":
+			return parquet.Types.Double, nil
+		case "boolean":
+			return parquet.Types.Boolean, nil
+		}
+	}
+	if c.bytes {
+		return parquet.Types.ByteArray, nil
+	}
+	return parquet.Types.ByteArray, schema.StringLogicalType{}
+}
+
+func (e *parquetEncoder) row(r *row) (int, error) {
+	for i := range e.columns {
+		c := &e.columns[i]
+		v := r.value(i)
+		c.there = append(c.there, v != nil)
+		e.held += 16
+		if v == nil {
+			continue
+		}
+		if err := c.add(v); err != nil {
+			return i, err
+		}
+		e.held += len(v)
+	}
+	if e.rows++; e.held < e.most && e.rows < mostParquetRows {
+		return -1, nil
+	}
+	return -1, e.flush()
+}
+
+// add takes a value's text.
+func (c *parquetColumn) add(v []byte) error {
+	var err error
+	switch c.kind {
+	case parquet.Types.Int32, parquet.Types.Int64:
+		var n int64
+		if n, err = strconv.ParseInt(string(v), 10, 64); c.kind == parquet.Types.Int32 {
+			c.ints = append(c.ints, int32(n))
+		} else {
+			c.longs = append(c.longs, n)
+		}
+	case parquet.Types.Float:
+		var f float64
+		f, err = strconv.ParseFloat(string(v), 32)
+		c.floats = append(c.floats, float32(f))
+	case parquet.Types.Double:
+		var f float64
+		f, err = strconv.ParseFloat(string(v), 64)
+		c.doubles = append(c.doubles, f)
+	case parquet.Types.Boolean:
+		c.bools = append(c.bools, string(v) == "true")
+	default:
+		if c.utf8 && !utf8.Valid(v) {
+			return errNotUTF8
+		}
+		c.data = append(c.data, v...)
+		c.lengths = append(c.lengths, uint32(len(v)))
+	}
+	return err
+}
+
+// flush writes the row group.
+func (e *parquetEncoder) flush() error {
+	group := e.w.AppendRowGroup()
+	for i := range e.columns {
+		cw, err := group.NextColumn()
+		if err == nil {
+			err = e.column(cw, &e.columns[i])
+		}
+		if err == nil {
+			err = cw.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("row group of %d rows: %w", e.rows, err)
+		}
+	}
+	e.rows, e.held = 0, 0
+	return group.Close()
+}
+
+// column writes a column of the row group, some values at a time.
+func (e *parquetEncoder) column(w file.ColumnChunkWriter, c *parquetColumn) (err error) {
+	data, value := 0, 0
+	for from := 0; from < len(c.there) && err == nil; from += parquetBatch {
+		e.levels = e.levels[:0]
+		first := value
+		for _, there := range c.there[from:min(from+parquetBatch, len(c.there))] {
+			level := int16(0)
+			if there {
+				level = 1
+				value++
+			}
+			e.levels = append(e.levels, level)
+		}
+		switch w := w.(type) {
+		case *file.ByteArrayColumnChunkWriter:
+			e.batch = e.batch[:0]
+			for _, n := range c.lengths[first:value] {
+				e.batch = append(e.batch, c.data[data:data+int(n):data+int(n)])
+				data += int(n)
+			}
+			_, err = w.WriteBatch(e.batch, e.levels, nil)
+		case *file.Int32ColumnChunkWriter:
+			_, err = w.WriteBatch(c.ints[first:value], e.levels, nil)
+		case *file.Int64ColumnChunkWriter:
+			_, err = w.WriteBatch(c.longs[first:value], e.levels, nil)
+		case *file.Float32ColumnChunkWriter:
+			_, err = w.WriteBatch(c.floats[first:value], e.levels, nil)
+		case *file.Float64ColumnChunkWriter:
+			_, err = w.WriteBatch(c.doubles[first:value], e.levels, nil)
+		case *file.BooleanColumnChunkWriter:
+			_, err = w.WriteBatch(c.bools[first:value], e.levels, nil)
+		default:
+			err = fmt.Errorf("no values are written by a %T", w)
+		}
+	}
+	c.there, c.data, c.lengths = c.there[:0], c.data[:0], c.lengths[:0]
+	c.ints, c.longs, c.floats, c.doubles, c.bools = c.ints[:0], c.longs[:0], c.floats[:0], c.doubles[:0], c.bools[:0]
+	return err
+}
+
+func (e *parquetEncoder) close() error {
+	if e.rows > 0 {
+		if err := e.flush(); err != nil {
+			return err
+		}
+	}
+	return e.w.Close()
+}

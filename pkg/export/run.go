@@ -1,0 +1,316 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/snapshot"
+)
+
+// writingDir is the directory of files that are not whole yet.
+const writingDir = "_writing"
+
+// claimName is a file in it, which one export alone can make.
+const claimName = "claim"
+
+// Run writes the rows of a snapshot into a directory, which is empty or does not
+// exist. After an error nothing that it wrote is left, as far as the file system lets it.
+func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (_ *Manifest, err error) {
+	for _, name := range p.family {
+		if !slices.ContainsFunc(s.Families, func(f snapshot.Family) bool { return f.Name == name }) {
+			return nil, fail.Errorf(fail.Config, "table %s has no family %s", s.Table, name)
+		}
+	}
+	if err := Vacant(ctx, fsys, dir); err != nil {
+		return nil, err
+	}
+	w := &writing{p: p, s: s, fsys: fsys, dir: dir, done: make([]*part, len(s.Regions))}
+	if err := w.share(); err != nil {
+		return nil, err
+	}
+	if err := w.claim(ctx); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.remove(ctx))
+		}
+	}()
+	w.view = snapshot.View{Versions: 1, Families: p.family, Now: cmp.Or(p.o.Now, time.Now()), ReadAhead: w.ahead}
+	if err = s.Each(ctx, w.workers, w.view, w.region); err != nil {
+		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
+	}
+	m, err := w.finish(ctx)
+	return m, w.stopped(ctx, fail.With(fail.HDFS, err))
+}
+
+// stopped says of a failure that it came of a stop, if there was one: file systems have errors of their own for that.
+func (w *writing) stopped(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+// kindOf is what a failure that says nothing else is about.
+func kindOf(err error) fail.Kind {
+	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
+		return fail.Input
+	}
+	return fail.HDFS
+}
+
+// writing is one run.
+type writing struct {
+	p       *Plan
+	s       *snapshot.Snapshot
+	fsys    hdfsio.FS
+	dir     string
+	made    bool // the directory was
+	workers int
+	ahead   int // bytes of each store file
+	most    int // of an encoder, and of a row
+	view    snapshot.View
+
+	mu    sync.Mutex
+	names []string // that files may have got
+	done  []*part  // by region
+}
+
+// part is what became of a region.
+type part struct {
+	file              *File // nil: it has no rows
+	noCells, leftOver int64
+}
+
+// What a worker needs at least, in bytes: for each store file what is read ahead
+// and a block, packed and unpacked; for its encoder and a row.
+const (
+	leastAhead = 64 << 10
+	mostAhead  = 256 << 10
+	blockRoom  = 192 << 10
+	leastText  = 1 << 20
+	mostText   = 16 << 20
+	leastGroup = 12 << 20
+	mostGroup  = 192 << 20
+)
+
+// share divides the memory.
+func (w *writing) share() error {
+	files := 1
+	for i := range w.s.Regions {
+		files = max(files, w.s.Regions[i].Files)
+	}
+	least, most := leastText, mostText
+	if w.p.o.Format == Parquet {
+		least, most = leastGroup, mostGroup
+	}
+	need := files*(leastAhead+blockRoom) + least
+	memory := int(w.p.o.Memory)
+	if need > memory {
+		return setting.Errorf("a region has %d files, which need %d MiB, and %s is %s: give more", files, need>>20+1, setting.Memory, w.p.o.Memory)
+	}
+	w.workers = max(1, min(w.p.o.Workers, len(w.s.Regions), memory/need))
+	each := memory / w.workers
+	w.most = min(each-files*(leastAhead+blockRoom), most)
+	w.ahead = min(max((each-w.most)/files-blockRoom, leastAhead), mostAhead)
+	return nil
+}
+
+// claim makes the directory this run's own.
+func (w *writing) claim(ctx context.Context) error {
+	_, err := w.fsys.Stat(ctx, w.dir)
+	made := errors.Is(err, fs.ErrNotExist)
+	below := path.Join(w.dir, writingDir)
+	if err := w.fsys.MkdirAll(ctx, below, 0o755); err != nil {
+		return err
+	}
+	f, err := w.fsys.Create(ctx, path.Join(below, claimName), hdfsio.CreateOptions{})
+	if err == nil {
+		if err = f.Finish(); err != nil {
+			err = errors.Join(err, f.Abort())
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fail.Errorf(fail.Config, "%s: %w: another export writes to it", w.dir, ErrNotEmpty)
+	}
+	if err != nil {
+		ctx, cancel := cleanup.Context(ctx)
+		defer cancel()
+		// Directories that hold another's files stay.
+		if w.fsys.Remove(ctx, below) == nil && made {
+			_ = w.fsys.Remove(ctx, w.dir)
+		}
+		return err
+	}
+	w.made = made
+	infos, err := w.fsys.ReadDir(ctx, w.dir)
+	if err == nil && len(infos) > 1 {
+		err = fail.Errorf(fail.Config, "%s: %w: another program has just written to it", w.dir, ErrNotEmpty)
+	}
+	if err != nil {
+		err = errors.Join(err, w.remove(ctx))
+	}
+	return err
+}
+
+// region writes the file of a region, unless it has no rows. The first has one
+// where only the first file names the columns.
+func (w *writing) region(ctx context.Context, i int, sc *snapshot.Scan) error {
+	f := &partFile{w: w, ctx: ctx, region: i}
+	defer f.abort()
+	if i == 0 && w.p.text != nil && w.p.text.header(true) && !w.p.text.header(false) {
+		if err := f.open(); err != nil {
+			return err
+		}
+	}
+	r := &rows{p: w.p, out: f, most: min(w.most, mostRow)}
+	if err := r.run(ctx, sc); err != nil {
+		return fmt.Errorf("snapshot %s, region %s: %w", w.s.Name, w.s.Regions[i].Encoded, err)
+	}
+	done := &part{noCells: r.noCells, leftOver: r.leftOver}
+	if f.enc != nil {
+		file, err := f.finish()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name(), err)
+		}
+		file.Digest = r.digest
+		done.file = file
+	}
+	w.mu.Lock()
+	w.done[i] = done
+	w.mu.Unlock()
+	if done.file != nil && w.p.o.OnFile != nil {
+		w.p.o.OnFile(*done.file)
+	}
+	return nil
+}
+
+// finish writes the manifest. A table without rows has one file of none, so that
+// readers find the columns.
+func (w *writing) finish(ctx context.Context) (*Manifest, error) {
+	m := &Manifest{Schema: 1, Table: w.s.Table, Snapshot: w.s.Name, Created: w.s.Created.UTC(), Now: w.view.Now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), ReadAs: w.p.Settings(), Files: []File{}}
+	for _, d := range w.done {
+		m.NoCells += d.noCells
+		m.LeftOver += d.leftOver
+		if d.file != nil {
+			m.Files = append(m.Files, *d.file)
+		}
+	}
+	if len(m.Files) == 0 && w.p.hasHead() {
+		f := &partFile{w: w, ctx: ctx}
+		defer f.abort()
+		err := f.open()
+		var file *File
+		if err == nil {
+			file, err = f.finish()
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.Files = append(m.Files, *file)
+	}
+	for _, f := range m.Files {
+		m.Digest.Add(f.Digest)
+		m.Bytes += f.Bytes
+	}
+	w.names = append(w.names, path.Join(w.dir, ManifestName))
+	if err := m.save(ctx, w.fsys, w.dir); err != nil {
+		return nil, err
+	}
+	return m, w.fsys.RemoveAll(ctx, path.Join(w.dir, writingDir))
+}
+
+// remove takes back what was written, also after ctx has ended.
+func (w *writing) remove(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	errs := []error{w.fsys.RemoveAll(ctx, path.Join(w.dir, writingDir))}
+	for _, name := range w.names {
+		if err := w.fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	err := errors.Join(errs...)
+	if err == nil && w.made {
+		err = w.fsys.Remove(ctx, w.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("remove what was written to %s: %w; remove it by hand", w.dir, err)
+	}
+	return nil
+}
+
+// partFile is the file of a region, which is made with its first row.
+type partFile struct {
+	w      *writing
+	ctx    context.Context // bounds the life of the file
+	region int
+
+	file hdfsio.Writer
+	out  *output
+	enc  encoder
+}
+
+func (f *partFile) name() string { return fmt.Sprintf("part-%05d.%s", f.region, f.w.p.o.Format) }
+
+func (f *partFile) writing() string { return path.Join(f.w.dir, writingDir, f.name()) }
+
+func (f *partFile) open() (err error) {
+	if f.file, err = f.w.fsys.Create(f.ctx, f.writing(), hdfsio.CreateOptions{}); err != nil {
+		return err
+	}
+	f.out = newOutput(f.file)
+	f.enc, err = f.w.p.begin(f.out, f.region == 0, f.w.most)
+	return err
+}
+
+// row writes a record.
+func (f *partFile) row(r *row) (int, error) {
+	if f.enc == nil {
+		if err := f.open(); err != nil {
+			return -1, err
+		}
+	}
+	return f.enc.row(r)
+}
+
+func (f *partFile) close() error { return f.enc.close() }
+
+// finish gives the whole file its name.
+func (f *partFile) finish() (*File, error) {
+	if err := f.close(); err != nil {
+		return nil, err
+	}
+	if err := f.file.Finish(); err != nil {
+		return nil, err
+	}
+	name := path.Join(f.w.dir, f.name())
+	f.w.mu.Lock()
+	f.w.names = append(f.w.names, name)
+	f.w.mu.Unlock()
+	if err := f.w.fsys.Rename(f.ctx, f.writing(), name); err != nil {
+		return nil, err
+	}
+	return &File{Name: strings.TrimPrefix(name, f.w.dir+"/"), Region: f.w.s.Regions[f.region].Encoded, Bytes: f.out.n, SHA256: f.out.digest()}, nil
+}
+
+// abort gives up a file that is not finished.
+func (f *partFile) abort() {
+	if f.file != nil {
+		_ = f.file.Abort() // all of the directory is removed then
+	}
+}

@@ -1,0 +1,223 @@
+package keygen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Errors of [KeyParser.Parse].
+var (
+	ErrForeignKey = errors.New("the key is none that the spec makes")
+	ErrTwoCuts    = errors.New("the key can be cut into columns in several ways: a value has the text that separates it from the next")
+)
+
+// A KeyParser takes columns out of keys: those that the spec stores as they are.
+// It has buffers of its own, so each goroutine needs its own.
+type KeyParser struct {
+	columns     []string
+	front, back keyRun     // before the first part of unknown width, and behind the last
+	free        []freePart // the parts of unknown width
+	between     []keyRun   // behind each of them but the last
+	program     *Program   // makes the key again; nil: a column is not stored as it is
+	order       []int      // the program's columns in columns
+	fields      [][]byte
+	again       []byte
+	left, right []int
+}
+
+// keyRun is parts of known widths, one after the other.
+type keyRun struct {
+	width    int
+	literals []runLiteral
+}
+
+type runLiteral struct {
+	at    int
+	bytes []byte
+}
+
+// freePart is a part of unknown width.
+type freePart struct {
+	least  int
+	column int // −1: a function's
+}
+
+func (r *keyRun) add(e Expr, width int) {
+	if l, ok := e.(Literal); ok {
+		r.literals = append(r.literals, runLiteral{r.width, l.Bytes})
+	}
+	r.width += width
+}
+
+// fits says whether the run can begin b.
+func (r *keyRun) fits(b []byte) bool {
+	if len(b) < r.width {
+		return false
+	}
+	for _, l := range r.literals {
+		if !bytes.HasPrefix(b[l.at:], l.bytes) {
+			return false
+		}
+	}
+	return true
+}
+
+// CompileParser prepares the way back from a key to its columns. Parts of a known
+// width are passed over. Of the others, which are columns and functions such as a
+// salt whose modulus is not given, there may be one, or several with constant text
+// between any two; a spec that has them side by side is refused, and so is one
+// that stores no column as it is.
+func CompileParser(e Expr, o Options) (*KeyParser, error) {
+	p := &KeyParser{}
+	run := &p.front
+	var last Expr
+	for _, part := range Parts(e) {
+		s := shapeOf(part, o)
+		if s.min == s.max {
+			run.add(part, s.min)
+			continue
+		}
+		if last != nil && len(run.literals) == 0 {
+			return nil, fmt.Errorf("key spec %s: where %s ends and %s begins, no key shows: both have any width, and there is no constant text between them%s", e, last, part, modulusHint(last, part))
+		}
+		if last != nil {
+			p.between = append(p.between, *run)
+		}
+		p.back = keyRun{}
+		run, last = &p.back, part
+		p.free = append(p.free, freePart{least: s.min, column: p.column(part)})
+	}
+	if len(p.columns) == 0 {
+		return nil, fmt.Errorf("key spec %s: it stores no column as it is, so that none can be taken from a key", e)
+	}
+	p.left, p.right = make([]int, len(p.free)), make([]int, len(p.free))
+	return p, p.verifyBy(e, o)
+}
+
+// modulusHint is for salts, whose width their modulus decides on.
+func modulusHint(parts ...Expr) string {
+	for _, part := range parts {
+		if c, ok := part.(Call); ok && NeedsRegions(c) {
+			return fmt.Sprintf(" (give %s its modulus)", c.Func)
+		}
+	}
+	return ""
+}
+
+// column is the place of a part's column, −1 if it is not stored as it is.
+func (p *KeyParser) column(e Expr) int {
+	if c, ok := e.(Call); ok && c.Func == "orempty" {
+		e = c.Args[0]
+	}
+	c, ok := e.(Column)
+	if !ok {
+		return -1
+	}
+	if i := slices.Index(p.columns, c.Name); i >= 0 {
+		return i
+	}
+	p.columns = append(p.columns, c.Name)
+	return len(p.columns) - 1
+}
+
+// verifyBy has keys made again, where all columns of the spec are known.
+func (p *KeyParser) verifyBy(e Expr, o Options) error {
+	program, err := Compile(e, o)
+	if err != nil {
+		return err
+	}
+	for _, name := range program.Columns() {
+		i := slices.Index(p.columns, name)
+		if i < 0 {
+			return nil
+		}
+		p.order = append(p.order, i)
+	}
+	p.program, p.fields = program, make([][]byte, len(p.order))
+	return nil
+}
+
+// Columns are those that a key gives, in the order of [KeyParser.Parse]. The slice
+// is shared: do not change it.
+func (p *KeyParser) Columns() []string { return p.columns }
+
+// Parse sets the value of each column, a part of the key. The error is
+// [ErrForeignKey] or [ErrTwoCuts]. Where all columns of the spec are among those
+// that a key gives, a key is foreign if they do not make it again.
+func (p *KeyParser) Parse(key []byte, values [][]byte) error {
+	if !p.front.fits(key) || len(key) < p.front.width+p.back.width || !p.back.fits(key[len(key)-p.back.width:]) {
+		return ErrForeignKey
+	}
+	free := key[p.front.width : len(key)-p.back.width]
+	if err := p.cut(free); err != nil {
+		return err
+	}
+	clear(values)
+	from := 0
+	for i, f := range p.free {
+		value := free[from:p.left[i]]
+		if i < len(p.between) {
+			from = p.left[i] + p.between[i].width
+		}
+		switch {
+		case f.column < 0:
+		case values[f.column] != nil && !bytes.Equal(values[f.column], value):
+			return ErrForeignKey
+		default:
+			values[f.column] = value
+		}
+	}
+	return p.verify(key, values)
+}
+
+// cut finds where the parts of unknown width end: the first ends that are
+// possible, and the last. They are the only ones if they are the same.
+func (p *KeyParser) cut(free []byte) error {
+	last := len(p.free) - 1
+	p.left[last], p.right[last] = len(free), len(free)
+	from := 0
+	for i := range p.between {
+		at := from + p.free[i].least
+		for at <= len(free) && !p.between[i].fits(free[at:]) {
+			at++
+		}
+		if at > len(free) {
+			return ErrForeignKey
+		}
+		p.left[i], from = at, at+p.between[i].width
+	}
+	if len(free)-from < p.free[last].least {
+		return ErrForeignKey
+	}
+	to := len(free)
+	for i := last - 1; i >= 0; i-- {
+		at := to - p.free[i+1].least - p.between[i].width
+		for at >= 0 && !p.between[i].fits(free[at:]) {
+			at--
+		}
+		if at < 0 {
+			return ErrForeignKey
+		}
+		p.right[i], to = at, at
+	}
+	if !slices.Equal(p.left, p.right) {
+		return ErrTwoCuts
+	}
+	return nil
+}
+
+// verify makes the key again.
+func (p *KeyParser) verify(key []byte, values [][]byte) (err error) {
+	if p.program == nil {
+		return nil
+	}
+	for i, column := range p.order {
+		p.fields[i] = values[column]
+	}
+	if p.again, err = p.program.Append(p.again[:0], p.fields); err != nil || !bytes.Equal(p.again, key) {
+		return ErrForeignKey
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package rekey
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"time"
+
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/snapshot"
+	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
+)
+
+// A Plan is all that the files depend on beside the snapshot.
+type Plan struct {
+	Table      string // the new one, for names
+	Key        keygen.Expr
+	Families   []spec.Family // of the new table: one for each of the snapshot's, in their order
+	Ranges     *partition.Ranges
+	Now        time.Time // by which cells of the snapshot have expired
+	Since      int64     // cells of earlier timestamps are left out, in milliseconds; 0: none
+	Duplicates extsort.Policy
+}
+
+// Options say with what a build works; the files do not depend on them.
+type Options struct {
+	Workers    int            // goroutines of each pass, default the number of cores
+	Memory     spec.Size      // for sort, merge and buffers together, default [spec.DefaultMemory]
+	SpillDir   string         // default the system's temporary directory
+	SpillLimit spec.Size      // most bytes of sorted runs there, default no limit
+	Budget     *source.Budget // of rows that get no new key; default: the first ends the build
+	RejectFile string         // where the old keys of those go; needed if the budget allows any
+	Events     progress.Events
+	Gate       progress.Gate // before each region and every few thousand rows; default nowhere
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Memory == 0 {
+		o.Memory = spec.DefaultMemory
+	}
+	if o.Budget == nil {
+		o.Budget, _ = source.NewBudget("") // it is right
+	}
+	return o
+}
+
+// Rooms of a worker beside the sort.
+const (
+	writerRoom = 5 << 20   // an HFile's blocks, index, Bloom chunk and output buffers
+	aheadRoom  = 8 << 20   // what a scan reads ahead, at most 64 KiB of a file where they are many
+	fileRoom   = 256 << 10 // blocks of a file that is read, packed and not
+)
+
+// memory is how the budget is divided.
+type memory struct {
+	sort int64 // of all workers
+	row  int   // most bytes of one row's cells
+}
+
+func (o Options) divide(s *snapshot.Snapshot, p *Plan) (memory, error) {
+	files := int64(0)
+	for _, r := range s.Regions {
+		files = max(files, int64(r.Files))
+	}
+	workers := int64(o.Workers)
+	row := int64(o.Memory) / workers / 8
+	read := max(aheadRoom, files*(64<<10)) + files*fileRoom + row
+	room := max(read, int64(len(p.Families))*writerRoom)
+	m := memory{sort: int64(o.Memory) - workers*room, row: int(row)}
+	if m.sort < workers*extsort.MinMemory {
+		return m, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this snapshot, whose largest region has %d files, and %d families: each needs %.0f MiB (give more with %s, or fewer %s)",
+			o.Memory, o.Workers, files, len(p.Families), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
+	}
+	m.row = int(min(row, m.sort/workers/2))
+	return m, nil
+}
+
+func tooLarge(n, most int) error {
+	return setting.Errorf("%w: a row has %d bytes or more, and %d are a worker's room for one (give more with %s, or fewer %s)", extsort.ErrMemory, n, most, setting.Memory, setting.Workers)
+}
+
+// hfileOptions are those of a family's files. The plan's time stands for each
+// clock, so the same plan gives the same bytes.
+func (p *Plan) hfileOptions(f spec.Family) hfile.Options {
+	now := p.Now.UnixMilli()
+	return hfile.Options{Family: []byte(f.Name), Compression: f.Compression, Level: f.Level, Zstd: f.Zstd, Encoding: f.Encoding, Bloom: f.Bloom, BloomPrefix: f.BloomPrefix,
+		BlockSize: f.BlockSize, CreateTime: now, BulkloadTime: now}
+}
+
+// fileName is 32 lower-case hex digits, as HBase names store files, that follow
+// from what the file is.
+func (p *Plan) fileName(family string, region int) string {
+	sum := md5.Sum(fmt.Appendf(nil, "rekey %q %q %d %d %q", p.Table, family, p.Now.UnixMilli(), p.Since, p.Ranges.Start(region)))
+	return hex.EncodeToString(sum[:])
+}
+
+// sequence numbers rows in the order of their old keys: those of a region, and
+// the regions in theirs.
+func sequence(region int, row int64) uint64 { return uint64(region)<<sequenceRows | uint64(row) }
+
+// sequenceRows is how many bits number the rows of a region.
+const sequenceRows = 40
+
+func placeOf(seq uint64) (region int, row int64) {
+	return int(seq >> sequenceRows), int64(seq & (1<<sequenceRows - 1))
+}

@@ -1,0 +1,224 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"bulkload/internal/workers"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/snapshot"
+)
+
+// reportEvery is how many rows pass between two looks at what else there is: a power of two.
+const reportEvery = 1 << 12
+
+// reader is pass 1: workers take regions of the snapshot in their order.
+type reader struct {
+	snap   *snapshot.Snapshot
+	view   snapshot.View
+	plan   *Plan
+	keys   *keyColumns
+	sorter *extsort.Sorter
+	room   memory
+	o      Options
+	reject *rejectFile
+
+	bad atomic.Int64
+
+	mu   sync.Mutex
+	rows int64 // that a Scan gives
+	sum  RowSum
+}
+
+// view is how every pass reads the snapshot.
+func (p *Plan) view() snapshot.View { return snapshot.View{Now: p.Now} }
+
+func (r *reader) run(ctx context.Context) error {
+	var next atomic.Int64
+	return workers.Run(ctx, r.o.Workers, func(ctx context.Context, _ int) error {
+		w, err := r.worker()
+		if err != nil {
+			return err
+		}
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(r.snap.Regions) {
+				break
+			}
+			if err := w.region(ctx, i); err != nil {
+				return err
+			}
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows += w.rows
+		r.sum.Add(w.hash.sum)
+		return nil
+	})
+}
+
+// readWorker reads one region after the other.
+type readWorker struct {
+	*reader
+	maker *keyMaker
+	sort  *extsort.Writer
+	hash  rowHash
+	rows  int64
+
+	number int // of the region
+	inside int64
+	row    []byte // the old key of the row
+	cells  []byte // packed
+	inRow  bool
+	family int
+
+	told, bytes int64
+}
+
+func (r *reader) worker() (*readWorker, error) {
+	m, err := newKeyMaker(r.keys, r.room.row)
+	if err != nil {
+		return nil, err
+	}
+	w := &readWorker{reader: r, maker: m}
+	w.sort, err = r.sorter.Writer()
+	return w, err
+}
+
+func (w *readWorker) region(ctx context.Context, i int) (err error) {
+	if err := progress.Pass(ctx, w.o.Gate); err != nil {
+		return err
+	}
+	sc, err := w.snap.Scan(ctx, i, w.view)
+	if err != nil {
+		return readError(err)
+	}
+	defer func() { err = errors.Join(err, readError(sc.Close())) }()
+	w.number, w.inside, w.inRow, w.family = i, 0, false, 0
+	for sc.Next() {
+		if sc.NewRow() {
+			if err := w.next(ctx); err != nil {
+				return err
+			}
+			w.row = append(w.row[:0], sc.Cell().Row...)
+			w.begin()
+		}
+		if err := w.add(sc.Cell()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return readError(err)
+	}
+	if err := w.next(ctx); err != nil {
+		return err
+	}
+	w.tell()
+	return nil
+}
+
+func (w *readWorker) begin() {
+	w.cells, w.inRow, w.family = w.cells[:0], true, 0
+	w.maker.begin()
+}
+
+// next ends the row before, if there is one.
+func (w *readWorker) next(ctx context.Context) error {
+	if !w.inRow {
+		return nil
+	}
+	w.inRow = false
+	if err := w.end(); err != nil {
+		return err
+	}
+	w.rows++
+	w.inside++
+	if w.told++; w.told == reportEvery {
+		w.tell()
+		return progress.Pass(ctx, w.o.Gate)
+	}
+	return nil
+}
+
+func (w *readWorker) tell() {
+	w.o.Events.Rows(w.told, w.bytes)
+	w.told, w.bytes = 0, 0
+}
+
+// add takes a cell of the row.
+func (w *readWorker) add(c *hfile.Cell) error {
+	for string(c.Family) != w.snap.Families[w.family].Name { // families come in their order
+		if w.family++; w.family == len(w.snap.Families) {
+			return fail.Errorf(fail.Input, "%w: a cell of family %q, which the table lacks", snapshot.ErrDamaged, c.Family)
+		}
+	}
+	if c.Type != hfile.Put {
+		return fail.Errorf(fail.Unexpected, "a scan of snapshot %s gives a cell of type %s", w.snap.Name, c.Type)
+	}
+	if err := w.maker.cell(w.family, c.Qualifier, c.Value); err != nil {
+		return err
+	}
+	if c.Timestamp < w.plan.Since {
+		return nil
+	}
+	if n := len(w.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
+		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %d bytes, in region %s: %w", len(w.row), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
+	}
+	w.cells = appendCell(w.cells, w.family, c)
+	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
+	return nil
+}
+
+// end makes the row's key and sorts it in.
+func (w *readWorker) end() error {
+	key, err := w.maker.make(w.row)
+	if err != nil {
+		w.hash.drop()
+		return w.setAside(err)
+	}
+	room, err := w.sort.Add(w.plan.Ranges.Find(key), sequence(w.number, w.inside), key, len(w.cells))
+	if err != nil {
+		return err
+	}
+	copy(room, w.cells)
+	w.hash.end()
+	w.bytes += int64(len(w.cells))
+	return nil
+}
+
+// setAside decides about a row that has no new key.
+func (w *readWorker) setAside(why error) error {
+	n := w.bad.Add(1)
+	if !w.o.Budget.None() {
+		if err := w.reject.write(w.row, why); err != nil {
+			return err
+		}
+		if w.o.Budget.Allows(n, math.MaxInt64) { // a share is judged when all rows are known
+			return nil
+		}
+	}
+	about := fail.AboutData(w.row, "a row has no new key: %w (row %d of region %s of snapshot %s, with an old key of %d bytes)",
+		why, w.inside+1, w.snap.Regions[w.number].Encoded, w.snap.Name, len(w.row))
+	if w.o.Budget.None() {
+		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
+	}
+	return fail.With(fail.BadRows, setting.Errorf("%w: this is one more than %s allows", about, setting.BadRecords))
+}
+
+// readError is an error of the snapshot's files.
+func readError(err error) error {
+	if errors.Is(err, snapshot.ErrDamaged) || errors.Is(err, snapshot.ErrUnsupported) || errors.Is(err, hfile.ErrCorrupt) {
+		return fail.With(fail.Input, err)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fail.With(fail.HDFS, err)
+}

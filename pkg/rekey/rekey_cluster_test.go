@@ -1,0 +1,408 @@
+package rekey_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"bulkload/internal/jobtest"
+	"bulkload/internal/testcluster"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/job"
+	"bulkload/pkg/journal"
+	"bulkload/pkg/keygen"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
+)
+
+// newKey has more salts than the table that it is made of.
+const newKey = "salt(check_id, 32) + md5hex(`f:check_id`) + id"
+
+// world is the built program with two tables on the test cluster.
+type world struct {
+	t        *testing.T
+	cluster  *testcluster.Cluster
+	env      *cluster.Env
+	admin    *testcluster.Admin
+	path     string
+	old, new string
+	state    string
+	spill    string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	c := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, c)
+	w := &world{t: t, cluster: c, env: env, admin: c.AdminT(t), state: t.TempDir(), spill: t.TempDir(), new: fmt.Sprintf("test:r%x", rand.Uint64())}
+	w.path = jobtest.Absolute(t, "../../build/rekey/bulkload")
+	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", w.path, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w.old = jobtest.FreshTable(t, env, 10, func(f *loader.Family) { f.Versions = 3 })
+	s := jobtest.Spec(t, "check")
+	s.Table, s.Inputs = w.old, []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
+	if _, err := job.Run(t.Context(), env, jobtest.Resolve(t, s), job.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		c, err := env.Dial(ctx)
+		if err != nil {
+			return // the cluster goes away with the tests
+		}
+		defer c.Close()
+		name, err := loader.ParseTableName(w.new)
+		if err == nil {
+			err = c.DeleteTable(ctx, name)
+		}
+		if err != nil && !errors.Is(err, loader.ErrTableNotFound) {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) java(args ...string) string {
+	w.t.Helper()
+	out, err := w.admin.Run(w.t.Context(), args...)
+	if err != nil {
+		w.t.Fatalf("%q: %v", args, err)
+	}
+	return out
+}
+
+// outcome is how the program ended.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// rekey runs the program. It is killed after an event of the journal, or after a time.
+func (w *world) rekey(stopAfter string, kill time.Duration, flags ...string) outcome {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	args := append([]string{"rekey", "--output=json", "--from=" + w.old, "--state=" + w.state, "--memory=128MiB", "--workers=2", "--spill-dir=" + w.spill}, flags...)
+	cmd := exec.CommandContext(ctx, w.path, args...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+w.cluster.ConfDir(), "HBASE_CONF_DIR="+w.cluster.ConfDir(), "HADOOP_USER_NAME=tina", "BULKLOAD_TEST_STOP_AFTER="+stopAfter)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = w.state, &out, &errs
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	if kill > 0 {
+		timer := time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		w.t.Fatalf("no end within three minutes: %s", errs.String())
+	}
+	o := outcome{stdout: out.String(), stderr: errs.String()}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		o.code = e.ExitCode()
+		if s, ok := e.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			o.code = 128 + int(s.Signal())
+		}
+	} else if err != nil {
+		w.t.Fatal(err)
+	}
+	return o
+}
+
+// want is what HBase's own client should see in the new table: the lines of the old one under new keys.
+func (w *world) want(lines string) (want []string, rows int) {
+	w.t.Helper()
+	e, err := keygen.Parse(newKey)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	program, err := keygen.Compile(e, keygen.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	type row struct {
+		fields map[string]string
+		lines  []string
+	}
+	all := map[string]*row{}
+	for _, line := range strings.Split(lines, "\n") {
+		f := strings.SplitN(line, "\t", 4)
+		if len(f) != 4 {
+			w.t.Fatalf("%q", line)
+		}
+		r := all[f[0]]
+		if r == nil {
+			r = &row{fields: map[string]string{}}
+			all[f[0]] = r
+		}
+		if _, ok := r.fields[f[1]]; !ok { // the newest comes first
+			value, err := rowkey.Parse(f[3])
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			r.fields[f[1]] = string(value)
+		}
+		r.lines = append(r.lines, strings.Join(f[1:], "\t"))
+	}
+	for _, r := range all {
+		var fields [][]byte
+		for _, c := range program.Columns() {
+			fields = append(fields, []byte(r.fields["f:"+strings.TrimPrefix(c, "f:")]))
+		}
+		key, err := program.Append(nil, fields)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, line := range r.lines {
+			want = append(want, rowkey.String(key)+"\t"+line)
+		}
+	}
+	slices.Sort(want)
+	return want, len(all)
+}
+
+// judge compares the new table with what it should be.
+func (w *world) judge(want []string) {
+	w.t.Helper()
+	got := strings.Split(w.java("versions", w.new), "\n")
+	slices.Sort(got)
+	if slices.Equal(got, want) {
+		return
+	}
+	n := 0
+	for n < min(len(got), len(want)) && got[n] == want[n] {
+		n++
+	}
+	w.t.Fatalf("HBase's client sees %d cells, not %d; from line %d on:\n%q\nwant\n%q", len(got), len(want), n, got[n:min(n+3, len(got))], want[n:min(n+3, len(want))])
+}
+
+// result is the object that the program has printed last.
+func (o outcome) result(t *testing.T) (r struct {
+	Manifest struct {
+		Records  int64 `json:"records"`
+		NoCells  int64 `json:"no_cells"`
+		Snapshot string
+	} `json:"manifest"`
+	Rekey struct {
+		Next     int64  `json:"next_since"`
+		Snapshot string `json:"snapshot"`
+	} `json:"rekey"`
+	Status string `json:"status"`
+	Error  string `json:"error"`
+}) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
+		t.Fatalf("%v: %s\n%s", err, o.stdout, o.stderr)
+	}
+	return r
+}
+
+// snapshots are those of journals that are still there.
+func (w *world) snapshots() (left []string) {
+	w.t.Helper()
+	names, err := filepath.Glob(filepath.Join(w.state, "*", journal.FileName))
+	if err != nil || len(names) == 0 {
+		w.t.Fatalf("journals %q: %v", names, err)
+	}
+	c, err := w.env.Dial(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer c.Close()
+	table, err := loader.ParseTableName(w.old)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		records, err := journal.Read(bytes.NewReader(b))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, r := range records {
+			if r.Event != string(checkpoint.EventRekey) {
+				continue
+			}
+			k, err := checkpoint.Decode[checkpoint.RekeyRecord](r)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if k.Snapshot == "" {
+				continue
+			}
+			if _, ok, err := c.SnapshotTime(w.t.Context(), table, k.Snapshot); ok || err != nil {
+				left = append(left, fmt.Sprint(k.Snapshot, err))
+			}
+		}
+	}
+	return left
+}
+
+// nothingLeft: neither spilled runs nor staged files nor snapshots.
+func (w *world) nothingLeft() {
+	w.t.Helper()
+	if files, err := os.ReadDir(w.spill); err != nil || len(files) > 0 {
+		w.t.Errorf("in the spill directory: %v, %v", files, err)
+	}
+	staged, err := jobtest.UserFS(w.t, w.cluster, "tina").ReadDir(w.t.Context(), "/tmp/bulkload-tina")
+	if err != nil || len(staged) > 0 {
+		w.t.Errorf("staged on HDFS: %v, %v", staged, err)
+	}
+	if left := w.snapshots(); len(left) > 0 {
+		w.t.Errorf("snapshots %q", left)
+	}
+}
+
+// TestRekey gives the rows of the check sample, ten salts, keys of 32, with cells that were overwritten and deleted; it is killed
+// behind each step and at moments that nobody has chosen, and HBase's own client is the judge.
+func TestRekey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster, which -short leaves out")
+	}
+	w := newWorld(t)
+	before := strings.Split(w.java("scan", w.old), "\n")
+	keys := []string{}
+	for _, line := range before {
+		key, _, _ := strings.Cut(line, "\t")
+		if n := len(keys); n == 0 || keys[n-1] != key {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) < 100 {
+		t.Fatalf("%d rows", len(keys))
+	}
+	for i, key := range keys[:60] {
+		switch i % 4 {
+		case 0: // the second one is in the memstore when the snapshot is taken
+			w.java("put", w.old, key, "f:remarks", "overwritten once")
+			w.java("put", w.old, key, "f:remarks", "and once more \\ \x01")
+		case 1:
+			w.java("put", w.old, key, "f:rule_no", "older", "1500000000000")
+		case 2:
+			w.java("delete", w.old, key)
+		case 3:
+			w.java("delete", w.old, key, "f:rule_no")
+		}
+	}
+	w.java("flush", w.old)
+	w.java("put", w.old, keys[80], "f:remarks", "of the memstore")
+	w.java("delete", w.old, keys[81], "f:rule_type")
+	digest := w.java("digest", w.old)
+	want, rows := w.want(w.java("versions", w.old))
+
+	to := []string{"--to=" + w.new, "--key=" + newKey}
+	seed := time.Now().UnixNano()
+	t.Logf("moments of seed %d", seed)
+	rng := rand.New(rand.NewPCG(uint64(seed), 1))
+	kill := func(event checkpoint.Event, after time.Duration) {
+		t.Helper()
+		o := w.rekey(string(event), after, to...)
+		t.Logf("killed after %s, %s: exit code %d", event, after, o.code)
+		if o.code != 137 {
+			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+		}
+	}
+	kill(checkpoint.EventRekey, 0)
+	for range 2 { // at the snapshot, or when the table is made
+		kill(checkpoint.EventAttempt, time.Duration(100+rng.IntN(1500))*time.Millisecond)
+	}
+	for range 3 {
+		kill(checkpoint.EventBuilt, time.Duration(300+rng.IntN(1500))*time.Millisecond)
+	}
+	for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending, checkpoint.EventLoaded} {
+		kill(event, 0)
+	}
+	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
+		o := w.rekey(string(event), 0, to...) // what came of files that were sent may have been found without this step
+		t.Logf("killed after %s: exit code %d", event, o.code)
+		if o.code != 137 && o.code != 0 {
+			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+		}
+	}
+	first := w.rekey("", 0, to...)
+	if first.code != 0 {
+		t.Fatalf("exit code %d\n%s", first.code, first.stderr)
+	}
+	r := first.result(t)
+	if r.Manifest.Records != int64(rows) || r.Rekey.Next == 0 {
+		t.Errorf("%+v, %d rows", r, rows)
+	}
+	w.judge(want)
+	if now := w.java("digest", w.old); now != digest {
+		t.Errorf("the old table was %s, is %s", digest, now)
+	}
+	if n := strings.Count(w.java("regions", w.new), "\n") + 1; n != 32 {
+		t.Errorf("%d regions", n)
+	}
+	w.nothingLeft()
+	if again := w.rekey("", 0, append(to, "--skip-exit-code")...); again.code != 99 {
+		t.Errorf("a job that is done: exit code %d\n%s", again.code, again.stderr)
+	}
+
+	// What was written meanwhile comes with a second pass, and nothing else.
+	since := time.Now().UnixMilli()
+	for i, key := range keys[100:130] {
+		w.java("put", w.old, key, "f:remarks", fmt.Sprint("written later ", i))
+	}
+	for _, c := range []string{"check_id", "id", "remarks"} {
+		w.java("put", w.old, "9new", "f:"+c, "new "+c)
+	}
+	second := w.rekey("", 0, append(to, fmt.Sprintf("--since=%d", since))...)
+	if second.code != 0 {
+		t.Fatalf("exit code %d\n%s", second.code, second.stderr)
+	}
+	if r := second.result(t); r.Manifest.Records != int64(rows)+1 || r.Manifest.NoCells != int64(rows)-30 {
+		t.Errorf("%+v, %d rows", r, rows)
+	}
+	want, _ = w.want(w.java("versions", w.old))
+	w.judge(want)
+	w.java("major-compact", w.new)
+	w.judge(want)
+	w.nothingLeft()
+
+	// A row that was deleted meanwhile is missed, and seen.
+	w.java("delete", w.old, "9new")
+	if o := w.rekey("", 0, append(to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "rows that were deleted from table") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+
+	// Two rows of one key: neither the table nor the message has a row.
+	other := w.new
+	w.new += "b"
+	defer func() { w.new = other }()
+	for _, show := range []bool{false, true} {
+		o := w.rekey("", 0, "--to="+w.new, "--key=salt(check_id, 32) + md5hex(check_id)", fmt.Sprintf("--show-data=%t", show))
+		if o.code != 4 || !strings.Contains(o.stderr, "two rows have the same key") || strings.Contains(o.stderr, "[data:") != show {
+			t.Errorf("exit code %d\n%s", o.code, o.stderr)
+		}
+	}
+	if w.java("count", w.new) != "0" {
+		t.Error("a table has rows of a job that failed")
+	}
+	if o := w.rekey("", 0, "--to="+other, "--key=id"); o.code != 3 || !strings.Contains(o.stderr, "rows with new keys go into an empty table") {
+		t.Errorf("a table with rows: exit code %d\n%s", o.code, o.stderr)
+	}
+	w.java("drop", w.new)
+	if left := w.snapshots(); len(left) > 0 {
+		t.Errorf("snapshots %q", left)
+	}
+}

@@ -1,0 +1,247 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/job"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/snapshot"
+	"bulkload/pkg/staging"
+	"bulkload/pkg/tablesource"
+)
+
+// run is one process's work on a job.
+type run struct {
+	env *cluster.Env
+	req *resolved
+	o   RunOptions
+	st  *checkpoint.Job
+	c   *loader.Cluster
+
+	opened  *tablesource.Source
+	source  *snapshot.Snapshot // nil: it is not needed any more
+	facts   *cluster.Facts
+	dir     *staging.Dir
+	proven  bool // every file was read as a whole just now
+	dropped bool // the job's own snapshot
+	result  *result.Result
+}
+
+// Run does the whole job: snapshot, new table, files, load, verification. With a
+// state directory the same call after a crash resumes, and after a success does
+// nothing. With an error comes the result as far as it is known, or nil.
+func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (_ *result.Result, err error) {
+	start := time.Now()
+	req, err := request.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	id, err := req.identity(o.State.JobID).OnCluster(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	st, err := checkpoint.Open(ctx, id, o.State, o.Events)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
+	if o.State.Restart {
+		if err := j.restart(ctx); err != nil {
+			return j.result, err
+		}
+	}
+	if st.Finished {
+		return j.already(), nil
+	}
+	defer func() { j.result.Elapsed = time.Since(start) }()
+	if err := j.steps(ctx); err != nil {
+		return j.result, errors.Join(err, j.giveBack(ctx, err))
+	}
+	return j.result, nil
+}
+
+// steps are those that are left of the job, each recorded.
+func (j *run) steps(ctx context.Context) error {
+	if err := progress.Pass(ctx, j.o.Gate); err != nil {
+		return err
+	}
+	if err := j.record(); err != nil {
+		return err
+	}
+	if j.st.Built == nil {
+		if err := j.open(ctx); err != nil {
+			return err
+		}
+	}
+	if err := j.plan(ctx); err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	j.result.Attempt = len(j.st.Attempts) + 1
+	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
+		return err
+	}
+	j.o.Events.Start(j.start())
+	m, err := j.build(ctx)
+	if err != nil {
+		return err
+	}
+	j.result.Manifest = m
+	if err := j.load(ctx, m); err != nil {
+		return err
+	}
+	j.drop(ctx)
+	if err := progress.Pass(ctx, j.o.Gate); err != nil {
+		return err
+	}
+	if err := j.verify(ctx, m); err != nil {
+		return err
+	}
+	return j.end(ctx)
+}
+
+// record says what the job reads, before anything is done, or takes what an
+// earlier attempt said.
+func (j *run) record() error {
+	q, k := j.req, j.st.Rekey
+	if k == nil || k.Snapshot == "" {
+		now := time.Now()
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key}
+		if k.Snapshot == "" {
+			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
+		}
+	} else if k.Duplicates == q.Duplicates && k.BadRecords == q.BadRecords {
+		return nil
+	}
+	if j.st.Built != nil {
+		return fail.Errorf(fail.Check, "the files were built with %s %s and %s %q, asked for are now %s and %q (%s discards the checkpoint and starts over)",
+			setting.Duplicates, k.Duplicates, setting.BadRecords, k.BadRecords, q.Duplicates, q.BadRecords, setting.Restart)
+	}
+	now := *k
+	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
+	j.st.Rekey = &now
+	return j.st.Record(checkpoint.EventRekey, now)
+}
+
+func (j *run) now() time.Time {
+	if j.st.Rekey == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(j.st.Rekey.Now)
+}
+
+// input is what the job reads, for people.
+func (j *run) input() string {
+	if j.req.Snapshot != "" {
+		return tablesource.Ref{Snapshot: j.req.Snapshot}.String()
+	}
+	return tablesource.Ref{Table: j.req.From}.String()
+}
+
+// open opens the snapshot, and takes it if it is the job's own and not there yet.
+func (j *run) open(ctx context.Context) error {
+	k := j.st.Rekey
+	ref := tablesource.Ref{Table: j.req.From}
+	if !k.Own {
+		ref = tablesource.Ref{Snapshot: k.Snapshot}
+	}
+	var err error
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created}); err != nil {
+		return err
+	}
+	j.source = j.opened.Snapshot
+	if name, err := loader.ParseTableName(j.source.Table); err != nil || name != j.req.From {
+		return fail.Errorf(fail.Config, "snapshot %s is of table %s, not of %s", k.Snapshot, j.source.Table, j.req.From)
+	}
+	if k.Created != 0 {
+		return nil
+	}
+	k.Created = j.source.Created.UnixMilli()
+	return j.st.Record(checkpoint.EventRekey, *k)
+}
+
+// plan finds or makes the new table and names the staging directory, or takes
+// both from the journal.
+func (j *run) plan(ctx context.Context) (err error) {
+	p := j.st.Plan
+	if p == nil {
+		if j.facts, err = j.target(ctx); err != nil {
+			return err
+		}
+		now := j.now().UnixMilli()
+		l, err := staging.Choose(j.env, j.o.Staging, j.facts.Name.String(), now)
+		if err != nil {
+			return err
+		}
+		p = &checkpoint.PlanRecord{Job: j.st.ID, Table: j.facts.Name.String(), Family: j.facts.Family, Families: j.facts.Families, Key: j.req.Key, Columns: []string{},
+			Duplicates: j.req.Duplicates, Timestamp: now, Staging: l.String(), Inputs: []checkpoint.InputRecord{{Input: j.input(), Place: j.input(), Size: bytesOf(j.source)}}}
+		for _, s := range j.facts.Splits {
+			p.Splits = append(p.Splits, s)
+		}
+		if p.Made, err = job.TableRecord(ctx, j.env, j.c, j.facts); err != nil {
+			return err
+		}
+		j.st.Plan = p
+		if err := j.st.Record(checkpoint.EventPlan, *p); err != nil {
+			return err
+		}
+	} else {
+		var families []string
+		for _, f := range p.Families {
+			families = append(families, f.Name)
+		}
+		if j.facts, err = cluster.TableFacts(ctx, j.env, j.c, p.Table, families...); err != nil {
+			return err
+		}
+	}
+	l, err := j.env.Conf.Resolve(p.Staging)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	j.dir, err = staging.Make(ctx, j.env, l)
+	j.result.Staging = p.Staging
+	return err
+}
+
+func bytesOf(s *snapshot.Snapshot) (n int64) {
+	for _, r := range s.Regions {
+		n += r.Bytes
+	}
+	return n
+}
+
+func (j *run) start() progress.Start {
+	p := j.st.Plan
+	s := progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: p.Table, Attempt: j.result.Attempt, Key: p.Key, Inputs: []string{j.input()}, Bytes: p.Inputs[0].Size,
+		Regions: len(p.Splits) + 1, Timestamp: p.Timestamp, Staging: p.Staging, Phases: []string{"read", "sort", "write", "check", "load"}}
+	if j.source != nil {
+		for _, r := range j.source.Regions {
+			s.Files += r.Files
+		}
+	}
+	if j.st.Built != nil {
+		s.Phases = s.Phases[3:]
+	}
+	if j.req.Verify == "full" {
+		s.Phases, s.Verify = append(s.Phases, "verify"), "full"
+	}
+	return s
+}
