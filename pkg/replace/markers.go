@@ -1,0 +1,127 @@
+package replace
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"bulkload/internal/workers"
+	"bulkload/pkg/build"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/rewrite"
+	"bulkload/pkg/snapshot"
+)
+
+// markerBytes is about what a marker takes in a file beside its row.
+const markerBytes = 24
+
+// part is what one file of markers is for.
+type part struct {
+	region, family int
+	rows           int64
+}
+
+// Write makes a file of markers for each region and family that needs some, of
+// the snapshot and the export that were compared. Names follow from the table,
+// the timestamp and the region: a repeated writing replaces what the one before
+// has left. prefix stands before the paths, see [rewrite.Rewriter.Make].
+func (s *Survey) Write(ctx context.Context, snap *snapshot.Snapshot, e *Export, rw *rewrite.Rewriter, prefix string, o Options) ([]loader.HFile, error) {
+	if o.Readers == 0 {
+		o.Readers = readers
+	}
+	var parts []part
+	for i, region := range s.markers {
+		for j, rows := range region {
+			if rows > 0 {
+				parts = append(parts, part{i, j, rows})
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	files := make([]loader.HFile, len(parts))
+	next := make(chan int, len(parts))
+	for i := range parts {
+		next <- i
+	}
+	close(next)
+	var mu sync.Mutex
+	err := workers.Run(ctx, min(o.Readers, len(parts)), func(ctx context.Context, _ int) error {
+		for i := range next {
+			p := parts[i]
+			region, family := snap.Regions[p.region], snap.Families[p.family].Name
+			size := p.rows * (markerBytes + int64(len(region.Start)))
+			f, err := rw.Make(ctx, prefix, family, fileName(snap, p, o.Timestamp), size, func(ctx context.Context, add func(*hfile.Cell) error) error {
+				return markers(ctx, snap, p, e, o, add)
+			})
+			if err != nil {
+				return fmt.Errorf("write markers for region %s: %w", region.Encoded, err)
+			}
+			mu.Lock()
+			files[i] = f
+			mu.Unlock()
+			o.Events.Hfile(progress.HFile{Name: f.Path, Family: family, Region: p.region, Rows: f.Cells, Bytes: f.Size})
+		}
+		return nil
+	})
+	return files, err
+}
+
+// fileName is 32 hexadecimal digits, as HBase names store files.
+func fileName(snap *snapshot.Snapshot, p part, stamp int64) string {
+	sum := md5.Sum(fmt.Appendf(nil, "replace %s %d %s %q", snap.Table, stamp, snap.Families[p.family].Name, snap.Regions[p.region].Start))
+	return hex.EncodeToString(sum[:])
+}
+
+// markers gives a marker for each row of a region and family with a visible cell
+// that is older than the export and in a column that the export does not write.
+func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o Options, add func(*hfile.Cell) error) (err error) {
+	at, family := snap.Regions[p.region], snap.Families[p.family].Name
+	export := e.cells(ctx, family, at.Start, at.End)
+	defer func() { err = errors.Join(err, export.close()) }()
+	if err := export.next(); err != nil {
+		return err
+	}
+	sc, err := snap.Scan(ctx, p.region, snapshot.View{Versions: 1, Now: o.Now, Families: []string{family}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
+	written := int64(0)
+	for n := 0; sc.Next(); n++ {
+		if n%build.ReportEvery == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c := sc.Cell()
+		if c.Timestamp >= o.Timestamp || written > 0 && bytes.Equal(c.Row, marker.Row) {
+			continue
+		}
+		has, err := export.toColumn(c.Row, c.Qualifier)
+		if err != nil {
+			return err
+		}
+		if has {
+			continue
+		}
+		marker.Row = append(marker.Row[:0], c.Row...)
+		if err := add(&marker); err != nil {
+			return err
+		}
+		written++
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	if written != p.rows {
+		return fmt.Errorf("%d rows have cells that the export does not write, a moment ago %d had", written, p.rows)
+	}
+	return nil
+}

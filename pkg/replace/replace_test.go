@@ -1,0 +1,284 @@
+package replace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"bulkload/internal/race"
+	"bulkload/pkg/hfile"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/rewrite"
+	"bulkload/pkg/snapshot"
+	"bulkload/pkg/spec"
+)
+
+func labOptions() Options {
+	return Options{Timestamp: labStamp, Now: time.UnixMilli(10_000), Readers: 2}
+}
+
+// drawTable makes what the table has, with cells of these timestamps, and the export.
+func drawTable(t *rapid.T, stamps ...int64) (old, export []hfile.Cell) {
+	cell := func(typ hfile.Type, stamp int64) hfile.Cell {
+		c := hfile.Cell{Row: []byte{'a' + byte(rapid.IntRange(0, 4).Draw(t, "row"))}, Family: []byte{'f' + byte(rapid.IntRange(0, 1).Draw(t, "family"))},
+			Qualifier: []byte{'p' + byte(rapid.IntRange(0, 2).Draw(t, "qualifier"))}, Timestamp: stamp, Type: typ}
+		switch typ {
+		case hfile.Put:
+			c.Value = []byte{byte(rapid.IntRange(0, 2).Draw(t, "value"))}
+		case hfile.DeleteFamily, hfile.DeleteFamilyVersion:
+			c.Qualifier = nil
+		}
+		return c
+	}
+	types := []hfile.Type{hfile.Put, hfile.Put, hfile.Put, hfile.Put, hfile.Put, hfile.DeleteColumn, hfile.Delete, hfile.DeleteFamily, hfile.DeleteFamilyVersion}
+	for range rapid.IntRange(0, 30).Draw(t, "old") {
+		stamp := rapid.SampledFrom(stamps).Draw(t, "stamp")
+		typ := rapid.SampledFrom(types).Draw(t, "type")
+		if stamp >= labStamp {
+			typ = hfile.Put // a delete marker as new as the export hides the export's own cells, which its verification finds
+		}
+		old = append(old, cell(typ, stamp))
+	}
+	for range rapid.IntRange(0, 15).Draw(t, "export") {
+		export = append(export, cell(hfile.Put, labStamp))
+	}
+	once := func(cells []hfile.Cell) []hfile.Cell { // of equal cells nothing says which is the newer
+		slices.SortStableFunc(cells, func(a, b hfile.Cell) int { return hfile.Compare(&a, &b) })
+		return slices.CompactFunc(cells, func(a, b hfile.Cell) bool { return hfile.Compare(&a, &b) == 0 })
+	}
+	return once(old), once(export)
+}
+
+// seenOf is a plain account of what a reader of the newest version sees: row, family, qualifier and timestamp of each cell with its value.
+func seenOf(cells []hfile.Cell) map[string]string {
+	columns := map[string][]hfile.Cell{}
+	for _, c := range cells {
+		deleted := slices.ContainsFunc(cells, func(m hfile.Cell) bool {
+			if !bytes.Equal(m.Row, c.Row) || !bytes.Equal(m.Family, c.Family) {
+				return false
+			}
+			sameColumn := bytes.Equal(m.Qualifier, c.Qualifier)
+			return m.Type == hfile.DeleteFamily && m.Timestamp >= c.Timestamp || m.Type == hfile.DeleteFamilyVersion && m.Timestamp == c.Timestamp ||
+				m.Type == hfile.DeleteColumn && sameColumn && m.Timestamp >= c.Timestamp || m.Type == hfile.Delete && sameColumn && m.Timestamp == c.Timestamp
+		})
+		if c.Type == hfile.Put && !deleted {
+			key := fmt.Sprintf("%s %s %s", c.Row, c.Family, c.Qualifier)
+			columns[key] = append(columns[key], c)
+		}
+	}
+	seen := map[string]string{}
+	for key, all := range columns {
+		newest := slices.MaxFunc(all, func(a, b hfile.Cell) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+		seen[fmt.Sprintf("%s %d", key, newest.Timestamp)] = string(newest.Value)
+	}
+	return seen
+}
+
+// wantOf is a plain account of the survey, and of the rows and families that get a marker.
+func wantOf(old, export []hfile.Cell) (want Survey, marked map[string]bool) {
+	before, after := seenOf(old), seenOf(export)
+	marked = map[string]bool{}
+	rows, changed := map[string]bool{}, map[string]bool{}
+	exported := map[string]bool{}
+	for key := range after {
+		exported[key[:1]] = true
+	}
+	for key := range before {
+		row, family, column, stamp := key[:1], key[:3], key[:5], key[6:]
+		rows[row] = true
+		_, written := after[column+" 200"]
+		switch {
+		case stamp > "200":
+			want.Newer++
+		case written:
+		case stamp == "200":
+			want.Foreign++
+		default:
+			marked[family] = true
+			changed[row] = true
+		}
+	}
+	want.Rows = int64(len(rows))
+	for row := range rows {
+		if !exported[row] {
+			want.Deleted++
+		} else if changed[row] {
+			want.Changed++
+		}
+	}
+	return want, marked
+}
+
+func sameCounts(a, b Survey) bool {
+	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Foreign == b.Foreign
+}
+
+// scanOf is what a reader sees of a snapshot.
+func scanOf(t testing.TB, snap *snapshot.Snapshot) map[string]string {
+	seen := map[string]string{}
+	must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+		for sc.Next() {
+			c := sc.Cell()
+			seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+		}
+		return sc.Err()
+	}))
+	return seen
+}
+
+// TestReplace holds a survey to a plain account of the same cells, and the table with markers and export to one that has the export alone,
+// however the export's files lie in the regions.
+func TestReplace(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		old, export := drawTable(rt, 100, 110, 150, 199)
+		l := newLab(t, rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "versions"), "f", "g")
+		half := rapid.IntRange(0, len(old)).Draw(rt, "half")
+		l.add(3, old[:half])
+		l.add(5, old[half:])
+		e := l.stage(export, rapid.SampledFrom([][]string{nil, {"c"}, {"b", "d"}}).Draw(rt, "cuts")...)
+		snap := l.open()
+		s, err := Compare(t.Context(), snap, e, labOptions())
+		must(t, err)
+		want, marked := wantOf(old, export)
+		if !sameCounts(*s, want) || s.Markers() != int64(len(marked)) {
+			rt.Fatalf("survey is %+v with %d markers, want %+v with %d", s, s.Markers(), want, len(marked))
+		}
+		all, err := ParseLimit("100%")
+		must(t, err)
+		must(t, s.Refuse(labStamp, all))
+
+		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", labOptions())
+		must(t, err)
+		for _, f := range files {
+			l.load(f)
+		}
+		if len(files) > 0 { // the markers alone hide nothing of the export
+			mid := scanOf(t, l.open())
+			for key, value := range seenOf(old) {
+				if _, still := mid[key]; !still && !marked[key[:3]] {
+					rt.Fatalf("the markers hide %s=%q of another row", key, value)
+				}
+			}
+		}
+		l.add(11, export)
+		if got := scanOf(t, l.open()); !maps.Equal(got, seenOf(export)) {
+			rt.Fatalf("the table is\n%q, want\n%q", got, seenOf(export))
+		}
+	})
+}
+
+// load puts a file with markers into its region.
+func (l *lab) load(f loader.HFile) {
+	region := 0
+	if string(f.First) >= labRegions[1] {
+		region = 1
+	}
+	in, err := l.fs.Open(l.t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
+	must(l.t, err)
+	b, err := io.ReadAll(in)
+	must(l.t, err)
+	must(l.t, in.Close())
+	l.file(region, f.Family, 9, b)
+}
+
+// TestRefusals holds the counts of cells that would stay visible to a plain account.
+func TestRefusals(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		old, export := drawTable(rt, 100, 150, labStamp, 250)
+		l := newLab(t, "1", "f", "g")
+		l.add(3, old)
+		s, err := Compare(t.Context(), l.open(), l.stage(export), labOptions())
+		must(t, err)
+		want, _ := wantOf(old, export)
+		if !sameCounts(*s, want) {
+			rt.Fatalf("survey is %+v, want %+v", s, want)
+		}
+		all, err := ParseLimit("100%")
+		must(t, err)
+		refused := s.Refuse(labStamp, all)
+		if (refused != nil) != (want.Newer+want.Foreign > 0) {
+			rt.Fatalf("refused: %v, want %+v", refused, want)
+		}
+		if want.Newer > 0 && !strings.Contains(refused.Error(), fmt.Sprintf("%d cells newer than the job's timestamp 200", want.Newer)) {
+			rt.Fatalf("refused: %v", refused)
+		}
+	})
+}
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		deleted, rows int64
+		allows        bool
+	}{
+		{"", 5, 100, true}, {"", 6, 100, false}, {"5%", 5, 100, true}, {"0.5%", 1, 200, true}, {"0.5%", 2, 200, false},
+		{"0", 0, 10, true}, {"0", 1, 10, false}, {"7", 7, 7, true}, {"7", 8, 1000, false}, {"0%", 0, 0, true}, {"", 0, 0, true}, {"100%", 3, 3, true},
+	} {
+		l, err := ParseLimit(c.text)
+		must(t, err)
+		if l.Allows(c.deleted, c.rows) != c.allows {
+			t.Errorf("limit %q allows %d of %d: %v, want %v", c.text, c.deleted, c.rows, !c.allows, c.allows)
+		}
+		s := &Survey{Deleted: c.deleted, Rows: c.rows}
+		if _, is := errors.AsType[*LimitError](s.Refuse(labStamp, l)); is == c.allows {
+			t.Errorf("limit %q, %d of %d: %v", c.text, c.deleted, c.rows, s.Refuse(labStamp, l))
+		}
+	}
+	for _, text := range []string{"-1", "101%", "-1%", "x", "%", "1.5", "NaN%", "5 %"} {
+		if l, err := ParseLimit(text); err == nil {
+			t.Errorf("limit %q is read as %+v", text, l)
+		}
+	}
+}
+
+// TestOverlap refuses an export whose files share rows.
+func TestOverlap(t *testing.T) {
+	e := &Export{Files: []File{{Family: "f", Path: "/a", First: []byte("a"), Last: []byte("c")}, {Family: "f", Path: "/b", First: []byte("c"), Last: []byte("d")}}}
+	if err := e.Check(); err == nil || !strings.Contains(err.Error(), "must not share rows") {
+		t.Errorf("files with a common row: %v", err)
+	}
+	e.Files[1].Family = "g"
+	must(t, e.Check())
+}
+
+// TestNothingAllocates: neither for a row nor for a cell, but for the blocks of the files.
+func TestNothingAllocates(t *testing.T) {
+	if race.On {
+		t.Skip("the race detector allocates")
+	}
+	of := func(rows int) float64 {
+		l := newLab(t, "1", "f", "g")
+		var old, export []hfile.Cell
+		for i := range rows {
+			for _, family := range l.families {
+				c := hfile.Cell{Row: fmt.Appendf(nil, "a%05d", i), Family: []byte(family), Qualifier: []byte("p"), Timestamp: 100, Type: hfile.Put, Value: []byte("v")}
+				old = append(old, c)
+				if c.Timestamp = labStamp; i%3 > 0 {
+					export = append(export, c)
+				}
+			}
+		}
+		l.add(5, old)
+		e, snap := l.stage(export), l.open()
+		return testing.AllocsPerRun(5, func() {
+			if _, err := Compare(t.Context(), snap, e, labOptions()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	few, many := of(1000), of(3000)
+	if perRow := (many - few) / 2000; perRow > 0.05 {
+		t.Errorf("%g allocations a row: %g with 1,000 rows, %g with 3,000", perRow, few, many)
+	}
+}
