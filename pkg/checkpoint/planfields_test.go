@@ -71,7 +71,6 @@ func fieldsOfASpec() map[string]specField {
 		"Encoding":       {"plan", func(s *spec.Spec) { s.Encoding = "NONE" }, "the family was", ""},
 		"Bloom":          {"plan", func(s *spec.Spec) { s.Bloom = "NONE" }, "the family was", ""},
 		"BlockSize":      {"plan", func(s *spec.Spec) { s.BlockSize = 4096 }, "the family was", ""},
-		"Parse":          {"plan", func(s *spec.Spec) { s.Parse = "md5hex(id)+id" }, "parse was not given, it is md5hex(id) + id", ""},
 
 		"CompressionLevel": {"plan", func(s *spec.Spec) { s.CompressionLevel = "better" }, "the family was", ""},
 

@@ -50,6 +50,7 @@ const (
 	Restart        Name = "restart"
 	SaltBuckets    Name = "salt_buckets"
 	Since          Name = "since"
+	Snapshot       Name = "snapshot"
 	SpillDir       Name = "spill_dir"
 	SpillLimit     Name = "spill_limit"
 	Splits         Name = "splits"
@@ -65,15 +66,14 @@ const (
 	Workers        Name = "workers"
 	Znode          Name = "znode"
 	Zookeeper      Name = "zookeeper"
-	Snapshot       Name = "snapshot"
 )
 
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop, Header, InsertOnly, Job, JobID, Key,
-		LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes, Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir,
-		SpillLimit, Splits, Staging, State, Suggest, Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode,
-		Zookeeper,
+		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop,
+		Header, InsertOnly, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
+		Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
+		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
 	}
 }
