@@ -63,7 +63,7 @@ test-versions: ## the main job, a kill and a split on HBase 2.4, 2.5, 2.6 and 3.
 	BULKLOAD_TEST_VERSIONS=$(or $(VERSIONS),all) go test -count=1 -v -timeout 40m ./internal/versions
 
 test-faults: ## the whole fault suite: real kills, lost answers, splits; an hour
-	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader
+	BULKLOAD_FAULTS=1 go test -count=1 -v -timeout 90m -p 1 ./internal/faults ./pkg/hdfsio ./pkg/job ./pkg/loader ./pkg/rekey
 
 test-airflow: ## the example DAGs in real Airflows 2.11 and 3, installed on the first run
 	BULKLOAD_TEST_AIRFLOW=1 go test -count=1 -v -timeout 30m -run TestAirflow ./internal/callers

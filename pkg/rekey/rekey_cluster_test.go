@@ -273,7 +273,7 @@ func (w *world) nothingLeft() {
 }
 
 // TestRekey gives the rows of the check sample, ten salts, keys of 32, with cells that were overwritten and deleted; it is killed
-// behind each step and at moments that nobody has chosen, and HBase's own client is the judge.
+// behind steps and at moments that nobody has chosen, and HBase's own client is the judge. make test-faults has more of these.
 func TestRekey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the program on a cluster, which -short leaves out")
@@ -322,13 +322,17 @@ func TestRekey(t *testing.T) {
 		}
 	}
 	kill(checkpoint.EventRekey, 0)
-	for range 2 { // at the snapshot, or when the table is made
-		kill(checkpoint.EventAttempt, time.Duration(100+rng.IntN(1500))*time.Millisecond)
+	built, steps := 1, []checkpoint.Event{checkpoint.EventLoaded}
+	if os.Getenv("BULKLOAD_FAULTS") != "" {
+		for range 2 { // at the snapshot, or when the table is made
+			kill(checkpoint.EventAttempt, time.Duration(100+rng.IntN(1500))*time.Millisecond)
+		}
+		built, steps = 15, []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending, checkpoint.EventLoaded}
 	}
-	for range 3 {
+	for range built {
 		kill(checkpoint.EventBuilt, time.Duration(300+rng.IntN(1500))*time.Millisecond)
 	}
-	for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending, checkpoint.EventLoaded} {
+	for _, event := range steps {
 		kill(event, 0)
 	}
 	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
