@@ -257,6 +257,30 @@ func (w *world) snapshots() (left []string) {
 	return left
 }
 
+// killedAtRandom kills jobs so many times at moments that nobody has chosen, and judges each when it has ended.
+func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
+	w.t.Helper()
+	first := w.new
+	for n := 0; kills > 0; n++ {
+		w.new = fmt.Sprintf("%s%d", first, n)
+		for longest := 2 * time.Second; ; longest += longest / 8 { // a build begins anew each time
+			after := time.Duration(rng.Int64N(int64(longest)))
+			o := w.rekey("", after, "--to="+w.new, "--key="+newKey)
+			w.t.Logf("killed after %s: exit code %d", after, o.code)
+			if o.code == 0 {
+				break
+			}
+			if o.code != 137 {
+				w.t.Fatalf("exit code %d\n%s", o.code, o.stderr)
+			}
+			kills--
+		}
+		w.judge(want)
+		w.nothingLeft()
+		w.java("drop", w.new)
+	}
+}
+
 // nothingLeft: neither spilled runs nor staged files nor snapshots.
 func (w *world) nothingLeft() {
 	w.t.Helper()
@@ -322,19 +346,14 @@ func TestRekey(t *testing.T) {
 		}
 	}
 	kill(checkpoint.EventRekey, 0)
-	built, steps := 1, []checkpoint.Event{checkpoint.EventLoaded}
-	if os.Getenv("BULKLOAD_FAULTS") != "" {
-		for range 2 { // at the snapshot, or when the table is made
-			kill(checkpoint.EventAttempt, time.Duration(100+rng.IntN(1500))*time.Millisecond)
+	kill(checkpoint.EventBuilt, time.Duration(300+rng.IntN(1500))*time.Millisecond)
+	whole := os.Getenv("BULKLOAD_FAULTS") != ""
+	if whole {
+		for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending} {
+			kill(event, 0)
 		}
-		built, steps = 15, []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending, checkpoint.EventLoaded}
 	}
-	for range built {
-		kill(checkpoint.EventBuilt, time.Duration(300+rng.IntN(1500))*time.Millisecond)
-	}
-	for _, event := range steps {
-		kill(event, 0)
-	}
+	kill(checkpoint.EventLoaded, 0)
 	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
 		o := w.rekey(string(event), 0, to...) // what came of files that were sent may have been found without this step
 		t.Logf("killed after %s: exit code %d", event, o.code)
@@ -401,6 +420,10 @@ func TestRekey(t *testing.T) {
 	}
 	if w.java("count", w.new) != "0" {
 		t.Error("a table has rows of a job that failed")
+	}
+	if whole {
+		want, _ = w.want(w.java("versions", w.old))
+		w.killedAtRandom(rng, 20, want)
 	}
 	if o := w.rekey("", 0, "--to="+other, "--key=id"); o.code != 3 || !strings.Contains(o.stderr, "rows with new keys go into an empty table") {
 		t.Errorf("a table with rows: exit code %d\n%s", o.code, o.stderr)
