@@ -263,7 +263,7 @@ func (w *world) killedAtRandom(rng *rand.Rand, kills int, want []string) {
 	first := w.new
 	for n := 0; kills > 0; n++ {
 		w.new = fmt.Sprintf("%s%d", first, n)
-		for longest := 2 * time.Second; ; longest += longest / 8 { // a build begins anew each time
+		for longest := 2 * time.Second; ; longest += longest / 8 { // a build starts over each time
 			after := time.Duration(rng.Int64N(int64(longest)))
 			o := w.rekey("", after, "--to="+w.new, "--key="+newKey)
 			w.t.Logf("killed after %s: exit code %d", after, o.code)
