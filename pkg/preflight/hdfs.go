@@ -95,7 +95,8 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 	dir := path.Join(s.location.Path, staging.ProbePrefix+hex.EncodeToString(random[:]))
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
 	do("make", func() error { return staging.MakeBase(ctx, fsys, s.location.Path, user) })
-	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o700) })
+	// Another job's probe may have removed the directory above meanwhile: then it is made again, for HBase to pass.
+	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o711) })
 	do("write a file in", func() error {
 		w, err := fsys.Create(ctx, name, hdfsio.CreateOptions{Perm: 0o600})
 		if err != nil {
