@@ -6,7 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
+	"bulkload/internal/retry"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -26,6 +28,9 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	for _, f := range j.source.Families {
 		families = append(families, f.Name)
 	}
+	if err := j.enabled(ctx); err != nil {
+		return nil, err
+	}
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, j.req.To.String(), families...)
 	if errors.Is(err, loader.ErrTableNotFound) {
 		if err := j.create(ctx, old); err != nil {
@@ -40,6 +45,28 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 		return nil, err
 	}
 	return facts, j.vacant(ctx)
+}
+
+// enabled waits for a table that is being enabled, as that of an attempt which was
+// stopped while the master made it, a minute at most.
+func (j *run) enabled(ctx context.Context) error {
+	enabling, began := retry.Policy{First: 200 * time.Millisecond, For: time.Minute}, time.Now()
+	for tries := 1; ; tries++ {
+		t, err := j.c.Describe(ctx, j.req.To)
+		if errors.Is(err, loader.ErrTableNotFound) {
+			return nil
+		}
+		if err != nil {
+			return cluster.Failure(err)
+		}
+		wait, again := enabling.Next(began, tries)
+		if t.State != loader.Enabling || !again {
+			return nil // whoever asks for its facts refuses it
+		}
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
 }
 
 // create makes the table, pre-split.
