@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"bulkload/pkg/fail"
@@ -49,6 +50,8 @@ type Resume struct {
 	*Done
 	Checkpoint Checkpoint
 	Name       string // of the job, by which its directories of sorted runs are known
+
+	mu sync.Mutex // writers of several tables note what they have written
 }
 
 // skip says of a region whether its file is written already.
@@ -119,6 +122,8 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	if from > 0 {
 		record.Ordinal = from + record.Region
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.Written[from+record.Region] = record
 	return r.Checkpoint.Wrote(record)
 }

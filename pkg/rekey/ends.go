@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
+	"bulkload/pkg/staging"
 )
 
 // restart discards the journal, and the snapshot that it leads to.
@@ -21,8 +22,14 @@ func (j *run) restart(ctx context.Context) error {
 	return j.st.Restart(ctx, j.env)
 }
 
-// already is the result of a job that was done before.
-func (j *run) already() *result.Result {
+// already is the result of a job that was done before. What a process has left that
+// was killed between its end and the removal of its files is removed.
+func (j *run) already(ctx context.Context) *result.Result {
+	if j.st.StagingEnd == checkpoint.StagingRemoved && j.st.Plan != nil {
+		if err := j.removeStaging(ctx, j.st.Plan.Staging); err != nil {
+			j.o.Events.Warn("staging directory is left behind", "path", j.st.Plan.Staging, "error", err)
+		}
+	}
 	r := j.result
 	if j.st.Result != nil {
 		*r = *j.st.Result
@@ -30,6 +37,18 @@ func (j *run) already() *result.Result {
 	r.Already, r.Job, r.DoneAt = true, j.st.Dir, j.st.FinishedAt
 	j.o.Events.Start(progress.Start{Job: j.st.Dir, JobID: j.o.State.JobID, Table: r.Table, Key: j.req.Key, Inputs: []string{j.input()}, Timestamp: j.now().UnixMilli()})
 	return r
+}
+
+func (j *run) removeStaging(ctx context.Context, name string) error {
+	l, err := j.env.Conf.Resolve(name)
+	if err != nil {
+		return err
+	}
+	fsys, err := j.env.FS(l)
+	if err != nil {
+		return err
+	}
+	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
 }
 
 // giveBack deletes the job's own snapshot after an error that the same command

@@ -288,8 +288,13 @@ func (w *world) nothingLeft() {
 		w.t.Errorf("in the spill directory: %v, %v", files, err)
 	}
 	staged, err := jobtest.UserFS(w.t, w.cluster, "tina").ReadDir(w.t.Context(), "/tmp/bulkload-tina")
-	if err != nil || len(staged) > 0 {
-		w.t.Errorf("staged on HDFS: %v, %v", staged, err)
+	for _, f := range staged {
+		if strings.HasPrefix(f.Name(), strings.ReplaceAll(w.new, ":", "_")+"-") { // jobs that were to fail keep theirs
+			w.t.Errorf("staged on HDFS: %s", f.Name())
+		}
+	}
+	if err != nil {
+		w.t.Error(err)
 	}
 	if left := w.snapshots(); len(left) > 0 {
 		w.t.Errorf("snapshots %q", left)

@@ -69,7 +69,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 		}
 	}
 	if st.Finished {
-		return j.already(), nil
+		return j.already(ctx), nil
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
 	if err := j.steps(ctx); err != nil {
