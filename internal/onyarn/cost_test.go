@@ -2,6 +2,7 @@ package onyarn
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,9 @@ import (
 
 // envCost is a number of rounds: ImportTsv beside the program on the same YARN, half an hour for three rounds of a million rows.
 const envCost = "BULKLOAD_YARN_COST"
+
+// envCostRows is the number of rows, a million without it.
+const envCostRows = "BULKLOAD_YARN_COST_ROWS"
 
 // cost is what a job has taken.
 type cost struct {
@@ -38,7 +42,11 @@ func TestCost(t *testing.T) {
 		t.Skipf("%s=3 has it run", envCost)
 	}
 	s := on(t, testcluster.Options{YARN: true})
-	rows := data.Spec{Table: data.Check, Rows: 1_000_000, Seed: 7, Regions: 10, Flat: true}
+	count, err := strconv.ParseInt(cmp.Or(os.Getenv(envCostRows), "1000000"), 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", envCostRows, err)
+	}
+	rows := data.Spec{Table: data.Check, Rows: count, Seed: 7, Regions: 10, Flat: true}
 	inputs := map[data.Form]string{}
 	for _, form := range []data.Form{data.Dump, data.TSV} {
 		name, err := data.WriteFile(t.Context(), t.TempDir(), rows, form)

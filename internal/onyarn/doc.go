@@ -13,5 +13,6 @@
 //	cost_test.go     ImportTsv on the same YARN
 //	large_test.go    many rows, many tasks
 //
-// BULKLOAD_YARN=1 runs all but the last two, which want BULKLOAD_YARN_COST and BULKLOAD_YARN_LARGE.
+// BULKLOAD_YARN=1 runs all but the last two, which want BULKLOAD_YARN_COST (rounds; BULKLOAD_YARN_COST_ROWS
+// rows) and BULKLOAD_YARN_LARGE.
 package onyarn

@@ -192,9 +192,6 @@ func TestCellsThatAreGoneAreLost(t *testing.T) {
 	keys := sampledKeys(m)
 	mutateCell(t, facts, keys[0], "v", m.Timestamp+1000, true)
 	_, err := testcluster.Shared(t).AdminT(t).Run(t.Context(), "major-compact", facts.Name.String())
-	if err != nil { // a cluster that others use may have many to do before
-		_, err = testcluster.Shared(t).AdminT(t).Run(t.Context(), "major-compact", facts.Name.String())
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

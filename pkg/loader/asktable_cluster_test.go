@@ -50,9 +50,6 @@ func (b *bench) archiveAndForget(t testing.TB, table TableName) {
 	adm := b.cluster.AdminT(t)
 	for _, command := range []string{"major-compact", "disable", "enable"} {
 		_, err := adm.Run(t.Context(), command, table.String())
-		if err != nil && command == "major-compact" { // a cluster that others use may have many to do before
-			_, err = b.cluster.AdminT(t).Run(t.Context(), command, table.String())
-		}
 		must(t, err)
 	}
 	archive := path.Join("/hbase/archive/data", table.Namespace, table.Qualifier)
