@@ -84,6 +84,7 @@ func (r *readers) newWorker() (*readWorker, error) {
 		m.first = w.tables[0]
 		from += p.Ranges.Len()
 	}
+	findSources(w.tables)
 	var err error
 	w.out, err = r.sort.Writer()
 	return w, err
@@ -118,6 +119,7 @@ func (w *readWorker) batch(b *source.Batch) error {
 		for _, m := range w.tables {
 			m.kept = m.plan.kept(m.kept[:0], nulls)
 		}
+		findSources(w.tables)
 	}
 	for row := range b.Rows {
 		if err := w.row(b, row); err != nil {
@@ -137,11 +139,19 @@ func (w *readWorker) row(b *source.Batch, row int) error {
 		}
 	}
 	seq := sequence(b.Split, b.Offsets[row])
+	var last *rowMaker // whose values the sort has got last of this record
 	for _, m := range w.tables {
 		if w.skip != nil && w.skip(m.region) {
 			continue
 		}
-		if err := m.add(w.out, seq); err != nil {
+		shared, err := false, error(nil)
+		if m.source == last {
+			shared, err = w.out.AddShared(m.region, seq, m.key)
+		}
+		if !shared && err == nil {
+			last, err = m.source, m.add(w.out, seq)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", place(w.in, seq), err)
 		}
 	}

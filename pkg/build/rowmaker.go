@@ -14,6 +14,7 @@ type rowMaker struct {
 	plan    *Plan
 	from    int       // ordinal of the table's first region in the sort
 	first   *rowMaker // of the first table, which has made its row before; of that itself
+	source  *rowMaker // of the first table whose rows have the same values, which makes them; of that itself
 	program *keygen.Program
 	keyCols []int // columns of the key's fields
 	fields  [][]byte
@@ -38,6 +39,7 @@ func newRowMaker(p *Plan, from int) (*rowMaker, error) {
 		m.keyCols = append(m.keyCols, slices.Index(p.Columns, c))
 	}
 	m.fields = make([][]byte, len(m.keyCols))
+	m.source = m
 	return m, nil
 }
 
@@ -55,10 +57,12 @@ func (m *rowMaker) make(b *source.Batch, row int) error {
 		return NoKey()
 	}
 	m.key = key
-	if m.plan.mapped {
+	switch {
+	case m.source != m:
+	case m.plan.mapped:
 		err = m.mappedRow(b, row)
 		m.data = m.values
-	} else {
+	default:
 		err = m.textRow(b, row)
 		m.data = b.Data
 	}
@@ -68,10 +72,29 @@ func (m *rowMaker) make(b *source.Batch, row int) error {
 
 // add puts the row that was made last into the sort.
 func (m *rowMaker) add(out *extsort.Writer, seq uint64) error {
-	dst, err := out.Add(m.region, seq, m.key, extsort.PayloadSize(m.lengths))
+	v := m.source
+	dst, err := out.Add(m.region, seq, m.key, extsort.PayloadSize(v.lengths))
 	if err != nil {
 		return err
 	}
-	extsort.Fill(dst, m.lengths, m.data, m.offsets)
+	extsort.Fill(dst, v.lengths, v.data, v.offsets)
 	return nil
+}
+
+// findSources finds the tables whose rows have the values of an earlier table's: these are made once, and held once in memory.
+func findSources(tables []*rowMaker) {
+	for i, m := range tables {
+		m.source = m
+		for _, earlier := range tables[:i] {
+			if earlier.source == earlier && m.sameValues(earlier) {
+				m.source = earlier
+				break
+			}
+		}
+	}
+}
+
+// sameValues says whether the values of both are the bytes of the same columns.
+func (m *rowMaker) sameValues(o *rowMaker) bool {
+	return !m.plan.mapped && !o.plan.mapped && slices.Equal(m.plan.order, o.plan.order) && slices.Equal(m.kept, o.kept)
 }

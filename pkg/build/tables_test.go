@@ -86,6 +86,9 @@ func alone(t testing.TB, s spec.Spec, target spec.Target) spec.Job {
 		if e.Duplicates != "" {
 			j.Duplicates = e.Duplicates
 		}
+		if e.Empty != "" {
+			j.Empty = e.Empty
+		}
 		if e.Index != "" {
 			j.Cells = []spec.CellSpec{{Column: "row", Qualifier: spec.RowCell}}
 		}
@@ -172,6 +175,69 @@ func TestTablesSpill(t *testing.T) {
 			t.Errorf("%d runs, %d", m[0].Runs, m[4].Runs)
 		}
 		sameAsAlone(t, s, splits, out, m)
+	}
+}
+
+// TestTablesOfTheSameValues builds tables whose values are made once and held once, with others between them, from files with
+// and without NULL beside empty texts, in memory and in so little that the sort spills.
+func TestTablesOfTheSameValues(t *testing.T) {
+	s := tablesSpec(writeTablesInput(t, t.TempDir(), 40_000, 3, false), "first")
+	s.Tables = []spec.TableSpec{
+		{Table: "by_id", Key: "id + row", Duplicates: "last"},
+		{Table: "storing", Key: "id + rule", Empty: "store"},
+		{Table: "by_rule", Key: `reverse(row) + day`, Compression: "GZ"},
+		{Table: "also_storing", Key: "day + row", Empty: "store", Family: "g"},
+		{Index: "day", Table: "by_day", Key: `day + "|" + id`, Covers: []string{"rule"}},
+	}
+	j := jobtest.Resolve(t, s)
+	splits := map[string][][]byte{"ns:check": {[]byte("R3"), []byte("R5")}, "by_day": {[]byte("20171010")}, "by_id": {[]byte("01")}}
+	for _, memory := range []spec.Size{24 << 20, 512 << 20} {
+		out := filepath.Join(t.TempDir(), "out")
+		m, err := Directories(t.Context(), jobtest.Env(t), j, tablesShapes(t, j, splits), out, WorkOptions{Workers: 2, Memory: memory, SpillDir: t.TempDir(), SplitSize: 100_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spilled := m[0].Runs > 0; spilled != (memory < 100<<20) {
+			t.Errorf("%d runs in %s", m[0].Runs, memory)
+		}
+		sameAsAlone(t, s, splits, out, m)
+	}
+}
+
+// TestTablesOfOneSource holds which tables have the values of which.
+func TestTablesOfOneSource(t *testing.T) {
+	j := jobtest.Resolve(t, spec.Spec{Table: "a", Inputs: []string{"x"}, Columns: tablesColumns, Key: "id", Tables: []spec.TableSpec{
+		{Table: "b", Key: "rule + id"}, {Table: "c", Key: "id", Columns: []string{"rule", "day"}}, {Table: "d", Key: "id", Empty: "store"},
+		{Table: "e", Key: "day + id", Family: "g"}, {Table: "f", Key: "id", Columns: []string{"day", "rule"}},
+		{Table: "g", Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "life", Type: "long"}, {Rest: true}}}}, {Index: "i", Table: "h", Key: "day + id"}}})
+	var makers []*rowMaker
+	for _, target := range j.Targets() {
+		p, err := NewPlan(target.Job, tablesColumns, spec.DefaultFamily(target.FamilyName()), nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := newRowMaker(p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		makers = append(makers, m)
+	}
+	sources := func(nulls bool) (list []int) {
+		for _, m := range makers {
+			m.kept = m.plan.kept(m.kept[:0], nulls)
+		}
+		findSources(makers)
+		for _, m := range makers {
+			list = append(list, slices.Index(makers, m.source))
+		}
+		return list
+	}
+	if got, want := sources(false), []int{0, 0, 2, 3, 0, 2, 6, 7}; !slices.Equal(got, want) {
+		t.Errorf("sources %v, want %v", got, want)
+	}
+	// Where NULL stands beside empty texts, these are stored by default, too.
+	if got, want := sources(true), []int{0, 0, 2, 0, 0, 2, 6, 7}; !slices.Equal(got, want) {
+		t.Errorf("sources %v with NULL, want %v", got, want)
 	}
 }
 

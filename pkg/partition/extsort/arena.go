@@ -29,9 +29,9 @@ type arena struct {
 // entry is a row in the index. Keys of equal order have equal sort values;
 // lower values mean smaller keys.
 type entry struct {
-	sort uint64
-	pos  uint32
-	_    uint32
+	sort    uint64
+	pos     uint32
+	payload uint32 // where the row has its payload from, another's; 0: its own follows the key
 }
 
 const entrySize = IndexSize
@@ -88,16 +88,38 @@ func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	return b[recordHeader+len(key):]
 }
 
+// addShared appends a row whose payload is another row's, of that place and size.
+func (a *arena) addShared(sort, seq uint64, key []byte, payload uint32, size int) {
+	at := a.n
+	b := a.data[at : at+recordHeader+len(key)]
+	binary.LittleEndian.PutUint64(b, seq)
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(key)+size))
+	binary.LittleEndian.PutUint16(b[12:], uint16(len(key)))
+	copy(b[recordHeader:], key)
+	a.n += len(b)
+	a.entries = append(a.entries, entry{sort: sort, pos: uint32(at), payload: payload})
+}
+
 func (a *arena) key(pos uint32) []byte {
 	b := a.data[pos:]
 	n := int(binary.LittleEndian.Uint16(b[12:]))
 	return b[recordHeader : recordHeader+n]
 }
 
-// record is a row with its header.
-func (a *arena) record(pos uint32) []byte {
-	b := a.data[pos:]
-	return b[:recordHeader+int(binary.LittleEndian.Uint32(b[8:]))]
+// record is a row with its header. Of one whose payload is another's, it ends with the key, and shared is that payload.
+func (a *arena) record(e entry) (record, shared []byte) {
+	b := a.data[e.pos:]
+	size := int(binary.LittleEndian.Uint32(b[8:]))
+	if e.payload == 0 {
+		return b[:recordHeader+size], nil
+	}
+	key := int(binary.LittleEndian.Uint16(b[12:]))
+	return b[:recordHeader+key], a.data[e.payload:][:size-key]
+}
+
+// size is what record has, with the payload.
+func (a *arena) size(e entry) int {
+	return recordHeader + int(binary.LittleEndian.Uint32(a.data[e.pos+8:]))
 }
 
 func (a *arena) reset() {

@@ -18,6 +18,7 @@ var ErrCorrupt = errors.New("spilled run is damaged")
 type cursor struct {
 	sort    uint64 // of the current row; maxSort behind the end
 	record  []byte // current row with its header
+	shared  []byte // its payload, where that is another row's of the arena; else it is in record
 	ended   bool
 	arena   *arena // source in memory, or
 	entries []entry
@@ -47,6 +48,9 @@ func (c *cursor) key() []byte {
 func (c *cursor) seq() uint64 { return binary.LittleEndian.Uint64(c.record) }
 
 func (c *cursor) payload() []byte {
+	if c.shared != nil {
+		return c.shared
+	}
 	n := int(binary.LittleEndian.Uint16(c.record[12:]))
 	return c.record[recordHeader+n:]
 }
@@ -61,7 +65,8 @@ func (c *cursor) next() error {
 		}
 		e := c.entries[0]
 		c.entries = c.entries[1:]
-		c.sort, c.record = e.sort, c.arena.record(e.pos)
+		c.sort = e.sort
+		c.record, c.shared = c.arena.record(e)
 		return nil
 	}
 	if len(c.rest) == 0 && c.feed != nil {

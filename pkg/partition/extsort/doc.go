@@ -19,6 +19,9 @@
 // in which they differ, so a key is fetched from the arena about once however
 // long the prefix that it shares with its neighbours.
 //
+// Rows of one record in several tables may have the same payload. An arena holds it once ([Writer.AddShared]); in runs each row
+// has its own.
+//
 // # Files
 //
 // A run is a file that has no name any more once it is open, so a killed

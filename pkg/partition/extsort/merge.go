@@ -89,6 +89,7 @@ type Merge struct {
 	dups    int64
 	current cursor // view on the row shown
 	held    []byte // copy of it when rows of the same key follow
+	whole   []byte // its record, where the payload is another's
 
 	arrivals *arrivals // nil: all cursors are there from the beginning
 }
@@ -117,7 +118,7 @@ func (s *Sorter) Size(region int) (rows, bytes int64) {
 		for _, w := range s.writers {
 			for _, e := range s.regionEntries(w.a, region) {
 				rows++
-				bytes += int64(len(w.a.record(e.pos)))
+				bytes += int64(w.a.size(e))
 			}
 		}
 	}
@@ -202,7 +203,7 @@ func (m *Merge) Next() bool {
 		return false
 	}
 	sort := c.sort
-	m.current.record = c.record
+	m.current.record, m.current.shared = c.record, c.shared
 	// The tree stands one row ahead of what is shown. A cursor keeps the block
 	// before the one it reads, so the row shown outlives one step.
 	for n := 0; ; n++ {
@@ -220,7 +221,7 @@ func (m *Merge) Next() bool {
 			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
 			return false
 		case m.policy == KeepLast:
-			m.current.record = c.record
+			m.current.record, m.current.shared = c.record, c.shared
 		case n == 0:
 			m.held = append(m.held[:0], m.current.record...)
 			m.current.record = m.held
@@ -304,7 +305,7 @@ func (s *Sorter) mergeRuns(n int) error {
 			return errors.Join(err, out.run.remove())
 		}
 		for m.Next() {
-			if err := out.add(region, m.current.record); err != nil {
+			if err := out.add(region, m.current.record, m.current.shared); err != nil {
 				return errors.Join(needs(err, need), out.run.remove())
 			}
 			rows++
@@ -327,8 +328,14 @@ func (s *Sorter) mergeRuns(n int) error {
 
 // Record is the current row with its header as it lies in a run: u64 sequence number, u32 length of key and payload, and
 // [Merge.Row]. Valid until the next call of Next.
-func (m *Merge) Record() []byte { return m.current.record }
+func (m *Merge) Record() []byte {
+	if m.current.shared == nil {
+		return m.current.record
+	}
+	m.whole = append(append(m.whole[:0], m.current.record...), m.current.shared...)
+	return m.whole
+}
 
 // Row is the current row without its sequence number: u16 length of the key,
 // little-endian, the key and the payload. Valid until the next call of Next.
-func (m *Merge) Row() []byte { return m.current.record[recordHeader-2:] }
+func (m *Merge) Row() []byte { return m.Record()[recordHeader-2:] }

@@ -76,17 +76,17 @@ func (s *Sorter) newRunWriter() (*runWriter, error) {
 	}, nil
 }
 
-// add appends a record to a region that is not before the last one.
-func (w *runWriter) add(region int, record []byte) error {
+// add appends a record, with its payload if that is another's, to a region that is not before the last one.
+func (w *runWriter) add(region int, record, shared []byte) error {
 	if region != w.at {
 		if err := w.seek(region); err != nil {
 			return err
 		}
 	}
-	w.block = append(w.block, record...)
+	w.block = append(append(w.block, record...), shared...)
 	w.run.sections[region].rows++
 	w.rows++
-	w.run.sections[region].raw += int64(len(record))
+	w.run.sections[region].raw += int64(len(record) + len(shared))
 	if len(w.block) >= runBlock {
 		return w.flush()
 	}
@@ -167,12 +167,14 @@ func (w *Writer) Spill() error {
 			region++
 			next = w.s.sorting.first(region + 1)
 		}
-		if err := out.add(region, w.a.record(e.pos)); err != nil {
+		record, shared := w.a.record(e)
+		if err := out.add(region, record, shared); err != nil {
 			return errors.Join(err, out.run.remove())
 		}
 	}
 	rows := int64(len(w.a.entries))
 	w.a.reset()
+	w.payload = 0
 	return w.s.addRun(out, rows)
 }
 

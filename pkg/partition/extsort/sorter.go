@@ -136,6 +136,9 @@ type Writer struct {
 	rows       int64
 	lastSeq    uint64
 	lastRegion int
+
+	payload uint32 // of the row that Add has added last, its place in the arena; 0: it is not there any more
+	size    int
 }
 
 // Writer gives a further worker its writer, at most Options.Workers in all.
@@ -163,8 +166,8 @@ func (s *Sorter) Writer() (*Writer, error) {
 // disk that is used up [*LimitError] or the system's error. The sort is then to
 // be closed.
 func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, error) {
-	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
-		return nil, fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
+	if err := w.inOrder(region, seq); err != nil {
+		return nil, err
 	}
 	if !w.a.room(len(key) + payload) {
 		if err := w.Spill(); err != nil {
@@ -177,7 +180,32 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	}
 	w.lastSeq, w.lastRegion = seq, region
 	w.rows++
-	return w.a.add(w.s.sorting.value(region, key), seq, key, payload), nil
+	dst := w.a.add(w.s.sorting.value(region, key), seq, key, payload)
+	w.payload, w.size = uint32(w.a.n-payload), payload
+	return dst, nil
+}
+
+// AddShared adds a row with the payload that the row added last by [Writer.Add] has, of the same sequence number: the payload
+// is held once. With false it has added nothing, since that row is not in memory any more or there is no room: the row is for Add.
+func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
+	if w.payload == 0 || seq != w.lastSeq || !w.a.room(len(key)) {
+		return false, nil
+	}
+	if err := w.inOrder(region, seq); err != nil {
+		return false, err
+	}
+	w.lastRegion = region
+	w.rows++
+	w.a.addShared(w.s.sorting.value(region, key), seq, key, w.payload, w.size)
+	return true, nil
+}
+
+// inOrder refuses a row that does not follow the last one.
+func (w *Writer) inOrder(region int, seq uint64) error {
+	if w.rows > 0 && seq <= w.lastSeq && (seq < w.lastSeq || region <= w.lastRegion) {
+		return fmt.Errorf("sequence number %d after %d", seq, w.lastSeq)
+	}
+	return nil
 }
 
 // Finish ends the filling: all writers are done. If anything was spilled,
