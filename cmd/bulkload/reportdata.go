@@ -197,7 +197,7 @@ func (w *reporter) addState(r *report.Report, o outcome) {
 		for i, k := range s.Splits {
 			splits[i] = k
 		}
-		r.Regions = regionList(regions, s.Regions, splits, s.Files)
+		r.Regions = regionList(regions, len(splits)+1, splits, s.Files)
 	}
 	if r.Load != nil {
 		r.Load.Files = s.Loaded

@@ -181,6 +181,15 @@ func liveLine(s *checkpoint.State) string {
 	return b.String()
 }
 
+// tableText is what is known of one table of a job of several.
+func tableText(t checkpoint.TableState) string {
+	name := "table " + t.Table
+	if t.Index != "" {
+		name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
+	}
+	return fmt.Sprintf("%s: %s, %d rows in %d HFiles of %s for %d regions, %d files loaded", name, t.State, t.Rows, t.HFiles, ui.Bytes(t.Bytes), t.Regions, t.Loaded)
+}
+
 // printJob prints all that is known of one job.
 func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	line := func(name, format string, args ...any) {
@@ -210,6 +219,9 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	}
 	line("written", "%d HFiles, %s, for %d regions", s.HFiles, ui.Bytes(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
+	for _, t := range s.Tables {
+		line("of these", "%s", tableText(t))
+	}
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
 	}

@@ -47,12 +47,13 @@ type State struct {
 	Rows      int64                `json:"rows"`                       // done in the phase while it runs; else in the files
 	HFiles    int                  `json:"hfiles"`                     // complete
 	Bytes     int64                `json:"bytes"`                      // of them
-	Regions   int                  `json:"regions,omitempty"`          // of the plan
+	Regions   int                  `json:"regions,omitempty"`          // of the plan, of all tables
 	Loaded    int                  `json:"loaded_files"`               // that HBase has taken
 	Sent      int                  `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
 	Began     time.Time            `json:"began,omitzero"`             // the last attempt
 	Ended     time.Time            `json:"ended,omitzero"`             // likewise, unless it runs
 	Last      time.Time            `json:"last,omitzero"`              // when something was noted
+	Tables    []TableState         `json:"tables,omitempty"`           // of a job of several, in the order in which they are loaded
 	Live      *Live                `json:"live,omitempty"`             // what the running job says of itself
 	Key       string               `json:"key,omitempty"`
 	Inputs    int                  `json:"input_files,omitempty"`

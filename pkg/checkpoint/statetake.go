@@ -37,6 +37,12 @@ func (s *State) take(h *History) {
 			s.Rows, s.HFiles, s.Bytes = s.Rows+m.Digest.Rows, s.HFiles+m.HFiles, s.Bytes+m.Bytes
 		}
 	}
+	if s.Tables = h.tableStates(); s.Tables != nil {
+		s.Regions = 0
+		for _, t := range s.Tables {
+			s.Regions += t.Regions
+		}
+	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result

@@ -2,14 +2,18 @@ package checkpoint
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"bulkload/internal/jobtest"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/journal"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/spec"
 )
@@ -64,6 +68,21 @@ func TestTablesAreInThePlan(t *testing.T) {
 	if err := was.Same(plan(one)); err == nil {
 		t.Error("a job without its further tables is the same")
 	}
+}
+
+// journalOf are the records in a job's directory.
+func journalOf(t *testing.T, dir string) []journal.Record {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dir, journal.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	records, err := journal.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
 }
 
 // TestTablesOfAJournal keeps what a journal says of the load of each table apart.
@@ -131,6 +150,22 @@ func TestTablesOfAJournal(t *testing.T) {
 	state.take(&st.History)
 	if state.HFiles != 2 || state.Rows != 5 || state.Bytes != 30 || len(state.Files) != 1 || state.Loaded != 1 || state.Sent != 1 {
 		t.Errorf("the state: %+v", state)
+	}
+	if got, want := fmt.Sprint(state.Regions, state.Tables), "3 [{t  loading 2 1 10 2 1 0} {x  loading 3 1 20 1 0 1}]"; got != want {
+		t.Errorf("by table: %s, want %s", got, want)
+	}
+	turn(0)
+	record(EventVerified, &result.Verification{Mode: "full"})
+	record(EventBuilt, BuiltRecord{Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 7}, HFiles: 3, Bytes: 70}, Tables: []*manifest.Manifest{{Digest: manifest.Digest{Rows: 8}, HFiles: 4, Bytes: 80}}})
+	h, err := HistoryOf(journalOf(t, st.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(h.tableStates()), "[{t  verified 7 3 70 2 1 0} {x  loading 8 4 80 1 0 1}]"; got != want {
+		t.Errorf("by table when all are built: %s, want %s", got, want)
+	}
+	if one := (&History{Plan: &PlanRecord{Table: "t"}}).tableStates(); one != nil {
+		t.Errorf("a job of one table: %v", one)
 	}
 	trace, err := ReadTrace(st.Dir)
 	if err != nil || trace.Status() != JobUnresolved {
