@@ -214,7 +214,8 @@ func TestTablesOnACluster(t *testing.T) {
 		kills := []string{"verified:1", "loading:2", "table:4"}
 		if os.Getenv("BULKLOAD_FAULTS") != "" {
 			kills = []string{"plan", "sorted", "written:9", "built", "loading", "loaded:1", "loaded:5", "loaded", "verified", "table:1", "loading:2", "loaded:7",
-				"verified:2", "table:2", "loading:3", "loaded:11", "verified:3", "table:3", "loading:4", "verified:4", "table:4", "loading:5", "verified:5", "done"}
+				"verified:2", "table:2", "loading:3", "loaded:11", "verified:3", "table:3", "loading:4", "verified:4", "table:4", "loading:5", "verified:5", "done",
+				"sending:2", "cleaned:2", "prepared:4", "sending:4", "cleaned:4", "sending:5"}
 		}
 		for _, after := range kills {
 			t.Run(after, func(t *testing.T) {
