@@ -210,6 +210,9 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	}
 	line("written", "%d HFiles, %s, for %d regions", s.HFiles, ui.Bytes(s.Bytes), s.Regions)
 	line("loaded", "%d files", s.Loaded)
+	if s.Replace != nil {
+		line("replace", "%s", s.Replace)
+	}
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
 	}

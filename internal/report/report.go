@@ -50,6 +50,7 @@ type Report struct {
 	Samples     []Sample // in the order of time
 	Tasks       *Tasks   // of a job on YARN
 	Load        *Load
+	Replaced    string // which rows a run with --replace has taken away; empty: it was none
 	Verify      string // what verification found; empty: there was none
 	Rejects     []Reject
 	Rejected    int64
