@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
@@ -41,5 +42,13 @@ func (r *replacePlan) print(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "\nreplace: how many rows of the table are deleted is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
-		"and refuses more than %s of the table's rows\n", r.MaxDeletes)
+		"and refuses more than %s\n", r.text())
+}
+
+// text is the limit in words.
+func (r *replacePlan) text() string {
+	if strings.HasSuffix(r.MaxDeletes, "%") {
+		return r.MaxDeletes + " of the rows before"
+	}
+	return r.MaxDeletes + " rows"
 }

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,19 +21,16 @@ func ParseDeleteLimit(text string) (DeleteLimit, error) {
 	}
 	l := DeleteLimit{text: text, rows: -1}
 	var err error
+	var right bool
 	if share, is := strings.CutSuffix(text, "%"); is {
 		l.percent, err = strconv.ParseFloat(share, 64)
-		if err == nil && !(l.percent >= 0 && l.percent <= 100) {
-			err = errors.New("a share is from 0% to 100%")
-		}
+		right = l.percent >= 0 && l.percent <= 100
 	} else {
 		l.rows, err = strconv.ParseInt(text, 10, 64)
-		if err == nil && l.rows < 0 {
-			err = errors.New("it is below 0")
-		}
+		right = l.rows >= 0
 	}
-	if err != nil {
-		return DeleteLimit{}, fmt.Errorf("%q is no number of rows and no percentage, such as 1000 or 5%%: %w", text, err)
+	if err != nil || !right {
+		return DeleteLimit{}, fmt.Errorf("%q is no number of rows and no share from 0%% to 100%%: give one such as 1000 or 2.5%%", text)
 	}
 	return l, nil
 }
