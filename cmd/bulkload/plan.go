@@ -72,6 +72,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
+	o.specFlags.addReplace(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	f := cmd.Flags()
@@ -142,7 +143,11 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	if o.suggest == 0 || g.json() {
 		out := cmd.OutOrStdout()
-		return g.print(out, withYARN(onYARN, e), func(w io.Writer) { printEstimate(w, e, textWidth(out)); printYARN(w, onYARN, e) })
+		return g.print(out, plannedReplace{withYARN(onYARN, e), planReplace(spec)}, func(w io.Writer) {
+			printEstimate(w, e, textWidth(out))
+			printYARN(w, onYARN, e)
+			planReplace(spec).print(w)
+		})
 	}
 	if !g.logs.quiet {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))

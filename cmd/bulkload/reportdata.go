@@ -110,6 +110,9 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 	if o.result != nil {
 		m = o.result.Manifest
 		r.Verify = verifyText(o.result.Verify)
+		if o.result.Replace != nil {
+			r.Replaced = o.result.Replace.String()
+		}
 		r.Tasks = reportTasks(o.result.YARN)
 		if o.result.Regions > 0 {
 			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}

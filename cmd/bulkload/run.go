@@ -51,6 +51,11 @@ With --engine yarn the HFiles are built by one MapReduce job, whose tasks are th
 program: Hadoop's client on this host submits it. The files are the same, byte for
 byte, and the same command after a crash finds the application again.
 
+With --replace the table holds exactly this export afterwards: before the load a
+snapshot of it is compared with the HFiles, and rows and columns that they do not
+have get delete markers, which are loaded with them. More than --max-deletes of
+the table's rows, and nothing is loaded.
+
 SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
 loading calls and hours below.` + "\n" + exitHelp,
@@ -60,6 +65,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
 	o.specFlags.add(cmd.Flags())
+	o.specFlags.addReplace(cmd.Flags())
 	o.workFlags.add(cmd.Flags())
 	o.clusterFlags.add(cmd.Flags())
 	o.limitFlags.add(cmd.Flags())

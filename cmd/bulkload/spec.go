@@ -48,6 +48,13 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.Var(&s.spec.BlockSize, "block-size", "overrides the family's, such as 64KiB")
 }
 
+// addReplace registers the flags of a job that leaves its table with its own rows alone.
+func (s *specFlags) addReplace(f *pflag.FlagSet) {
+	f.BoolVar(&s.spec.Replace, "replace", false, "the table holds exactly this export afterwards: its other rows and columns are deleted by markers, in the same load")
+	f.StringVar(&s.spec.MaxDeletes, "max-deletes", "", "with --replace, rows of the table that may be deleted: N or P% (default 5%); more, and nothing is loaded")
+	f.BoolVar(&s.spec.ReplaceRejected, "replace-rejected", false, "with --replace, bad records may be set aside: the table loses the rows that they have there")
+}
+
 // addText registers the flags that say how text is written.
 func (s *specFlags) addText(f *pflag.FlagSet) {
 	r := &s.spec.Reading
@@ -127,6 +134,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},
 		"phoenix-indexes": {&spec.PhoenixIndexes, &s.spec.PhoenixIndexes}, "replicate": {&spec.Replicate, &s.spec.Replicate},
 		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing}, "parse": {&spec.Parse, &s.spec.Parse},
+		"max-deletes": {&spec.MaxDeletes, &s.spec.MaxDeletes},
 	}
 	for name, t := range text {
 		if given(name) {
@@ -160,6 +168,12 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 	}
 	if given("allow-empty") {
 		spec.AllowEmpty = s.spec.AllowEmpty
+	}
+	if given("replace") {
+		spec.Replace = s.spec.Replace
+	}
+	if given("replace-rejected") {
+		spec.ReplaceRejected = s.spec.ReplaceRejected
 	}
 	if given("expect-records") {
 		spec.Expect = &s.expect

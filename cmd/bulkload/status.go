@@ -222,6 +222,9 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	for _, t := range s.Tables {
 		line("of these", "%s", tableText(t))
 	}
+	if s.Replace != nil {
+		line("replace", "%s", s.Replace)
+	}
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
 	}

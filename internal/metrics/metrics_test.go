@@ -199,6 +199,7 @@ func TestLive(t *testing.T) {
 bulkload_phase_active{phase="check"} 0
 bulkload_phase_active{phase="load"} 0
 bulkload_phase_active{phase="read"} 0
+bulkload_phase_active{phase="replace"} 0
 bulkload_phase_active{phase="snapshot"} 0
 bulkload_phase_active{phase="sort"} 0
 bulkload_phase_active{phase="upload"} 0

@@ -27,7 +27,7 @@ type Run struct {
 type Build struct{ Version, Revision, Go string }
 
 // phases are those that a run can have, in their order.
-var phases = []string{"read", "sort", "write", "snapshot", "check", "upload", "load", "verify"}
+var phases = []string{"read", "sort", "write", "snapshot", "check", "replace", "upload", "load", "verify"}
 
 // lastRun are the metrics of a run that has ended. What a failed run did not get to is 0, so that no rule misses it.
 var lastRun = []metric[*Run]{

@@ -51,6 +51,7 @@ type Report struct {
 	Tasks       *Tasks   // of a job on YARN
 	Tables      []Table  // further tables and indexes of the job, in the order of loading
 	Load        *Load
+	Replaced    string // which rows a run with --replace has taken away; empty: it was none
 	Verify      string // what verification found; empty: there was none
 	Rejects     []Reject
 	Rejected    int64

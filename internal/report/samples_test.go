@@ -139,7 +139,7 @@ func hostileReport() *Report {
 	r.Warnings = append(r.Warnings, long)
 	r.Settings = append(r.Settings, Setting{hostile, long, hostile})
 	r.Attempts[0].Error, r.Attempts[0].Process = long, hostile
-	r.RejectFile, r.Verify = long, hostile
+	r.RejectFile, r.Verify, r.Replaced = long, hostile, hostile
 	r.ReadAs, r.Partitions = []string{long}, long
 	r.Lacking, r.PassedOver = []Differing{{long, 1, hostile}}, []Differing{{hostile, 1, long}}
 	r.PartsText, r.Parts = hostile, []Part{{Input: long, Status: hostile}}

@@ -168,7 +168,7 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
 	}
 	if left.Remove && c.o.Remove {
-		e := errors.Join(build.RemoveSpill(dir, trace.Spill), dropRead(ctx, c.env, trace.deleteRead, len(trace.Read)))
+		e := errors.Join(build.RemoveSpill(dir, trace.Spill), dropRead(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
 		for _, s := range trace.Streams {
 			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
 		}

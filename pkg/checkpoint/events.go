@@ -29,6 +29,8 @@ const (
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
 	EventTable        Event = "table"
+	EventReplacing    Event = "replacing"
+	EventReplaced     Event = "replaced"
 	EventLoading      Event = "loading"
 	EventCut          Event = "cut"
 	EventMerged       Event = "merged"
@@ -76,6 +78,8 @@ func EventInfos() []EventInfo {
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
 		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one: what follows on files is of this one, counted from 0"},
+		{EventReplacing, SnapshotRecord{}, true, "before the snapshot is taken with which the export is compared; without a name, after it was deleted"},
+		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
 		{EventCut, RewrittenRecord{}, true, "after a file that lies in several regions was cut, before its parts are sent"},
 		{EventMerged, RewrittenRecord{}, true, "after files of a region were merged, before the new one is sent"},

@@ -106,7 +106,7 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := dropRead(ctx, env, st.DropRead, len(st.Read)); err != nil {
+	if err := dropRead(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
 		return err
 	}
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {

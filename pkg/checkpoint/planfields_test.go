@@ -65,6 +65,8 @@ func fieldsOfASpec() map[string]specField {
 		"Timestamp":      {"plan", func(s *spec.Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
 		"PhoenixIndexes": {"free", func(s *spec.Spec) { s.PhoenixIndexes = "ignore" }, "", "it says whether the job may run, not what it writes"},
 		"Replicate":      {"free", func(s *spec.Spec) { s.Replicate = "no" }, "", "it says who gets the files, not what is in them"},
+		"Replace":        {"free", func(s *spec.Spec) { s.Replace = true }, "", "the journal says whether markers were loaded, and a job that is done without them is not done with them"},
+		"MaxDeletes":     {"free", func(s *spec.Spec) { s.MaxDeletes = "1" }, "", "it says whether the job may load, not what"},
 		"Cells":          {"plan", func(s *spec.Spec) { s.Cells = []spec.CellSpec{{Column: "v"}} }, "the mapping was", ""},
 		"Skip":           {"plan", func(s *spec.Spec) { s.Skip = []string{"v"} }, "the mapping was", ""},
 		"Compression":    {"plan", func(s *spec.Spec) { s.Compression = "NONE" }, "the family was", ""},
@@ -73,6 +75,8 @@ func fieldsOfASpec() map[string]specField {
 		"BlockSize":      {"plan", func(s *spec.Spec) { s.BlockSize = 4096 }, "the family was", ""},
 
 		"CompressionLevel": {"plan", func(s *spec.Spec) { s.CompressionLevel = "better" }, "the family was", ""},
+
+		"ReplaceRejected": {"free", func(s *spec.Spec) { s.ReplaceRejected = true }, "", "it says whether the job may load, not what"},
 
 		"Tables": {"identity", func(s *spec.Spec) { s.Tables = []spec.TableSpec{{Table: "x", Key: "v"}} }, "", ""},
 

@@ -37,6 +37,8 @@ type History struct {
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
+	Replacing    SnapshotRecord                // with which the export is compared, and which is to be deleted; no name: there is none
+	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
 	tableLoad                                  // of the table at hand; a job of one table has no other
 	table        int                           // its number, from 0
 	others       map[int]tableLoad             // of the other tables that were at hand before, by number
@@ -203,6 +205,20 @@ func (h *History) replay(r journal.Record) (err error) {
 		if err == nil {
 			h.turn(t.Number)
 		}
+		return err
+	case EventReplacing:
+		s, err := Decode[SnapshotRecord](r)
+		if err == nil && s.Snapshot != "" && h.Plan == nil {
+			err = errors.New("there is no plan, which names the table")
+		}
+		if h.Replacing = s; s.Snapshot != "" {
+			h.Replace = nil
+		}
+		return err
+	case EventReplaced:
+		d, err := Decode[ReplacedRecord](r)
+		h.Replace = d.Replace
+		h.step(r, "load")
 		return err
 	case EventLoading:
 		l, err := Decode[FilesRecord](r)

@@ -60,6 +60,7 @@ type State struct {
 	InBytes   int64                `json:"input_bytes,omitempty"`
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
+	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load takes away, when it is known
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // what came of it

@@ -44,6 +44,7 @@ func (s *State) take(h *History) {
 		}
 	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
+	s.Replace = h.Replace
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
 		if u.Done {

@@ -25,6 +25,9 @@ func (j *run) already(ctx context.Context) (*result.Result, error) {
 		*r = *j.st.Result
 	}
 	r.Already, r.Job, r.DoneAt = true, j.st.Dir, j.st.FinishedAt
+	if j.spec.Replace && j.st.History.Replace == nil {
+		return r, fail.With(fail.Config, setting.Errorf("this job was done at %s without %s, so that the table may have other rows: %s loads it again with it", j.st.FinishedAt.Format(time.RFC3339), setting.Replace, setting.Restart))
+	}
 	start := j.start()
 	start.Attempt = 0
 	j.o.Events.Start(start)

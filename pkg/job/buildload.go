@@ -72,7 +72,7 @@ func (j *run) allBuilt(m []*manifest.Manifest) []*built {
 	j.result.SetManifests(j.specTargets(), m)
 	files := make([]*built, len(m))
 	for i := range m {
-		files[i] = &built{m[i]}
+		files[i] = &built{manifest: m[i]}
 	}
 	return files
 }
@@ -112,6 +112,9 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 	}
 	v, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, r)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.replaced(ctx, b.manifest, v); err != nil {
 		return nil, err
 	}
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)

@@ -130,7 +130,7 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true, local: o.Unreplicated}
-	rows, err := loadFiles(ctx, c, facts, st, &built{&all}, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r)
+	rows, err := loadFiles(ctx, c, facts, st, &built{manifest: &all}, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r)
 	if err != nil {
 		return r, err
 	}

@@ -43,7 +43,12 @@ func maxFiles(env *cluster.Env, given int) int {
 // knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
 	m, rows := b.manifest, &loaded{b.manifest, facts}
-	if len(m.Files) == 0 {
+	if len(b.markers) > 0 {
+		all := *m
+		all.Files = slices.Concat(m.Files, b.markers)
+		m = &all
+	}
+	if len(m.Files) == 0 && !log.Loading {
 		e.Note("nothing to load: the input has no rows")
 		return rows, nil
 	}
@@ -54,25 +59,15 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	e.Phase("load")
 	start := time.Now()
-	family := func(name string) spec.Family {
-		for _, f := range facts.Families {
-			if f.Name == name {
-				return f
-			}
-		}
-		f := spec.DefaultFamily(name)
-		if cf, ok := facts.Table.Family(name); ok {
-			if settings, err := cluster.FamilySettings(cf); err == nil {
-				f = settings
-			}
-		}
-		return f
-	}
+	family := func(name string) spec.Family { return familyIn(facts, name) }
 	rw := rewrite.New(st.out.FS, st.out.Dir, family, m.Timestamp)
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
 		Timestamp: ownTimestamp(m), Shared: way.shared, Unreplicated: way.local}
+	if log.History.Replace != nil {
+		req.Timestamp = 0 // files with markers have no cell of the timestamp
+	}
 	if !log.Loading {
 		var files []loader.HFile
 		for _, f := range m.Files {

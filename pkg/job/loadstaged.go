@@ -26,6 +26,6 @@ func LoadStaged(ctx context.Context, env *cluster.Env, c *loader.Cluster, facts 
 	m := &manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true}
 	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: dir.String()}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, local: o.Unreplicated}
-	_, err = loadFiles(ctx, c, facts, st, &built{m}, way, log, o.Events, r)
+	_, err = loadFiles(ctx, c, facts, st, &built{manifest: m}, way, log, o.Events, r)
 	return r, err
 }

@@ -57,6 +57,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err := checkTables(o, s); err != nil {
 		return nil, err
 	}
+	if err := checkReplace(o, s); err != nil {
+		return nil, err
+	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
 	if err != nil {
 		return nil, err

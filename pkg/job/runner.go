@@ -162,6 +162,9 @@ func (j *run) finish(ctx context.Context) error {
 	if err := j.prove(ctx); err != nil {
 		return err
 	}
+	if err := j.replaceable(ctx); err != nil {
+		return err
+	}
 	files, err := j.build(ctx)
 	if err != nil {
 		return err
@@ -170,6 +173,9 @@ func (j *run) finish(ctx context.Context) error {
 		return err
 	}
 	if err := j.snapshot(ctx); err != nil {
+		return err
+	}
+	if err := j.replace(ctx, files[0]); err != nil {
 		return err
 	}
 	var done []*verified

@@ -31,6 +31,9 @@ import (
 // of each.
 func RunParts(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
 	start := time.Now()
+	if s.Replace {
+		return nil, fail.With(fail.Config, setting.Errorf("%s is for one job, and this one is split into one for each directory: each would delete what the one before has loaded", setting.Replace))
+	}
 	if _, err := cluster.TableName(s); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,9 @@ func (j *run) phasesLeft() (phases []string) {
 	if j.st.Built == nil || j.st.AnyLoading() {
 		phases = append(phases, "check")
 	}
+	if j.spec.Replace && !j.st.AnyLoading() {
+		phases = append(phases, "replace")
+	}
 	phases = append(phases, "load")
 	if v := j.spec.Verify; v == "full" || v == "sample" {
 		phases = append(phases, "verify")

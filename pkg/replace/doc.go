@@ -13,13 +13,14 @@
 // come in one load or the markers come first. So a row that is not in the export
 // vanishes in every family, and one that has lost a column loses it. A row of
 // which the export writes every visible column gets no marker: the cells of T are
-// newer. A reader that asks for several versions still sees its older ones.
+// newer. But in a family that keeps several versions, and of an export whose cells
+// may expire, it gets one too: readers would see the older cells.
 //
 // # What is refused
 //
 // A visible cell that is newer than T, or of T itself in a column that the export
 // does not write, would stay visible: [Refuse] counts and names both. So are
-// deletions of more rows than a [Limit] allows.
+// deletions of more rows than a [spec.DeleteLimit] allows.
 //
 // # Bounds
 //

@@ -89,11 +89,12 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 	if err := export.next(); err != nil {
 		return err
 	}
-	sc, err := snap.Scan(ctx, p.region, snapshot.View{Versions: 1, Now: o.Now, Families: []string{family}})
+	sc, err := snap.Scan(ctx, p.region, snapshot.View{Versions: seen, Now: o.Now, Families: []string{family}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
+	whole := o.whole(snap)[p.family]
 	marker := hfile.Cell{Family: []byte(family), Timestamp: o.Timestamp - 1, Type: hfile.DeleteFamily}
 	written := int64(0)
 	for n := 0; sc.Next(); n++ {
@@ -108,7 +109,7 @@ func markers(ctx context.Context, snap *snapshot.Snapshot, p part, e *Export, o 
 		if err != nil {
 			return err
 		}
-		if has {
+		if has && !whole {
 			continue
 		}
 		marker.Row = append(marker.Row[:0], c.Row...)

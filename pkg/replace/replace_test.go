@@ -85,8 +85,8 @@ func seenOf(cells []hfile.Cell) map[string]string {
 	return seen
 }
 
-// wantOf is a plain account of the survey, and of the rows and families that get a marker.
-func wantOf(old, export []hfile.Cell) (want Survey, marked map[string]bool) {
+// wantOf is a plain account of the survey, and of the rows and families that get a marker; whole hides every older cell.
+func wantOf(old, export []hfile.Cell, whole bool) (want Survey, marked map[string]bool) {
 	before, after := seenOf(old), seenOf(export)
 	marked = map[string]bool{}
 	rows, changed := map[string]bool{}, map[string]bool{}
@@ -101,6 +101,8 @@ func wantOf(old, export []hfile.Cell) (want Survey, marked map[string]bool) {
 		switch {
 		case stamp > "200":
 			want.Newer++
+		case written && whole && stamp < "200":
+			marked[family] = true
 		case written:
 		case stamp == "200":
 			want.Foreign++
@@ -124,10 +126,10 @@ func sameCounts(a, b Survey) bool {
 	return a.Rows == b.Rows && a.Deleted == b.Deleted && a.Changed == b.Changed && a.Newer == b.Newer && a.Foreign == b.Foreign
 }
 
-// scanOf is what a reader sees of a snapshot.
-func scanOf(t testing.TB, snap *snapshot.Snapshot) map[string]string {
+// scanOf is what a reader of so many versions sees of a snapshot; 0: of all that its families keep.
+func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]string {
 	seen := map[string]string{}
-	must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+	must(t, snap.Each(t.Context(), 1, snapshot.View{Versions: versions, Now: labOptions().Now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
 		for sc.Next() {
 			c := sc.Cell()
 			seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
@@ -142,29 +144,31 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot) map[string]string {
 func TestReplace(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 110, 150, 199)
-		l := newLab(t, rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "versions"), "f", "g")
+		versions, o := rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "versions"), labOptions()
+		o.Lifetimes = rapid.Bool().Draw(rt, "lifetimes")
+		l := newLab(t, versions, "f", "g")
 		half := rapid.IntRange(0, len(old)).Draw(rt, "half")
 		l.add(3, old[:half])
 		l.add(5, old[half:])
 		e := l.stage(export, rapid.SampledFrom([][]string{nil, {"c"}, {"b", "d"}}).Draw(rt, "cuts")...)
 		snap := l.open()
-		s, err := Compare(t.Context(), snap, e, labOptions())
+		s, err := Compare(t.Context(), snap, e, o)
 		must(t, err)
-		want, marked := wantOf(old, export)
+		want, marked := wantOf(old, export, o.Lifetimes || versions == "3")
 		if !sameCounts(*s, want) || s.Markers() != int64(len(marked)) {
 			rt.Fatalf("survey is %+v with %d markers, want %+v with %d", s, s.Markers(), want, len(marked))
 		}
-		all, err := ParseLimit("100%")
+		all, err := spec.ParseDeleteLimit("100%")
 		must(t, err)
 		must(t, s.Refuse(labStamp, all))
 
-		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", labOptions())
+		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", o)
 		must(t, err)
 		for _, f := range files {
 			l.load(f)
 		}
 		if len(files) > 0 { // the markers alone hide nothing of the export
-			mid := scanOf(t, l.open())
+			mid := scanOf(t, l.open(), 1)
 			for key, value := range seenOf(old) {
 				if _, still := mid[key]; !still && !marked[key[:3]] {
 					rt.Fatalf("the markers hide %s=%q of another row", key, value)
@@ -172,7 +176,7 @@ func TestReplace(t *testing.T) {
 			}
 		}
 		l.add(11, export)
-		if got := scanOf(t, l.open()); !maps.Equal(got, seenOf(export)) {
+		if got := scanOf(t, l.open(), 0); !maps.Equal(got, seenOf(export)) {
 			rt.Fatalf("the table is\n%q, want\n%q", got, seenOf(export))
 		}
 	})
@@ -200,11 +204,11 @@ func TestRefusals(t *testing.T) {
 		l.add(3, old)
 		s, err := Compare(t.Context(), l.open(), l.stage(export), labOptions())
 		must(t, err)
-		want, _ := wantOf(old, export)
+		want, _ := wantOf(old, export, false)
 		if !sameCounts(*s, want) {
 			rt.Fatalf("survey is %+v, want %+v", s, want)
 		}
-		all, err := ParseLimit("100%")
+		all, err := spec.ParseDeleteLimit("100%")
 		must(t, err)
 		refused := s.Refuse(labStamp, all)
 		if (refused != nil) != (want.Newer+want.Foreign > 0) {
@@ -225,7 +229,7 @@ func TestLimit(t *testing.T) {
 		{"", 5, 100, true}, {"", 6, 100, false}, {"5%", 5, 100, true}, {"0.5%", 1, 200, true}, {"0.5%", 2, 200, false},
 		{"0", 0, 10, true}, {"0", 1, 10, false}, {"7", 7, 7, true}, {"7", 8, 1000, false}, {"0%", 0, 0, true}, {"", 0, 0, true}, {"100%", 3, 3, true},
 	} {
-		l, err := ParseLimit(c.text)
+		l, err := spec.ParseDeleteLimit(c.text)
 		must(t, err)
 		if l.Allows(c.deleted, c.rows) != c.allows {
 			t.Errorf("limit %q allows %d of %d: %v, want %v", c.text, c.deleted, c.rows, !c.allows, c.allows)
@@ -236,7 +240,7 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"-1", "101%", "-1%", "x", "%", "1.5", "NaN%", "5 %"} {
-		if l, err := ParseLimit(text); err == nil {
+		if l, err := spec.ParseDeleteLimit(text); err == nil {
 			t.Errorf("limit %q is read as %+v", text, l)
 		}
 	}

@@ -18,9 +18,25 @@ const readers = 4
 type Options struct {
 	Timestamp int64     // of every cell of the export, milliseconds
 	Now       time.Time // by which cells have expired; must be given, and the same for [Compare] and [Survey.Write]
+	Lifetimes bool      // cells of the export may expire before those that they hide
 	Readers   int       // regions that are read at a time, default 4
 	Events    progress.Events
 }
+
+// whole says of each family whether every older cell is hidden, those in columns
+// that the export writes too: readers of several versions would see them, or all
+// when the export's cell has expired.
+func (o Options) whole(snap *snapshot.Snapshot) []bool {
+	all := make([]bool, len(snap.Families))
+	for i, f := range snap.Families {
+		all[i] = o.Lifetimes || f.Versions > 1
+	}
+	return all
+}
+
+// seen is how many versions show whether a row has older cells, beside one of the
+// export's timestamp.
+const seen = 2
 
 // Survey is what a table has beside an export.
 type Survey struct {
@@ -53,7 +69,7 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 	}
 	sum := &Survey{markers: make([][]int64, len(snap.Regions))}
 	var mu sync.Mutex
-	err := snap.Each(ctx, o.Readers, snapshot.View{Versions: 1, Now: o.Now}, func(ctx context.Context, region int, sc *snapshot.Scan) error {
+	err := snap.Each(ctx, o.Readers, snapshot.View{Versions: seen, Now: o.Now}, func(ctx context.Context, region int, sc *snapshot.Scan) error {
 		part, err := compareRegion(ctx, snap, region, sc, e, o)
 		if err != nil {
 			return err
@@ -75,13 +91,15 @@ func Compare(ctx context.Context, snap *snapshot.Snapshot, e *Export, o Options)
 type regionReading struct {
 	survey *Survey
 	cells  []*cells // of each family of the snapshot
+	whole  []bool   // families of which every older cell gets one
 	marked []bool   // families of the row that get a marker
+	lost   bool     // it has a cell in a column that the export does not write
 	any    bool     // a row was begun
 	has    bool     // the export has it
 }
 
 func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc *snapshot.Scan, e *Export, o Options) (_ *Survey, err error) {
-	r := &regionReading{survey: &Survey{markers: [][]int64{make([]int64, len(snap.Families))}}, marked: make([]bool, len(snap.Families))}
+	r := &regionReading{survey: &Survey{markers: [][]int64{make([]int64, len(snap.Families))}}, marked: make([]bool, len(snap.Families)), whole: o.whole(snap)}
 	at := snap.Regions[region]
 	for _, f := range snap.Families {
 		c := e.cells(ctx, f.Name, at.Start, at.End)
@@ -113,10 +131,13 @@ func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc 
 		switch {
 		case c.Timestamp > o.Timestamp:
 			r.survey.Newer++
-		case written:
 		case c.Timestamp == o.Timestamp:
-			r.survey.Foreign++
-		default:
+			if !written {
+				r.survey.Foreign++
+			}
+		case !written:
+			r.marked[family], r.lost = true, true
+		case r.whole[family]:
 			r.marked[family] = true
 		}
 	}
@@ -126,7 +147,7 @@ func compareRegion(ctx context.Context, snap *snapshot.Snapshot, region int, sc 
 }
 
 func (r *regionReading) startRow(row []byte) error {
-	r.any, r.has = true, false
+	r.any, r.has, r.lost = true, false, false
 	for _, c := range r.cells {
 		has, err := c.toRow(row)
 		if err != nil {
@@ -142,18 +163,18 @@ func (r *regionReading) endRow() {
 		return
 	}
 	r.any = false
-	s, marked := r.survey, false
+	s := r.survey
 	s.Rows++
 	for i := range r.marked {
 		if r.marked[i] {
 			s.markers[0][i]++
-			marked, r.marked[i] = true, false
+			r.marked[i] = false
 		}
 	}
 	switch {
 	case !r.has:
 		s.Deleted++
-	case marked:
+	case r.lost:
 		s.Changed++
 	}
 }

@@ -22,6 +22,7 @@ type Result struct {
 	DoneAt   time.Time          `json:"done_at,omitzero"`       // when that run ended; zero if this one did the work
 	Staging  string             `json:"staging"`
 	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
+	Replace  *Replace           `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
 	Manifest *manifest.Manifest `json:"manifest"`
 	Regions  int                `json:"regions"` // that took files
 	LoadTime time.Duration      `json:"load_ns"`

@@ -33,6 +33,7 @@ const (
 	LoadMode       Name = "load_mode"
 	MapMemory      Name = "map_memory"
 	Maps           Name = "maps"
+	MaxDeletes     Name = "max_deletes"
 	MaxFileSize    Name = "max_file_size"
 	Memory         Name = "memory"
 	Missing        Name = "missing"
@@ -46,6 +47,7 @@ const (
 	ReduceMemory   Name = "reduce_memory"
 	Reduces        Name = "reduces"
 	RejectFile     Name = "reject_file"
+	Replace        Name = "replace"
 	Replicate      Name = "replicate"
 	Restart        Name = "restart"
 	SaltBuckets    Name = "salt_buckets"
@@ -66,14 +68,16 @@ const (
 	Workers        Name = "workers"
 	Znode          Name = "znode"
 	Zookeeper      Name = "zookeeper"
+
+	ReplaceRejected Name = "replace_rejected"
 )
 
 // Names are all of them.
 func Names() []Name {
 	return []Name{
 		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop,
-		Header, InsertOnly, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
-		Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
+		Header, InsertOnly, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
+		Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
 	}
 }

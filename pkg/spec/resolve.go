@@ -29,6 +29,7 @@ type Job struct {
 	policy     extsort.Policy
 	separators Separators
 	text       *dialect.Dialect
+	maxDeletes DeleteLimit
 	further    []Target // tables beside its own, indexes last
 }
 
@@ -62,6 +63,9 @@ func (j Job) Duplicates() string { return j.asked.Duplicates }
 
 // Policy is the parsed Duplicates.
 func (j Job) Policy() extsort.Policy { return j.policy }
+
+// MaxDeletes is how many rows of its table a job with Replace may delete.
+func (j Job) MaxDeletes() DeleteLimit { return j.maxDeletes }
 
 // FieldSep and RecordSep are the separators of a dump as text.
 func (j Job) FieldSep() string  { return j.asked.FieldSep }
@@ -162,6 +166,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	}
 	_, err = source.NewBudget(s.BadRecords)
 	bad("bad_records", err)
+	j.maxDeletes, err = ParseDeleteLimit(s.MaxDeletes)
+	bad("max_deletes", err)
 	if s.Regions < 0 {
 		bad("salt_buckets", fmt.Errorf("%d is below 0", s.Regions))
 	}

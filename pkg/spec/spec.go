@@ -40,6 +40,10 @@ type Spec struct {
 	PhoenixIndexes string `yaml:"phoenix_indexes"` // of the table: refuse (default) a table with some, or ignore them
 	Replicate      string `yaml:"replicate"`       // whether peers get the load: yes (default) or no
 
+	Replace         bool   `yaml:"replace"`          // the table has the rows of this job alone afterwards; default: other rows stay
+	MaxDeletes      string `yaml:"max_deletes"`      // of the table's rows that a replacing job may delete: N or P%, default 5%
+	ReplaceRejected bool   `yaml:"replace_rejected"` // a replacing job may set records aside, whose rows the table loses
+
 	Mapping `yaml:",inline"` // which cells a record becomes; default: a text cell of each column
 
 	// What the table says if these are not given.

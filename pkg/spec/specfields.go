@@ -80,6 +80,9 @@ func SpecFields() []SpecField {
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 		{Name: "phoenix_indexes", Type: FieldText, Flag: "phoenix-indexes", Default: "refuse", Doc: "What becomes of a job whose table has indexes of Phoenix, of which a bulk load writes no entries: it is refused, or loads all the same.", Enum: []string{"refuse", "ignore"}},
 		{Name: "replicate", Type: FieldText, Flag: "replicate", Default: "yes", Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too.", Enum: []string{"yes", "no"}},
+		{Name: "replace", Type: FieldBool, Flag: "replace", Default: "false", Doc: "Whether the table has the rows of this job alone afterwards: rows and columns that the inputs do not have get delete markers. Of run."},
+		{Name: "max_deletes", Type: FieldScalar, Flag: "max-deletes", Default: "5%", Doc: "How many rows of the table a job with replace may delete: N, or P% of the rows before. More, and nothing is loaded."},
+		{Name: "replace_rejected", Type: FieldBool, Flag: "replace-rejected", Default: "false", Doc: "Whether a job with replace may set bad records aside: the table loses the rows that they have there."},
 	}
 	fields = append(fields, mappingFields()...)
 	fields = append(fields, familyFields()...)

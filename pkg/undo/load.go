@@ -34,6 +34,8 @@ func loadOf(dir string, h *checkpoint.History) (*load, error) {
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case len(h.Plan.Tables) > 0:
 		return nil, fail.Errorf(fail.Check, "job %s has filled %d tables, and undo knows jobs of one: restore snapshots of before the load", name, 1+len(h.Plan.Tables))
+	case h.Replace != nil:
+		return nil, fail.Errorf(fail.Check, "job %s has replaced what its table had: its delete markers, by which other rows are gone, would stay; restore a snapshot of before the load", name)
 	case h.Built.Stamped:
 		return nil, fail.Errorf(fail.Check, "job %s: its cells have timestamps of their own, by which they cannot be distinguished from others: restore a snapshot of before the load", name)
 	}

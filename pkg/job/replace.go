@@ -1,0 +1,275 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync/atomic"
+	"time"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/replace"
+	"bulkload/pkg/result"
+	"bulkload/pkg/rewrite"
+	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
+	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
+)
+
+// checkReplace refuses a replacing run where it cannot work.
+func checkReplace(o RunOptions, s spec.Job) error {
+	if !s.Replace {
+		return nil
+	}
+	if o.YARN != nil {
+		return fail.With(fail.Config, setting.Errorf("%s is for files that are built here, not for %s yarn", setting.Replace, setting.Engine))
+	}
+	if s.Several() {
+		return fail.With(fail.Config, setting.Errorf("%s takes one table, and the job file has several: replace each by a job of its own", setting.Replace))
+	}
+	if s.Mapping.CellTimestamp != nil {
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, older than which the rest is hidden: cell_timestamp cannot be used with it", setting.Replace))
+	}
+	own, err := loader.ParseTableName(s.Table)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	for _, input := range s.Inputs {
+		ref, ok, err := tablesource.Parse(input)
+		if err != nil {
+			return fail.With(fail.Config, err)
+		}
+		if ok && ref.Snapshot == "" && ref.Table == own {
+			return fail.With(fail.Config, setting.Errorf("%s of table %s by its own rows: what others write while they are read would be deleted; take a snapshot and give snapshot:NAME", setting.Replace, own))
+		}
+	}
+	return nil
+}
+
+// replaceable sees, before anything is built, that a snapshot can be taken of the
+// table and read.
+func (j *run) replaceable(ctx context.Context) error {
+	if !j.spec.Replace || j.st.AnyLoading() {
+		return nil
+	}
+	if err := j.endCompared(ctx); err != nil || j.st.Built != nil {
+		return err
+	}
+	_, err := j.takeCompared(ctx)
+	if err != nil {
+		err = setting.Errorf("%s reads a snapshot of the table: %w", setting.Replace, err)
+	}
+	return j.afterCompared(ctx, err)
+}
+
+// replace writes the delete markers by which the table holds exactly the export
+// after the load, of a snapshot that is taken for it. Each attempt does so again
+// until the load has begun: others may have written meanwhile.
+func (j *run) replace(ctx context.Context, b *built) error {
+	if j.st.AnyLoading() {
+		j.result.Replace = j.st.History.Replace
+		if j.spec.Replace && j.st.History.Replace == nil {
+			return fail.With(fail.Config, setting.Errorf("the load of this job had begun before it was to replace what the table has: finish it without %s, and give that to the next export's job", setting.Replace))
+		}
+		return nil
+	}
+	if err := j.endCompared(ctx); err != nil {
+		return err
+	}
+	if j.st.History.Replace != nil { // that was for markers which this attempt writes again, or not at all
+		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
+			return err
+		}
+		j.st.History.Replace = nil
+	}
+	if !j.spec.Replace {
+		return nil
+	}
+	err := j.refuseExport(b.manifest)
+	if err == nil && !j.proven { // before the snapshot, so that little is written between that and the load
+		if err = proveStaged(ctx, j.stage, b.manifest, j.st, j.o.Gate, j.o.Events); err == nil {
+			j.proven = true
+		}
+	}
+	if err == nil {
+		err = j.afterCompared(ctx, j.compare(ctx, b))
+	}
+	if err != nil {
+		return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+	}
+	return nil
+}
+
+// refuseExport refuses exports that are no table's whole content.
+func (j *run) refuseExport(m *manifest.Manifest) error {
+	switch {
+	case m.Stamped:
+		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, and these have their own", setting.Replace))
+	case m.Digest.Rows == 0:
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.facts.Name))
+	case m.Rejected > 0 && !j.spec.ReplaceRejected:
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %d records were set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
+			j.facts.Name, m.Rejected, m.RejectFile, setting.ReplaceRejected))
+	}
+	return nil
+}
+
+// compare takes the snapshot, and writes the markers if they may be loaded.
+func (j *run) compare(ctx context.Context, b *built) error {
+	j.o.Events.Phase("replace")
+	src, err := j.takeCompared(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := j.writeMarkers(ctx, b, src)
+	if err != nil {
+		return err
+	}
+	if err := proveStaged(ctx, j.stage, &manifest.Manifest{Files: b.markers}, j.st, j.o.Gate, j.o.Events); err != nil {
+		return err
+	}
+	if err := j.st.Record(checkpoint.EventReplaced, done); err != nil {
+		return err
+	}
+	j.st.History.Replace = done.Replace
+	return nil
+}
+
+// writeMarkers compares the export with the snapshot and writes the markers.
+func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
+	export := &replace.Export{FS: j.stage.out.FS}
+	for _, f := range b.manifest.Files {
+		export.Files = append(export.Files, replace.File{Family: f.Family, Path: path.Join(j.stage.out.Dir, f.Name), First: f.FirstRow, Last: f.LastRow})
+	}
+	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: j.spec.Mapping.CellTTL != nil, Events: j.o.Events}
+	s, err := replace.Compare(ctx, src.Snapshot, export, o)
+	if err != nil {
+		return done, fail.With(fail.HDFS, err)
+	}
+	limit := j.spec.MaxDeletes()
+	done.Replace = &result.Replace{Rows: s.Rows, Deleted: s.Deleted, Changed: s.Changed, Limit: limit.String()}
+	j.result.Replace = done.Replace
+	j.o.Events.Note("table compared with the export", "rows", s.Rows, "deleted", s.Deleted, "changed", s.Changed)
+	if err := s.Refuse(o.Timestamp, limit); err != nil {
+		return done, fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %w\n%s; the HFiles are kept in %s", j.facts.Name, err, refusedHint(s, limit), j.stage.Location))
+	}
+	rw := rewrite.New(j.stage.out.FS, j.stage.out.Dir, j.familyOf, o.Timestamp)
+	rw.Output.Uploads, rw.Gate = j.stage.out.Uploads, j.o.Gate
+	prefix, _ := rewrite.SplitURI(j.stage.Location.URI())
+	files, err := s.Write(ctx, src.Snapshot, export, rw, prefix, o)
+	if err != nil {
+		return done, fail.With(fail.HDFS, err)
+	}
+	done.Files, done.Replace.Files = checkpoint.ToRecords(files), len(files)
+	b.markers = nil
+	for _, f := range files {
+		done.Replace.Markers += f.Cells
+		done.Replace.Bytes += f.Size
+		b.markers = append(b.markers, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
+			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
+	}
+	return done, nil
+}
+
+// refusedHint says what to do about a table that is not replaced.
+func refusedHint(s *replace.Survey, l spec.DeleteLimit) setting.Text {
+	if s.Newer > 0 || s.Foreign > 0 {
+		return setting.Textf("stop what writes to the table, and give the same command with %s, which takes a later timestamp", setting.Restart)
+	}
+	return setting.Textf("see that the export is complete; the same command with %s N or P%% above it continues (now %s)", setting.MaxDeletes, l)
+}
+
+// familyOf is the family's settings in the table.
+func (j *run) familyOf(name string) spec.Family { return familyIn(j.facts, name) }
+
+// familyIn is what a table says of a family that the job may not write.
+func familyIn(facts *cluster.Facts, name string) spec.Family {
+	for _, f := range facts.Families {
+		if f.Name == name {
+			return f
+		}
+	}
+	if cf, ok := facts.Table.Family(name); ok {
+		if settings, err := cluster.FamilySettings(cf); err == nil {
+			return settings
+		}
+	}
+	return spec.DefaultFamily(name)
+}
+
+// replaced sees that readers find the rows of the export and no others, and
+// deletes the snapshot.
+func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) error {
+	if j.st.History.Replace == nil {
+		return nil
+	}
+	if got := v.verification; got.Mode != "off" && !got.Expired {
+		var rows, cells atomic.Int64
+		err := j.c.ScanParallel(ctx, loader.ScanRequest{Table: j.facts.Name, KeysOnly: true}, countWorkers, func(_ int, r loader.Row) error {
+			rows.Add(1)
+			cells.Add(int64(len(r.Cells)))
+			return nil
+		})
+		if err != nil {
+			return fail.With(fail.Load, fmt.Errorf("count the rows of table %s: %w", j.facts.Name, err))
+		}
+		if want := m.Digest; rows.Load() != want.Rows || cells.Load() != want.Cells {
+			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
+				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
+				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.History.Replacing.Snapshot, setting.Restart)
+			return errors.Join(fail.With(fail.Verify, err), j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		}
+	}
+	return j.dropCompared(ctx)
+}
+
+// countWorkers is how many regions are counted at a time.
+const countWorkers = 4
+
+// takeCompared takes the snapshot that the export is compared with. The journal
+// names it before.
+func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
+	now := time.Now()
+	rec := checkpoint.SnapshotRecord{Snapshot: tablesource.NewName(j.facts.Name, now), Created: now.UnixMilli()}
+	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
+		return nil, err
+	}
+	j.st.History.Replacing, j.st.History.Replace = rec, nil
+	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.facts.Name}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
+}
+
+// afterCompared deletes the snapshot where nothing needs it: after an error, and
+// before there are markers. Of a job that is stopped the master may still be taking
+// it, so that the next attempt deletes it.
+func (j *run) afterCompared(ctx context.Context, err error) error {
+	if err == nil && j.st.History.Replace != nil || ctx.Err() != nil && j.st.Log != nil {
+		return err
+	}
+	return errors.Join(err, j.dropCompared(ctx))
+}
+
+// endCompared deletes the snapshot of an earlier attempt, which may have been
+// killed while the master was taking it.
+func (j *run) endCompared(ctx context.Context) error {
+	if err := j.st.EndReplacing(ctx, j.c, j.facts.Name); err != nil {
+		return fail.With(fail.Load, err)
+	}
+	return nil
+}
+
+// dropCompared deletes the snapshot that the export was compared with.
+func (j *run) dropCompared(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := j.st.DropReplacing(ctx, j.c, j.facts.Name); err != nil {
+		return fail.With(fail.Load, err)
+	}
+	return nil
+}

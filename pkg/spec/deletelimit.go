@@ -1,0 +1,55 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A DeleteLimit bounds how many rows of a table may be deleted. The zero value is 5%.
+type DeleteLimit struct {
+	text    string
+	rows    int64
+	percent float64
+}
+
+// ParseDeleteLimit reads a number of rows, such as 1000, or a share of the table's rows
+// before, such as 2.5%. Empty text is the default.
+func ParseDeleteLimit(text string) (DeleteLimit, error) {
+	if text == "" {
+		return DeleteLimit{}, nil
+	}
+	l := DeleteLimit{text: text, rows: -1}
+	var err error
+	var right bool
+	if share, is := strings.CutSuffix(text, "%"); is {
+		l.percent, err = strconv.ParseFloat(share, 64)
+		right = l.percent >= 0 && l.percent <= 100
+	} else {
+		l.rows, err = strconv.ParseInt(text, 10, 64)
+		right = l.rows >= 0
+	}
+	if err != nil || !right {
+		return DeleteLimit{}, fmt.Errorf("%q is no number of rows and no share from 0%% to 100%%: give one such as 1000 or 2.5%%", text)
+	}
+	return l, nil
+}
+
+// String is the text that gives the limit.
+func (l DeleteLimit) String() string {
+	if l.text == "" {
+		return "5%"
+	}
+	return l.text
+}
+
+// Allows says whether so many of a table's rows may be deleted.
+func (l DeleteLimit) Allows(deleted, rows int64) bool {
+	switch {
+	case l.text == "":
+		l.percent = 5
+	case l.rows >= 0:
+		return deleted <= l.rows
+	}
+	return float64(deleted)*100 <= l.percent*float64(rows)
+}
