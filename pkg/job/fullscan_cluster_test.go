@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/verify"
 )
@@ -26,7 +27,7 @@ func TestFullBesideJavaClient(t *testing.T) {
 	const rounds = 5
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
 	s := jobtest.Spec(t, "check")
-	s.Table, s.Verify = jobtest.FreshTable(t, env, 10, nil), "off"
+	s.Table, s.Verify = jobtest.FreshTable(t, env, 10, nil), "files"
 	in, err := data.WriteFile(t.Context(), t.TempDir(), data.Spec{Rows: rows}, data.Dump)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestFullBesideJavaClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("read %s, write %s, load %s", r.Manifest.ReadTime, r.Manifest.WriteTime, r.LoadTime)
+	t.Logf("read %s, write %s, load %s, verify %s", r.Manifest.ReadTime, r.Manifest.WriteTime, r.LoadTime, r.VerifyTime)
 	c, err := env.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +46,18 @@ func TestFullBesideJavaClient(t *testing.T) {
 	facts, err := cluster.TableFacts(t.Context(), env, c, s.Table, "f")
 	if err != nil {
 		t.Fatal(err)
+	}
+	root, err := env.Conf.Resolve(env.Conf.Value("hbase.rootdir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys, err := env.FS(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := &verify.Stores{FS: fsys, Root: root.Path}
+	for _, f := range r.Manifest.Files {
+		stores.Files = append(stores.Files, loader.HFile{Family: f.Family, Path: f.Name, First: f.FirstRow, Last: f.LastRow, Size: f.Bytes, FileID: f.FileID, CRC32C: f.CRC32C})
 	}
 	took := map[string][]time.Duration{}
 	java := func(threads int) func() (string, error) {
@@ -58,10 +71,18 @@ func TestFullBesideJavaClient(t *testing.T) {
 			v, err := verify.Full(t.Context(), c, facts, r.Manifest, progress.Events{})
 			return fmt.Sprint(v), err
 		},
+		"files": func() (string, error) {
+			v, err := verify.Files(t.Context(), c, facts, r.Manifest, stores)
+			return fmt.Sprintf("%+v", v.Files), err
+		},
+		"sample": func() (string, error) {
+			v, err := verify.Sample(t.Context(), c, facts, r.Manifest)
+			return fmt.Sprint(v.Sampled), err
+		},
 		"java": java(1), "java of 4 threads": java(4),
 	}
 	for round := range rounds + 1 {
-		for _, way := range []string{"full", "java", "java of 4 threads"} {
+		for _, way := range []string{"files", "sample", "full", "java", "java of 4 threads"} {
 			began := time.Now()
 			said, err := ways[way]()
 			if err != nil {

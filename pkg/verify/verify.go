@@ -97,7 +97,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 // of what the table holds, and can be tried again; only a comparison that
 // failed has the kind of one.
 func unread(facts *cluster.Facts, err error) error {
-	if fail.KindOf(err) == fail.Verify {
+	if k := fail.KindOf(err); k == fail.Verify || k == fail.Check {
 		return fmt.Errorf("verify table %s: %w", facts.Name, err)
 	}
 	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
@@ -186,8 +186,8 @@ func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
 	return at, ok
 }
 
-// Table runs the verification that a spec asks for.
-func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *result.Result) (err error) {
+// Table runs the verification that a spec asks for. The stores are for mode files.
+func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, s *Stores, e progress.Events, r *result.Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
@@ -199,6 +199,15 @@ func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode st
 		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
 		if r.Verify, err = Sample(ctx, c, facts, m); err == nil {
 			e.Read(int64(r.Verify.Sampled))
+		}
+	case "files":
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
+		if r.Verify, err = Files(ctx, c, facts, m, s); err == nil {
+			e.Read(int64(r.Verify.Sampled))
+		}
+		if f := r.Verify.Files; err == nil && f.Compacted > 0 {
+			e.Warn("files were compacted before they were looked for: of their rows only the sampled ones were compared", "files", f.Compacted, "of", f.Files)
 		}
 	default:
 		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}
