@@ -55,7 +55,7 @@ func flagValues() map[string][]string {
 		"header":         {"yes", "no"},
 		"empty":          {"skip", "store"},
 		"duplicates":     {"fail", "first", "last"},
-		"verify":         {"full", "sample", "off"},
+		"verify":         {"full", "files", "sample", "off"},
 		"load --verify":  {"full", "off"},
 		"rekey --verify": {"full", "off"},
 		"undo --verify":  {"full", "range"},

@@ -274,10 +274,25 @@ func verifyText(v *result.Verification) string {
 		return ""
 	case v.Mode == "full":
 		return fmt.Sprintf("the table has %s with this job's timestamp; written were %s", v.Got, v.Want) + maskedText(v.Masked)
+	case v.Mode == "files":
+		return filesText(v) + maskedText(v.Masked)
 	case v.Mode == "sample":
 		return fmt.Sprintf("%d sampled rows were read back", v.Sampled) + maskedText(v.Masked)
 	}
 	return "no (--verify off)"
+}
+
+// filesText says what the stores have of the files that were loaded.
+func filesText(v *result.Verification) string {
+	f := v.Files
+	if f == nil {
+		f = &result.StoreFiles{}
+	}
+	text := fmt.Sprintf("%d HFiles lie in the stores with the checksums of what was written, %d sampled rows are as written", f.Files, v.Sampled)
+	if f.Compacted > 0 {
+		text += fmt.Sprintf("; %d of the files were compacted since", f.Compacted)
+	}
+	return text
 }
 
 // maskedText says what the table has and readers do not see; empty where there is nothing such.

@@ -37,7 +37,7 @@ func (s *specFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.spec.BadRecords, "bad-records", "", "bad records to set aside before the job fails: N or P% (default 0)")
 	f.BoolVar(&s.spec.AllowEmpty, "allow-empty", false, "accept an input without rows: empty files and directories, headers alone, records that are all bad")
 	f.Int64Var(&s.expect, "expect-records", 0, "records that the inputs have, such as what SELECT COUNT(*) said; with another number nothing is loaded")
-	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, sample (default) or off")
+	f.StringVar(&s.spec.Verify, "verify", "", "after the load: full, files, sample (default) or off")
 	f.Int64Var(&s.spec.Timestamp, "timestamp", 0, "timestamp of every cell in milliseconds (default: now)")
 	f.StringVar(&s.spec.PhoenixIndexes, "phoenix-indexes", "", "table with indexes of Phoenix, of which a load writes no entries: refuse (default) or ignore")
 	f.StringVar(&s.spec.Replicate, "replicate", "", "whether peers of replication get the load: yes (default) or no, where they are loaded too")

@@ -59,6 +59,8 @@ func summary(r *result.Result, s *session) string {
 		switch v.Mode {
 		case "full":
 			fmt.Fprintf(&b, "; verified: the table has %s with this job's timestamp, as written", v.Got)
+		case "files":
+			fmt.Fprintf(&b, "; verified: %s", filesText(v))
 		case "sample":
 			fmt.Fprintf(&b, "; verified: %d sampled rows are as written", v.Sampled)
 		default:

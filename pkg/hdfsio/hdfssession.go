@@ -35,6 +35,7 @@ type session struct {
 	blocks    blockWatch // on the way to the NameNode
 	completes completeWatch
 	opens     openWatch
+	sums      sumWatch // on the way to DataNodes
 	defaults  defaultsWatch
 }
 

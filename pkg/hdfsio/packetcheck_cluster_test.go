@@ -3,6 +3,8 @@ package hdfsio
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -94,5 +96,21 @@ func BenchmarkHDFSRead(b *testing.B) {
 			b.Fatal(n)
 		}
 		must(b, f.Close())
+	}
+}
+
+// TestChecksumOfAFile: HDFS's checksums of the blocks make that of the file, whatever its blocks.
+func TestChecksumOfAFile(t *testing.T) {
+	h, dir := clusterFS(t, "")
+	for i, size := range []int{0, 1, 511, 512, 70_001, 2<<20 + 12_345} {
+		name, data := fmt.Sprintf("%s/sum%d", dir, i), noise(size)
+		writeFile(t, h, name, data, CreateOptions{BlockSize: 1 << 20})
+		sum, n, err := h.CRC32C(t.Context(), name)
+		if want := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); err != nil || sum != want || n != int64(size) {
+			t.Errorf("%d bytes: %08x of %d, want %08x, %v", size, sum, n, want, err)
+		}
+	}
+	if _, _, err := h.CRC32C(t.Context(), dir+"/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
 	}
 }

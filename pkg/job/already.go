@@ -67,8 +67,8 @@ func (j *run) stillThere(ctx context.Context, t *target, m *manifest.Manifest, r
 		if err := progress.Pass(ctx, j.o.Gate); err != nil {
 			return err
 		}
-		_, err = (&loaded{m, t.facts}).verify(ctx, j.c, mode, j.o.Events, r)
-	case mode == "sample" && len(m.Samples) > 0:
+		_, err = (&loaded{manifest: m, facts: t.facts}).verify(ctx, j.c, mode, j.o.Events, r)
+	case (mode == "sample" || mode == "files") && len(m.Samples) > 0:
 		_, err = verify.Sample(ctx, j.c, t.facts, m)
 	}
 	return err

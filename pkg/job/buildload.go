@@ -31,7 +31,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		return j.allBuilt(m), nil
 	}
 	sample := 0
-	if j.spec.Verify == "sample" {
+	if j.spec.Verify == "sample" || j.spec.Verify == "files" {
 		sample = samplesPerRegion
 	}
 	var resume *build.Resume
@@ -128,7 +128,7 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no"}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env)}
 	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
 	if err != nil {
 		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})

@@ -17,6 +17,7 @@ import (
 	"bulkload/pkg/rewrite"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/verify"
 )
 
 // loadWay is how files come into HBase.
@@ -25,9 +26,10 @@ type loadWay struct {
 	maxFiles int // 0: the loader's default
 	calls    int // to regions at a time; 0: the loader's default
 	gate     progress.Gate
-	shared   bool // others may have written cells of the job's timestamp: it was given, not made for this job
-	proven   bool // every file was read as a whole just now
-	local    bool // peers of replication leave it out
+	shared   bool   // others may have written cells of the job's timestamp: it was given, not made for this job
+	proven   bool   // every file was read as a whole just now
+	root     string // HBase's directory, a path; empty: not known
+	local    bool   // peers of replication leave it out
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -42,7 +44,7 @@ func maxFiles(env *cluster.Env, given int) int {
 // loadFiles hands the files to HBase, each region's once. What the journal
 // knows to be loaded is not sent again; outcomes that it does not know are resolved.
 func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st *stage, b *built, way loadWay, log *checkpoint.Job, e progress.Events, r *result.Result) (*loaded, error) {
-	m, rows := b.manifest, &loaded{b.manifest, facts}
+	m, rows := b.manifest, &loaded{manifest: b.manifest, facts: facts, stores: &verify.Stores{FS: st.out.FS, Root: way.root}}
 	if len(b.markers) > 0 {
 		all := *m
 		all.Files = slices.Concat(m.Files, b.markers)
@@ -102,6 +104,9 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		if err := st.out.FS.Remove(ctx, name); err != nil {
 			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
 		}
+	}
+	for _, f := range log.Leaves {
+		rows.stores.Files = append(rows.stores.Files, f.Hfile())
 	}
 	return rows, nil
 }

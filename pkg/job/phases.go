@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
@@ -27,6 +28,7 @@ type built struct {
 type loaded struct {
 	manifest *manifest.Manifest
 	facts    *cluster.Facts
+	stores   *verify.Stores // nil where only rows are compared
 }
 
 // verified is a job whose table was held to its manifest, as far as the mode asks for.
@@ -37,8 +39,44 @@ type verified struct {
 // verify compares the table with what was written. What is found is in the
 // result, also with an error.
 func (l *loaded) verify(ctx context.Context, c *loader.Cluster, mode string, e progress.Events, r *result.Result) (*verified, error) {
-	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, e, r); err != nil {
+	if err := verify.Table(ctx, c, l.facts, mode, l.manifest, l.stores, e, r); err != nil {
 		return nil, err
 	}
 	return &verified{r.Verify}, nil
+}
+
+// storesReadable refuses a job that is to be verified by its files where these cannot be looked at.
+func (j *run) storesReadable(ctx context.Context) error {
+	if j.spec.Verify != "files" || j.st.Finished {
+		return nil
+	}
+	s := &verify.Stores{Root: hbaseRoot(j.env)}
+	if s.Root != "" {
+		l, err := j.env.Conf.Resolve(j.env.Conf.Value("hbase.rootdir"))
+		if err != nil {
+			return fail.With(fail.Config, err)
+		}
+		if s.FS, err = j.env.FS(l); err != nil {
+			return err
+		}
+	}
+	for _, t := range j.targets {
+		if err := s.Readable(ctx, t.facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hbaseRoot is the path of HBase's directory on its file system, empty if the configuration does not say.
+func hbaseRoot(env *cluster.Env) string {
+	root := env.Conf.Value("hbase.rootdir")
+	if root == "" {
+		return ""
+	}
+	l, err := env.Conf.Resolve(root)
+	if err != nil {
+		return ""
+	}
+	return l.Path
 }

@@ -114,6 +114,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err := j.findTables(ctx); err != nil {
 		return j.result, err
 	}
+	if err := j.storesReadable(ctx); err != nil {
+		return j.result, err
+	}
 	err = j.openTables(ctx)
 	if err == nil {
 		err = j.plan(ctx)

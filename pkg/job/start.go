@@ -47,7 +47,7 @@ func (j *run) phasesLeft() (phases []string) {
 		phases = append(phases, "replace")
 	}
 	phases = append(phases, "load")
-	if v := j.spec.Verify; v == "full" || v == "sample" {
+	if v := j.spec.Verify; v == "full" || v == "files" || v == "sample" {
 		phases = append(phases, "verify")
 	}
 	return phases

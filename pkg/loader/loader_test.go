@@ -164,7 +164,7 @@ func TestLeadsTo(t *testing.T) {
 		file: true, file + "." + region: true, "ns=t=" + region + "-" + file: true,
 		"x" + file: false, "ns=t=" + region[1:] + "-" + file: false, "dfe5073aa60b416e8168c054abeb777f": false,
 	} {
-		if got := leadsTo(name, region, file); got != want {
+		if got := LeadsTo(name, region, file); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

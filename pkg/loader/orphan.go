@@ -58,7 +58,7 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 			continue
 		}
 		asked = true
-		if slices.ContainsFunc(files, func(file string) bool { return leadsTo(path.Base(file), encoded, name) }) {
+		if slices.ContainsFunc(files, func(file string) bool { return LeadsTo(path.Base(file), encoded, name) }) {
 			return nil
 		}
 		if r.Encoded == encoded {
@@ -71,9 +71,9 @@ func (l *load) inService(ctx context.Context, encoded string, f HFile, name stri
 	return o
 }
 
-// leadsTo says whether a store file is a file of a region, a reference to it, as halves of a split region and merged regions
+// LeadsTo says whether a store file, by its name, is a file of a region, a reference to it, as halves of a split region and merged regions
 // have them (StoreFileInfo, 2.6), or a link to it, for a file all of whose rows are on one side of the split (HFileLink).
-func leadsTo(base, region, name string) bool {
+func LeadsTo(base, region, name string) bool {
 	return base == name || strings.HasPrefix(base, name+".") || strings.HasSuffix(base, "="+region+"-"+name)
 }
 

@@ -174,7 +174,7 @@ func (p Progress) foretold(name string, unit float64) (float64, bool) {
 	case "upload":
 		return float64(p.Start.Bytes) / uploadRate, p.Start.Bytes > 0
 	case "verify":
-		if p.Start.Verify == "sample" {
+		if p.Start.Verify == "sample" || p.Start.Verify == "files" {
 			return sampleSeconds + sampleRegion*regions, true
 		}
 		// What a scan takes depends less on this machine than on the servers, so it is between two guesses.

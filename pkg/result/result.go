@@ -156,6 +156,25 @@ type Verification struct {
 	Sampled int             `json:"sampled"`           // rows read one by one in mode sample
 	Expired bool            `json:"expired,omitempty"` // cells expired (TTL): verification inconclusive
 	Masked  Masked          `json:"masked,omitzero"`
+	Files   *StoreFiles     `json:"files,omitempty"` // in mode files
+}
+
+// StoreFiles is what a verification has found of the files that were loaded.
+type StoreFiles struct {
+	Files     int   `json:"files"`     // of the load, with the bytes that were written
+	Bytes     int64 `json:"bytes"`     // of these
+	Split     int   `json:"split"`     // of these: served by references, since their region was split
+	Compacted int   `json:"compacted"` // of these: no longer in service, since a compaction has taken their rows
+	Read      int   `json:"read"`      // of these: read, because HDFS gave no checksum
+	Others    int   `json:"others"`    // in service beside them
+}
+
+// Add gives the sum with the files of another part; nil are none.
+func (s *StoreFiles) Add(o *StoreFiles) *StoreFiles {
+	if s == nil || o == nil {
+		return cmp.Or(s, o)
+	}
+	return &StoreFiles{s.Files + o.Files, s.Bytes + o.Bytes, s.Split + o.Split, s.Compacted + o.Compacted, s.Read + o.Read, s.Others + o.Others}
 }
 
 // Add counts what another verification has found; a nil one has found nothing.
@@ -169,6 +188,7 @@ func (v *Verification) Add(o *Verification) *Verification {
 	v.Sampled += o.Sampled
 	v.Expired = v.Expired || o.Expired
 	v.Masked.Add(o.Masked)
+	v.Files = v.Files.Add(o.Files)
 	return v
 }
 

@@ -153,7 +153,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	if s.Empty != "" {
 		oneOf("empty", s.Empty, "skip", "store")
 	}
-	oneOf("verify", s.Verify, "full", "sample", "off")
+	oneOf("verify", s.Verify, "full", "files", "sample", "off")
 	oneOf("phoenix_indexes", s.PhoenixIndexes, "refuse", "ignore")
 	oneOf("replicate", s.Replicate, "yes", "no")
 	j.policy, err = extsort.ParsePolicy(s.Duplicates)

@@ -76,7 +76,7 @@ func SpecFields() []SpecField {
 		{Name: "bad_records", Type: FieldScalar, Flag: "bad-records", Default: "0", Doc: "How many bad records are set aside before the job fails: N, or P% of what was read."},
 		{Name: "allow_empty", Type: FieldBool, Flag: "allow-empty", Default: "false", Doc: "Whether an input without rows is accepted: empty files and directories, headers alone, records that are all bad."},
 		{Name: "expect_records", Type: FieldNumber, Flag: "expect-records", Default: "any number", Doc: "How many records the inputs have, headers aside and bad ones included, such as what SELECT COUNT(*) said: with another number nothing is loaded."},
-		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "sample", "off"}},
+		{Name: "verify", Type: FieldText, Flag: "verify", Default: "sample", Doc: "How the table is compared after the load with what was written.", Enum: []string{"full", "files", "sample", "off"}},
 		{Name: "timestamp", Type: FieldNumber, Flag: "timestamp", Default: "when the job was planned", Doc: "Timestamp of every cell, milliseconds since 1970."},
 		{Name: "phoenix_indexes", Type: FieldText, Flag: "phoenix-indexes", Default: "refuse", Doc: "What becomes of a job whose table has indexes of Phoenix, of which a bulk load writes no entries: it is refused, or loads all the same.", Enum: []string{"refuse", "ignore"}},
 		{Name: "replicate", Type: FieldText, Flag: "replicate", Default: "yes", Doc: "Whether peers of replication get the load, where the cluster replicates bulk loads at all. no is for peers that are loaded too.", Enum: []string{"yes", "no"}},

@@ -16,12 +16,26 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
+	"bulkload/pkg/spec"
 
 	"github.com/cespare/xxhash/v2"
 )
 
-// scanWorkers is how many regions are read at a time for verification.
-const scanWorkers = 4
+const (
+	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
+	leastScans, mostScans = 4, 16
+	// scanBytes is what the servers send at once to all of these scans together, a third of what they take in memory.
+	scanBytes = leastScans * 4 << 20
+)
+
+// scansAtATime is how many regions of a table are read at a time.
+func scansAtATime(regions []loader.Region) int {
+	servers := map[string]bool{}
+	for _, r := range regions {
+		servers[r.Server] = true
+	}
+	return min(max(2*len(servers), leastScans), mostScans)
+}
 
 // Full scans the whole table for cells of the job's timestamp and
 // compares rows, cells and digest with what was written. Cells that others'
@@ -29,23 +43,22 @@ const scanWorkers = 4
 func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manifest.Manifest, e progress.Events) (*result.Verification, error) {
 	v := &result.Verification{Mode: "full", Want: m.Digest}
 	e.Total("verify", progress.Amount{Rows: m.Digest.Rows})
-	var mu sync.Mutex
 	var scanned atomic.Int64
-	parts := make(map[int]*storedRows)
+	var parts sync.Map // of *storedRows, each one's own goroutine's
 	from, to := m.Timestamp, m.Timestamp
 	if m.Times != nil {
 		from, to = m.Times.Min, m.Times.Max
 	}
 	// Of several timestamps nobody can say which deleted cells were this job's.
-	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to}
-	err := c.ScanStoredParallel(ctx, req, scanWorkers, func(part int, row loader.Row, h loader.Hidden) error {
-		mu.Lock()
-		r := parts[part]
-		if r == nil {
-			r = newStoredRows(m)
-			parts[part] = r
+	workers := scansAtATime(facts.Regions)
+	req := loader.ScanRequest{Table: facts.Name, MinTime: from, MaxTime: to + 1, Families: m.Families(), Raw: from == to, ChunkBytes: int64(scanBytes / workers)}
+	err := c.ScanStoredParallel(ctx, req, workers, func(part int, row loader.Row, h loader.Hidden) error {
+		held, ok := parts.Load(part)
+		if !ok {
+			held = newStoredRows(m)
+			parts.Store(part, held)
 		}
-		mu.Unlock()
+		r := held.(*storedRows)
 		if scanned.Add(1)%build.ReportEvery == 0 {
 			e.Read(build.ReportEvery)
 		}
@@ -56,8 +69,8 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 		return nil, unread(facts, err)
 	}
 	sum := &storedRows{}
-	for _, r := range parts {
-		sum.join(r)
+	for _, r := range parts.Range {
+		sum.join(r.(*storedRows))
 	}
 	v.Got, v.Masked, err = sum.choose(v.Want)
 	if m.Times != nil && manifest.Expired(m.Times.Expires) && v.Got.Rows <= v.Want.Rows && v.Got.Cells <= v.Want.Cells {
@@ -84,7 +97,7 @@ func Full(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *manif
 // of what the table holds, and can be tried again; only a comparison that
 // failed has the kind of one.
 func unread(facts *cluster.Facts, err error) error {
-	if fail.KindOf(err) == fail.Verify {
+	if k := fail.KindOf(err); k == fail.Verify || k == fail.Check {
 		return fmt.Errorf("verify table %s: %w", facts.Name, err)
 	}
 	return fail.With(fail.Load, fmt.Errorf("verify table %s: it could not be read: %w", facts.Name, err))
@@ -92,6 +105,7 @@ func unread(facts *cluster.Facts, err error) error {
 
 // rowReader turns rows of the table into the form that they had in the sort.
 type rowReader struct {
+	cells  []spec.CellName
 	at     map[string]map[string]int // place of a qualifier, by family
 	values [][]byte
 	form   build.RowForm
@@ -104,7 +118,7 @@ type rowReader struct {
 
 func newRowReader(m *manifest.Manifest) *rowReader {
 	cells := m.CellNames()
-	r := &rowReader{at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
+	r := &rowReader{cells: cells, at: map[string]map[string]int{}, values: make([][]byte, len(cells), len(cells)+1)}
 	if r.wide = m.Wide; m.Stamped {
 		r.values, r.stamp = append(r.values, nil), make([]byte, 8)
 	}
@@ -126,15 +140,15 @@ func (r *rowReader) add(row loader.Row) error {
 		for _, c := range row.Cells {
 			r.buf = build.AppendWideCell(r.buf, string(c.Family), c.Qualifier, c.Value, c.Timestamp, r.stamp != nil)
 		}
-		r.last = xxhash.Sum64(r.buf)
-		r.digest.AddRow(r.buf, len(row.Cells))
+		r.count(r.buf, row)
 		return nil
 	}
 	clear(r.values)
+	at := -1
 	for i := range row.Cells {
 		c := &row.Cells[i]
-		at, ok := r.at[string(c.Family)][string(c.Qualifier)]
-		if !ok {
+		var ok bool
+		if at, ok = r.place(c, at+1); !ok {
 			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
 		}
 		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
@@ -149,13 +163,31 @@ func (r *rowReader) add(row loader.Row) error {
 		r.values[len(r.values)-1] = r.stamp
 	}
 	b := r.form.Append(row.Key, r.values)
-	r.last = xxhash.Sum64(b)
-	r.digest.AddRow(b, len(row.Cells))
+	r.count(b, row)
 	return nil
 }
 
-// Table runs the verification that a spec asks for.
-func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, e progress.Events, r *result.Result) (err error) {
+// count adds a row in its form.
+func (r *rowReader) count(form []byte, row loader.Row) {
+	r.last = xxhash.Sum64(form)
+	r.digest.Add(manifest.Digest{Rows: 1, Cells: int64(len(row.Cells)), Sum: r.last})
+}
+
+// place is where the value of a cell stands among those of its row. Cells come in the order of their names, so that it is
+// most often the next place from the one given on, or one soon behind it.
+func (r *rowReader) place(c *loader.Cell, next int) (at int, ok bool) {
+	const ahead = 4
+	for i := next; i < len(r.cells) && i < next+ahead; i++ {
+		if n := &r.cells[i]; string(c.Qualifier) == n.Qualifier && string(c.Family) == n.Family {
+			return i, true
+		}
+	}
+	at, ok = r.at[string(c.Family)][string(c.Qualifier)]
+	return at, ok
+}
+
+// Table runs the verification that a spec asks for. The stores are for mode files.
+func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode string, m *manifest.Manifest, s *Stores, e progress.Events, r *result.Result) (err error) {
 	start := time.Now()
 	defer func() { r.VerifyTime = time.Since(start) }()
 	switch mode {
@@ -167,6 +199,15 @@ func Table(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, mode st
 		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
 		if r.Verify, err = Sample(ctx, c, facts, m); err == nil {
 			e.Read(int64(r.Verify.Sampled))
+		}
+	case "files":
+		e.Phase("verify")
+		e.Total("verify", progress.Amount{Rows: int64(len(m.Samples))})
+		if r.Verify, err = Files(ctx, c, facts, m, s); err == nil {
+			e.Read(int64(r.Verify.Sampled))
+		}
+		if f := r.Verify.Files; err == nil && f.Compacted > 0 {
+			e.Warn("files were compacted before they were looked for: of their rows only the sampled ones were compared", "files", f.Compacted, "of", f.Files)
 		}
 	default:
 		r.Verify = &result.Verification{Mode: "off", Want: m.Digest}

@@ -64,6 +64,7 @@ public final class Adm {
   private static final String HELP = String.join("\n",
       "digest TABLE [FAMILY]            rows, cells and SHA-256 of a full scan",
       "count TABLE                      rows",
+      "full-scan TABLE FROM TO THREADS  rows, cells and time of a scan of timestamps, as --verify full reads",
       "create TABLE [--splits a,b,c] [--splits-hex 00ff,...] [--family f,g] [--compression C] [--encoding E]",
       "       [--bloom B] [--blocksize N] [--versions N] [--attribute K=V,...]   its namespace too",
       "drop TABLE                       nothing happens when it is not there",
@@ -283,6 +284,8 @@ public final class Adm {
       switch (a[0]) {
         case "digest": return digest(table, a.length > 2 ? a[2] : null);
         case "count": return count(table);
+        case "full-scan":
+          return FullScan.run(connection, table, Long.parseLong(a[2]), Long.parseLong(a[3]), Integer.parseInt(a[4]));
         case "create": return create(admin, table, flags(a, 2));
         case "drop": return drop(admin, table);
         case "truncate":
