@@ -108,8 +108,9 @@ func TestColumnsThatAreRefused(t *testing.T) {
 	for says, o := range map[string]source.Options{
 		"does not say which columns its rows have":                                                 {},
 		`column "q": the table n:t has the families f, g: name the column with its own, as in f:q`: {Columns: []string{"q"}},
-		`column "h:q": the table n:t has the families f, g`:                                        {Columns: []string{"h:q"}},
-		"of a row there is $row":                                                                   {Columns: []string{"$timestamp"}},
+		`column "h:q": the table n:t has the families f, g`:                                        {Columns: []string{"$timestamp:h:q"}},
+		"of a row there are $row and $timestamp":                                                   {Columns: []string{"$time"}},
+		`columns "$timestamp:q" and "$timestamp:f:q" are one`:                                      {Columns: []string{"$timestamp:q", "q", "$timestamp:f:q"}},
 		"it has no `format` csv":                                                                   {Columns: []string{"f:q"}, Format: source.FormatCSV},
 		"which are read together":                                                                  {Columns: []string{"f:q"}, Memory: 1 << 20},
 		`columns "q" and "f:q" are one`:                                                            {Columns: []string{"q", "f:q"}},
