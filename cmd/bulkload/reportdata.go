@@ -114,6 +114,13 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 		if o.result.Regions > 0 {
 			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}
 		}
+		for _, t := range o.result.Tables {
+			x := report.Table{Name: t.Table, Index: t.Index, Regions: t.Regions, Took: t.LoadTime, Verify: verifyText(t.Verify)}
+			if t.Manifest != nil {
+				x.Rows, x.Cells, x.HFiles, x.Bytes = t.Manifest.Digest.Rows, t.Manifest.Digest.Cells, t.Manifest.HFiles, t.Manifest.Bytes
+			}
+			r.Tables = append(r.Tables, x)
+		}
 	}
 	w.endPart()
 	regions := w.regions

@@ -85,7 +85,7 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd), spec.OneTable("run")); err != nil {
+	if err := errors.Join(o.workFlags.check(), o.limitFlags.check(cmd)); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {

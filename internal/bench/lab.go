@@ -84,8 +84,8 @@ func (c Config) Validate() error {
 		return errors.New("bench: rows, rounds and tasks must not be negative")
 	}
 	for _, p := range c.Peers {
-		if p != PeerImportTsv && p != PeerSpark {
-			return fmt.Errorf("bench: peer %q is neither %s nor %s", p, PeerImportTsv, PeerSpark)
+		if p != PeerImportTsv && p != PeerSpark && p != PeerPut {
+			return fmt.Errorf("bench: peer %q is none of %s, %s and %s", p, PeerImportTsv, PeerSpark, PeerPut)
 		}
 	}
 	return nil

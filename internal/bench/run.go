@@ -46,7 +46,8 @@ func (l *Lab) runCase(ctx context.Context) (Case, error) {
 	c.Tools = append(c.Tools, r.checked(ours))
 	for _, peer := range l.Peers {
 		var t Tool
-		if peer == PeerSpark {
+		switch peer {
+		case PeerSpark:
 			t, err = r.spark(ctx)
 			note := fmt.Sprintf("spark: local[%d], a pair for each cell, repartitionAndSortWithinPartitions, HFileOutputFormat2; wall and CPU of it and of BulkLoadHFilesTool together.", runtime.NumCPU())
 			if missing, ok := errors.AsType[*noSparkError](err); ok {
@@ -55,7 +56,10 @@ func (l *Lab) runCase(ctx context.Context) (Case, error) {
 				continue
 			}
 			c.Notes = append(c.Notes, note)
-		} else {
+		case PeerPut:
+			t, err = r.put(ctx)
+			c.Notes = append(c.Notes, "put: the HFiles are finished before the clock starts; wall and CPU of hdfs dfs -put and of BulkLoadHFilesTool together.")
+		default:
 			t, err = r.importTsv(ctx)
 			c.Notes = append(c.Notes, fmt.Sprintf("importtsv: the row key is in its input already, which is on HDFS; Hadoop's local runner with %d map and %d reduce tasks at a time; wall and CPU of ImportTsv and of BulkLoadHFilesTool together.", l.PeerTasks, l.PeerTasks))
 		}

@@ -12,7 +12,7 @@ import (
 type Labels map[string]string
 
 // taken are labels that have another meaning here, or that Prometheus sets.
-var taken = []string{"table", "phase", "version", "revision", "goversion", "job", "instance", "le", "quantile"}
+var taken = []string{"table", "further", "phase", "version", "revision", "goversion", "job", "instance", "le", "quantile"}
 
 // ParseLabels reads name=value pairs of the caller's and adds the table.
 func ParseLabels(table string, pairs []string) (Labels, error) {

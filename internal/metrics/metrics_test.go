@@ -66,6 +66,28 @@ func write(t *testing.T, r Run, l Labels, name string) string {
 	return string(b)
 }
 
+// TestFurtherTables: each further table of a job has figures of its own, and a run is verified only if all of its tables are.
+func TestFurtherTables(t *testing.T) {
+	r := done()
+	r.Result.Tables = []result.Table{
+		{Table: "test:by_rule", Regions: 2, Verify: &result.Verification{Mode: "full"}, Manifest: &manifest.Manifest{Digest: manifest.Digest{Rows: 985}, Bytes: 77}},
+		{Table: "test:by_date", Index: "by_date"},
+	}
+	text := write(t, r, labels(t), filepath.Join(t.TempDir(), "check.prom"))
+	for _, want := range []string{
+		`bulkload_last_run_further_rows_written{further="test:by_rule",table="test:check",team="risk"} 985`,
+		`bulkload_last_run_further_hfiles_bytes{further="test:by_rule",table="test:check",team="risk"} 77`,
+		`bulkload_last_run_further_regions_loaded{further="test:by_rule",table="test:check",team="risk"} 2`,
+		`bulkload_last_run_further_rows_written{further="test:by_date",table="test:check",team="risk"} 0`,
+		`bulkload_last_run_rows_written{table="test:check",team="risk"} 990`,
+		`bulkload_last_run_verified{table="test:check",team="risk"} 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}
+
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "check.prom")

@@ -54,7 +54,13 @@ var lastRun = []metric[*Run]{
 	{name: "bulkload_last_run_hfiles_bytes", help: "Size of the last run's HFiles.", tell: one(func(r *Run) float64 { return float64(r.manifest().Bytes) })},
 	{name: "bulkload_last_run_spilled_bytes", help: "Sorted rows that the last run put on disk because they did not fit in its memory.", tell: one(func(r *Run) float64 { return float64(r.manifest().SpillBytes) })},
 	{name: "bulkload_last_run_regions_loaded", help: "Regions that took files of the last run.", tell: one(func(r *Run) float64 { return float64(r.result().Regions) })},
-	{name: "bulkload_last_run_verified", help: "1 if the last run read the table back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
+	{name: "bulkload_last_run_further_rows_written", help: "Rows in the HFiles of each further table and index of the last run; the metrics without that label are of the job's own table.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Digest.Rows) })},
+	{name: "bulkload_last_run_further_hfiles_bytes", help: "Size of the HFiles of each further table and index.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Manifest.Bytes) })},
+	{name: "bulkload_last_run_further_regions_loaded", help: "Regions of each further table and index that took files.", labels: []string{"further"},
+		tell: furtherTables(func(t result.Table) float64 { return float64(t.Regions) })},
+	{name: "bulkload_last_run_verified", help: "1 if the last run read its tables back and found what was written; 0 if it did not look, verification inconclusive, or something else found. Builds do not have it.", tell: func(r *Run, set func(float64, ...string)) {
 		if r.Loads {
 			set(truth(r.verified()))
 		}
@@ -110,8 +116,25 @@ func (r *Run) attempt() int {
 }
 
 func (r *Run) verified() bool {
-	v := r.result().Verify
-	return r.Code == 0 && v != nil && v.Mode != "off" && !v.Expired
+	shown := func(v *result.Verification) bool { return v != nil && v.Mode != "off" && !v.Expired }
+	for _, t := range r.result().Tables {
+		if !shown(t.Verify) {
+			return false
+		}
+	}
+	return r.Code == 0 && shown(r.result().Verify)
+}
+
+// furtherTables reports a value of each further table of the run.
+func furtherTables(value func(t result.Table) float64) func(r *Run, set func(float64, ...string)) {
+	return func(r *Run, set func(float64, ...string)) {
+		for _, t := range r.result().Tables {
+			if t.Manifest == nil {
+				t.Manifest = &manifest.Manifest{}
+			}
+			set(value(t), t.Table)
+		}
+	}
 }
 
 func (r *Run) tellPhases(set func(float64, ...string)) {

@@ -49,6 +49,7 @@ type Report struct {
 	MoreParts   int      // done, and not listed
 	Samples     []Sample // in the order of time
 	Tasks       *Tasks   // of a job on YARN
+	Tables      []Table  // further tables and indexes of the job, in the order of loading
 	Load        *Load
 	Verify      string // what verification found; empty: there was none
 	Rejects     []Reject
@@ -122,6 +123,19 @@ type Sample struct {
 	Verified int64 // rows read back
 	Input    int64 // bytes
 	Output   int64 // bytes
+}
+
+// Table is a further table of the job, or an index.
+type Table struct {
+	Name    string
+	Index   string // its name, if it is one
+	Rows    int64
+	Cells   int64
+	HFiles  int
+	Bytes   int64
+	Regions int // that took files
+	Took    time.Duration
+	Verify  string
 }
 
 // Tasks are those of a job on YARN.

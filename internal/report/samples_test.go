@@ -28,6 +28,8 @@ func goodReport() *Report {
 		Tasks: &Tasks{Text: "application_1700000000000_0007: 2 maps and 1 reduces, 105.1 MiB shuffled, 1 attempt failed and was made again.",
 			First: []Task{{"map 1", 2, "node-17.example", 500_003, 105_082_124, 3, 55_000_000, 41 * time.Second, true}, {"map 0", 1, "node-18.example", 500_000, 104_857_600, 0, 55_200_000, 9 * time.Second, false}},
 			Rest:  []Task{{"reduce 0", 1, "node-18.example", 1_000_000, 169_156_387, 0, 110_200_000, 7 * time.Second, false}}},
+		Tables: []Table{{Name: "test:check_by_rule", Rows: 1_000_000, Cells: 2_000_000, HFiles: 4, Bytes: 40_000_000, Regions: 4, Took: 90 * time.Millisecond, Verify: "12 sampled rows were read back"},
+			{Name: "test:check_by_date", Index: "by_date", Rows: 1_000_000, Cells: 2_000_000, HFiles: 3, Bytes: 50_000_000, Regions: 3, Took: 80 * time.Millisecond, Verify: "12 sampled rows were read back"}},
 		Load:     &Load{Regions: 10, Files: 10, Took: 217 * time.Millisecond, Servers: []Server{{"rs-1.example:16020", 5, 5}, {"rs-2.example:16020", 5, 5}}},
 		Verify:   "the table has 1000000 rows, 14467246 cells with this job's timestamp",
 		Rejected: 3, RejectFile: "/var/lib/bulkload/rejects.jsonl",

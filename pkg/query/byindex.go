@@ -19,8 +19,11 @@ type IndexCluster interface {
 	Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error)
 }
 
-// entriesAtATime is how many entries of an index are read before their rows.
-const entriesAtATime = 256
+// entriesAtATime is how many entries of an index are read before their rows, and rowsAtATime how many rows before they are given.
+const (
+	entriesAtATime = 256
+	rowsAtATime    = 16
+)
 
 // ReadBy gives the rows of the job's table that an index leads to, in the order of the index; [Query.Values] are those of the
 // index's query columns. Each entry is compared with its row: one whose row is gone, or gives another entry by what it holds now, is
@@ -82,7 +85,23 @@ func NewIndex(c IndexCluster, s spec.Job, name string) (*Index, error) {
 	return x, nil
 }
 
-// Read is [ReadBy] on the open cluster.
+// Columns are those whose values [Query.Values] takes, in their order.
+func (x *Index) Columns() []string {
+	columns := make([]string, len(x.query))
+	for i, at := range x.query {
+		columns[i] = x.columns[at]
+	}
+	return columns
+}
+
+// Needs are all columns that an entry is made of or found by: page tokens show them.
+func (x *Index) Needs() []string { return slices.Clone(x.columns) }
+
+// CheckSalts is [Table.CheckSalts] of the index.
+func (x *Index) CheckSalts(ctx context.Context) error { return x.index.CheckSalts(ctx) }
+
+// Read is [ReadBy] on the open cluster. With [Query.RowBytes] or [Query.More] rows are read a few at a time, and these few are
+// held above [Query.Memory] if More gives what they take.
 func (x *Index) Read(ctx context.Context, q Query, fn func(loader.Row) error) (*ReadStats, error) {
 	return x.read(ctx, q, time.Now(), fn)
 }
@@ -122,14 +141,25 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 			all.Dial = st.Dial
 		}
 		if err == nil {
-			err = e.give(ctx, func(row loader.Row) error {
+			var passed int
+			passed, err = e.give(ctx, q, func(row loader.Row) error {
 				row.Cells = slices.DeleteFunc(row.Cells, func(c loader.Cell) bool { return !wanted(c) })
 				if !q.Stored {
 					revert(x.data.reverters, row)
 				}
-				all.Rows++
-				return fn(row)
+				err := fn(row)
+				if err == nil {
+					all.Rows++
+				}
+				return err
 			})
+			if err != nil && all.Rows > 0 {
+				next, broken := x.after(ctx, narrow, passed, start)
+				if broken != nil {
+					return all, broken
+				}
+				all.Next = next
+			}
 		}
 		all.Scan = time.Since(start) - all.Dial
 		if err != nil {
@@ -142,6 +172,19 @@ func (x *Index) read(ctx context.Context, q Query, start time.Time, fn func(load
 			return all, nil
 		}
 	}
+}
+
+// after is the page token behind the first n entries of those that q gives.
+func (x *Index) after(ctx context.Context, q Query, n int, start time.Time) (string, error) {
+	if n == 0 {
+		return q.Page, nil
+	}
+	q.Limit = int64(n)
+	st, err := x.index.read(ctx, q, start, func(loader.Row) error { return nil })
+	if err != nil {
+		return "", err
+	}
+	return st.Next, nil
 }
 
 // wantedColumns says which cells of a row are asked for.
@@ -186,22 +229,53 @@ func (e *entries) add(r loader.Row) error {
 	return fail.Errorf(fail.Check, "table %s has a row without the cell %s: it is no index that bulkload has written", e.index.name, spec.RowCell)
 }
 
-// give reads the rows of the entries, and gives those that the entries still lead to.
-func (e *entries) give(ctx context.Context, fn func(loader.Row) error) error {
-	rows, err := e.cluster.Rows(ctx, e.data.name, e.rows)
-	if err != nil {
-		return cluster.Failure(err)
+// give reads the rows of the entries, and gives those that the entries still lead to. It says of how many entries, from the first
+// on, the rows were given or passed over.
+func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) (int, error) {
+	step := len(e.rows)
+	if q.More != nil || q.RowBytes > 0 {
+		step = rowsAtATime
 	}
 	known := make(map[string][]byte, len(e.columns))
-	for i, row := range rows {
-		if len(row.Cells) == 0 || !e.holds(e.keys[i], row, known) {
-			continue
+	var granted int64
+	for from := 0; from < len(e.rows); from += step {
+		rows, err := e.cluster.Rows(ctx, e.data.name, e.rows[from:min(from+step, len(e.rows))])
+		if err != nil {
+			return from, cluster.Failure(err)
 		}
-		if err := fn(row); err != nil {
-			return err
+		var held int64
+		for _, row := range rows {
+			n := rowBytes(row)
+			if q.RowBytes > 0 && n > q.RowBytes {
+				return from, fail.Errorf(fail.Load, "table %s: %w: it has %d bytes", e.data.name, loader.ErrRowTooLarge, n)
+			}
+			held += n
+		}
+		if more := held - granted; q.More != nil && more > 0 {
+			if !q.More(more) {
+				return from, ErrMemory
+			}
+			granted = held
+		}
+		for i, row := range rows {
+			if len(row.Cells) == 0 || !e.holds(e.keys[from+i], row, known) {
+				continue
+			}
+			if err := fn(row); err != nil {
+				return from + i, err
+			}
 		}
 	}
-	return nil
+	return len(e.rows), nil
+}
+
+// rowBytes is what a row's key and cells have.
+func rowBytes(row loader.Row) int64 {
+	n := int64(len(row.Key))
+	for _, c := range row.Cells {
+		n += int64(len(c.Family) + len(c.Qualifier) + len(c.Value))
+	}
+	return n
 }
 
 // holds says whether a row has the values asked for and gives the entry. known is a buffer.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,9 +113,17 @@ func TestReadByAnIndex(t *testing.T) {
 				}
 			}
 			q := Query{Values: []string{day}, Limit: int64(rapid.IntRange(0, 5).Draw(t, "limit")), Columns: []string{"note", "id"}}
+			stop := rapid.IntRange(0, 6).Draw(t, "stop") // at which row of a page its reader ends, but for 0 and the first
+			errStop := errors.New("full")
+			if rapid.Bool().Draw(t, "bounded") {
+				q.RowBytes = 1000
+			}
 			for {
 				n := 0
 				st, err := x.Read(context.Background(), q, func(row loader.Row) error {
+					if stop > 1 && n+1 == stop {
+						return errStop
+					}
 					n++
 					if len(row.Cells) != 2 {
 						return fmt.Errorf("cells %v", row.Cells)
@@ -122,7 +131,7 @@ func TestReadByAnIndex(t *testing.T) {
 					got = append(got, string(row.Cells[0].Value)+string(row.Cells[1].Value))
 					return nil
 				})
-				if err != nil {
+				if err != nil && !errors.Is(err, errStop) {
 					t.Fatal(err)
 				}
 				if st.Rows != n || q.Limit > 0 && int64(n) > q.Limit {

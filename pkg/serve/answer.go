@@ -129,10 +129,10 @@ func (a *answer) settle() {
 }
 
 // page reads a page of a query into the answer: "rows":[…],"next_page":….
-func (a *answer) page(ctx context.Context, r *resource, q query.Query, shape *rowjson.Shape, each func(i int, row loader.Row)) error {
+func (a *answer) page(ctx context.Context, from source, q query.Query, shape *rowjson.Shape, each func(i int, row loader.Row)) error {
 	before := len(a.b)
 	a.b = append(a.b, `"rows":[`...)
-	st, err := a.read(ctx, r, q, rowjson.NewEncoder(shape), each)
+	st, err := a.read(ctx, from, q, rowjson.NewEncoder(shape), each)
 	if err != nil {
 		a.b = a.b[:before]
 		return err
@@ -152,7 +152,7 @@ func (a *answer) page(ctx context.Context, r *resource, q query.Query, shape *ro
 // as it was. A table whose regions change meanwhile is read again from the
 // start of the page. each, if given, sees rows before they are written, from
 // 0 on again when the page is read again.
-func (a *answer) read(ctx context.Context, r *resource, q query.Query, e *rowjson.Encoder, each func(i int, row loader.Row)) (*query.ReadStats, error) {
+func (a *answer) read(ctx context.Context, from source, q query.Query, e *rowjson.Encoder, each func(i int, row loader.Row)) (*query.ReadStats, error) {
 	before, rows := len(a.b), a.rows
 	var held atomic.Int64 // rows above the reading's own share
 	defer func() { a.memory.give(held.Load()) }()
@@ -166,7 +166,7 @@ func (a *answer) read(ctx context.Context, r *resource, q query.Query, e *rowjso
 	}
 	for tries := 0; ; tries++ {
 		given := 0
-		st, err := r.table.Read(ctx, q, func(row loader.Row) error {
+		st, err := from.Read(ctx, q, func(row loader.Row) error {
 			if each != nil {
 				each(given, row)
 			}

@@ -113,7 +113,7 @@ func (p *batchReading) read(ctx context.Context, i int) batchPart {
 
 func (p *batchReading) page(ctx context.Context, a *answer, i int) error {
 	a.b = append(a.b, '{')
-	err := a.page(ctx, p.res, p.s.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
+	err := a.page(ctx, p.res.table, p.s.asked(p.res, query.Query{Values: p.batch.keys[i], Columns: p.batch.columns, Limit: int64(p.batch.limit)}), p.shape, nil)
 	if err != nil {
 		a.b = a.b[:len(a.b)-1]
 		return err

@@ -56,7 +56,7 @@ func (s *Server) compatGet(w http.ResponseWriter, r *http.Request) error {
 		q := s.asked(res, query.Query{Values: values, Limit: int64(s.limits.Rows)})
 		q.Stored = false
 		a.b = append(a.b, compatDone...)
-		st, err := a.read(ctx, res, q, rowjson.NewEncoder(res.shape.Texts().Only()), replaceBytes)
+		st, err := a.read(ctx, res.table, q, rowjson.NewEncoder(res.shape.Texts().Only()), replaceBytes)
 		if err != nil && failure(ctx, err).is(badQuery) { // no row has a key that cannot be made of these values
 			st, err = &query.ReadStats{}, nil
 		}

@@ -39,7 +39,7 @@ func (f *fit) again(ctx context.Context, c query.Cluster, r *resource) error {
 }
 
 // check holds them once, for all who ask meanwhile.
-func (f *fit) check(ctx context.Context, t *query.Table) error {
+func (f *fit) check(ctx context.Context, t interface{ CheckSalts(context.Context) error }) error {
 	if f.checked.Load() {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // Cluster is what the service reads: a *[loader.Cluster].
 type Cluster interface {
-	query.Cluster
+	query.IndexCluster
 	Close() error
 }
 
@@ -79,6 +79,14 @@ func (h *held) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.
 		return err
 	}
 	return c.Scan(ctx, req, fn)
+}
+
+func (h *held) Rows(ctx context.Context, table loader.TableName, keys [][]byte) ([]loader.Row, error) {
+	c, err := h.get()
+	if err != nil {
+		return nil, err
+	}
+	return c.Rows(ctx, table, keys)
 }
 
 func (h *held) KnownRegions(ctx context.Context, table loader.TableName) ([]loader.Region, error) {

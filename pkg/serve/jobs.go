@@ -11,6 +11,15 @@ type Job struct {
 	// Columns are those that every row has, null where it has no such cell. With OtherColumns rows may have more.
 	Columns      []JobColumn `json:"columns"`
 	OtherColumns bool        `json:"other_columns"`
+	// Indexes are those that the caller may read rows by.
+	Indexes []JobIndex `json:"indexes,omitempty"`
+}
+
+// JobIndex is an index, which the parameter by names.
+type JobIndex struct {
+	Name string `json:"name"`
+	// Query are the columns whose values it is asked for.
+	Query []string `json:"query"`
 }
 
 // JobColumn is a column with the type of its values in the words of JSON Schema.
@@ -31,6 +40,11 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) error {
 		j := Job{Name: res.name, Query: res.columns, Key: res.job.Key(), Columns: []JobColumn{}, OtherColumns: res.shape.Open}
 		for _, c := range res.shape.Columns {
 			j.Columns = append(j.Columns, JobColumn{c.Name, c.Form.Type, c.Form.Format})
+		}
+		for _, x := range res.indexes {
+			if res.shows(x) {
+				j.Indexes = append(j.Indexes, JobIndex{x.name, x.columns})
+			}
 		}
 		answer.Jobs = append(answer.Jobs, j)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -28,8 +29,13 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 		page := ref("page_" + r.name)
 		var key []any
 		properties := object{}
+		indexes := indexParameters(r)
 		for _, c := range r.columns {
-			key = append(key, parameter(c, true, "A value of the query key.", object{"type": "string"}))
+			about := "A value of the query key."
+			if len(indexes) > 0 {
+				about += " All of them are needed without by."
+			}
+			key = append(key, parameter(c, len(indexes) == 0, about, object{"type": "string"}))
 			properties[c] = object{"anyOf": []any{object{"type": "string"}, ref("Bytes")}}
 		}
 		paged := []any{
@@ -37,7 +43,7 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 			parameter("page", false, "next_page of the page before, of the same query.", object{"type": "string"}),
 			parameter("columns", false, "Columns with commas between them; all by default.", object{"type": "string"}),
 		}
-		paths["/v1/"+r.name+"/rows"] = object{"get": operation("rows_"+r.name, "Rows of a query key of "+r.name, append(key, paged...), page)}
+		paths["/v1/"+r.name+"/rows"] = object{"get": operation("rows_"+r.name, "Rows of a query key of "+r.name, slices.Concat(key, indexes, paged), page)}
 		const values = "Values of the original key's first columns with commas between them; \\xNN, \\, and \\\\ are bytes, a comma and a backslash."
 		paths["/v1/"+r.name+"/scan"] = object{"get": operation("scan_"+r.name, "Rows in a range of the original key of "+r.name, append([]any{
 			parameter("from", false, "The first key that is wanted. "+values, object{"type": "string"}),
@@ -79,6 +85,30 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 		description["security"] = security
 	}
 	return json.Marshal(description)
+}
+
+// indexParameters are by and the columns of indexes that are not of the query key.
+func indexParameters(r *resource) []any {
+	var names, columns []string
+	for _, x := range r.indexes {
+		if !r.shows(x) {
+			continue
+		}
+		names = append(names, x.name)
+		for _, c := range x.columns {
+			if !slices.Contains(r.columns, c) && !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	list := []any{parameter("by", false, "An index: rows of its query columns' values, in its order.", object{"type": "string", "enum": names})}
+	for _, c := range columns {
+		list = append(list, parameter(c, false, "A value of a query column of an index.", object{"type": "string"}))
+	}
+	return list
 }
 
 // ways are those to authenticate, none where callers need not be known.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"bulkload/pkg/loader"
@@ -63,6 +64,16 @@ func (p *pages) newPage(r *http.Request, res *resource) *searchPage {
 	for _, c := range res.columns {
 		page.Fields = append(page.Fields, pageField{Name: c})
 	}
+	for _, x := range res.indexes {
+		if !res.shows(x) {
+			continue
+		}
+		form := pageIndex{Name: x.name}
+		for _, c := range x.columns {
+			form.Fields = append(form.Fields, pageField{Name: c})
+		}
+		page.Indexes = append(page.Indexes, form)
+	}
 	for _, name := range []string{"from", "to", "prefix"} {
 		page.Bounds = append(page.Bounds, pageField{Name: name})
 	}
@@ -100,15 +111,21 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	defer s.answers.memory.give(memory)
 	page := p.newPage(r, res)
 	known := append(slices.Clone(res.columns), "limit", "page")
+	var x *index
 	if page.Scan = r.URL.RawQuery == "scan"; page.Scan {
 		known = []string{"from", "to", "prefix", "limit", "page"}
+	} else if by, ok := strings.CutPrefix(r.URL.RawQuery, "by="); ok {
+		if x, err = res.index(by); err != nil {
+			return err
+		}
+		page.By, known = x.name, append(slices.Clone(x.columns), "limit", "page")
 	} else if r.URL.RawQuery != "" {
-		return problem(badParameter, "the form's address has none, or scan")
+		return problem(badParameter, "the form's address has none, scan, or an index as by")
 	}
 	given, err := pairs(string(body), known)
 	if err == nil {
 		page.keep(given)
-		err = p.find(r, res, given, page)
+		err = p.find(r, res, x, given, page)
 	}
 	if page.Error = asProblem(err); err != nil && page.Error == nil {
 		return err
@@ -116,8 +133,8 @@ func (p *pages) postSearch(w http.ResponseWriter, r *http.Request) error {
 	return p.send(w, r, p.search, page)
 }
 
-// find fills in the rows.
-func (p *pages) find(r *http.Request, res *resource, given map[string]string, page *searchPage) error {
+// find fills in the rows; x is the index that the form was of, or nil.
+func (p *pages) find(r *http.Request, res *resource, x *index, given map[string]string, page *searchPage) error {
 	s := p.s
 	lim := s.limits
 	lim.Rows = page.MaxRow
@@ -127,6 +144,11 @@ func (p *pages) find(r *http.Request, res *resource, given map[string]string, pa
 		return err
 	}
 	q := query.Query{Limit: int64(limit), Page: given["page"]}
+	var from source = res.table
+	columns := res.columns
+	if x != nil {
+		from, columns = x, x.columns
+	}
 	if page.Scan {
 		for name, text := range given {
 			if text == "" { // a field that was left empty bounds nothing
@@ -136,7 +158,7 @@ func (p *pages) find(r *http.Request, res *resource, given map[string]string, pa
 		err = rangeOf(given, &q)
 		note(r).keys = [][]string{{given["from"], given["to"], given["prefix"]}}
 	} else {
-		q.Values, err = keyValues(given, res.columns)
+		q.Values, err = keyValues(given, columns)
 		note(r).keys = [][]string{q.Values}
 	}
 	if err != nil {
@@ -149,7 +171,7 @@ func (p *pages) find(r *http.Request, res *resource, given map[string]string, pa
 		if err := s.ready(ctx, res); err != nil {
 			return err
 		}
-		if !page.Scan {
+		if !page.Scan && x == nil {
 			where, err := res.table.Explain(ctx, q.Values)
 			if err != nil {
 				return err
@@ -159,7 +181,7 @@ func (p *pages) find(r *http.Request, res *resource, given map[string]string, pa
 		a.most = min(a.most, pageBytes)
 		a.b = append(a.b, '{')
 		each := func(i int, row loader.Row) { keys = append(keys[:i], rowkey.String(row.Key)) }
-		if err := a.page(ctx, res, s.asked(res, q), res.shape, each); err != nil {
+		if err := a.page(ctx, from, s.asked(res, q), res.shape, each); err != nil {
 			return err
 		}
 		a.b = append(a.b, "}\n"...)

@@ -15,24 +15,32 @@ import (
 
 // searchPage is what the page shows.
 type searchPage struct {
-	At     string // which page it is
-	Jobs   []string
-	Job    string
-	Table  string
-	Key    string
-	Fields []pageField // of a query key
-	Bounds []pageField // of a range
-	Scan   bool        // the range was asked for
-	Limit  string
-	Asked  bool // with the rows below
-	Names  []string
-	Rows   []pageRow
-	Next   string
-	JSON   string
-	Where  *pageWhere
-	Error  *Problem
-	Times  []pageField
-	MaxRow int
+	At      string // which page it is
+	Jobs    []string
+	Job     string
+	Table   string
+	Key     string
+	Fields  []pageField // of a query key
+	Bounds  []pageField // of a range
+	Scan    bool        // the range was asked for
+	By      string      // the index that was asked for
+	Indexes []pageIndex
+	Limit   string
+	Asked   bool // with the rows below
+	Names   []string
+	Rows    []pageRow
+	Next    string
+	JSON    string
+	Where   *pageWhere
+	Error   *Problem
+	Times   []pageField
+	MaxRow  int
+}
+
+// pageIndex is the form of an index.
+type pageIndex struct {
+	Name   string
+	Fields []pageField
 }
 
 type pageField struct{ Name, Value string }
@@ -59,10 +67,7 @@ type pageWhere struct {
 
 // keep has the form show what was typed.
 func (p *searchPage) keep(given map[string]string) {
-	fields := p.Fields
-	if p.Scan {
-		fields = p.Bounds
-	}
+	fields := p.Asking()
 	for i := range fields {
 		fields[i].Value = given[fields[i].Name]
 	}
@@ -75,6 +80,11 @@ func (p *searchPage) keep(given map[string]string) {
 func (p *searchPage) Asking() []pageField {
 	if p.Scan {
 		return p.Bounds
+	}
+	for _, x := range p.Indexes {
+		if x.Name == p.By {
+			return x.Fields
+		}
 	}
 	return p.Fields
 }

@@ -32,6 +32,7 @@ type resource struct {
 	granted []string // columns that a client may see, nil for all
 	all     *rowjson.Shape
 	table   *query.Table
+	indexes []*index
 	fit     *fit
 	state   *atomic.Pointer[tableState] // shared with the resource of the same name that it replaces
 }
@@ -45,7 +46,7 @@ type resources struct {
 
 // loadResources reads the job files of a directory, all or none. The error
 // says everything that is wrong with them.
-func loadResources(dir string, c query.Cluster, before *resources) (*resources, error) {
+func loadResources(dir string, c query.IndexCluster, before *resources) (*resources, error) {
 	files, err := jobFiles(dir)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func jobFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-func loadResource(path string, c query.Cluster) (r *resource, err error) {
+func loadResource(path string, c query.IndexCluster) (r *resource, err error) {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	defer func() {
 		if err != nil && !strings.Contains(err.Error(), path) {
@@ -139,7 +140,17 @@ func loadResource(path string, c query.Cluster) (r *resource, err error) {
 			return nil, fmt.Errorf("the query column %q has the name of a parameter of the service", column)
 		}
 	}
-	r.table, err = query.NewTable(c, job)
+	if r.indexes, err = indexesOf(c, job); err != nil {
+		return nil, err
+	}
+	for _, x := range r.indexes {
+		for _, column := range x.columns {
+			if slices.Contains(ownParameters, column) {
+				return nil, fmt.Errorf("the query column %q of index %s has the name of a parameter of the service", column, x.name)
+			}
+		}
+	}
+	r.table, err = query.NewTable(c, job.Targets()[0].Job)
 	return r, err
 }
 

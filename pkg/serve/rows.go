@@ -34,6 +34,9 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if by := r.URL.Query()["by"]; len(by) > 0 {
+		return s.getRowsBy(w, r, res, by[0])
+	}
 	given, err := parameters(r, append(slices.Clone(res.columns), "limit", "page", "columns")...)
 	if err != nil {
 		return err
@@ -43,7 +46,7 @@ func (s *Server) getRows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	note(r).keys = [][]string{values}
-	return s.getPage(w, r, res, given, query.Query{Values: values})
+	return s.getPage(w, r, res, res.table, given, query.Query{Values: values})
 }
 
 // getScan answers with the rows of a range of the original key.
@@ -61,7 +64,7 @@ func (s *Server) getScan(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	note(r).keys = [][]string{{given["from"], given["to"], given["prefix"]}}
-	return s.getPage(w, r, res, given, q)
+	return s.getPage(w, r, res, res.table, given, q)
 }
 
 // rangeOf reads the bounds of a scan.
@@ -80,7 +83,7 @@ func rangeOf(given map[string]string, q *query.Query) error {
 }
 
 // getPage reads what the parameters of pages say, and answers.
-func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, given map[string]string, q query.Query) error {
+func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, from source, given map[string]string, q query.Query) error {
 	limit, err := s.limits.limit(given)
 	if err != nil {
 		return err
@@ -100,17 +103,17 @@ func (s *Server) getPage(w http.ResponseWriter, r *http.Request, res *resource, 
 	}
 	q.Limit = int64(limit)
 	return s.reading(w, r, jsonType, func(ctx context.Context, a *answer) error {
-		return s.onePage(ctx, a, res, q, shape)
+		return s.onePage(ctx, a, res, from, q, shape)
 	})
 }
 
 // onePage makes the answer of one query.
-func (s *Server) onePage(ctx context.Context, a *answer, res *resource, q query.Query, shape *rowjson.Shape) error {
+func (s *Server) onePage(ctx context.Context, a *answer, res *resource, from source, q query.Query, shape *rowjson.Shape) error {
 	if err := s.ready(ctx, res); err != nil {
 		return err
 	}
 	a.b = append(a.b, '{')
-	if err := a.page(ctx, res, s.asked(res, q), shape, nil); err != nil {
+	if err := a.page(ctx, from, s.asked(res, q), shape, nil); err != nil {
 		return err
 	}
 	a.b = append(a.b, "}\n"...)

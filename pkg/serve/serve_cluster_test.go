@@ -167,3 +167,65 @@ func TestClusterStates(t *testing.T) {
 		t.Errorf("replaced: %d %s", r.status, r.body)
 	}
 }
+
+// TestClusterIndex reads rows by an index that a run has filled: each once, by pages, while the index's region splits; an index out
+// of service is refused, and the table is read all the same.
+func TestClusterIndex(t *testing.T) {
+	const rows = 700
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	table, index := jobtest.FreshTableAt(t, env, [][]byte{[]byte("1")}, nil), jobtest.FreshTableAt(t, env, nil, nil)
+	var csv strings.Builder
+	csv.WriteString("user,id,n\n")
+	var want []string
+	for i := range rows {
+		fmt.Fprintf(&csv, "u%d,%05d,%d\n", i%7, i, i%2)
+		if i%2 == 1 {
+			want = append(want, fmt.Sprintf("%05d", i))
+		}
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte(csv.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := &service{dir: t.TempDir()}
+	s.write(t, "rows", "table: "+table+"\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, n]\ntables:\n- index: by_n\n  table: "+index+
+		"\n  key: n + '|' + id\n")
+	dial := func(ctx context.Context) (Cluster, error) { return env.Dial(ctx) }
+	var err error
+	if s.Server, err = Open(Options{Jobs: s.dir, Dial: dial, Limits: Limits{Deadline: 30 * time.Second}, ProbeEvery: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	spec := s.resources().byName["rows"].job
+	spec.Inputs = []string{file}
+	if _, err := job.Run(t.Context(), env, spec, job.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s.held.cluster = c
+	admin := testcluster.Shared(t).AdminT(t)
+	got := s.all(t, "/v1/rows/rows?by=by_n&n=1&", 100, func(page int) {
+		if page == 0 {
+			if _, err := admin.Run(t.Context(), "split", index, "1|00300"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	if _, err := admin.Run(t.Context(), "disable", index); err != nil {
+		t.Fatal(err)
+	}
+	s.limits.Deadline = time.Second
+	if r := s.get("/v1/rows/rows?by=by_n&n=1"); r.status != 503 && r.status != 504 || r.Rows != nil {
+		t.Errorf("an index out of service: %d %s", r.status, r.body)
+	}
+	s.limits.Deadline = 30 * time.Second
+	if r := s.get("/v1/rows/rows?user=u1&limit=5"); r.status != 200 || len(r.Rows) != 5 {
+		t.Errorf("the table of an index out of service: %d %s", r.status, r.body)
+	}
+}

@@ -55,6 +55,21 @@ func (f *fake) Describe(context.Context, loader.TableName) (*loader.Table, error
 	return &loader.Table{State: f.state}, nil
 }
 
+func (f *fake) Rows(_ context.Context, _ loader.TableName, keys [][]byte) ([]loader.Row, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rows := make([]loader.Row, len(keys))
+	for i, key := range keys {
+		rows[i].Key = key
+		for _, r := range f.rows {
+			if bytes.Equal(r.Key, key) {
+				rows[i].Cells = slices.Clone(r.Cells)
+			}
+		}
+	}
+	return rows, f.err
+}
+
 func (f *fake) Scan(ctx context.Context, req loader.ScanRequest, fn func(loader.Row) error) error {
 	f.mu.Lock()
 	f.scans++
