@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ test-examples: ## systemd units, Kubernetes manifests and the Dockerfile
 
 test-metrics: ## metrics by Prometheus' own programs, lineage by OpenLineage's own client, where they are to be had
 	@scripts/test-metrics
+
+test-source: ## a table that was changed in every way, read from its snapshot and by HBase's own client: ROWS=20000, COST=3 for the times of both
+	BULKLOAD_SOURCE_ROWS=$(or $(ROWS),20000) BULKLOAD_SOURCE_COST=$(COST) go test -count=1 -v -timeout 40m -run '^TestTableOfHBase$$' ./pkg/tablesource
 
 test-dialects: ## files of 50 MB of each dialect, with Python, DuckDB and fastavro as judges: RUN=TestDialects/mysql
 	RUN='$(RUN)' scripts/test-dialects

@@ -15,6 +15,7 @@ type cellDecoder struct {
 	spare    []byte
 	first    bool
 	seqID    int64  // of the current cell
+	sameRow  bool   // the current cell shares its row's bytes with the cell before; false where that is not known
 	declared int    // unencoded size of the block, as it says itself
 	rowIndex []byte // positions of the rows of a ROW_INDEX_V1 block
 	tagDict  *tagDict
@@ -74,7 +75,7 @@ func (c *cellDecoder) next() bool {
 	if c.d.err != nil || c.d.rest() == 0 {
 		return false
 	}
-	c.cur.tags = nil
+	c.cur.tags, c.sameRow = nil, false
 	switch c.encoding {
 	case EncodingNone, EncodingRowIndexV1:
 		c.plain()
@@ -178,6 +179,7 @@ func (c *cellDecoder) rebuild(keyLen, shared int) {
 			return
 		}
 		copy(key[:at], prev.key[:at])
+		c.sameRow = true
 	}
 	// the family moves behind the row
 	copy(key[head:], prev.key[2+prev.rowLen:3+prev.rowLen+prev.famLen])

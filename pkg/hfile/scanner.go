@@ -22,6 +22,7 @@ type Scanner struct {
 	partial bool // started by a seek: the count of cells is not checked
 	cell    Cell
 	pending bool // Next has been called by SeekRow already
+	sought  bool // the current cell is the first that was given
 	err     error
 }
 
@@ -32,6 +33,7 @@ func (r *Reader) Scan() *Scanner {
 
 // Next moves to the next cell; false at the end and on an error.
 func (s *Scanner) Next() bool {
+	s.sought = s.pending
 	if s.pending {
 		s.pending = false
 		return s.err == nil
@@ -97,6 +99,10 @@ func (s *Scanner) Cell() *Cell { return &s.cell }
 // number), 0 in a file that keeps none. Of a file that was bulk-loaded the id
 // of its load counts instead, which HBase has in the file's name.
 func (s *Scanner) Sequence() int64 { return s.dec.seqID }
+
+// SameRow says that the current cell is known to be of the same row as the one
+// before: DIFF and FAST_DIFF show it without a comparison. False says nothing.
+func (s *Scanner) SameRow() bool { return s.dec.sameRow && !s.sought }
 
 // Offset is where in the file the block behind that of the current cell begins,
 // in bytes.
@@ -170,6 +176,40 @@ func (r *Reader) Get(row, qualifier []byte) (*Cell, bool, error) {
 		return nil, false, s.err
 	}
 	return &s.cell, true, nil
+}
+
+// IndexRows are the rows of the data index in order, without repeating one: of
+// its root, and where that has fewer than least of the level below, down to the
+// leaves. A row may be one that lies between two blocks and that no cell has.
+func (r *Reader) IndexRows(least int) ([][]byte, error) {
+	level := &r.root
+	for depth := 1; depth < r.trailer.levels && level.len() < least; depth++ {
+		below := new(indexEntries)
+		for _, at := range level.places {
+			blk, err := r.blocks.read(at.offset)
+			if err != nil {
+				return nil, err
+			}
+			if blk.kind != kindLeafIndex && blk.kind != kindIntermediateIndex {
+				return nil, fmt.Errorf("%w: a %s block at offset %d, where an index block should be", ErrCorrupt, blk.name, blk.offset)
+			}
+			if err := below.readNonRoot(blk.payload); err != nil {
+				return nil, fmt.Errorf("index block at offset %d: %w", blk.offset, err)
+			}
+		}
+		level = below
+	}
+	var rows [][]byte
+	for i := range level.len() {
+		k, err := parseKey(level.key(i))
+		if err != nil {
+			return nil, fmt.Errorf("%w: index entry %d: %w", ErrCorrupt, i, err)
+		}
+		if n := len(rows); n == 0 || bytes.Compare(rows[n-1], k.row()) < 0 {
+			rows = append(rows, bytes.Clone(k.row()))
+		}
+	}
+	return rows, nil
 }
 
 // find is the last entry whose key is not above want, or the first entry.

@@ -15,6 +15,7 @@ import (
 type merge struct {
 	heap  []place
 	begun bool
+	alone bool // no other file has a cell of the row that is on top
 	err   error
 }
 
@@ -22,6 +23,7 @@ type merge struct {
 type place struct {
 	cells    cells
 	cell     *hfile.Cell
+	same     bool // the cell is known to be of the row of the one before it
 	sequence int64
 	family   int // number of the family; the lower has the smaller name
 	rank     int // a newer file of the family has a higher one
@@ -49,7 +51,10 @@ func (m *merge) next() *place {
 	if m.begun && len(m.heap) > 0 {
 		top := &m.heap[0]
 		if top.cells.Next() {
-			top.cell, top.sequence = top.cells.Cell(), top.cells.Sequence()
+			top.cell, top.sequence, top.same = top.cells.Cell(), top.cells.Sequence(), top.cells.SameRow()
+			if top.same && m.alone {
+				return top
+			}
 		} else {
 			if m.err = top.cells.Err(); m.err != nil {
 				return nil
@@ -64,7 +69,20 @@ func (m *merge) next() *place {
 	if m.err != nil || len(m.heap) == 0 {
 		return nil
 	}
+	if top := &m.heap[0]; !top.same {
+		m.alone = m.isAlone(top.cell.Row)
+	}
 	return &m.heap[0]
+}
+
+// isAlone says whether the next cells of all other files are of later rows.
+func (m *merge) isAlone(row []byte) bool {
+	for i := 1; i < min(len(m.heap), 3); i++ {
+		if bytes.Equal(m.heap[i].cell.Row, row) {
+			return false
+		}
+	}
+	return true
 }
 
 // sink restores the heap below i.

@@ -26,6 +26,9 @@ type View struct {
 	Now time.Time
 	// Families are those to read, default all.
 	Families []string
+	// Start and Stop are the first row and the row behind the last, default
+	// those of the region: of a large region several scans read each a part.
+	Start, Stop []byte
 	// ReadAhead is how many bytes are fetched at a time from each file, default
 	// 256 KiB and less in regions of many files.
 	ReadAhead int
@@ -50,6 +53,7 @@ type Scan struct {
 	place    *place // where it lies
 	given    bool   // a cell of the row
 	fresh    bool
+	before   int64 // bytes of the files that a scan of a part passes over
 	stats    Stats
 	err      error
 }
@@ -117,7 +121,7 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 		store := sc.region.stores[family.Name]
 		from := len(sc.files)
 		for j := range store {
-			f, err := s.openCells(ctx, sc.region, family.Name, &store[j], v.ReadAhead)
+			f, err := s.openCells(ctx, sc.region, family.Name, &store[j], &v)
 			if err != nil {
 				return err
 			}
@@ -128,6 +132,9 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 		}
 	}
 	sc.stats.Files = len(sc.files)
+	if len(v.Start) > 0 {
+		sc.before = sc.offset()
+	}
 	var err error
 	sc.merge, err = newMerge(places)
 	return err
@@ -143,7 +150,7 @@ func (sc *Scan) Next() bool {
 		}
 		sc.stats.Read++
 		c := p.cell
-		if !sc.inRow || !bytes.Equal(c.Row, sc.row) {
+		if !sc.inRow || !p.same && !bytes.Equal(c.Row, sc.row) {
 			if sc.err = sc.startRow(c.Row); sc.err != nil {
 				break
 			}
@@ -197,7 +204,9 @@ func (sc *Scan) Err() error {
 func (sc *Scan) Stats() Stats { return sc.stats }
 
 // Position is about how many bytes of the region's files were read.
-func (sc *Scan) Position() (n int64) {
+func (sc *Scan) Position() int64 { return sc.offset() - sc.before }
+
+func (sc *Scan) offset() (n int64) {
 	for _, f := range sc.files {
 		n += f.Offset()
 	}

@@ -473,3 +473,54 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+// TestParts reads regions, halves of files among them, in parts, of which each row is in one.
+func TestParts(t *testing.T) {
+	l := splitLab(t)
+	l.save(true)
+	s, err := l.open()
+	must(t, err)
+	cut := 0
+	for _, v := range []View{{}, {Raw: true}, {Versions: 1, Families: []string{"g"}}} {
+		for i := range s.Regions {
+			want := regionLines(t, s, i, v)
+			for n := 1; n < 9; n++ {
+				cuts, err := s.Cuts(t.Context(), i, n)
+				must(t, err)
+				if len(cuts) >= n {
+					t.Fatalf("%d cuts make %d parts", len(cuts), n)
+				}
+				cut += len(cuts)
+				var got []string
+				for k := range len(cuts) + 1 {
+					part := v
+					if k > 0 {
+						part.Start = cuts[k-1]
+					}
+					if k < len(cuts) {
+						part.Stop = cuts[k]
+					}
+					got = append(got, regionLines(t, s, i, part)...)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%+v, region %d in %d parts at %q: %d cells, not %d", v, i, n, cuts, len(got), len(want))
+				}
+			}
+		}
+	}
+	if cut < 20 {
+		t.Errorf("%d cuts in all", cut)
+	}
+}
+
+func regionLines(t *testing.T, s *Snapshot, i int, v View) (all []string) {
+	t.Helper()
+	v.Now = time.UnixMilli(testNow)
+	sc, err := s.Scan(t.Context(), i, v)
+	must(t, err)
+	for sc.Next() {
+		all = append(all, lineOf(sc.Cell()))
+	}
+	must(t, errors.Join(sc.Err(), sc.Close()))
+	return all
+}

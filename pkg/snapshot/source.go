@@ -16,18 +16,21 @@ type cells interface {
 	Next() bool
 	Cell() *hfile.Cell
 	Sequence() int64
+	SameRow() bool // the cell is known to be of the row of the one before
 	Err() error
 }
 
 // fileCells are the cells of a file, or of half of one, that a region has.
 type fileCells struct {
 	*hfile.Scanner
-	name string
-	file placedFile
-	half half
-	cut  []byte
-	ids  sequences
-	done bool
+	reader *hfile.Reader
+	name   string
+	file   placedFile
+	half   half
+	from   []byte // the first row, nil: the file's
+	to     []byte // the row behind the last, nil: the file's end
+	ids    sequences
+	done   bool
 }
 
 // sequences are what a file says of its age. Of cells that are equal in all
@@ -42,17 +45,23 @@ type sequences struct {
 }
 
 // openCells opens a file for reading at its first cell.
-func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, ahead int) (*fileCells, error) {
+func (s *Snapshot) openCells(ctx context.Context, r *Region, family string, f *storeFile, v *View) (*fileCells, error) {
 	t, err := s.target(r, f)
 	if err != nil {
 		return nil, err
 	}
-	c := &fileCells{name: f.name, half: f.half, cut: f.row}
+	c := &fileCells{name: f.name, half: f.half, from: v.Start, to: v.Stop}
+	if f.half == top && bytes.Compare(f.row, c.from) > 0 {
+		c.from = f.row
+	}
+	if f.half == bottom && (len(c.to) == 0 || bytes.Compare(f.row, c.to) < 0) {
+		c.to = f.row
+	}
 	c.file = placedFile{ctx: ctx, fsys: s.fsys, places: t.places(s.root, family), size: f.size}
 	if err := c.file.open(); err != nil {
 		return nil, err
 	}
-	if err := c.start(family, ahead); err != nil {
+	if err := c.start(family, v.ReadAhead); err != nil {
 		c.file.close()
 		return nil, fmt.Errorf("%s: %w", c.file.places[0], err)
 	}
@@ -64,14 +73,15 @@ func (c *fileCells) start(family string, ahead int) error {
 	if err != nil {
 		return err
 	}
+	c.reader = r
 	if c.ids, err = agesOf(c.name, r.Meta().Info, c.file.size, c.half); err != nil {
 		return err
 	}
 	if has, err := r.Family(); err != nil || has != nil && string(has) != family {
 		return errors.Join(err, fmt.Errorf("%w: its cells are of another family", ErrDamaged))
 	}
-	if c.half == top && len(c.cut) > 0 {
-		c.Scanner = r.SeekRow(c.cut)
+	if len(c.from) > 0 {
+		c.Scanner = r.SeekRow(c.from)
 	} else {
 		c.Scanner = r.Scan()
 	}
@@ -116,12 +126,12 @@ func agesOf(name string, info map[string][]byte, size int64, h half) (sequences,
 	return ids, nil
 }
 
-// Next moves to the next cell of the half.
+// Next moves to the next cell of the half, or of the rows that were asked for.
 func (c *fileCells) Next() bool {
 	if c.done || !c.Scanner.Next() {
 		return false
 	}
-	if c.half == bottom && bytes.Compare(c.Scanner.Cell().Row, c.cut) >= 0 {
+	if len(c.to) > 0 && !c.Scanner.SameRow() && bytes.Compare(c.Scanner.Cell().Row, c.to) >= 0 {
 		c.done = true
 		return false
 	}

@@ -43,6 +43,11 @@ func (l *listed) Cell() *hfile.Cell { return &l.cells[l.at-1].Cell }
 func (l *listed) Sequence() int64   { return l.cells[l.at-1].sequence }
 func (l *listed) Err() error        { return nil }
 
+// SameRow is known of every other cell.
+func (l *listed) SameRow() bool {
+	return l.at > 1 && l.at%2 == 0 && bytes.Equal(l.cells[l.at-1].Row, l.cells[l.at-2].Row)
+}
+
 // ttlTag is a lifetime of a cell's own, in milliseconds.
 func ttlTag(ms int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{0, 9, tagTTL}, uint64(ms))

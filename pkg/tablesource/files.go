@@ -2,7 +2,7 @@ package tablesource
 
 import (
 	"context"
-	"encoding/binary"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/keygen"
@@ -18,15 +18,24 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Files shows a snapshot as a directory with one file for each region, whose
-// records are the region's rows (rows.go). A file has the snapshot's time, the
-// bytes of the region's HFiles as its size, and a number from the checksum of the
-// manifest, so that another snapshot of the same name has other files.
+// Files shows a snapshot as a directory with one file for each region, or several
+// for a large one (parts.go), whose records are the region's rows (rows.go). A file
+// has the snapshot's time, the bytes of the region's HFiles as its size, and a
+// number from the checksum of the manifest, so that another snapshot of the same
+// name has other files.
 type Files struct {
+	// PartBytes is how much of a region's files one file stands for, default 32
+	// MiB. It is set before anything is read.
+	PartBytes int64
+
 	fsys       hdfsio.FS
 	root, name string // of the snapshot
 	dir        string // as which it is shown
 	parser     Parser
+
+	mu    sync.Mutex
+	of    [sha256.Size]byte // the manifest whose parts are known
+	parts []region
 }
 
 // A Parser makes what takes columns out of row keys, nil for nothing that does.
@@ -55,44 +64,6 @@ func NewFiles(fsys hdfsio.FS, root, name string, r Ref, parser Parser) *Files {
 // Dir is the name of the directory.
 func (f *Files) Dir() string { return f.dir }
 
-// region is a region as a file, or the directory of them all.
-type region struct {
-	snap   *snapshot.Snapshot
-	number int // −1: the directory
-}
-
-func (r region) Name() string {
-	if r.number < 0 {
-		return r.snap.Name
-	}
-	return fmt.Sprintf("%05d-%s", r.number, r.snap.Regions[r.number].Encoded) // in the order of rows
-}
-
-// Size is 0 of a region without files, which has no rows.
-func (r region) Size() int64 {
-	if r.number < 0 {
-		return 0
-	}
-	s := r.snap.Regions[r.number]
-	return max(s.Bytes, int64(s.Files))
-}
-
-func (r region) Mode() fs.FileMode {
-	if r.number < 0 {
-		return fs.ModeDir | 0o500
-	}
-	return 0o400
-}
-
-func (r region) ModTime() time.Time { return r.snap.Created }
-func (r region) IsDir() bool        { return r.number < 0 }
-func (r region) Sys() any           { return nil }
-
-// FileID distinguishes the files of one manifest from those of another.
-func (r region) FileID() (uint64, bool) {
-	return binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.number+1), true // JSON has 63 bits everywhere
-}
-
 // open reads the manifest: a snapshot may have been replaced.
 func (f *Files) open(ctx context.Context) (*snapshot.Snapshot, error) {
 	return snapshot.Open(ctx, f.fsys, f.root, f.name)
@@ -109,17 +80,21 @@ func (f *Files) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 	}
 	snap, err := f.open(ctx)
 	if err != nil || name == f.dir {
-		return region{snap, -1}, err
+		return region{snap: snap, number: -1}, err
 	}
-	for i := range snap.Regions {
-		if r := (region{snap, i}); r.Name() == base {
+	parts, err := f.layout(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range parts {
+		if r.Name() == base {
 			return r, nil
 		}
 	}
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 }
 
-// ReadDir lists the regions.
+// ReadDir lists the regions and their parts.
 func (f *Files) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	if name != f.dir {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
@@ -128,9 +103,13 @@ func (f *Files) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 	if err != nil {
 		return nil, err
 	}
-	infos := make([]fs.FileInfo, len(snap.Regions))
-	for i := range snap.Regions {
-		infos[i] = region{snap, i}
+	parts, err := f.layout(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]fs.FileInfo, len(parts))
+	for i, r := range parts {
+		infos[i] = r
 	}
 	return infos, nil
 }
@@ -146,7 +125,7 @@ func (f *Files) Open(ctx context.Context, name string) (fs.File, error) {
 	if r.number < 0 {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("it is a directory")}
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Raw: true, ReadAhead: probeAhead})
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Raw: true, ReadAhead: probeAhead, Start: r.start, Stop: r.stop})
 	if err != nil {
 		return nil, err
 	}
@@ -202,11 +181,11 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created})
+	sc, err := r.snap.Scan(ctx, r.number, snapshot.View{Versions: 1, Now: r.snap.Created, Start: r.start, Stop: r.stop})
 	if err != nil {
 		return nil, err
 	}
-	got := &rows{scan: sc, columns: cols, row: slices.Index(columns, RowColumn)}
+	got := &rows{scan: sc, columns: cols, row: slices.Index(columns, RowColumn), newest: slices.Index(columns, StampColumn)}
 	got.parse(parser, columns)
 	return got, nil
 }

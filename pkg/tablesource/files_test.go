@@ -108,8 +108,9 @@ func TestColumnsThatAreRefused(t *testing.T) {
 	for says, o := range map[string]source.Options{
 		"does not say which columns its rows have":                                                 {},
 		`column "q": the table n:t has the families f, g: name the column with its own, as in f:q`: {Columns: []string{"q"}},
-		`column "h:q": the table n:t has the families f, g`:                                        {Columns: []string{"h:q"}},
-		"of a row there is $row":                                                                   {Columns: []string{"$timestamp"}},
+		`column "h:q": the table n:t has the families f, g`:                                        {Columns: []string{"$timestamp:h:q"}},
+		"of a row there are $row and $timestamp":                                                   {Columns: []string{"$time"}},
+		`columns "$timestamp:q" and "$timestamp:f:q" are one`:                                      {Columns: []string{"$timestamp:q", "q", "$timestamp:f:q"}},
 		"it has no `format` csv":                                                                   {Columns: []string{"f:q"}, Format: source.FormatCSV},
 		"which are read together":                                                                  {Columns: []string{"f:q"}, Memory: 1 << 20},
 		`columns "q" and "f:q" are one`:                                                            {Columns: []string{"q", "f:q"}},
@@ -299,6 +300,18 @@ func TestBuildOfSnapshot(t *testing.T) {
 	if got := jobtest.Hashes(t, run(s)); len(got) < 3 || !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// So it is of regions in parts.
+	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, nil)
+	files.PartBytes = 1
+	infos, err := files.ReadDir(t.Context(), files.Dir())
+	must(t, err)
+	if len(infos) < 6 {
+		t.Errorf("three regions are %d files", len(infos))
+	}
+	env.Mount("snapshot:s", files, files.Dir())
+	if got := jobtest.Hashes(t, run(s)); !maps.Equal(got, want) {
+		t.Errorf("in %d parts: %v, want %v", len(infos), got, want)
+	}
 	// The id of the old key is that of the cell.
 	s.Parse = "salt(check_id, 10) + md5hex(check_id) + id"
 	files = tablesource.NewFiles(hdfsio.Local{}, l.root, "s", tablesource.Ref{Snapshot: "s"}, jobtest.Resolve(t, s).KeyParser)
@@ -308,7 +321,7 @@ func TestBuildOfSnapshot(t *testing.T) {
 	}
 	// Without a list of columns the rest of them is not known.
 	s.Columns = nil
-	_, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
+	_, err = build.Directory(t.Context(), env, jobtest.Resolve(t, s), family, splits, filepath.Join(t.TempDir(), "out"), build.WorkOptions{})
 	if err == nil || !strings.Contains(err.Error(), "a table does not say which columns") {
 		t.Error(err)
 	}

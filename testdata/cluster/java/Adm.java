@@ -65,6 +65,11 @@ public final class Adm {
       "digest TABLE [FAMILY]            rows, cells and SHA-256 of a full scan",
       "count TABLE                      rows",
       "full-scan TABLE FROM TO THREADS  rows, cells and time of a scan of timestamps, as --verify full reads",
+      "cells-second TABLE               a second family with a lifetime, three versions in the first, no compactions",
+      "cells-churn TABLE                cells are overwritten, deleted by each kind of marker, and expired",
+      "cells-compact TABLE on|off       whether servers compact it",
+      "cells-digest TABLE VERSIONS      rows, cells and SHA-256 of a scan with types and timestamps; 0: a raw scan of all",
+      "cells-drain TABLE                how long a scan takes that does nothing",
       "create TABLE [--splits a,b,c] [--splits-hex 00ff,...] [--family f,g] [--compression C] [--encoding E]",
       "       [--bloom B] [--blocksize N] [--versions N] [--attribute K=V,...]   its namespace too",
       "drop TABLE                       nothing happens when it is not there",
@@ -286,6 +291,11 @@ public final class Adm {
         case "count": return count(table);
         case "full-scan":
           return FullScan.run(connection, table, Long.parseLong(a[2]), Long.parseLong(a[3]), Integer.parseInt(a[4]));
+        case "cells-second": return Cells.second(admin, table);
+        case "cells-churn": return Cells.churn(connection, table);
+        case "cells-compact": return Cells.compactions(admin, table, a[2].equals("on"));
+        case "cells-digest": return Cells.digest(connection, table, Integer.parseInt(a[2]));
+        case "cells-drain": return Cells.drain(connection, table);
         case "create": return create(admin, table, flags(a, 2));
         case "drop": return drop(admin, table);
         case "truncate":

@@ -1,0 +1,93 @@
+package tablesource
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"bulkload/pkg/snapshot"
+)
+
+// region is a region as a file, a part of one, or the directory of them all.
+type region struct {
+	snap        *snapshot.Snapshot
+	number      int // −1: the directory
+	part, parts int // of a region that is cut
+	start, stop []byte
+	ordinal     int // of all files
+}
+
+// partBytes is how much of a region's HFiles one file stands for: two seconds'
+// work, so that the cores end at about the same time.
+const partBytes = 32 << 20
+
+// layout cuts the regions of a snapshot. It reads the index of one file of each
+// large region, once for a manifest. Where a region is cut follows from the
+// snapshot, never from the number of workers.
+func (f *Files) layout(ctx context.Context, snap *snapshot.Snapshot) ([]region, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.parts != nil && f.of == snap.Checksum {
+		return f.parts, nil
+	}
+	most := cmp.Or(f.PartBytes, partBytes)
+	var parts []region
+	for i := range snap.Regions {
+		n := int((snap.Regions[i].Bytes + most - 1) / most)
+		cuts, err := snap.Cuts(ctx, i, n)
+		if err != nil {
+			return nil, err
+		}
+		var start []byte
+		for k := range len(cuts) + 1 {
+			r := region{snap: snap, number: i, part: k, parts: len(cuts) + 1, start: start, ordinal: len(parts)}
+			if k < len(cuts) {
+				r.stop = cuts[k]
+			}
+			parts, start = append(parts, r), r.stop
+		}
+	}
+	f.of, f.parts = snap.Checksum, parts
+	return parts, nil
+}
+
+// Name orders files as rows are.
+func (r region) Name() string {
+	switch {
+	case r.number < 0:
+		return r.snap.Name
+	case r.parts > 1:
+		return fmt.Sprintf("%05d-%s-%05d", r.number, r.snap.Regions[r.number].Encoded, r.part)
+	}
+	return fmt.Sprintf("%05d-%s", r.number, r.snap.Regions[r.number].Encoded)
+}
+
+// Size is 0 of a region without files, which has no rows. The parts of a region
+// have its bytes together.
+func (r region) Size() int64 {
+	if r.number < 0 {
+		return 0
+	}
+	s := r.snap.Regions[r.number]
+	all, k, n := max(s.Bytes, int64(s.Files)), int64(r.part), int64(max(r.parts, 1))
+	return all*(k+1)/n - all*k/n
+}
+
+func (r region) Mode() fs.FileMode {
+	if r.number < 0 {
+		return fs.ModeDir | 0o500
+	}
+	return 0o400
+}
+
+func (r region) ModTime() time.Time { return r.snap.Created }
+func (r region) IsDir() bool        { return r.number < 0 }
+func (r region) Sys() any           { return nil }
+
+// FileID distinguishes the files of one manifest from those of another.
+func (r region) FileID() (uint64, bool) {
+	return binary.BigEndian.Uint64(r.snap.Checksum[:])>>1 + uint64(r.ordinal+1), true // JSON has 63 bits everywhere
+}
