@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -162,7 +161,7 @@ func TestFilesMode(t *testing.T) {
 
 	// A bit on a disk: HDFS's checksum of the block stays what it was, and who reads the data finds it. With a checksum that
 	// fits the damage the file is another one.
-	block := onlyReplica(t, content)
+	block := replica(t, testcluster.Shared(t), content)
 	at := len(content) / 2
 	poke(t, block, int64(at), content[at]^4)
 	s.accepted("data that do not match their checksum (documented: who reads them finds it)")
@@ -237,28 +236,6 @@ func readAll(t *testing.T, fsys hdfsio.FS, name string) error {
 	var b bytes.Buffer
 	_, err = b.ReadFrom(f)
 	return err
-}
-
-// onlyReplica is the file on a DataNode's disk that has that content.
-func onlyReplica(t *testing.T, content []byte) string {
-	t.Helper()
-	found := ""
-	err := filepath.WalkDir(filepath.Join(testcluster.Shared(t).Dir(), "data"), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasPrefix(d.Name(), "blk_") || strings.HasSuffix(p, ".meta") {
-			return nil // others' files come and go
-		}
-		if info, err := d.Info(); err != nil || info.Size() != int64(len(content)) {
-			return nil
-		}
-		if b, err := os.ReadFile(p); err == nil && bytes.Equal(b, content) {
-			found = p
-		}
-		return nil
-	})
-	if err != nil || found == "" {
-		t.Fatalf("no block of %d bytes: %v", len(content), err)
-	}
-	return found
 }
 
 func poke(t *testing.T, name string, at int64, with ...byte) {

@@ -237,25 +237,22 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 		step = rowsAtATime
 	}
 	known := make(map[string][]byte, len(e.columns))
-	var granted int64
+	held := rowMemory{more: q.More}
 	for from := 0; from < len(e.rows); from += step {
 		rows, err := e.cluster.Rows(ctx, e.data.name, e.rows[from:min(from+step, len(e.rows))])
 		if err != nil {
 			return from, cluster.Failure(err)
 		}
-		var held int64
+		var size int64
 		for _, row := range rows {
-			n := rowBytes(row)
-			if q.RowBytes > 0 && n > q.RowBytes {
+			n := rowSize(row)
+			size += n
+			if n -= int64(rowOverhead + cellOverhead*len(row.Cells)); q.RowBytes > 0 && n > q.RowBytes {
 				return from, fail.Errorf(fail.Load, "table %s: %w: it has %d bytes", e.data.name, loader.ErrRowTooLarge, n)
 			}
-			held += n
 		}
-		if more := held - granted; q.More != nil && more > 0 {
-			if !q.More(more) {
-				return from, ErrMemory
-			}
-			granted = held
+		if err := held.add(size); err != nil {
+			return from, err
 		}
 		for i, row := range rows {
 			if len(row.Cells) == 0 || !e.holds(e.keys[from+i], row, known) {
@@ -265,17 +262,9 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 				return from + i, err
 			}
 		}
+		held.drop(size)
 	}
 	return len(e.rows), nil
-}
-
-// rowBytes is what a row's key and cells have.
-func rowBytes(row loader.Row) int64 {
-	n := int64(len(row.Key))
-	for _, c := range row.Cells {
-		n += int64(len(c.Family) + len(c.Qualifier) + len(c.Value))
-	}
-	return n
 }
 
 // holds says whether a row has the values asked for and gives the entry. known is a buffer.

@@ -12,32 +12,20 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 )
 
-// onCluster serves a table of the test cluster with rows n00000… of one column each, and is ready.
-func onCluster(t *testing.T, rows int, splits ...string) (s *service, table string) {
+// loadedOn serves a job file, rows, on a cluster, after its job has loaded the records.
+func loadedOn(t *testing.T, env *cluster.Env, jobFile, csv string) *service {
 	t.Helper()
-	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
-	var at [][]byte
-	for _, split := range splits {
-		at = append(at, []byte(split))
-	}
-	table = jobtest.FreshTableAt(t, env, at, nil)
-	s = &service{dir: t.TempDir()}
-	text := "table: " + table + "\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, n, text]\ncells:\n- {column: n, type: int}\n- {rest: true}\n"
-	s.write(t, "rows", text)
-	var csv strings.Builder
-	csv.WriteString("user,id,n,text\n")
-	for i := range rows {
-		fmt.Fprintf(&csv, "u%d,%05d,%d,%s\n", i%7, i, i, strings.Repeat("行", i%5))
-	}
+	s := &service{dir: t.TempDir()}
+	s.write(t, "rows", jobFile)
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(csv.String()), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(csv), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var err error
 	dial := func(ctx context.Context) (Cluster, error) {
 		c, err := env.Dial(ctx)
 		if err != nil {
@@ -45,6 +33,7 @@ func onCluster(t *testing.T, rows int, splits ...string) (s *service, table stri
 		}
 		return c, nil
 	}
+	var err error
 	if s.Server, err = Open(Options{Jobs: s.dir, Dial: dial, Limits: Limits{Deadline: 30 * time.Second}, ProbeEvery: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +48,25 @@ func onCluster(t *testing.T, rows int, splits ...string) (s *service, table stri
 	}
 	t.Cleanup(func() { c.Close() })
 	s.held.cluster = c
+	return s
+}
+
+// onCluster serves a table of the test cluster with rows n00000… of one column each, and is ready.
+func onCluster(t *testing.T, rows int, splits ...string) (s *service, table string) {
+	t.Helper()
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	var at [][]byte
+	for _, split := range splits {
+		at = append(at, []byte(split))
+	}
+	table = jobtest.FreshTableAt(t, env, at, nil)
+	text := "table: " + table + "\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, n, text]\ncells:\n- {column: n, type: int}\n- {rest: true}\n"
+	var csv strings.Builder
+	csv.WriteString("user,id,n,text\n")
+	for i := range rows {
+		fmt.Fprintf(&csv, "u%d,%05d,%d,%s\n", i%7, i, i, strings.Repeat("行", i%5))
+	}
+	s = loadedOn(t, env, text, csv.String())
 	s.probeAll(t.Context())
 	if r := s.get("/readyz"); r.status != 200 {
 		t.Fatal(r.body)
@@ -183,29 +191,8 @@ func TestClusterIndex(t *testing.T) {
 			want = append(want, fmt.Sprintf("%05d", i))
 		}
 	}
-	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(csv.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s := &service{dir: t.TempDir()}
-	s.write(t, "rows", "table: "+table+"\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, n]\ntables:\n- index: by_n\n  table: "+index+
-		"\n  key: n + '|' + id\n")
-	dial := func(ctx context.Context) (Cluster, error) { return env.Dial(ctx) }
-	var err error
-	if s.Server, err = Open(Options{Jobs: s.dir, Dial: dial, Limits: Limits{Deadline: 30 * time.Second}, ProbeEvery: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
-	spec := s.resources().byName["rows"].job
-	spec.Inputs = []string{file}
-	if _, err := job.Run(t.Context(), env, spec, job.RunOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	s.held.cluster = c
+	s := loadedOn(t, env, "table: "+table+"\nkey: salt(user) + user + '|' + id\nquery: [user]\ncolumns: [user, id, n]\ntables:\n- index: by_n\n  table: "+index+
+		"\n  key: n + '|' + id\n", csv.String())
 	admin := testcluster.Shared(t).AdminT(t)
 	got := s.all(t, "/v1/rows/rows?by=by_n&n=1&", 100, func(page int) {
 		if page == 0 {
