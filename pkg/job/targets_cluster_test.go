@@ -209,6 +209,19 @@ func TestTablesOnACluster(t *testing.T) {
 			t.Errorf("again: %v", err)
 		}
 	})
+	t.Run("verified by files", func(t *testing.T) {
+		s := tablesJob(t, env)
+		s.Verify = "files"
+		r, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Tables {
+			if v := x.Verify; v == nil || v.Mode != "files" || v.Files == nil || v.Files.Files != x.Manifest.HFiles || v.Files.Others != 0 {
+				t.Errorf("%s of %d HFiles: %+v", x.Table, x.Manifest.HFiles, v)
+			}
+		}
+	})
 	t.Run("killed", func(t *testing.T) {
 		name := buildProgram(t)
 		kills := []string{"verified:1", "loading:2", "table:4"}
