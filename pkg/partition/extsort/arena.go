@@ -117,6 +117,21 @@ func (a *arena) record(e entry) (record, shared []byte) {
 	return b[:recordHeader+key], a.data[e.payload:][:size-key]
 }
 
+// touch reads bytes of what record gives.
+func (a *arena) touch(e entry) (sum byte) {
+	b := a.data[e.pos:]
+	for i := 0; i < touchLines*64 && i < len(b); i += 64 {
+		sum += b[i]
+	}
+	if e.payload > 0 {
+		b = a.data[e.payload:]
+		for i := 0; i < touchLines*64 && i < len(b); i += 64 {
+			sum += b[i]
+		}
+	}
+	return sum
+}
+
 // size is what record has, with the payload.
 func (a *arena) size(e entry) int {
 	return recordHeader + int(binary.LittleEndian.Uint32(a.data[e.pos+8:]))

@@ -22,6 +22,8 @@ type cursor struct {
 	ended   bool
 	arena   *arena // source in memory, or
 	entries []entry
+	fetched int  // rows of entries that touch has looked at
+	touched byte // so that it is not left out
 	run     *run // on disk
 	table   *crc32.Table
 	region  int
@@ -63,6 +65,10 @@ func (c *cursor) next() error {
 			c.ended = true
 			return nil
 		}
+		if c.fetched == 0 {
+			c.touch()
+		}
+		c.fetched--
 		e := c.entries[0]
 		c.entries = c.entries[1:]
 		c.sort = e.sort
@@ -97,6 +103,22 @@ func (c *cursor) next() error {
 	c.sort = c.order.value(c.region, c.key())
 	c.left--
 	return nil
+}
+
+const (
+	// touchRows is how many rows a cursor brings into the processor's cache at a time.
+	touchRows = 32
+	// touchLines of 64 bytes each: what of a row is fetched so. Processors fetch what follows by themselves.
+	touchLines = 4
+)
+
+// touch looks at the next rows. They lie anywhere in memory: one after the other,
+// each would be waited for, while those that are asked for together come together.
+func (c *cursor) touch() {
+	c.fetched = min(touchRows, len(c.entries))
+	for _, e := range c.entries[:c.fetched] {
+		c.touched += c.arena.touch(e)
+	}
 }
 
 // readBlock fetches and verifies the next block of the section.
