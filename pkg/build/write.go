@@ -127,6 +127,14 @@ type pendingFile struct {
 	out     *hdfsio.Overlapped
 }
 
+// bytes is how large the files are.
+func (p *pendingRegion) bytes() (n int64) {
+	for _, f := range p.files {
+		n += f.Bytes
+	}
+	return n
+}
+
 // pendingRegion is the files of one region, one of each family.
 type pendingRegion struct {
 	files []*pendingFile
@@ -160,11 +168,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	}
 	defer m.Close()
 	for _, family := range w.plan.Families {
-		f, err := w.create(ctx, r, family, attempt)
-		if err != nil {
-			return nil, err
-		}
-		p.files = append(p.files, f)
+		p.files = append(p.files, w.create(ctx, r, family, attempt))
 	}
 	sinks, err := w.plan.newSinks(func(i int) io.Writer { return p.files[i].out })
 	if err != nil {
@@ -194,21 +198,18 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	return p, nil
 }
 
-// create opens the file of a region and family.
-func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) (*pendingFile, error) {
+// create begins the file of a region and family. It is made beside the encoding, before its first bytes are written.
+func (w *writers) create(ctx context.Context, r region, family familySpan, attempt int) *pendingFile {
 	name := w.plan.fileName(family.Name, r.i)
 	p := &pendingFile{writing: path.Join(w.out.Dir, w.out.writing(), name)}
 	if attempt > 0 {
 		p.writing += "." + strconv.Itoa(attempt)
 	}
 	p.Name, p.Family, p.Region = path.Join(family.Name, name), family.Name, r.i
-	var err error
-	p.sink, err = w.out.Create(ctx, p.writing, hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size)})
-	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
+	o := hdfsio.CreateOptions{Perm: w.out.FileMode, BlockSize: w.blockSize(family, r.rows, r.size), Interim: true}
+	p.sink = &lateWriter{create: func() (hdfsio.Writer, error) { return w.out.Create(ctx, p.writing, o) }}
 	p.out = hdfsio.NewOverlapped(p.sink, w.events.Written)
-	return p, nil
+	return p
 }
 
 // abort gives the files up that have no name yet. What stays of them lies in

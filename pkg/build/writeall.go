@@ -3,12 +3,12 @@ package build
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"bulkload/internal/workers"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
@@ -51,9 +51,12 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 	helpers := newHelpers(n)
 	for _, w := range tables {
 		w.helpers = helpers
+		if l, ok := w.out.FS.(hdfsio.Local); ok {
+			w.out.FS = l.Grouped()
+		}
 	}
 	err := workers.Run(ctx, n, func(ctx context.Context, _ int) error {
-		if err := takeRegions(ctx, regions, &next); err != nil {
+		if err := takeRegions(ctx, regions, &next, max(completing/n, 1)); err != nil {
 			helpers.leave()
 			return err
 		}
@@ -66,32 +69,6 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 		})
 	}
 	return err
-}
-
-// takeRegions writes regions, one after the other, until all are taken.
-func takeRegions(ctx context.Context, regions []tableRegion, next *atomic.Int64) error {
-	// Completing a file is waiting for answers, so the next one is encoded
-	// meanwhile. A file that failed is written again by itself, so that no
-	// worker merges two regions at a time.
-	completed := make(chan error, 1)
-	completed <- nil
-	var before tableRegion
-	for i := int(next.Add(1)) - 1; i < len(regions) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-		now := regions[i]
-		p, err := now.w.encode(ctx, now.region, 0)
-		failed := <-completed
-		if err == nil {
-			go func() { completed <- now.w.complete(ctx, p) }()
-		} else {
-			completed <- nil
-		}
-		failed = before.again(ctx, failed)
-		if err := errors.Join(failed, now.again(ctx, err)); err != nil {
-			return errors.Join(err, <-completed)
-		}
-		before = now
-	}
-	return before.again(ctx, <-completed)
 }
 
 // again writes the region from the sorted rows until its files are there, when an earlier write has failed.

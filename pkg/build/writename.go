@@ -43,7 +43,7 @@ func (w *writers) claim(name string, id uint64) {
 // ours when its rename was answered by an error, or when a job continues that
 // was stopped between the rename and its record; it is written again.
 func (w *writers) name(ctx context.Context, p *pendingFile) error {
-	info, err := w.out.FS.Stat(ctx, p.writing)
+	info, err := w.info(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 		p.FileID = id
 	}
 	name := path.Join(w.out.Dir, p.Name)
-	err = w.out.FS.Rename(ctx, p.writing, name)
+	err = w.rename(ctx, p.writing, name, id)
 	if errors.Is(err, fs.ErrExist) && (w.resume != nil || w.claimed(ctx, name)) {
 		if err = w.out.FS.Remove(ctx, name); err == nil {
 			err = w.out.FS.Rename(ctx, p.writing, name)
@@ -65,6 +65,22 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 		w.claim(name, id)
 	}
 	return err
+}
+
+// info describes a complete file. Who has written it may know.
+func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
+	if f, ok := p.sink.(hdfsio.Finished); ok && f.Info() != nil {
+		return f.Info(), nil
+	}
+	return w.out.FS.Stat(ctx, p.writing)
+}
+
+// rename renames a file whose identity is known, 0 if it has none.
+func (w *writers) rename(ctx context.Context, from, to string, id uint64) error {
+	if r, ok := w.out.FS.(hdfsio.Renamer); ok && id != 0 {
+		return r.RenameFile(ctx, from, to, id)
+	}
+	return w.out.FS.Rename(ctx, from, to)
 }
 
 // claimed says whether the file of that name is one that this job renamed,

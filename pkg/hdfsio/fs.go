@@ -54,6 +54,22 @@ type CreateOptions struct {
 	BlockSize int64
 	// Replication is the number of copies. Only HDFS looks at it. Default: the server's.
 	Replication int
+	// Interim says that the file is renamed once it is finished: Finish makes its bytes durable, and its name is durable when
+	// Rename returns. A crash may leave a partial file of that name. Only Local looks at it, whose files have their names from
+	// the first byte then.
+	Interim bool
+}
+
+// Finished is a Writer that knows the file as Finish has left it.
+type Finished interface {
+	// Info describes the file; nil before Finish has returned nil.
+	Info() fs.FileInfo
+}
+
+// Renamer is an FS that can rename a file whose identity the caller knows, with fewer calls than Rename.
+type Renamer interface {
+	// RenameFile is Rename of the file with that [FileID].
+	RenameFile(ctx context.Context, from, to string, id uint64) error
 }
 
 func (o CreateOptions) withDefaults() CreateOptions {

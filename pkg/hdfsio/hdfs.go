@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -24,7 +23,8 @@ type HDFSOptions struct {
 	User string
 	// UseDatanodeHostname connects to DataNodes by host name in place of the address that the NameNode reports.
 	UseDatanodeHostname bool
-	// MaxIdle is how many NameNode connections are kept open for the next call. Default 4.
+	// MaxIdle is how many NameNode connections are kept open for the next call. Default 16: so many small files are
+	// completed at a time.
 	MaxIdle int
 	// DialTimeout bounds one TCP connect. Default 20 s.
 	DialTimeout time.Duration
@@ -43,7 +43,7 @@ type HDFSOptions struct {
 }
 
 func (o HDFSOptions) withDefaults() HDFSOptions {
-	o.MaxIdle = cmp.Or(o.MaxIdle, 4)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 16)
 	o.DialTimeout = cmp.Or(o.DialTimeout, 20*time.Second)
 	o.IOTimeout = cmp.Or(o.IOTimeout, time.Minute)
 	o.RetryTimeout = cmp.Or(o.RetryTimeout, 2*time.Minute)
@@ -66,6 +66,7 @@ type HDFS struct {
 	avoid  map[string]avoidedNode // DataNodes, by UUID
 	key    dataKey
 	open   map[*hdfsFile]struct{} // for reading
+	plain  map[string]time.Time   // directories in which files can be written, with when that was seen
 }
 
 var _ FS = (*HDFS)(nil)
@@ -142,49 +143,6 @@ func (h *HDFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 	return infos, nil
 }
 
-// Rename implements [FS]. When the answer is lost, the inode number says whether the file has moved.
-func (h *HDFS) Rename(ctx context.Context, from, to string) error {
-	src, err := h.stat(ctx, "rename", from)
-	if err != nil {
-		return err
-	}
-	to, err = cleanName("rename", to)
-	if err != nil {
-		return err
-	}
-	id, _ := src.FileID()
-	from = path.Clean(from)
-	started := time.Now()
-	for attempt := 0; ; attempt++ {
-		dst, err := h.stat(ctx, "rename", to)
-		if err == nil {
-			if have, _ := dst.FileID(); attempt > 0 && have == id {
-				return nil // done by an attempt whose answer was lost
-			}
-			return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if attempt > 0 {
-			now, err := h.stat(ctx, "rename", from)
-			if err != nil {
-				return err
-			}
-			if have, _ := now.FileID(); have != id {
-				return &fs.PathError{Op: "rename", Path: from, Err: errors.New("replaced by another file while it was renamed")}
-			}
-		}
-		err = h.once(ctx, func(c *hdfs.Client) error { return c.Rename(from, to) })
-		if err == nil || !transient(err) {
-			return h.denied(ctx, "rename", pathError("rename", from, err), from, to)
-		}
-		if err := h.pause(ctx, started, attempt, "rename", from, err); err != nil {
-			return err
-		}
-	}
-}
-
 // Remove implements [FS].
 func (h *HDFS) Remove(ctx context.Context, name string) error {
 	name, err := cleanName("remove", name)
@@ -235,25 +193,4 @@ func (h *HDFS) Chmod(ctx context.Context, name string, perm fs.FileMode) error {
 		return err
 	}
 	return h.retry(ctx, "chmod", name, func(c *hdfs.Client) error { return c.Chmod(name, octal(perm)) })
-}
-
-// checkTarget refuses directories in which this client cannot write right: it knows neither encryption zones (its bytes
-// would be stored plain, or refused) nor erasure coding.
-func (h *HDFS) checkTarget(ctx context.Context, name string) error {
-	dir := path.Dir(name)
-	info, err := h.stat(ctx, "create", dir)
-	if err != nil {
-		return err
-	}
-	status, ok := info.Sys().(*hdfs.FileStatus)
-	switch {
-	case !info.IsDir():
-		return &fs.PathError{Op: "create", Path: name, Err: syscall.ENOTDIR}
-	case ok && status.GetFileEncryptionInfo() != nil:
-		return fmt.Errorf("create %s: %s lies in an HDFS encryption zone, which is not supported: write outside of it", name, dir)
-	case ok && status.GetEcPolicy() != nil:
-		return fmt.Errorf("create %s: %s is erasure coded (%s), which is not supported: choose a replicated directory",
-			name, dir, status.GetEcPolicy().GetName())
-	}
-	return nil
 }

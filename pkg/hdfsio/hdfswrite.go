@@ -96,9 +96,13 @@ type hdfsWriter struct {
 	n    int64
 	err  error
 	done bool
+	info fs.FileInfo // as Finish has left it
 
 	block int64 // size of one
 }
+
+// Info implements [Finished].
+func (w *hdfsWriter) Info() fs.FileInfo { return w.info }
 
 func (w *hdfsWriter) Write(p []byte) (int, error) {
 	if err := w.check(); err != nil {
@@ -180,7 +184,7 @@ func (w *hdfsWriter) Finish() error {
 	if info.Size() != w.n {
 		return w.fail(lengthError(w.n, info.Size()))
 	}
-	w.done = true
+	w.done, w.info = true, info
 	w.h.release(w.s, w.stop, true)
 	w.s = nil
 	return nil

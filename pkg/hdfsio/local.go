@@ -16,12 +16,24 @@ import (
 
 // Local is the disk of this machine. A file is written beside its name, under a hidden temporary one, and gets its name
 // when it is finished; a crash leaves at most a file that starts with a dot and ends in ".tmp". The zero value is ready.
-type Local struct{}
+type Local struct{ names *durable.Group }
+
+// Grouped is Local for many files at a time: goroutines that give names in one directory at the same time have them made
+// durable together. Each call returns when its own is.
+func (Local) Grouped() Local { return Local{names: &durable.Group{}} }
+
+// syncDir makes the names in a directory durable.
+func (l Local) syncDir(dir string) error {
+	if l.names == nil {
+		return durable.SyncDir(dir)
+	}
+	return l.names.SyncDir(dir)
+}
 
 var _ FS = Local{}
 
 // Create implements [FS]. Of two writers of one name the first to Finish wins and the other gets fs.ErrExist.
-func (Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
+func (l Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := localName(ctx, "create", name)
 	if err != nil {
 		return nil, err
@@ -32,11 +44,14 @@ func (Local) Create(ctx context.Context, name string, o CreateOptions) (Writer, 
 	}
 	dir, base := filepath.Split(name)
 	temp := filepath.Join(dir, "."+base+"."+rand.Text()[:10]+".tmp")
+	if o.Interim {
+		temp = name
+	}
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	w := &localWriter{ctx: ctx, f: f, temp: temp, name: name}
+	w := &localWriter{fs: l, ctx: ctx, f: f, temp: temp, name: name}
 	if err := f.Chmod(o.Perm); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
@@ -84,7 +99,7 @@ func (Local) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 }
 
 // Rename implements [FS].
-func (Local) Rename(ctx context.Context, from, to string) error {
+func (l Local) Rename(ctx context.Context, from, to string) error {
 	from, err := localName(ctx, "rename", from)
 	if err != nil {
 		return err
@@ -98,7 +113,7 @@ func (Local) Rename(ctx context.Context, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	return durable.SyncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
+	return l.syncDir(filepath.Dir(to)) // a crash can leave the old name too, at most
 }
 
 // Remove implements [FS].
@@ -162,6 +177,7 @@ func sysFileID(sys any) (uint64, bool) {
 }
 
 type localWriter struct {
+	fs         Local
 	ctx        context.Context
 	f          *os.File
 	temp, name string
@@ -193,6 +209,10 @@ func (w *localWriter) Finish() error {
 	if err = errors.Join(err, w.f.Close()); err != nil {
 		return w.fail(err)
 	}
+	if w.temp == w.name {
+		w.done = true
+		return nil
+	}
 	// A link refuses an existing name, a rename would replace it.
 	err = os.Link(w.temp, w.name)
 	switch {
@@ -207,7 +227,7 @@ func (w *localWriter) Finish() error {
 		}
 	}
 	if err == nil {
-		err = durable.SyncDir(filepath.Dir(w.name))
+		err = w.fs.syncDir(filepath.Dir(w.name))
 	}
 	if err != nil {
 		return w.fail(err)

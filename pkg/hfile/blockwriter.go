@@ -55,6 +55,9 @@ type placed struct {
 // flushSize is how much is collected before the output is written to.
 const flushSize = 1 << 20
 
+// firstBuffer is what there is room for at first. The room grows with the file: a table of many regions has many small ones.
+const firstBuffer = 64 << 10
+
 // blockWriter turns payloads into blocks, one behind the other, and writes
 // them to out in pieces of about a megabyte. Errors stick.
 type blockWriter struct {
@@ -71,7 +74,7 @@ type blockWriter struct {
 
 func newBlockWriter(out io.Writer, o *Options) *blockWriter {
 	b := &blockWriter{out: out, comp: compressor{codec: o.Compression, level: o.Level, framing: o.Zstd}, sum: o.Checksum, bytesPerSum: o.BytesPerChecksum}
-	b.buf = make([]byte, 0, flushSize+256<<10)
+	b.buf = make([]byte, 0, firstBuffer)
 	b.table = crc32.MakeTable(crc32.Castagnoli)
 	if o.Checksum == ChecksumCRC32 {
 		b.table = crc32.IEEETable

@@ -1,0 +1,55 @@
+package durable
+
+import "sync"
+
+// A Group makes the names in directories durable for several goroutines at a time: those that ask while a directory is being
+// synced share the next sync of it, which begins after all of them have asked. The zero value is ready.
+type Group struct {
+	mu   sync.Mutex
+	dirs map[string]*groupDir
+}
+
+// groupDir is a directory that was synced.
+type groupDir struct {
+	syncing chan struct{} // holds one while it is being synced
+	next    *groupSync    // that has not begun; nil: nobody has asked. Group.mu guards it.
+}
+
+// groupSync is one sync of a directory.
+type groupSync struct {
+	done chan struct{}
+	err  error // read after done is closed
+}
+
+// SyncDir is [SyncDir]: the names that the directory had when it was called are durable when it returns nil.
+func (g *Group) SyncDir(dir string) error { return g.sync(dir, SyncDir) }
+
+func (g *Group) sync(dir string, sync func(dir string) error) error {
+	g.mu.Lock()
+	if g.dirs == nil {
+		g.dirs = map[string]*groupDir{}
+	}
+	d := g.dirs[dir]
+	if d == nil {
+		d = &groupDir{syncing: make(chan struct{}, 1)}
+		g.dirs[dir] = d
+	}
+	s, first := d.next, d.next == nil
+	if first {
+		s = &groupSync{done: make(chan struct{})}
+		d.next = s
+	}
+	g.mu.Unlock()
+	if !first {
+		<-s.done
+		return s.err
+	}
+	d.syncing <- struct{}{}
+	defer func() { <-d.syncing }()
+	g.mu.Lock()
+	d.next = nil // who asks from here on is not in time
+	g.mu.Unlock()
+	defer close(s.done)
+	s.err = sync(dir)
+	return s.err
+}

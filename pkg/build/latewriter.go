@@ -1,0 +1,49 @@
+package build
+
+import (
+	"io/fs"
+
+	"bulkload/pkg/hdfsio"
+)
+
+// lateWriter makes its file with the first write: on HDFS that is waiting for the NameNode, which the goroutine that writes
+// can do. A file that was never written to was never made.
+type lateWriter struct {
+	create func() (hdfsio.Writer, error)
+	file   hdfsio.Writer // nil: not made yet
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	if w.file == nil {
+		var err error
+		if w.file, err = w.create(); err != nil {
+			w.file = nil
+			return 0, err
+		}
+	}
+	return w.file.Write(p)
+}
+
+// Finish implements [hdfsio.Writer].
+func (w *lateWriter) Finish() error {
+	if w.file == nil {
+		return fs.ErrNotExist
+	}
+	return w.file.Finish()
+}
+
+// Abort implements [hdfsio.Writer].
+func (w *lateWriter) Abort() error {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Abort()
+}
+
+// Info implements [hdfsio.Finished].
+func (w *lateWriter) Info() fs.FileInfo {
+	if f, ok := w.file.(hdfsio.Finished); ok {
+		return f.Info()
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package hdfsio
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestInterimFiles: their name is there from the first byte and goes with Abort, and nothing replaces one.
+func TestInterimFiles(t *testing.T) {
+	for _, fsys := range []Local{{}, Local{}.Grouped()} {
+		dir := t.TempDir()
+		name, final := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		w, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true, Perm: 0o640})
+		must(t, err)
+		if _, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a second file of that name: %v", err)
+		}
+		_, err = w.Write([]byte("ab"))
+		must(t, err)
+		must(t, w.Finish())
+		must(t, w.Abort())
+		must(t, fsys.Rename(t.Context(), name, final))
+		info, err := fsys.Stat(t.Context(), final)
+		if err != nil || info.Size() != 2 || info.Mode() != 0o640 {
+			t.Errorf("%v, %v", info, err)
+		}
+		w, err = fsys.Create(t.Context(), name, CreateOptions{Interim: true})
+		must(t, err)
+		must(t, w.Abort())
+		if infos, err := fsys.ReadDir(t.Context(), dir); err != nil || len(infos) != 1 {
+			t.Errorf("left: %v, %v", infos, err)
+		}
+	}
+}
+
+// TestGroupedNames has many files get their names at a time.
+func TestGroupedNames(t *testing.T) {
+	fsys, dir := Local{}.Grouped(), t.TempDir()
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			name := filepath.Join(dir, "w"+string(rune('a'+i)))
+			w, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true})
+			if err == nil {
+				err = errors.Join(w.Finish(), fsys.Rename(t.Context(), name, name+".done"))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if infos, err := fsys.ReadDir(t.Context(), dir); err != nil || len(infos) != 40 {
+		t.Errorf("%d files, %v", len(infos), err)
+	}
+}
