@@ -90,9 +90,10 @@ type LoadRequest struct {
 	Files []HFile
 	// FS is the file system of the files, as the user that owns them. Required.
 	FS FS
-	// PerServer is how many loads one region server has at a time: they take handlers away from readers. Default 2.
+	// PerServer is how many loads one region server has at a time: they take handlers away from readers. Default 2, and up to 8
+	// as long as each is answered within half a second.
 	PerServer int
-	// Calls is how many loads all region servers together have at a time. Default: PerServer of each.
+	// Calls is how many loads all region servers together have at a time. Default: as many as each may have.
 	Calls int
 	// Unreplicated has peers of replication leave the load out. Default: they get it, if their cluster replicates bulk loads.
 	Unreplicated bool
@@ -122,7 +123,6 @@ type LoadRequest struct {
 }
 
 func (r LoadRequest) withDefaults() LoadRequest {
-	r.PerServer = cmp.Or(r.PerServer, 2)
 	r.MaxFiles = cmp.Or(r.MaxFiles, 32)
 	r.Deadline = cmp.Or(r.Deadline, 30*time.Minute)
 	return r

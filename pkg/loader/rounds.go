@@ -105,13 +105,16 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 			work <- g
 		}
 		close(work)
-		for range min(l.req.PerServer, len(queue)) {
+		pace := newPace(l.req.PerServer)
+		for range min(pace.most, len(queue)) {
 			wg.Go(func() {
+				at := &line{pace: pace}
+				defer at.drop()
 				for g := range work {
 					if failed() {
 						return
 					}
-					g, err := l.turn(ctx, calls, g, failed)
+					g, err := l.turn(ctx, calls, at, g, failed)
 					mu.Lock()
 					if returned := (returnedError{}); errors.As(err, &returned) && !l.stalled() {
 						again = append(again, g)
@@ -128,9 +131,13 @@ func (l *load) round(ctx context.Context, groups []group) (again []group, err er
 }
 
 // turn waits for a group's turn and sends it, unless another has failed meanwhile.
-func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, g group, failed func() bool) (group, error) {
+func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, at *line, g group, failed func() bool) (group, error) {
 	// Whoever has waited for others' calls asks the gate after that.
-	err := calls.Acquire(ctx, 1)
+	leave, err := at.pace.enter(ctx)
+	if err == nil {
+		defer leave()
+		err = calls.Acquire(ctx, 1)
+	}
 	if err == nil {
 		defer calls.Release(1)
 		if l.req.Gate != nil {
@@ -146,7 +153,7 @@ func (l *load) turn(ctx context.Context, calls *semaphore.Weighted, g group, fai
 		return g, nil // it stays where it is, the error is another's
 	}
 	g.attempts++
-	return l.send(ctx, g)
+	return l.send(ctx, at, g)
 }
 
 // wait asks the gate. The time that it takes is no sign of a load that does not get on.

@@ -15,6 +15,9 @@ type ScanRequest struct {
 	Table TableName
 	// Start is the first row, Stop the row after the last; empty means the table's ends.
 	Start, Stop []byte
+	// Rows are the only ones that are given, in the order of their keys and between Start and Stop; the server leaves out what
+	// lies between them. Default: all.
+	Rows [][]byte
 	// MinTime and MaxTime bound the timestamps, in milliseconds: [MinTime, MaxTime). MaxTime 0 means no bound.
 	MinTime, MaxTime int64
 	// Families to read. Default: all.
@@ -27,8 +30,8 @@ type ScanRequest struct {
 	// Raw gives what the stores hold, whatever hides it from readers: also cells that are deleted or have newer versions, and
 	// the delete markers. Cells whose time to live is over are not given. Columns must be empty. Default: what a reader sees.
 	Raw bool
-	// Versions is how many values of a column are given at most, the newest first. Delete markers count with KeysOnly, where a
-	// filter counts, and do not without. Default 1.
+	// Versions is how many values of a column are given at most, the newest first. Delete markers count with KeysOnly and Rows,
+	// where a filter counts, and do not without. Default 1.
 	Versions uint32
 	// KeysOnly leaves the values out. Default: they are given.
 	KeysOnly bool

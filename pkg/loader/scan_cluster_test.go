@@ -52,6 +52,13 @@ func (b *bench) loaded(t testing.TB, each int) (TableName, []string) {
 	return table, all
 }
 
+func keysOf(rows ...string) (keys [][]byte) {
+	for _, row := range rows {
+		keys = append(keys, []byte(row))
+	}
+	return keys
+}
+
 func TestScan(t *testing.T) {
 	b := newBench(t, nil)
 	table, all := b.loaded(t, 2000)
@@ -85,6 +92,11 @@ func TestScan(t *testing.T) {
 		{"conditions and a limit", ScanRequest{MaxRows: 2, Where: []Condition{
 			{Column{"f", []byte("a")}, testValue("m000007", []byte("a")), nil}, {Column{"f", []byte("b")}, testValue("m000008", []byte("b")), nil}}}, []string{"m000008", "m000009"}},
 		{"a condition that no row meets", ScanRequest{Where: []Condition{{Column{"f", []byte("nope")}, nil, nil}}}, nil},
+		{"some rows over two boundaries", ScanRequest{Rows: keysOf("a000003", "a000004", "a001999", "b", "m000000", "x000007"), ChunkBytes: 100}, []string{"a000003", "a000004", "a001999", "m000000", "x000007"}},
+		{"some rows, a part of them", ScanRequest{Rows: keysOf("a000003", "a000004", "m000000"), Start: []byte("a000004"), Stop: []byte("m")}, []string{"a000004"}},
+		{"some rows, raw, a few of them", ScanRequest{Rows: keysOf("a000003", "m000004", "x000000"), Raw: true, Versions: 16, MinTime: testTime, MaxTime: testTime + 1, MaxRows: 2}, []string{"a000003", "m000004"}},
+		{"some rows with a condition", ScanRequest{Rows: keysOf("a000003", "m000004"), Where: []Condition{{Column{"f", []byte("a")}, testValue("m000004", []byte("a")), nil}}}, []string{"m000004"}},
+		{"rows that are not there", ScanRequest{Rows: keysOf("a", "b", "z")}, nil},
 		{"an empty range of values", ScanRequest{Where: []Condition{{Column{"f", []byte("a")}, nil, []byte("a")}}}, nil},
 	} {
 		if got := scan(c.req); strings.Join(got, ",") != strings.Join(c.want, ",") {

@@ -44,11 +44,38 @@ func keysOnly() (*pb.Filter, error) {
 	return &pb.Filter{Name: proto.String(filterPackage + "KeyOnlyFilter"), SerializedFilter: b}, err
 }
 
+// withKeysOnly adds that to a filter, which may be nil.
+func withKeysOnly(f *pb.Filter) (*pb.Filter, error) {
+	keys, err := keysOnly()
+	if err != nil || f == nil {
+		return keys, err
+	}
+	return allOf(&pb.FilterList{Filters: []*pb.Filter{f, keys}})
+}
+
 const filterPackage = "org.apache.hadoop.hbase.filter."
 
-// filterOf is the server's filter for the conditions, nil for none. A row without the column does not pass.
-func filterOf(where []Condition) (*pb.Filter, error) {
+// onlyRows is the server's filter that goes from one of the rows to the next (HBase 1.1 and later).
+func onlyRows(rows [][]byte) (*pb.Filter, error) {
+	list := &pb.MultiRowRangeFilter{}
+	for _, row := range rows {
+		list.RowRangeList = append(list.RowRangeList, &pb.RowRange{StartRow: row, StartRowInclusive: proto.Bool(true), StopRow: row, StopRowInclusive: proto.Bool(true)})
+	}
+	b, err := proto.Marshal(list)
+	return &pb.Filter{Name: proto.String(filterPackage + "MultiRowRangeFilter"), SerializedFilter: b}, err
+}
+
+// filterOf is the server's filter for the rows and the conditions, nil for none. A row without a condition's column does not
+// pass.
+func filterOf(rows [][]byte, where []Condition) (*pb.Filter, error) {
 	var list pb.FilterList
+	if len(rows) > 0 {
+		f, err := onlyRows(rows)
+		if err != nil || len(where) == 0 {
+			return f, err
+		}
+		list.Filters = append(list.Filters, f)
+	}
 	add := func(c Condition, op pb.CompareType, value []byte) error {
 		comparator, err := proto.Marshal(&pb.BinaryComparator{Comparable: &pb.ByteArrayComparable{Value: value}})
 		if err != nil {
@@ -77,8 +104,13 @@ func filterOf(where []Condition) (*pb.Filter, error) {
 	if len(list.Filters) == 0 {
 		return nil, nil
 	}
+	return allOf(&list)
+}
+
+// allOf is the filter that passes what all of the list pass.
+func allOf(list *pb.FilterList) (*pb.Filter, error) {
 	list.Operator = pb.FilterList_MUST_PASS_ALL.Enum()
-	b, err := proto.Marshal(&list)
+	b, err := proto.Marshal(list)
 	if err != nil {
 		return nil, err
 	}

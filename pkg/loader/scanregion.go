@@ -101,14 +101,14 @@ func (s *scan) open(r Region, start, stop []byte) (*pb.ScanRequest, error) {
 	}
 	req.Scan.Column = columnsOf(s.req)
 	var err error
-	if req.Scan.Filter, err = filterOf(s.req.Where); err != nil {
+	if req.Scan.Filter, err = filterOf(s.req.Rows, s.req.Where); err != nil {
 		return nil, err
 	}
 	if s.req.Raw {
 		req.Scan.Attribute = rawScan()
 	}
-	if s.req.KeysOnly && req.Scan.Filter == nil {
-		if req.Scan.Filter, err = keysOnly(); err != nil {
+	if s.req.KeysOnly && len(s.req.Where) == 0 {
+		if req.Scan.Filter, err = withKeysOnly(req.Scan.Filter); err != nil {
 			return nil, err
 		}
 	}

@@ -8,29 +8,26 @@ import (
 	"io/fs"
 	"path"
 	"time"
-
-	"github.com/tsuna/gohbase/region"
 )
 
 // send sends one region's files once, and resolves their outcome. With a returnedError the group is what is still
 // to be sent.
-func (l *load) send(ctx context.Context, g group) (group, error) {
+func (l *load) send(ctx context.Context, at *line, g group) (group, error) {
 	if g.region.Server == "" {
 		return l.returned(g, errNotAssigned, 0)
 	}
-	// A connection of its own: it has the long timeout, and nothing else can break it.
-	conn, err := l.c.dial(ctx, g.region.Server, region.RegionClient, l.c.cfg.LoadTimeout)
+	conn, err := at.open(ctx, l.c, g.region.Server)
 	if err != nil {
 		if ctx.Err() != nil {
 			return g, context.Cause(ctx)
 		}
 		return l.returned(g, err, 0)
 	}
-	defer conn.close()
 	l.locate(g, PlaceUnknown, 0)
 	started := time.Now()
 	loaded, err := l.call(ctx, conn, g)
 	took := time.Since(started)
+	at.answered(took, err)
 	if err == nil && loaded {
 		l.c.log.Debug("region loaded", "region", g.region.Encoded, "files", len(g.files), "took", took)
 		return g, l.loaded(g, g.files, took)

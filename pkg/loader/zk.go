@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"bulkload/internal/retry"
@@ -114,40 +115,47 @@ func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, erro
 		return places{}, err
 	}
 	defer conn.Close()
+	// At once: ZooKeeper answers one session's reads in their order, and each would be waited for.
+	var meta, id, master struct {
+		data []byte
+		err  error
+	}
+	var reads sync.WaitGroup
+	reads.Go(func() { meta.data, meta.err = readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server")) })
+	reads.Go(func() { id.data, id.err = readZnode(ctx, conn, path.Join(cfg.Root, "hbaseid")) })
+	reads.Go(func() { master.data, master.err = readZnode(ctx, conn, path.Join(cfg.Root, "master")) })
+	reads.Wait()
 	var p places
-	data, err := readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server"))
-	if errors.Is(err, zk.ErrNoNode) {
+	if errors.Is(meta.err, zk.ErrNoNode) {
 		return p, fmt.Errorf("%s/meta-region-server does not exist: HBase is not running, or zookeeper.znode.parent is not %s", cfg.Root, cfg.Root)
 	}
-	if err != nil {
-		return p, err
+	if meta.err != nil {
+		return p, meta.err
 	}
-	var meta pb.MetaRegionServer
-	if err := proto.Unmarshal(data, &meta); err != nil {
+	var server pb.MetaRegionServer
+	if err := proto.Unmarshal(meta.data, &server); err != nil {
 		return p, fmt.Errorf("%s/meta-region-server: %w", cfg.Root, err)
 	}
-	p.meta = address(meta.GetServer())
-	if p.id, err = readClusterID(ctx, conn, cfg.Root); err != nil {
+	p.meta = address(server.GetServer())
+	if p.id, err = clusterID(cfg.Root, id.data, id.err); err != nil {
 		return p, err
 	}
-	data, err = readZnode(ctx, conn, path.Join(cfg.Root, "master"))
-	if errors.Is(err, zk.ErrNoNode) {
+	if errors.Is(master.err, zk.ErrNoNode) {
 		return p, nil // reading works without a master
 	}
-	if err != nil {
-		return p, err
+	if master.err != nil {
+		return p, master.err
 	}
-	var master pb.Master
-	if err := proto.Unmarshal(data, &master); err != nil {
+	var active pb.Master
+	if err := proto.Unmarshal(master.data, &active); err != nil {
 		return p, fmt.Errorf("%s/master: %w", cfg.Root, err)
 	}
-	p.master = address(master.GetMaster())
+	p.master = address(active.GetMaster())
 	return p, nil
 }
 
-// readClusterID reads what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for everybody.
-func readClusterID(ctx context.Context, conn *zk.Conn, root string) (string, error) {
-	data, err := readZnode(ctx, conn, path.Join(root, "hbaseid"))
+// clusterID is what the first master of a cluster wrote (ZKClusterId). Empty: it is not there, or not for everybody.
+func clusterID(root string, data []byte, err error) (string, error) {
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
 		return "", nil
 	}

@@ -43,7 +43,7 @@ func (r *Rate) Type() string { return "rate" }
 // Options bound what a job writes to HDFS, all HFiles together.
 type Options struct {
 	Rate    Rate // bytes a second, default unlimited
-	Streams int  // regions whose files are written at a time, default as many as the build has workers
+	Streams int  // regions whose files are written at a time, default as many as the build has workers, and up to 32 small ones that are completed meanwhile
 }
 
 const (

@@ -7,7 +7,7 @@ import (
 // TestRowsReadAtATimeAreBoundByBytes lets fewer large rows in at a time, the first alone.
 func TestRowsReadAtATimeAreBoundByBytes(t *testing.T) {
 	r := newRowRoom()
-	leave, err := r.enter(t.Context())
+	leave, _, err := r.enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +16,7 @@ func TestRowsReadAtATimeAreBoundByBytes(t *testing.T) {
 	}
 	leave(sampleRoom / 4)
 	for i := range 4 {
-		if _, err := r.enter(t.Context()); err != nil {
+		if _, _, err := r.enter(t.Context()); err != nil {
 			t.Fatalf("row %d: %v", i, err)
 		}
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,17 +25,18 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	samples := slices.DeleteFunc(slices.Clone(m.Samples), func(s manifest.Sample) bool { return manifest.Expired(s.Expires) })
 	v.Sampled, v.Expired = len(samples), len(samples) < len(m.Samples)
 	slices.SortFunc(samples, func(a, b manifest.Sample) int { return bytes.Compare(a.Key, b.Key) })
+	parts := sampleParts(samples, facts.Regions, m.Stamped)
 	var next atomic.Int64
 	var mu sync.Mutex
 	room := newRowRoom()
-	err := workers.Run(ctx, min(sampleReads, max(len(samples), 1)), func(ctx context.Context, _ int) error {
+	err := workers.Run(ctx, min(sampleReads, max(len(parts), 1)), func(ctx context.Context, _ int) error {
 		r := &sampleReader{c: c, facts: facts, m: m, rows: newRowReader(m), room: room}
 		for {
 			i := int(next.Add(1)) - 1
-			if i >= len(samples) {
+			if i >= len(parts) {
 				break
 			}
-			if err := r.compare(ctx, samples[i]); err != nil {
+			if err := r.compareAll(ctx, parts[i]); err != nil {
 				return err
 			}
 		}
@@ -50,6 +52,33 @@ func Sample(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, m *man
 	return v, nil
 }
 
+// sampleParts are the sorted samples as they are read: those of one region by one scan, and the first by itself, from which
+// it is known how large rows are. Rows with times of their own are read one by one.
+func sampleParts(samples []manifest.Sample, regions []loader.Region, stamped bool) [][]manifest.Sample {
+	var parts [][]manifest.Sample
+	for i, s := range samples {
+		last := len(parts) - 1
+		if i < 2 || stamped || !regionOf(regions, s.Key).Contains(parts[last][0].Key) {
+			parts = append(parts, nil)
+			last++
+		}
+		parts[last] = append(parts[last], s)
+	}
+	return parts
+}
+
+// regionOf is the region that holds a key, of a table's regions in their order.
+func regionOf(regions []loader.Region, key []byte) loader.Region {
+	i, found := slices.BinarySearchFunc(regions, key, func(r loader.Region, key []byte) int { return bytes.Compare(r.Start, key) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return loader.Region{}
+	}
+	return regions[i]
+}
+
 const (
 	// sampleReads is how many sampled rows are read at a time at most.
 	sampleReads = 16
@@ -57,6 +86,8 @@ const (
 	sampleRoom = 64 << 20
 	// sampleChunk is what the server sends of a row at once.
 	sampleChunk = 1 << 20
+	// sampleVersions is for a cell and all delete markers of its timestamp, which count beside it.
+	sampleVersions = 16
 )
 
 // rowRoom bounds the memory of rows that are read at a time. How large a row
@@ -73,11 +104,11 @@ func newRowRoom() *rowRoom {
 	return r
 }
 
-// enter waits for the room of a row. leave gets its size.
-func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), err error) {
+// enter waits for the room of a row, of at most most bytes. leave gets its size.
+func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), most int64, err error) {
 	n := min(max(r.largest.Load(), sampleChunk), sampleRoom)
 	if err := r.room.Acquire(ctx, n); err != nil {
-		return nil, context.Cause(ctx)
+		return nil, 0, context.Cause(ctx)
 	}
 	return func(bytes int64) {
 		if !r.largest.CompareAndSwap(sampleRoom, bytes) {
@@ -85,7 +116,7 @@ func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), err error
 			}
 		}
 		r.room.Release(n)
-	}, nil
+	}, n, nil
 }
 
 // sampleReader compares sampled rows, one at a time.
@@ -99,38 +130,85 @@ type sampleReader struct {
 	masked result.Masked
 }
 
-func (r *sampleReader) compare(ctx context.Context, s manifest.Sample) error {
-	leave, err := r.room.enter(ctx)
-	if err != nil {
-		return err
+// compareAll compares samples of one region, in the order of their keys. While one row is compared the server may send the
+// next ones.
+func (r *sampleReader) compareAll(ctx context.Context, samples []manifest.Sample) error {
+	for len(samples) > 0 {
+		n, err := r.compare(ctx, samples)
+		if err != nil {
+			return err
+		}
+		samples = samples[n:]
 	}
-	var size int64
-	defer func() { leave(size) }()
-	req := loader.ScanRequest{Table: r.facts.Name, Start: s.Key, Stop: append(s.Key[:len(s.Key):len(s.Key)], 0), MaxRows: 1, ChunkBytes: sampleChunk,
+	return nil
+}
+
+// errLarger ends a scan whose rows are larger than there is room for: the others are read when there is.
+var errLarger = errors.New("a row is larger than the room that was taken for it")
+
+// compare compares as many of the samples as there was room for, at least one.
+func (r *sampleReader) compare(ctx context.Context, samples []manifest.Sample) (n int, err error) {
+	leave, most, err := r.room.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var largest int64
+	defer func() { leave(largest) }()
+	err = r.c.ScanStored(ctx, r.request(samples), func(row loader.Row, h loader.Hidden) error {
+		if n == len(samples) || !bytes.Equal(row.Key, samples[n].Key) {
+			return r.missing(samples[min(n, len(samples)-1)])
+		}
+		size := int64(0)
+		for _, c := range row.Cells {
+			size += int64(len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+		}
+		largest = max(largest, size)
+		s := samples[n]
+		n++
+		if err := r.same(s, row, h); err != nil {
+			return err
+		}
+		if size > most && n < len(samples) {
+			return errLarger
+		}
+		return nil
+	})
+	if errors.Is(err, errLarger) {
+		return n, nil
+	}
+	if err == nil && n < len(samples) {
+		return n, r.missing(samples[n])
+	}
+	return n, err
+}
+
+// request is for the rows of samples. Only one sample is asked for where rows have times of their own.
+func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
+	first, last := samples[0], samples[len(samples)-1]
+	req := loader.ScanRequest{Table: r.facts.Name, Start: first.Key, Stop: append(last.Key[:len(last.Key):len(last.Key)], 0), MaxRows: int64(len(samples)), ChunkBytes: sampleChunk,
 		Families: r.m.Families(), MinTime: r.m.Timestamp, MaxTime: r.m.Timestamp + 1, Raw: true}
 	switch {
 	case r.m.Stamped && r.m.Wide: // cells of one row have many timestamps
 		req.MinTime, req.MaxTime, req.Raw = r.m.Times.Min, r.m.Times.Max+1, false
 	case r.m.Stamped:
-		req.MinTime, req.MaxTime = s.Stamp, s.Stamp+1
-	}
-	found := false
-	err = r.c.ScanStored(ctx, req, func(row loader.Row, h loader.Hidden) error {
-		found = true
-		for _, c := range row.Cells {
-			size += int64(len(row.Key) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+		req.MinTime, req.MaxTime = first.Stamp, first.Stamp+1
+	case len(samples) > 1:
+		req.Versions = sampleVersions
+		for _, s := range samples {
+			req.Rows = append(req.Rows, s.Key)
 		}
-		return r.same(s, req.MinTime, row, h)
-	})
-	if err == nil && !found {
-		return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.Key)))
 	}
-	return err
+	return req
+}
+
+// missing is a sampled row that the table does not have.
+func (r *sampleReader) missing(s manifest.Sample) error {
+	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.Key)))
 }
 
 // same says whether a row is the one that was written, with its deleted cells
 // or without: those may be an earlier job's.
-func (r *sampleReader) same(s manifest.Sample, stamp int64, row loader.Row, h loader.Hidden) error {
+func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) error {
 	before := r.rows.digest
 	err := r.rows.add(row)
 	if (err != nil || r.rows.last != s.Sum) && len(h.Undeleted) > 0 {
@@ -142,6 +220,13 @@ func (r *sampleReader) same(s manifest.Sample, stamp int64, row loader.Row, h lo
 		return fail.With(fail.Verify, err)
 	}
 	if r.rows.last != s.Sum {
+		stamp := r.m.Timestamp
+		switch {
+		case r.m.Stamped && r.m.Wide:
+			stamp = r.m.Times.Min
+		case r.m.Stamped:
+			stamp = s.Stamp
+		}
 		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
 			len(s.Key), r.facts.Name, stamp))
 	}
