@@ -115,7 +115,7 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 30s)
 	    echo "== $$t in $$(dirname "$$f")"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$f")"; \
 	  done; done
 
-bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark,put
+bench: ## measure against ImportTsv and the least possible work: CASES=all PEERS=importtsv,spark,put; CASES=guard: against the release before
 	@mkdir -p build/bench
 	@go build -o build/bench/bench ./internal/bench/cmd/bench
 	@build/bench/bench --cases $(CASES) --peers $(PEERS) $(BENCHFLAGS)

@@ -19,6 +19,10 @@ type buildRun struct {
 	form   data.Form // default a dump
 	memory string    // default Config.Memory
 	cold   bool
+	// regions of the table, default those of spec. The keys of one region have guardSalts salts.
+	regions int
+	// program that builds, default that of the checkout, and its examples, default those of the checkout.
+	program, examples string
 }
 
 // buildTool makes the data now and builds HFiles of it when it runs.
@@ -29,9 +33,15 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 	if b.memory == "" {
 		b.memory = l.Memory
 	}
-	program, err := l.program(ctx)
-	if err != nil {
-		return Tool{}, err
+	if b.regions == 0 {
+		b.regions = b.spec.Regions
+	}
+	if b.program == "" {
+		program, err := l.program(ctx)
+		if err != nil {
+			return Tool{}, err
+		}
+		b.program, b.examples = program, filepath.Join(l.Root, "examples")
 	}
 	input, err := l.file(ctx, b.spec, b.form)
 	if err != nil {
@@ -42,9 +52,12 @@ func (l *Lab) buildTool(ctx context.Context, b buildRun) (Tool, error) {
 		return Tool{}, err
 	}
 	out, spill := l.path("out"), l.path("spill")
-	argv := []string{program, "build", "--quiet", "--output=json", "--job=" + l.jobFile(b.spec.Table), "--input=" + input,
-		"--format=" + string(b.form), "--out=" + out, "--splits=" + splits(b.spec.Regions), "--empty=store",
+	argv := []string{b.program, "build", "--quiet", "--output=json", "--job=" + filepath.Join(b.examples, string(b.spec.Table)+".yaml"),
+		"--input=" + input, "--format=" + string(b.form), "--out=" + out, "--splits=" + splits(b.regions), "--empty=store",
 		"--timestamp=1500000000000", "--memory=" + b.memory, "--spill-dir=" + spill}
+	if b.regions == 1 {
+		argv = append(argv, fmt.Sprintf("--salt-buckets=%d", guardSalts))
+	}
 	return Tool{Name: b.name, Rows: b.spec.Rows, Cold: b.cold, Warm: warmFiles(input), Run: func(ctx context.Context, _ int) (Sample, error) {
 		if err := errors.Join(os.RemoveAll(out), os.MkdirAll(spill, 0o755)); err != nil {
 			return Sample{}, err

@@ -17,16 +17,33 @@ const (
 	CaseDelay   = "upload-delay"
 )
 
-// Cases are the names of all cases, in the order in which they should run.
+// Cases are the names of all cases but those of the guard, in the order in which they should run.
 func Cases() []string {
 	return []string{CaseBuild, CaseRun, CaseMemory, CaseSkew, CaseScale, CaseOpinion, CaseDelay}
 }
 
+// Expand puts the cases that all and guard stand for in their place.
+func Expand(names []string) []string {
+	var all []string
+	for _, name := range names {
+		switch name {
+		case "all":
+			all = append(all, Cases()...)
+		case CaseGuard:
+			all = append(all, GuardCases()...)
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // CheckCases reports the first name that is none.
 func CheckCases(names []string) error {
+	known := slices.Concat(Cases(), GuardCases())
 	for _, name := range names {
-		if !slices.Contains(Cases(), name) {
-			return fmt.Errorf("case %q is none of %v", name, Cases())
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("case %q is none of %v", name, known)
 		}
 	}
 	return nil
@@ -41,6 +58,9 @@ func (l *Lab) Run(ctx context.Context, name string) (CaseReport, error) {
 		CaseBuild: l.buildCase, CaseRun: l.runCase, CaseMemory: l.memoryCase, CaseSkew: l.skewCase,
 		CaseScale: l.scaleCase, CaseOpinion: l.opinionCase, CaseDelay: l.delayCase,
 	}[name]
+	if prepare == nil {
+		prepare = l.guardCase(name)
+	}
 	c, err := prepare(ctx)
 	if err != nil {
 		return CaseReport{}, fmt.Errorf("case %s: %w", name, err)

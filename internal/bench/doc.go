@@ -1,5 +1,5 @@
 // Package bench measures bulkload against what else does its work, on one machine: the least work that the job could be
-// (a program beside the checkout, where it is there), HBase's ImportTsv with HBase's own loader, and Spark.
+// (a program beside the checkout, where it is there), HBase's ImportTsv with HBase's own loader, Spark, and the release before.
 //
 // A [Case] is a few [Tool] values that do the same work. [Measure] runs them in turn, once to warm up and then for a number
 // of rounds, and takes from the kernel what each child process used: wall time, user and system CPU, the peak of its resident
@@ -8,6 +8,11 @@
 //
 // [Lab] makes the cases: it generates the data (package data, in a process of its own), builds the programs and starts the
 // test cluster when the first case needs it.
+//
+// # The guard
+//
+// The cases of [GuardCases] hold today's program to one of an earlier commit, which [Lab] builds of the tree that git gives of
+// it, in its own directory, and removes. A [Verdict] says what differs by more than the rounds' noise.
 //
 // # Peaks of memory
 //

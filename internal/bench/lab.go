@@ -38,6 +38,9 @@ type Config struct {
 	// PeerTasks is how many map tasks, and how many reduce tasks, Hadoop's local runner may run at a time. Default 1, which
 	// is also Hadoop's.
 	PeerTasks int
+	// Baseline is the tag or commit whose program the guard's cases compare with. Default: the newest tag of a release
+	// before the commit that is checked out.
+	Baseline string
 	// KeepCluster leaves the cluster that Lab has started running, for the next time.
 	KeepCluster bool
 	// DataCommand is the program that makes data, to be followed by the arguments of [DataArgs]. Default: data is made by
@@ -97,6 +100,7 @@ type Lab struct {
 	bulkload string
 	cluster  *testcluster.Cluster
 	started  bool // the cluster is this Lab's
+	before   *baseline
 }
 
 // NewLab makes nothing yet.
@@ -108,18 +112,23 @@ func NewLab(c Config) (*Lab, error) {
 	return &Lab{Config: c}, os.MkdirAll(c.Dir, 0o755)
 }
 
-// Close stops the cluster if this Lab has started it, unless it is to be kept.
+// Close removes the release before, and stops the cluster if this Lab has started it, unless it is to be kept.
 func (l *Lab) Close(ctx context.Context) error {
+	var err error
+	if l.before != nil {
+		err = os.RemoveAll(l.path("baseline"))
+		l.before = nil
+	}
 	if l.cluster == nil {
-		return nil
+		return err
 	}
 	dir, stop := l.cluster.Dir(), l.started && !l.KeepCluster
 	l.cluster.Close()
 	l.cluster = nil
 	if !stop {
-		return nil
+		return err
 	}
-	return testcluster.Down(ctx, dir)
+	return errors.Join(err, testcluster.Down(ctx, dir))
 }
 
 // path is a name in the Lab's directory.

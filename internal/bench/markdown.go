@@ -26,6 +26,9 @@ func (c *CaseReport) Markdown() string {
 		c.measured(&b)
 		c.details(&b)
 	}
+	if line := c.Line(); line != "" {
+		fmt.Fprintf(&b, "**%s**\n\n", line)
+	}
 	for _, note := range c.Notes {
 		fmt.Fprintf(&b, "- %s\n", note)
 	}

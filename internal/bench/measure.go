@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,14 @@ type Case struct {
 	PerRow bool
 	// Rounds is how often each tool is measured. Default 1.
 	Rounds int
-	Tools  []Tool
-	Notes  []string
+	// Limit is the time after which no further round begins, once there are as many as a [Verdict] needs. Default: none.
+	Limit time.Duration
+	// Touch is how many bytes of memory are touched before each run: as many as any of the tools takes. Default 6 GiB.
+	Touch int64
+	// Today and Baseline name the tools of a [Verdict]. Default: none.
+	Today, Baseline string
+	Tools           []Tool
+	Notes           []string
 
 	after func() []string // further notes, once all is measured
 }
@@ -49,7 +56,12 @@ type Sample struct {
 func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) {
 	runs := make([][]Sample, len(c.Tools))
 	started := time.Now()
-	for round := range max(c.Rounds, 1) + 1 {
+	c.Rounds = max(c.Rounds, 1)
+	for round := range c.Rounds + 1 {
+		if c.Limit > 0 && round > leastRounds && time.Since(started) > c.Limit {
+			c.Rounds = round - 1
+			break
+		}
 		for n := range c.Tools {
 			i := n
 			if round%2 == 0 {
@@ -59,7 +71,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 			if round == 0 && t.Cold {
 				continue
 			}
-			s, err := t.warmRun(ctx, round)
+			s, err := t.warmRun(ctx, round, cmp.Or(c.Touch, warmBytes))
 			if err != nil {
 				return CaseReport{}, fmt.Errorf("case %s, %s, round %d: %w", c.Name, t.Name, round, err)
 			}
@@ -79,9 +91,9 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 }
 
 // warmRun is Run with memory and input at hand.
-func (t Tool) warmRun(ctx context.Context, round int) (Sample, error) {
+func (t Tool) warmRun(ctx context.Context, round int, touch int64) (Sample, error) {
 	if t.Warm != nil {
-		if err := errors.Join(warmMemory(), t.Warm(ctx)); err != nil {
+		if err := errors.Join(warmMemory(touch), t.Warm(ctx)); err != nil {
 			return Sample{}, err
 		}
 	}

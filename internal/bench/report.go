@@ -28,6 +28,7 @@ type CaseReport struct {
 	Rounds    int           `json:"rounds"`
 	Tools     []ToolReport  `json:"tools,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
+	Verdict   *Verdict      `json:"verdict,omitempty"` // of today's program and the release before
 	Took      time.Duration `json:"took_ns"`
 }
 
@@ -87,6 +88,10 @@ func newCaseReport(c Case, runs [][]Sample) CaseReport {
 			tr.Ratio = &Ratio{Wall: ratio(wallOf, c.PerRow), CPU: ratio(cpuOf, c.PerRow), Peak: ratio(peakOf, false)}
 		}
 		r.Tools = append(r.Tools, tr)
+	}
+	named := func(name string) int { return slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == name }) }
+	if today, before := named(c.Today), named(c.Baseline); today >= 0 && before >= 0 {
+		r.Verdict = newVerdict(c.Baseline, runs[today], runs[before])
 	}
 	return r
 }

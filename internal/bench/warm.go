@@ -13,11 +13,11 @@ import (
 // warmBytes is as much memory as any of the tools takes.
 const warmBytes = 6 << 30
 
-// warmMemory touches memory and gives it back, so that the tool which is measured next gets pages that are at hand. On a
+// warmMemory touches so many bytes of memory and gives them back, so that the tool which is measured next gets pages that are at hand. On a
 // virtual machine the host takes idle memory away, and the first touch afterwards is three seconds a gigabyte: whoever
 // runs after a pause would be measured by that.
-func warmMemory() error {
-	n := min(warmBytes, availableMemory()/2)
+func warmMemory(most int64) error {
+	n := min(most, availableMemory()/2)
 	if n <= 0 {
 		return nil
 	}

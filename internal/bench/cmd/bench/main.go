@@ -50,12 +50,15 @@ Cases:
   skew          half of the rows in one region, and in one key, against even
   scale50m      50 times the rows into 50 regions, time a row against the plain rows
   opinion20m    20 times the rows of opinion, a tenth of them in one region
-  upload-delay  bulkload build onto HDFS through a link of 2 ms round trip`,
+  upload-delay  bulkload build onto HDFS through a link of 2 ms round trip
+  guard         today's program against the release before and the floor, half of the rows, five minutes:
+                guard-dump, guard-csv, guard-parquet, guard-region1, guard-regions1000,
+                guard-spill64. A line a case says faster, slower or same. all leaves it out`,
 		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.cases, "cases", []string{bench.CaseBuild, bench.CaseRun}, "cases to run, or all")
+	f.StringSliceVar(&o.cases, "cases", []string{bench.CaseBuild, bench.CaseRun}, "cases to run; all and guard stand for several")
 	f.StringSliceVar(&o.Peers, "peers", []string{bench.PeerImportTsv}, "who is compared with in the case run: importtsv, spark, put")
 	f.Int64Var(&o.Rows, "rows", 1_000_000, "rows of the plain cases; the large ones have multiples of it")
 	f.IntVar(&o.Rounds, "rounds", 5, "rounds to measure, after one that warms up")
@@ -63,6 +66,7 @@ Cases:
 	f.StringVar(&o.Memory, "memory", "512MiB", "bulkload's --memory where the case does not say")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the data")
 	f.IntVar(&o.PeerTasks, "peer-tasks", 1, "map tasks, and reduce tasks, that Hadoop's local runner may run at a time")
+	f.StringVar(&o.Baseline, "baseline", "", "tag or commit that the guard's cases compare with (default the newest tag v… before this commit)")
 	f.BoolVar(&o.KeepCluster, "keep-cluster", false, "leave the test cluster running, for the next time")
 	f.StringVar(&o.Dir, "dir", "", "directory for data, programs, cluster and result (default build/bench in the checkout)")
 	cmd.AddCommand(newDataCommand())
@@ -71,9 +75,7 @@ Cases:
 
 func (o *options) run(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
-	if len(o.cases) == 1 && o.cases[0] == "all" {
-		o.cases = bench.Cases()
-	}
+	o.cases = bench.Expand(o.cases)
 	if err := bench.CheckCases(o.cases); err != nil {
 		return err
 	}
@@ -110,6 +112,14 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		if err := report.Write(lab.Dir); err != nil {
 			return err
 		}
+	}
+	for i := range report.Cases {
+		if line := report.Cases[i].Line(); line != "" {
+			fmt.Fprintln(cmd.OutOrStdout(), line)
+		}
+	}
+	if row := bench.ReleaseRow(report.Machine.Commit, report.Cases); row != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "\nThe row of docs/performance.md, to be named by its release:\n%s\n\n", row)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Peaks of memory at or below %d MiB are unknown. All of this is in result.md and result.json in %s.\n",
 		report.Hidden>>20, lab.Dir)
