@@ -34,6 +34,7 @@ const (
 // sort and encoders, into files without names.
 type Sample struct {
 	Plan    *Plan
+	Further []*Plan // of other tables of the job: a record has a row in each, and all go through one sort
 	Input   *source.Input
 	Options Options
 	Extent  source.Extent
@@ -48,6 +49,8 @@ type Sample struct {
 	Forecast     extsort.Forecast
 	SpilledBytes int64 // bytes on disk
 	SortTime     time.Duration
+	tables       []sampledTable // what each has of the sort and of the files, that of Plan first
+	all          *Sample        // of which this is one table's part; nil: it is the whole
 
 	mu         sync.Mutex
 	Cells      int64
@@ -98,8 +101,9 @@ func (s *Sample) timeFile() error {
 
 // pass reads about so much of the input, sorts and encodes it.
 func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
-	o := s.Plan.sortOptions(s.Options)
-	o.Memory = max(s.Sort.Memory, 4*text+int64(s.Options.Workers)*extsort.MinMemory)
+	plans := s.plans()
+	o := sortOptions(s.Options, plans)
+	o.Memory = max(s.Sort.Memory, 4*text*int64(len(plans))+int64(s.Options.Workers)*extsort.MinMemory)
 	sorter, err := extsort.New(o)
 	if err != nil {
 		return fail.With(fail.Config, err)
@@ -123,13 +127,6 @@ func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	return s.encode(ctx, sorter)
 }
 
-// Foresee forecasts the sort of all rows.
-func (s *Sample) Foresee() {
-	if s.stored > 0 {
-		s.Forecast = s.Sort.Forecast(s.TotalRows, int64(float64(s.SortedBytes)/float64(s.stored)*float64(s.TotalRows)))
-	}
-}
-
 // readParts reads runs of splits that lie evenly over the input.
 func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int64, spill bool) error {
 	s.sampleCounts = sampleCounts{}
@@ -140,7 +137,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	}
 	s.Options.Budget.Reset()
 	limit := text / int64(s.Places)
-	r := &readers{plans: []*Plan{s.Plan}, in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
+	r := &readers{plans: s.plans(), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
 	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
@@ -229,12 +226,18 @@ func (s *Sample) readPart(ctx context.Context, w *readWorker, from, to int, limi
 
 // countSorted sees what is in the sort.
 func (s *Sample) countSorted(sorter *extsort.Sorter) {
-	s.SortedBytes, s.stored, s.regions = 0, 0, make([]int64, s.Plan.Ranges.Len())
-	for i := range s.regions {
-		rows, bytes := sorter.Size(i)
-		s.regions[i] = rows
-		s.stored += rows
-		s.SortedBytes += bytes
+	s.SortedBytes, s.stored, s.regions, s.tables = 0, 0, nil, nil
+	for _, p := range s.plans() {
+		t := sampledTable{plan: p, from: len(s.regions)}
+		for range p.Ranges.Len() {
+			rows, bytes := sorter.Size(len(s.regions))
+			s.regions = append(s.regions, rows)
+			t.rows += rows
+			t.bytes += bytes
+		}
+		s.stored += t.rows
+		s.SortedBytes += t.bytes
+		s.tables = append(s.tables, t)
 	}
 }
 
@@ -247,22 +250,31 @@ func (s *Sample) encode(ctx context.Context, sorter *extsort.Sorter) error {
 		if from == to {
 			return nil
 		}
-		start := time.Now()
-		stats, err := s.encodePart(ctx, sorter, from, to)
-		if err != nil {
-			return err
+		for i := range s.tables {
+			t := &s.tables[i]
+			first, end := max(from, t.from), min(to, t.from+t.plan.Ranges.Len())
+			if first >= end {
+				continue
+			}
+			start := time.Now()
+			stats, err := s.encodePart(ctx, sorter, t.plan, first, end)
+			if err != nil {
+				return err
+			}
+			s.mu.Lock()
+			took := time.Since(start)
+			t.cells, t.fileBytes, t.took = t.cells+stats.Cells, t.fileBytes+stats.Bytes, t.took+took
+			s.Cells, s.HFileBytes, s.WriteTime = s.Cells+stats.Cells, s.HFileBytes+stats.Bytes, s.WriteTime+took
+			s.mu.Unlock()
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.Cells, s.HFileBytes, s.WriteTime = s.Cells+stats.Cells, s.HFileBytes+stats.Bytes, s.WriteTime+time.Since(start)
 		return nil
 	})
 }
 
-// encodePart writes one file for each family of the rows of some regions.
-func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, from, to int) (stats hfile.Stats, err error) {
+// encodePart writes one file for each family of the rows of some regions of a table.
+func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *Plan, from, to int) (stats hfile.Stats, err error) {
 	var outs []*hdfsio.Overlapped
-	for range s.Plan.Families {
+	for range plan.Families {
 		sink, err := newNameless(s.Options.SpillDir)
 		if err != nil {
 			return stats, err
@@ -272,7 +284,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, from, t
 		defer func() { err = errors.Join(err, o.Drain()) }()
 		outs = append(outs, o)
 	}
-	sinks, err := s.Plan.newSinks(func(i int) io.Writer { return outs[i] })
+	sinks, err := plan.newSinks(func(i int) io.Writer { return outs[i] })
 	if err != nil {
 		return stats, err
 	}
@@ -282,7 +294,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, from, t
 		if err != nil {
 			return stats, err
 		}
-		err = part.encode(ctx, m, s.Plan, sinks)
+		err = part.encode(ctx, m, plan, sinks)
 		m.Close()
 		if err != nil {
 			return stats, err

@@ -58,6 +58,20 @@ type Facts struct {
 	Regions  []loader.Region
 }
 
+// SpecFacts is [TableFacts] of a spec's table, by a connection of its own.
+func SpecFacts(ctx context.Context, env *Env, s spec.Job) (*Facts, error) {
+	table, err := TableName(s)
+	if err != nil {
+		return nil, err
+	}
+	c, err := env.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return TableFacts(ctx, env, c, table, s.Families()...)
+}
+
 // TableFacts asks the cluster, and refuses a table that cannot be loaded.
 func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, families ...string) (*Facts, error) {
 	name, err := loader.ParseTableName(table)

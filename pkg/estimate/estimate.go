@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"bulkload/pkg/build"
-	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
@@ -21,6 +20,7 @@ import (
 type Estimate struct {
 	Schema     int    `json:"schema"` // version of this form: 1
 	Table      string `json:"table,omitempty"`
+	Index      string `json:"index,omitempty"` // name of the index that the table is; empty: it is none
 	Key        string `json:"key"`
 	Files      int    `json:"files"`
 	InputBytes int64  `json:"input_bytes"` // of the files as they lie there
@@ -63,10 +63,20 @@ type Estimate struct {
 	QueryColumns  []string          `json:"query_columns"`
 	HeavyKeys     []HeavyKey        `json:"heavy_keys"` // the query keys with the most rows, the heaviest first
 	Warnings      []preflight.Check `json:"warnings"`
+
+	// Tables are the further tables of a job of several, in the order of loading. What is read and sorted is read and sorted for
+	// all of them: runs, more_memory, memory, open and read stand in each as they are of all together. The others are its own.
+	Tables []*Estimate `json:"tables,omitempty"`
 }
 
-// Time is that of the whole build.
-func (e *Estimate) Time() time.Duration { return e.OpenTime + e.ReadTime + e.WriteTime }
+// Time is that of the whole build, of all tables.
+func (e *Estimate) Time() time.Duration {
+	all := e.OpenTime + e.ReadTime + e.WriteTime
+	for _, t := range e.Tables {
+		all += t.WriteTime
+	}
+	return all
+}
 
 // Lengths report the lengths of row keys, in bytes.
 type Lengths struct {
@@ -149,26 +159,7 @@ func (o BuildOptions) withDefaults() BuildOptions {
 // of that, to files without names. Inputs that were opened with short splits
 // are sampled better.
 func Build(ctx context.Context, plan *build.Plan, in *source.Input, o BuildOptions) (*Estimate, error) {
-	o = o.withDefaults()
-	memory, err := o.SortMemory(in, plan)
-	if err != nil {
-		return nil, err
-	}
-	extent, err := in.Extent(ctx)
-	if err != nil {
-		return nil, fail.With(fail.Input, err)
-	}
-	s := &scaled{&build.Sample{Plan: plan, Input: in, Options: o.Options, Extent: extent, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}}
-	if err := s.Run(ctx); err != nil {
-		return nil, o.ReadError(build.Locate(err, in))
-	}
-	t, err := s.countKeys(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	e := s.estimate(t, o)
-	e.warn(s.Plan, t, o)
-	return e, nil
+	return buildTables(ctx, []tableWork{{plan: plan, o: o}}, in)
 }
 
 // scaled makes an estimate of the build of a sample.

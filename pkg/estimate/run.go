@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"bulkload/pkg/build"
@@ -14,11 +15,13 @@ import (
 // Options are [WorkOptions] with what else an estimate depends on.
 type Options struct {
 	build.WorkOptions
-	Splits    *[][]byte // of the regions; default: the table's, for which its cluster is asked
-	Exact     bool      // count the keys of all of the input
-	Suggest   int       // find split points for so many regions; default 0: no
-	Skew      float64   // warn of regions with more than so many times their fair share, default 2
-	MaxRegion spec.Size // at which a region splits; default the table's, else that of the configuration
+	Splits *[][]byte // of the regions; default: the table's, for which its cluster is asked
+	// TableSplits are those of further tables, by name, where Splits are given; one that is not there is one region.
+	TableSplits map[string][][]byte
+	Exact       bool      // count the keys of all of the input
+	Suggest     int       // find split points for so many regions; default 0: no
+	Skew        float64   // warn of regions with more than so many times their fair share, default 2
+	MaxRegion   spec.Size // at which a region splits; default the table's, else that of the configuration
 }
 
 // Regions are the families' settings and the split points that a build of a spec has: the table's, or with split points given
@@ -28,7 +31,7 @@ func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte
 	if splits != nil {
 		points = *splits
 	} else {
-		facts, err := specFacts(ctx, env, s)
+		facts, err := cluster.SpecFacts(ctx, env, s)
 		if err != nil {
 			return nil, nil, 0, err
 		}
@@ -41,14 +44,30 @@ func Regions(ctx context.Context, env *cluster.Env, s spec.Job, splits *[][]byte
 // Run opens the input of a spec and estimates its build. The regions and
 // the family's settings are the table's; with split points given, or to be
 // found for no table, no cluster is asked and the settings are
-// [DefaultFamily]'s.
+// [DefaultFamily]'s. A job of several tables is estimated as it is built, by one
+// reading; split points are found for a job of one table only.
 func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimate, error) {
-	families, points, maxSize, err := Regions(ctx, env, s, w.Splits)
-	if err != nil {
-		return nil, err
+	if w.Suggest > 0 {
+		if err := s.OneTable("a search for split points"); err != nil {
+			return nil, err
+		}
 	}
-	if w.Suggest > 1 && w.Splits != nil && len(points) == 0 && s.Regions == 0 {
+	targets := s.Targets()
+	shapes := make([]shape, len(targets))
+	for i, t := range targets {
+		splits := w.Splits
+		if splits != nil && i > 0 {
+			own := w.TableSplits[t.Table]
+			splits = &own
+		}
+		var err error
+		if shapes[i].families, shapes[i].points, shapes[i].maxSize, err = Regions(ctx, env, t.Job, splits); err != nil {
+			return nil, err
+		}
+	}
+	if w.Suggest > 1 && w.Splits != nil && len(shapes[0].points) == 0 && s.Regions == 0 {
 		s.Regions = w.Suggest // a table of so many regions has so many salts unless someone says otherwise
+		targets = s.Targets()
 	}
 	streams, err := build.FindStreams(ctx, env.Source, s.Inputs, w.Stdin, nil)
 	if err == nil {
@@ -62,25 +81,44 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	plan, err := build.NewPlan(s, k.Source.Columns(), families[0], points, time.Now().UnixMilli(), families[1:]...)
-	if err != nil {
-		return nil, err
-	}
-	plan.WarnKey(w.Events)
-	opened := time.Since(start)
 	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
-	o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
-	if w.MaxRegion > 0 {
-		o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
+	now := time.Now().UnixMilli()
+	var tables []tableWork
+	for i, t := range targets {
+		x := shapes[i]
+		plan, err := build.NewPlan(t.Job, k.Source.Columns(), x.families[0], x.points, now, x.families[1:]...)
+		if err != nil && s.Several() {
+			err = fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan.WarnKey(w.Events)
+		o.MaxRegion, o.maxRegionFrom = preflight.MaxRegionSize(x.maxSize, env.Conf.Value("hbase.hregion.max.filesize"))
+		if w.MaxRegion > 0 {
+			o.MaxRegion, o.maxRegionFrom = int64(w.MaxRegion), "as given"
+		}
+		o.query = queryColumns(t.Job, plan)
+		tables = append(tables, tableWork{plan, t.Index, o})
 	}
-	o.query = queryColumns(s, plan)
-	e, err := Build(ctx, plan, k.Source, o)
+	opened := time.Since(start)
+	e, err := buildTables(ctx, tables, k.Source)
 	if err != nil {
 		return nil, err
 	}
-	e.OpenTime, e.Reading = opened, k.Reading
+	for _, t := range append([]*Estimate{e}, e.Tables...) {
+		t.OpenTime = opened
+	}
+	e.Reading = k.Reading
 	return e, nil
+}
+
+// shape is what a table's plan needs of it.
+type shape struct {
+	families []spec.Family
+	points   [][]byte
+	maxSize  int64 // at which a region splits
 }
 
 // queryColumns are what a reader gives to get rows.
@@ -90,18 +128,4 @@ func queryColumns(s spec.Job, plan *build.Plan) []string {
 	}
 	columns := keygen.Columns(plan.Key)
 	return columns[:min(1, len(columns))]
-}
-
-// specFacts asks the cluster of the configuration about the spec's table.
-func specFacts(ctx context.Context, env *cluster.Env, s spec.Job) (*cluster.Facts, error) {
-	table, err := cluster.TableName(s)
-	if err != nil {
-		return nil, err
-	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	return cluster.TableFacts(ctx, env, c, table, s.Families()...)
 }

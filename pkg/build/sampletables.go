@@ -1,0 +1,62 @@
+package build
+
+import (
+	"slices"
+	"time"
+)
+
+// sampledTable is what a sample has of one table.
+type sampledTable struct {
+	plan      *Plan
+	from      int   // its first region in the sort
+	rows      int64 // in the sort
+	bytes     int64 // of these, as the sort counts them
+	cells     int64
+	fileBytes int64         // of HFiles
+	took      time.Duration // to write them, of all workers together
+}
+
+// plans are those of all tables.
+func (s *Sample) plans() []*Plan { return slices.Concat([]*Plan{s.Plan}, s.Further) }
+
+// Table is the part that one table has of a sample that was run, by its number, that of Plan being 0. What is read and sorted
+// is read and sorted for all tables: the counts of what was read, the times of reading and sorting, and the forecast's runs
+// and memory are those of all.
+func (s *Sample) Table(number int) *Sample {
+	one := &Sample{Plan: s.plans()[number], Input: s.Input, Options: s.Options, Extent: s.Extent, Limit: s.Limit, Sort: s.Sort, sampleCounts: s.sampleCounts,
+		TotalRows: s.TotalRows, Forecast: s.Forecast, SortTime: s.SortTime, FileTime: s.FileTime, all: s}
+	if number >= len(s.tables) {
+		return one // nothing was read
+	}
+	t := s.tables[number]
+	one.SortedBytes, one.stored, one.Cells, one.HFileBytes, one.WriteTime = t.bytes, t.rows, t.cells, t.fileBytes, t.took
+	one.regions = s.regions[t.from : t.from+t.plan.Ranges.Len()]
+	one.SpilledBytes = int64(float64(s.SpilledBytes) * one.share())
+	one.Foresee()
+	return one
+}
+
+// share is the part of the sort's bytes that are the table's.
+func (s *Sample) share() float64 {
+	if s.all == nil || s.all.SortedBytes == 0 {
+		return 1
+	}
+	return float64(s.SortedBytes) / float64(s.all.SortedBytes)
+}
+
+// Foresee forecasts the sort of all rows: each record has one in each table. Of one table's part it forecasts what goes to
+// disk of it, in a sort of all tables.
+func (s *Sample) Foresee() {
+	whole := s
+	if s.all != nil {
+		whole = s.all
+	}
+	if whole.stored == 0 {
+		return
+	}
+	rows := s.TotalRows * int64(1+len(whole.Further))
+	s.Forecast = s.Sort.Forecast(rows, int64(float64(whole.SortedBytes)/float64(whole.stored)*float64(rows)))
+	if share := s.share(); s.all != nil {
+		s.Forecast.Written, s.Forecast.Most = int64(float64(s.Forecast.Written)*share), int64(float64(s.Forecast.Most)*share)
+	}
+}
