@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bulkload/internal/settings"
@@ -135,8 +136,29 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 
 // shapes are those of the job's targets: split points by the flags, settings by the job file.
 func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, error) {
+	points, err := readTableSplits(o.tables, js)
+	if err != nil {
+		return nil, err
+	}
+	var shapes []build.Shape
+	for i, t := range js.Targets() {
+		family, err := t.ApplyTo(spec.DefaultFamily(t.FamilyName()))
+		if err != nil {
+			return nil, err
+		}
+		own := splits
+		if i > 0 {
+			own = points[t.Table]
+		}
+		shapes = append(shapes, build.Shape{Families: []spec.Family{family}, Splits: own})
+	}
+	return shapes, nil
+}
+
+// readTableSplits reads the split points of further tables, by name.
+func readTableSplits(list []string, js spec.Job) (map[string][][]byte, error) {
 	points := map[string][][]byte{}
-	for _, text := range o.tables {
+	for _, text := range list {
 		name, list, ok := strings.Cut(text, "=")
 		_, twice := points[name]
 		var err error
@@ -152,23 +174,12 @@ func (o *buildOptions) shapes(js spec.Job, splits [][]byte) ([]build.Shape, erro
 			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits %s: %w", text, err), "table-splits")}
 		}
 	}
-	var shapes []build.Shape
-	for i, t := range js.Targets() {
-		family, err := t.ApplyTo(spec.DefaultFamily(t.FamilyName()))
-		if err != nil {
-			return nil, err
-		}
-		own := splits
-		if i > 0 {
-			own = points[t.Table]
-			delete(points, t.Table)
-		}
-		shapes = append(shapes, build.Shape{Families: []spec.Family{family}, Splits: own})
-	}
 	for name := range points {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table %s", name), "table-splits")}
+		if !slices.ContainsFunc(js.Targets()[1:], func(t spec.Target) bool { return t.Table == name }) {
+			return nil, usageError{settings.AboutFlags(fmt.Errorf("--table-splits: the job file has no further table %s", name), "table-splits")}
+		}
 	}
-	return shapes, nil
+	return points, nil
 }
 
 // rejects is where the bad records of a build go when nothing else is said: beside its output, since what lies in that is

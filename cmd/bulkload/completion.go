@@ -59,6 +59,7 @@ func flagValues() map[string][]string {
 		"load --verify":  {"full", "off"},
 		"rekey --verify": {"full", "off"},
 		"undo --verify":  {"full", "range"},
+		"run --splits":   {autoSplits},
 		"replicate":      {"yes", "no"},
 		"load-mode":      {"secure", "direct", "auto"},
 		"compression":    compression,
@@ -114,6 +115,8 @@ func addCompletions(cmd *cobra.Command) {
 			complete = completeRecipes
 		case f.Name == "job" && slices.Contains([]string{"clean", "status", "undo", "diff"}, cmd.Name()):
 			complete = completeJobs
+		case f.Name == "drop-old":
+			complete = completeOld
 		case fixed:
 			complete = cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 		case file && len(ends) > 0:
@@ -148,6 +151,20 @@ func completeRecipes(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 	var names []cobra.Completion
 	for _, r := range keygen.Recipes() {
 		names = append(names, cobra.CompletionWithDesc(r.Name, r.About))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeOld offers the tables in whose place others are, which are kept. A state directory that cannot be read offers nothing.
+func completeOld(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	if dir, err := cmd.Flags().GetString("state"); err == nil {
+		jobs, _ := checkpoint.ReadAll(dir)
+		for _, s := range jobs {
+			if s.Fresh != nil && s.State == checkpoint.JobDone && s.Fresh.Old != checkpoint.OldDropped {
+				names = append(names, cobra.CompletionWithDesc(s.Fresh.From, "--into "+s.Table))
+			}
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

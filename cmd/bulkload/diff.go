@@ -30,7 +30,8 @@ func newDiffCmd(g *globals) *cobra.Command {
 rows that it added, rows that were there before, cells that it added, overwrote, or
 wrote with the value that was there; in all and for each region. What a compaction
 has dropped is not seen: where a family keeps one version, rows that were overwritten
-may count as added then, and the answer says how many cells that may be.
+may count as added then, and the answer says how many cells that may be. Of a job of several tables it says so
+of each.
 
 --limit names rows, with --show-data only: row keys are data.` + "\n" + exitHelp,
 		Example: `  bulkload diff --job check-0123456789ab-cdef01234567
@@ -41,7 +42,7 @@ may count as added then, and the answer says how many cells that may be.
 	f := cmd.Flags()
 	o.add(f)
 	addJobOfState(f, &o.state, &o.job)
-	f.IntVar(&o.limit, "limit", 0, "with --show-data: name so many rows")
+	f.IntVar(&o.limit, "limit", 0, "with --show-data: name so many rows of each table")
 	return cmd
 }
 
@@ -76,6 +77,14 @@ func (o *diffOptions) run(cmd *cobra.Command, g *globals) error {
 
 // printDiff prints what a load has changed.
 func printDiff(out io.Writer, s *result.Survey) {
+	printSurvey(out, s)
+	for _, t := range s.Tables {
+		fmt.Fprintln(out)
+		printSurvey(out, t)
+	}
+}
+
+func printSurvey(out io.Writer, s *result.Survey) {
 	fmt.Fprintf(out, "table %s, timestamp %d: %d rows, %d cells\n", s.Table, s.Timestamp, s.Load.Rows, s.Load.Cells)
 	fmt.Fprintf(out, "rows:  %d added, %d were there before\n", s.RowsAdded, s.RowsOverwritten)
 	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there; %d are seen now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)

@@ -25,6 +25,7 @@ type exportOptions struct {
 	clusterFlags
 	to      string
 	format  string
+	readBy  string
 	workers int
 	memory  spec.Size
 }
@@ -38,7 +39,8 @@ func newExportCmd(g *globals) *cobra.Command {
 each region that has rows: part-00000.csv and so on, in the order of the rows. Of a
 table it takes a snapshot for the time of the command; snapshot:NAME is one that is
 there. The region servers are not read from, and HDFS must let the user read HBase's
-directory.
+directory. Where it does not, --read-by scan has region servers read the table: each
+row is whole, and rows are of the moment at which they are read.
 
 With --job the columns are those of the job file, which loads the files as they are:
 values have the text that the job reads, and NULL and empty values stay apart as far
@@ -66,6 +68,7 @@ error nothing is left in it.` + "\n" + exitHelp,
 	f.StringVar(&o.columns, "columns", "", "columns to write, separated by commas: the job's, or family:qualifier (default: all of the job's)")
 	f.StringVar(&o.to, "to", "", "directory for the files, local or hdfs://; missing or empty")
 	f.StringVar(&o.format, "format", "", "csv (the job's dialect if it has one), dump, parquet or jsonl")
+	f.StringVar(&o.readBy, "read-by", "", readByUsage)
 	f.IntVar(&o.workers, "workers", 0, "regions that are read at a time (default: the number of cores; fewer if memory allows no more)")
 	o.memory = spec.DefaultMemory
 	f.Var(&o.memory, "memory", "budget for reading and writing together")
@@ -82,6 +85,9 @@ func (o *exportOptions) run(cmd *cobra.Command, g *globals, table string) error 
 	ref, err := exportRef(table)
 	if err != nil {
 		return usageError{err}
+	}
+	if err := tablesource.CheckReadBy([]string{ref.String()}, tablesource.ReadBy(o.readBy)); err != nil {
+		return err
 	}
 	plan, err := o.plan(cmd, g)
 	if err != nil {
@@ -148,11 +154,12 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	if err := export.Vacant(ctx, fsys, dir); err != nil {
 		return nil, err
 	}
-	source, err := tablesource.Open(ctx, env, ref, tablesource.Options{})
+	source, err := tablesource.Open(ctx, env, ref, tablesource.Options{By: tablesource.ReadBy(o.readBy)})
 	if err != nil {
 		return nil, err
 	}
-	m, err := plan.Run(ctx, source.Snapshot, fsys, dir)
+	source.Report(env.Log.Warn)
+	m, err := plan.Write(ctx, exportInput(source), fsys, dir)
 	closed := source.Close(ctx)
 	if err == nil && closed != nil {
 		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
@@ -160,9 +167,25 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	return m, errors.Join(err, closed)
 }
 
+// exportInput is what is read, a snapshot's files or a table.
+func exportInput(source *tablesource.Source) export.Input {
+	s := source.Scanned
+	if s == nil {
+		return export.OfSnapshot(source.Snapshot)
+	}
+	return export.Input{Table: s.Table.String(), Families: s.Families, Created: s.Since(), Regions: make([]string, len(s.Starts)), Room: tablesource.ScanMemory,
+		Each: func(ctx context.Context, n int, families []string, do func(context.Context, int, export.Cells) error) error {
+			return s.Each(ctx, n, families, func(ctx context.Context, i int, sc *tablesource.Scan) error { return do(ctx, i, sc) })
+		}}
+}
+
 // printExport says what was written.
 func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration) {
-	fmt.Fprintf(w, "done: table %s as of snapshot %s, %s, to %s in %s\n", m.Table, m.Snapshot, m.Created.Format(time.RFC3339), to, ui.Round(took))
+	as := "as of snapshot " + m.Snapshot + ","
+	if m.Snapshot == "" {
+		as = "by scans since"
+	}
+	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
 	fmt.Fprintf(w, "  %s in %d files, %s\n", m.Digest, len(m.Files), ui.Bytes(m.Bytes))
 	if m.NoCells > 0 {
 		fmt.Fprintf(w, "  %d rows have none of the columns and were left out\n", m.NoCells)

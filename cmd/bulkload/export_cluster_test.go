@@ -131,6 +131,16 @@ func TestExportOnCluster(t *testing.T) {
 					t.Errorf("%s: the files of what was exported are others: %d and %d", format, len(got), len(l.files))
 				}
 			}
+			var scanned export.Manifest
+			dir := filepath.Join(t.TempDir(), "scanned")
+			if err := json.Unmarshal([]byte(l.must(t, 0, "export", l.table, "--read-by", "scan", "--to", dir, "--format", "parquet", "--job", l.jobFile(t), "--output", "json")), &scanned); err != nil {
+				t.Fatal(err)
+			}
+			digests[scanned.Digest.String()] = true
+			if got := l.build(t, dir); !maps.Equal(got, l.files) || scanned.Snapshot != "" || scanned.Digest.Rows != 3000 {
+				t.Errorf("by scans: %+v, %d files, want %d", scanned, len(got), len(l.files))
+			}
+			l.must(t, 2, "export", "snapshot:none", "--read-by", "scan", "--to", filepath.Join(t.TempDir(), "none"), "--format", "jsonl")
 			if len(digests) != 1 {
 				t.Errorf("formats have the digests %v", slices.Collect(maps.Keys(digests)))
 			}

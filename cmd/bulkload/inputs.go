@@ -55,5 +55,18 @@ func mountTables(ctx context.Context, env *cluster.Env, s spec.Job) (done func(c
 	if err := tablesource.CheckParse(s.Inputs, s.Parse != ""); err != nil {
 		return nil, err
 	}
-	return tablesource.Mount(ctx, env, s.Inputs, s.KeyParser)
+	by := tablesource.ReadBy(s.ReadBy)
+	if err := tablesource.CheckReadBy(s.Inputs, by); err != nil {
+		return nil, err
+	}
+	return tablesource.Mount(ctx, env, s.Inputs, by, s.KeyParser)
+}
+
+// mountFiles is mountTables for an estimate, which needs the sizes of files.
+func mountFiles(ctx context.Context, env *cluster.Env, s spec.Job) (done func(context.Context) error, err error) {
+	if s.ReadBy == string(tablesource.ByScan) {
+		return nil, usageError{settings.AboutFlags(errors.New("a table that is read by scans has no sizes to estimate from: plan reads its files, or a snapshot's (--read-by files)"), "read-by")}
+	}
+	s.ReadBy = ""
+	return mountTables(ctx, env, s)
 }

@@ -31,6 +31,7 @@ type planOptions struct {
 	clusterFlags
 	engineFlags
 	splits  string
+	tables  []string
 	exact   bool
 	suggest int
 	skew    float64
@@ -55,8 +56,16 @@ The regions are the table's; or those of --splits, for which no cluster is
 needed; or with --suggest N, N regions of about the same bytes: their split
 points are then printed one a line, and the plan for them goes to standard error.
 
+A job of several tables is estimated as it is built: by one reading, in the memory of
+one sort, with the regions and files of each table.
+
 Time is that of reading, sorting and writing; loading and verifying come on top
 of it, and a link to HDFS that is slower than the encoding.
+
+With --replace it makes the keys of all of the input, looks for those of a
+snapshot of the table among them, and says how many rows run would delete and
+whether --max-deletes allows that. With --splits no table is asked, and that is
+not known before the run.
 
 With --engine yarn it also says what run --engine yarn would take of YARN.
 
@@ -78,6 +87,7 @@ regions, the timestamp and the input files as they are.` + "\n" + exitHelp,
 	f := cmd.Flags()
 	o.engineFlags.addPlan(f)
 	f.StringVar(&o.splits, "splits", "", `split points separated by commas, bytes as \xNN; or @FILE with one a line (default: the table's)`)
+	f.StringArrayVar(&o.tables, "table-splits", nil, "with --splits, split points of a further table of the job file: TABLE=POINTS, or TABLE=@FILE; may be repeated")
 	f.BoolVar(&o.exact, "exact", false, "count the keys of all of the input")
 	f.IntVar(&o.suggest, "suggest", 0, "print split points for so many regions of about the same bytes")
 	f.Float64Var(&o.skew, "skew", 2, "warn of regions with more than so many times their fair share of rows")
@@ -94,7 +104,7 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.check(), spec.OneTable("plan")); err != nil {
+	if err := errors.Join(o.check(), o.checkTables(spec)); err != nil {
 		return err
 	}
 	if err := needInputs(spec); err != nil {
@@ -108,6 +118,10 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
 	}
+	further, err := readTableSplits(o.tables, spec)
+	if err != nil {
+		return err
+	}
 	env, err := o.open(g)
 	if err != nil {
 		return err
@@ -116,12 +130,12 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err := listInputs(cmd.Context(), env, &spec); err != nil {
 		return err
 	}
-	unmount, err := mountTables(cmd.Context(), env, spec)
+	unmount, err := mountFiles(cmd.Context(), env, spec)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unmount(cmd.Context())) }()
-	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize}
+	w := estimate.Options{WorkOptions: o.workOptions(logEvents(env.Log)), Exact: o.exact, Suggest: o.suggest, Skew: o.skew, MaxRegion: o.maxSize, TableSplits: further}
 	if cmd.Flags().Changed("splits") || spec.Table == "" || o.suggest > 0 && !namesHBase(env.Conf) {
 		w.Splits = &points
 	}
@@ -130,7 +144,13 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	if err != nil {
 		return err
 	}
-	e.Warnings = spokenChecks(e.Warnings)
+	for _, t := range append([]*estimate.Estimate{e}, e.Tables...) {
+		t.Warnings = spokenChecks(t.Warnings)
+	}
+	replaces, err := planReplace(cmd.Context(), env, spec, w.WorkOptions, w.Splits == nil)
+	if err != nil {
+		return err
+	}
 	if o.svg != "" {
 		if err := writeSVG(o.svg, e); err != nil {
 			return err
@@ -143,14 +163,15 @@ func (o *planOptions) run(cmd *cobra.Command, g *globals) (err error) {
 	}
 	if o.suggest == 0 || g.json() {
 		out := cmd.OutOrStdout()
-		return g.print(out, plannedReplace{withYARN(onYARN, e), planReplace(spec)}, func(w io.Writer) {
+		return g.print(out, plannedReplace{withYARN(onYARN, e), replaces}, func(w io.Writer) {
 			printEstimate(w, e, textWidth(out))
 			printYARN(w, onYARN, e)
-			planReplace(spec).print(w)
+			replaces.print(w)
 		})
 	}
 	if !g.logs.quiet {
 		printEstimate(cmd.ErrOrStderr(), e, textWidth(cmd.ErrOrStderr()))
+		replaces.print(cmd.ErrOrStderr())
 	}
 	for _, s := range e.Splits {
 		fmt.Fprintln(cmd.OutOrStdout(), rowkey.String(s))
@@ -168,10 +189,28 @@ func (o *planOptions) check() error {
 	if o.out != "" && o.suggest > 0 {
 		return usageError{settings.AboutFlags(errors.New("--out needs the regions, which --suggest looks for: give them with --splits"), "out", "suggest")}
 	}
+	if len(o.tables) > 0 && o.splits == "" {
+		return usageError{settings.AboutFlags(errors.New("--table-splits goes with --splits: the regions are the tables' own, or all are given"), "table-splits", "splits")}
+	}
 	if !(o.skew >= 1) {
 		return usageError{settings.AboutFlags(fmt.Errorf("--skew %g is below 1", o.skew), "skew")}
 	}
 	return o.workFlags.check()
+}
+
+// checkTables refuses what is of one table only.
+func (o *planOptions) checkTables(s spec.Job) error {
+	switch {
+	case o.out != "":
+		return s.OneTable("a build by several processes")
+	case o.suggest > 0:
+		return s.OneTable("a search for split points")
+	case o.svg != "":
+		return s.OneTable("a picture of regions")
+	case o.engine == "yarn":
+		return s.OneTable("a build on YARN")
+	}
+	return nil
 }
 
 // write writes the plan for shares.

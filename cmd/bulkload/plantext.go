@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"bulkload/internal/ui"
@@ -39,21 +40,15 @@ func textWidth(w io.Writer) int {
 }
 
 func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
+	if len(e.Tables) > 0 && e.Rows > 0 {
+		printTables(w, e, width)
+		return
+	}
 	if e.Rows == 0 {
 		fmt.Fprintf(w, "%d files without a record: nothing to do\n", e.Files)
 		return
 	}
-	about := "about "
-	if e.Exact {
-		about = ""
-	}
-	used := 0
-	for _, r := range e.Regions {
-		if r.Rows > 0 {
-			used++
-		}
-	}
-	fmt.Fprintf(w, "%s%d rows (about %d cells) from %d files with %s, into %d of %d regions\n", about, e.Rows, e.Cells, e.Files, ui.Bytes(e.InputBytes), used, len(e.Regions))
+	fmt.Fprintf(w, "%s from %d files with %s, %s\n", rowsText(e), e.Files, ui.Bytes(e.InputBytes), regionsText(e))
 	printReading(w, e.Reading)
 	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, ui.Bytes(e.HFileBytes))
 	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), e.Workers)
@@ -67,6 +62,60 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 	fmt.Fprintf(w, "sizes and times are estimated from %d rows of %d places, regions from %s\n\n", e.SampledRows, e.Places, countedText(e))
 	printRegions(w, e, width)
 	printWarnings(w, e.Warnings)
+}
+
+// printTables prints what all tables take together, then each.
+func printTables(w io.Writer, e *estimate.Estimate, width int) {
+	tables := append([]*estimate.Estimate{e}, e.Tables...)
+	files, bytes, spill, write := 0, int64(0), int64(0), time.Duration(0)
+	for _, t := range tables {
+		files, bytes, spill, write = files+t.HFiles, bytes+t.HFileBytes, spill+t.SpillBytes, write+t.WriteTime
+	}
+	fmt.Fprintf(w, "%d tables, by one reading of %d files with %s\n", len(tables), e.Files, ui.Bytes(e.InputBytes))
+	printReading(w, e.Reading)
+	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, ui.Bytes(bytes))
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), e.Workers)
+	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
+	if e.Spills {
+		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", ui.Bytes(spill), e.Runs, ui.Bytes(e.MoreMemory))
+	} else {
+		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
+	}
+	fmt.Fprintf(w, "sizes and times are estimated from %d records of %d places, regions from %s\n", e.SampledRows, e.Places, countedText(e))
+	for _, t := range tables {
+		name := "table " + t.Table
+		if t.Index != "" {
+			name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
+		}
+		fmt.Fprintf(w, "\n%s: %s, %s\n", name, rowsText(t), regionsText(t))
+		fmt.Fprintf(w, "  hfiles  %d with %s, written in %s\n", t.HFiles, ui.Bytes(t.HFileBytes), ui.Round(t.WriteTime))
+		if t.Spills {
+			fmt.Fprintf(w, "  spill   %s\n", ui.Bytes(t.SpillBytes))
+		}
+		fmt.Fprintf(w, "  keys    %s\n\n", keyText(t.KeyLength))
+		printRegions(w, t, width)
+		printWarnings(w, t.Warnings)
+	}
+}
+
+// rowsText is how many rows and cells there are.
+func rowsText(e *estimate.Estimate) string {
+	about := "about "
+	if e.Exact {
+		about = ""
+	}
+	return fmt.Sprintf("%s%d rows (about %d cells)", about, e.Rows, e.Cells)
+}
+
+// regionsText is how many regions get rows.
+func regionsText(e *estimate.Estimate) string {
+	used := 0
+	for _, r := range e.Regions {
+		if r.Rows > 0 {
+			used++
+		}
+	}
+	return fmt.Sprintf("into %d of %d regions", used, len(e.Regions))
 }
 
 func keyText(l estimate.Lengths) string {

@@ -45,7 +45,8 @@ func newRekeyCmd(g *globals) *cobra.Command {
 of its columns or of its old key ($row), sorts the rows by the regions of another
 table and loads them there, with the families, qualifiers, timestamps, versions and
 tags that they have. Columns are named in the key as ` + "`family:qualifier`" + `, in back
-quotes, or by the qualifier alone where only one family has it.
+quotes, or by the qualifier alone where only one family has it. With --old-key, the
+spec of the old keys, also the columns that they have.
 
 The other table is created like the first one, pre-split for the new keys, or is
 there and empty. Two rows of one new key fail the job. The old table is only read.
@@ -54,7 +55,8 @@ What was written meanwhile comes with a second pass: --since TIME takes the cell
 from that time on. The end of each pass says which time that is. Rows that are
 deleted meanwhile are missed.` + "\n" + exitHelp,
 		Example: `  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id'
-  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000`,
+  bulkload rekey --from check --to check32 --key 'salt(check_id, 32) + md5hex(check_id) + id' --since 1700000000000
+  bulkload rekey --from check --to check2 --old-key 'salt(check_id, 10) + md5hex(check_id) + id' --key 'md5hex(id) + check_id'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
@@ -62,6 +64,7 @@ deleted meanwhile are missed.` + "\n" + exitHelp,
 	f.StringVar(&o.from, "from", "", "table whose rows get new keys, namespace:name or name")
 	f.StringVar(&o.to, "to", "", "table that they go to; created if it does not exist")
 	f.StringVar(&o.request.Key, "key", "", "spec of the new keys, of columns of the rows and of their old keys, $row")
+	f.StringVar(&o.request.OldKey, "old-key", "", "spec by which the old keys were made: the columns that it stores as they are can be named in --key; each old key is made again and compared")
 	f.StringVar(&o.splits, "splits", "", "split points of a table that is created: "+splitsHelp+" (default: the key's salts, else by the rows' new keys)")
 	f.StringVar(&o.since, "since", "", "take only cells from this time on: milliseconds, or like 2026-11-01T22:00:00Z")
 	f.StringVar(&o.request.Snapshot, "snapshot", "", "read this snapshot of the table (default: one is taken, and deleted at the end)")
@@ -210,15 +213,19 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 	}
 	fmt.Fprintln(w)
 	if k := r.Rekey; k != nil {
+		old := ""
+		if q.OldKey != "" {
+			old = " --old-key " + quoteForShell(q.OldKey)
+		}
 		fmt.Fprintf(w, `
 To switch readers to table %[2]s:
 1. Take what was written to table %[1]s meanwhile; each pass says the time of the next one:
-   bulkload rekey --from %[1]s --to %[2]s --key %[3]s --since %[4]d
+   bulkload rekey --from %[1]s --to %[2]s%[5]s --key %[3]s --since %[4]d
 2. Stop the writers of table %[1]s, and take the rest in the same way.
 3. Have writers and readers use table %[2]s and its keys.
 A pass adds cells only: rows that were deleted from table %[1]s since the snapshot stay in table %[2]s, and so does a row under
 its earlier key when its key columns have changed. Table %[1]s is as it was.
-`, q.From, q.To, quoteForShell(q.Key), k.Next)
+`, q.From, q.To, quoteForShell(q.Key), k.Next, old)
 	}
 }
 

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
 
+	"bulkload/pkg/build"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/replace"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 )
@@ -21,6 +25,8 @@ func replaceText(r *result.Replace) string {
 type replacePlan struct {
 	Known      string `json:"known"`       // when the number of deleted rows is
 	MaxDeletes string `json:"max_deletes"` // that are allowed
+
+	*replace.Prediction // nil: no table was asked
 }
 
 // plannedReplace is a plan with what is said of a job with --replace.
@@ -29,20 +35,49 @@ type plannedReplace struct {
 	Replace *replacePlan `json:"replace,omitempty"`
 }
 
-// planReplace is nil for a job without --replace.
-func planReplace(s spec.Job) *replacePlan {
+// planReplace predicts which rows a job with --replace would delete, if a table can be asked. It is nil for a job without --replace.
+func planReplace(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions, asks bool) (*replacePlan, error) {
 	if !s.Replace {
-		return nil
+		return nil, nil
 	}
-	return &replacePlan{"before the load", s.MaxDeletes().String()}
+	r := &replacePlan{Known: "before the load", MaxDeletes: s.MaxDeletes().String()}
+	if !asks {
+		return r, nil
+	}
+	var err error
+	if r.Prediction, err = replace.Predict(ctx, env, s, w); err != nil {
+		return nil, fmt.Errorf("predict the rows that would be deleted: %w", err)
+	}
+	r.Known = "now"
+	if r.OneOf > 1 {
+		r.Known = "now, as an estimate"
+	}
+	return r, nil
 }
 
 func (r *replacePlan) print(w io.Writer) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(w, "\nreplace: how many rows of the table are deleted is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
-		"and refuses more than %s\n", r.text())
+	p := r.Prediction
+	if p == nil {
+		fmt.Fprintf(w, "\nreplace: how many rows of the table are deleted is known when the HFiles are built: run compares them with a snapshot before it loads anything,\n"+
+			"and refuses more than %s\n", r.text())
+		return
+	}
+	share := 0.0
+	if p.Rows > 0 {
+		share = float64(p.Deleted) / float64(p.Rows) * 100
+	}
+	about, how := "", "all keys of the input were compared with a snapshot of the table"
+	if p.OneOf > 1 {
+		about, how = "about ", fmt.Sprintf("estimated from one of %d keys, of which %d are not in the export; more --memory compares more", p.OneOf, p.Seen)
+	}
+	verdict := "allows"
+	if p.Refused {
+		verdict = "refuses that: see that the export is complete, or give a higher limit; it allows"
+	}
+	fmt.Fprintf(w, "\nreplace: %s%d of the table's %d rows (%.2f%%) are not in the export and would be deleted (%s)\nrun %s at most %s\n", about, p.Deleted, p.Rows, share, how, verdict, r.text())
 }
 
 // text is the limit in words.

@@ -113,6 +113,9 @@ func (w *reporter) addCounts(r *report.Report, o outcome) {
 		if o.result.Replace != nil {
 			r.Replaced = o.result.Replace.String()
 		}
+		if f := o.result.Fresh; f != nil {
+			r.Replaced = strings.TrimPrefix(freshText(f), "; ")
+		}
 		r.Tasks = reportTasks(o.result.YARN)
 		if o.result.Regions > 0 {
 			r.Load = &report.Load{Regions: o.result.Regions, Took: o.result.LoadTime}

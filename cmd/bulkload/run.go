@@ -20,6 +20,7 @@ type runOptions struct {
 	splitFlags
 	watchFlags
 	engineFlags
+	freshFlags
 	staging  string
 	keep     bool
 	stage    string
@@ -54,13 +55,17 @@ byte, and the same command after a crash finds the application again.
 With --replace the table holds exactly this export afterwards: before the load a
 snapshot of it is compared with the HFiles, and rows and columns that they do not
 have get delete markers, which are loaded with them. More than --max-deletes of
-the table's rows, and nothing is loaded.
+the table's rows, and nothing is loaded. With --into TABLE too, a new table is made
+like the job's and loaded instead, and the old one is left as it is: readers are
+switched by the name in their job files, and --drop-old drops it then.
 
 SIGUSR1 pauses a run between two pieces of its work, and SIGUSR2 resumes it.
 Years of history are loaded with --split-by directory and the limits of uploads,
 loading calls and hours below.` + "\n" + exitHelp,
 		Example: `  bulkload run --job examples/check.yaml --input /exports/check/20171012
-  bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full`,
+  bulkload run --job examples/check.yaml --table test:check --input hdfs:///user/tina/check/20171012 --verify full
+  bulkload run --job examples/check.yaml --input /exports/check/20171012 --replace --into check_20171012
+  bulkload run --replace --into check_20171012 --drop-old check`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd, g) },
 	}
@@ -73,6 +78,7 @@ loading calls and hours below.` + "\n" + exitHelp,
 	o.splitFlags.add(cmd.Flags())
 	o.watchFlags.add(cmd.Flags())
 	o.engineFlags.add(cmd.Flags())
+	o.freshFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.staging, "staging", "", "directory on HDFS for the files until they are loaded (default /tmp/bulkload-USER)")
 	cmd.Flags().IntVar(&o.maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
@@ -87,6 +93,13 @@ loading calls and hours below.` + "\n" + exitHelp,
 }
 
 func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
+	if o.dropOld != "" {
+		return o.drop(cmd, g)
+	}
+	points, err := o.splitKeys()
+	if err != nil {
+		return err
+	}
 	spec, err := o.load(cmd)
 	if err != nil {
 		return err
@@ -139,12 +152,15 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 	s.rejects = work.RejectFile
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
-		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state, YARN: onYARN})
+		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})
 	if err := s.end(r, err); err != nil {
 		return errors.Join(err, partsSoFar(cmd, g, r))
 	}
 	if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
 		return err
+	}
+	if !g.json() && !g.logs.quiet {
+		printSwitch(cmd.OutOrStdout(), r, o.jobFile)
 	}
 	if r.Already && o.skipCode {
 		return errAlready

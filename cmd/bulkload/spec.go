@@ -23,10 +23,14 @@ type specFlags struct {
 	expect  int64
 }
 
+// readByUsage is that of a flag which several commands have.
+const readByUsage = "how the rows of a table come: files (of a snapshot on HDFS, default), scan (from region servers) or auto (scan if HDFS denies the files)"
+
 // add registers the flags. The zero value of each is "not given".
 func (s *specFlags) add(f *pflag.FlagSet) {
 	s.addTable(f)
 	f.StringArrayVar(&s.inputs, "input", nil, "file, directory or glob, local or hdfs://, a pipe, or - for standard input; may be repeated")
+	f.StringVar(&s.spec.ReadBy, "read-by", "", readByUsage)
 	f.StringVar(&s.spec.Parse, "parse", "", "key spec by which the row keys of an input table were made: the columns that it stores as they are become columns")
 	f.StringVar(&s.spec.InputsFrom, "inputs-from", "", "file that lists the inputs, one a line, instead of --input; relative paths are relative to the working directory")
 	f.StringVar(&s.spec.Format, "format", "", "csv, dump, parquet, json (lines), avro, or rejects for the bad records of an earlier job (default: by extension and content)")
@@ -134,6 +138,7 @@ func (s *specFlags) merge(cmd *cobra.Command) spec.Spec {
 		"null-quoted": {&spec.NullQuoted, &s.spec.NullQuoted}, "trim": {&spec.Trim, &s.spec.Trim}, "charset": {&spec.Charset, &s.spec.Charset},
 		"phoenix-indexes": {&spec.PhoenixIndexes, &s.spec.PhoenixIndexes}, "replicate": {&spec.Replicate, &s.spec.Replicate},
 		"extra": {&spec.Extra, &s.spec.Extra}, "missing": {&spec.Missing, &s.spec.Missing}, "parse": {&spec.Parse, &s.spec.Parse},
+		"read-by":     {&spec.ReadBy, &s.spec.ReadBy},
 		"max-deletes": {&spec.MaxDeletes, &s.spec.MaxDeletes},
 	}
 	for name, t := range text {

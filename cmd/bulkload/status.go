@@ -187,7 +187,14 @@ func tableText(t checkpoint.TableState) string {
 	if t.Index != "" {
 		name = fmt.Sprintf("index %s in table %s", t.Index, t.Table)
 	}
-	return fmt.Sprintf("%s: %s, %d rows in %d HFiles of %s for %d regions, %d files loaded", name, t.State, t.Rows, t.HFiles, ui.Bytes(t.Bytes), t.Regions, t.Loaded)
+	state := string(t.State)
+	if t.Undo != "" {
+		state += ", undo " + t.Undo
+	}
+	if t.Undo == checkpoint.UndoDone {
+		state = t.Undo
+	}
+	return fmt.Sprintf("%s: %s, %d rows in %d HFiles of %s for %d regions, %d files loaded", name, state, t.Rows, t.HFiles, ui.Bytes(t.Bytes), t.Regions, t.Loaded)
 }
 
 // printJob prints all that is known of one job.
@@ -224,6 +231,9 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 	}
 	if s.Replace != nil {
 		line("replace", "%s", s.Replace)
+	}
+	if s.Fresh != nil {
+		line("replace", "%s", freshLine(s, hourText(s.Fresh.At, now)))
 	}
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
 		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)

@@ -55,6 +55,7 @@ func summary(r *result.Result, s *session) string {
 		fmt.Fprintf(&b, " (%.0f rows/s, %s/s)", float64(rows)/all, ui.Bytes(int64(float64(written)/all)))
 	}
 	b.WriteString(replaceText(r.Replace))
+	b.WriteString(freshText(r.Fresh))
 	if v := r.Verify; v != nil {
 		switch v.Mode {
 		case "full":

@@ -38,7 +38,10 @@ markers of just that timestamp: older versions are seen as before. It reads a
 snapshot of the table from HDFS, says what will be removed and what is seen again,
 and loads the markers as HFiles. --dry-run stops after the prediction.
 
-It refuses, with exit status 3, where something would be lost: when the cells of the
+A job of several tables is taken out of all of them, indexes first and its own table
+last, so that no entry of an index is seen whose row is gone.
+
+It refuses, with exit status 3, and changes none of the tables, where something would be lost: when the cells of the
 timestamp are not those that the job wrote, or when a compaction may have dropped
 what they had overwritten. Then a snapshot of before the load, if run --snapshot took
 one, is the way back, and the message says how.
@@ -55,7 +58,7 @@ table: run refuses it.` + "\n" + exitHelp,
 	addJobOfState(f, &o.state, &o.job)
 	f.StringVar(&o.staging, "staging", "", "directory on HDFS for the files with markers until they are loaded (default /tmp/bulkload-USER)")
 	f.StringVar(&o.stage, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
-	f.IntVar(&o.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server)")
+	f.IntVar(&o.calls, "load-concurrency", 0, "regions of the whole table that take files at a time (default 2 of each region server, 8 while they are quick)")
 	f.StringVar(&o.verify, "verify", "full", "afterwards: full (all of the table is as predicted) or range (no cell of the load is seen), for tables that others write to meanwhile")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be removed, and whether anything would be lost")
 	f.BoolVar(&o.insertOnly, "insert-only", false, "you know that no row of the load was in the table before it")
@@ -102,9 +105,19 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("table", "%s", r.Table)
 	line("timestamp", "%d (%s)", r.Timestamp, time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02 15:04:05 UTC"))
-	if s := r.Survey; s != nil {
+	markers, files, bytes := int64(0), 0, int64(0)
+	for _, t := range append([]*result.Undo{r}, r.Tables...) {
+		markers, files, bytes = markers+t.Markers, files+t.Files, bytes+t.Bytes
+		if t.Index != "" {
+			line("index", "%s in table %s", t.Index, t.Table)
+		} else {
+			line("table", "%s", t.Table)
+		}
+		s := t.Survey
+		if s == nil {
+			continue
+		}
 		line("load", "%d rows, %d cells", s.Load.Rows, s.Load.Cells)
 		line("removes", "%d cells that are seen; %d more are hidden by newer ones", s.CellsSeen, s.Load.Cells-s.CellsSeen)
 		line("restores", "%d older cells in %d rows", s.CellsRestored, s.RowsRestored)
@@ -126,7 +139,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	case r.DryRun:
 		line("dry run", "nothing was changed, and nothing would be lost")
 	default:
-		line("undone", "by %d markers in %d files, %s, in %s; verified: %s", r.Markers, r.Files, ui.Bytes(r.Bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
+		line("undone", "by %d markers in %d files, %s, in %s; verified: %s", markers, files, ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}
 }
 

@@ -122,7 +122,7 @@ func specTexts(s spec.Spec) map[string]string {
 		"salt_buckets": number(int64(s.Regions)), "empty": s.Empty, "duplicates": s.Duplicates, "bad_records": s.BadRecords, "verify": s.Verify,
 		"dialect": s.Dialect, "quote": s.Quote, "quotes": s.Quotes, "escape": s.Escape, "escape_map": s.EscapeMap, "null_value": strings.Join(s.NullValue, ", "),
 		"null_quoted": s.NullQuoted, "skip_lines": number(int64(s.SkipLines)), "skip_end": number(int64(s.SkipEnd)), "comment": s.Comment, "trim": s.Trim,
-		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "parse": s.Parse, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
+		"charset": s.Charset, "extra": s.Extra, "missing": s.Missing, "read_by": s.ReadBy, "parse": s.Parse, "partitions": strings.Join(s.Partitions, ", "), "where": strings.Join(s.Where, ", "),
 		"expect_records": count(s.Expect), "timestamp": number(s.Timestamp), "phoenix_indexes": s.PhoenixIndexes, "replicate": s.Replicate, "replace": strconv.FormatBool(s.Replace), "max_deletes": s.MaxDeletes, "replace_rejected": strconv.FormatBool(s.ReplaceRejected), "compression": s.Compression, "compression_level": s.CompressionLevel, "encoding": s.Encoding, "bloom": s.Bloom, "block_size": s.BlockSize.String(),
 	}
 }

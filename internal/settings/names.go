@@ -34,6 +34,8 @@ func Name(cmd *cobra.Command, f *pflag.Flag) string {
 	case "key", "from", "to", "snapshot", "duplicates", "bad-records":
 		own = slices.Contains(path, "rekey") || // of rows of a table, not of records
 			slices.Contains(path, "export") && f.Name == "to" // a directory, not a key
+	case "splits":
+		own = slices.Contains(path, "run") // of a table that this one makes
 	case "family":
 		own = slices.Contains(path, "create") // several, with settings
 	}
@@ -63,7 +65,7 @@ func IsField(name string) bool {
 }
 
 // OneCommand are settings that are for one command, not for a file.
-var OneCommand = []string{"help", "config", "job", "restart", "force", "yes", "dry-run", "insert-only"}
+var OneCommand = []string{"help", "config", "job", "restart", "force", "yes", "dry-run", "insert-only", "drop-old"}
 
 // Known are those of any command, with underscores, sorted.
 func Known(root *cobra.Command) []string {

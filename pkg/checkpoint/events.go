@@ -17,6 +17,7 @@ const (
 	EventStream       Event = "stream"
 	EventRekey        Event = "rekey"
 	EventReadSnapshot Event = "read_snapshot"
+	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
 	EventSpill        Event = "spill"
@@ -45,8 +46,11 @@ const (
 	EventVerified     Event = "verified"
 	EventFailed       Event = "failed"
 	EventDone         Event = "done"
+	EventDropping     Event = "dropping"
+	EventDropped      Event = "dropped"
 	EventUndoing      Event = "undoing"
 	EventMarkers      Event = "markers"
+	EventTableUndone  Event = "table_undone"
 	EventUndone       Event = "undone"
 )
 
@@ -65,7 +69,8 @@ func EventInfos() []EventInfo {
 	return []EventInfo{
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
-		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input; without a snapshot, when it is gone"},
+		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input, or the table is scanned; without either, when it is not read any more"},
+		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
 		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
@@ -77,7 +82,7 @@ func EventInfos() []EventInfo {
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
-		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one: what follows on files is of this one, counted from 0"},
+		{EventTable, TurnRecord{}, false, "before a job of several tables loads and verifies one, or takes its load out again: what follows on files is of this one, counted from 0"},
 		{EventReplacing, SnapshotRecord{}, true, "before the snapshot is taken with which the export is compared; without a name, after it was deleted"},
 		{EventReplaced, ReplacedRecord{}, true, "after the files with delete markers are written, which are loaded with the job's"},
 		{EventLoading, FilesRecord{}, true, "before HBase is asked to load the first file: all files"},
@@ -94,8 +99,11 @@ func EventInfos() []EventInfo {
 		{EventVerified, &result.Verification{}, false, "after the table was compared with what was written"},
 		{EventFailed, FailedRecord{}, true, "when an attempt ends with an error"},
 		{EventDone, DoneRecord{}, true, "when nothing is left to do"},
+		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},
+		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
 		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next"},
+		{EventTableUndone, TurnRecord{}, true, "after the load is out of one of several tables, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }

@@ -89,6 +89,13 @@ func IdentifyParts(t loader.TableName, parts ...string) Identity {
 	return Identity{Table: t.FileName(), rest: digestOf(parts...), given: t.FileName(), Old: digestOf(append(parts, "no earlier version")...)}
 }
 
+// InPlaceOf is the identity of a job that makes its table to take the place of
+// another, which is no job that adds to a table of that name.
+func (i Identity) InPlaceOf(t loader.TableName) Identity {
+	i.rest, i.Old = digestOf("in place of", t.String(), i.rest), digestOf("in place of", t.String(), i.Old)
+	return i
+}
+
 // On is the identity on a cluster.
 func (i Identity) On(cluster string) Identity {
 	i.ID = digestOf(i.rest, cluster)

@@ -90,7 +90,8 @@ func (st *Job) reopen() error {
 
 // Restart throws the journal away, and what it leads to. A job of which HBase
 // may hold files is loaded again then, which readers do not see if the
-// timestamp is the same, and see as newer cells if it is not.
+// timestamp is the same, and see as newer cells if it is not. A table that the
+// job has made stays, and stays its own.
 func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if st.Log == nil {
 		return nil
@@ -115,7 +116,13 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	return st.reopen()
+	made := st.Fresh
+	if err := st.reopen(); err != nil || made == nil {
+		return err
+	}
+	kept := *made // the table is still the job's own
+	kept.Compared, st.Fresh = nil, &kept
+	return st.Record(EventFresh, kept)
 }
 
 // Record appends to the journal.

@@ -61,6 +61,7 @@ func fieldsOfASpec() map[string]specField {
 		"Empty":          {"plan", func(s *spec.Spec) { s.Empty = "store" }, "empty was skip, it is store", ""},
 		"Duplicates":     {"plan", func(s *spec.Spec) { s.Duplicates = "first" }, "duplicates was fail, it is first", ""},
 		"BadRecords":     {"plan", func(s *spec.Spec) { s.BadRecords = "5" }, "bad_records was 0, it is 5", ""},
+		"ReadBy":         {"free", func(s *spec.Spec) { s.ReadBy = "scan" }, "", "the journal says how a table is read, and another way is refused there"},
 		"Verify":         {"free", func(s *spec.Spec) { s.Verify = "full" }, "", "it only reads"},
 		"Timestamp":      {"plan", func(s *spec.Spec) { s.Timestamp = 5 }, "the timestamp was 1700000000000, it is 5", ""},
 		"PhoenixIndexes": {"free", func(s *spec.Spec) { s.PhoenixIndexes = "ignore" }, "", "it says whether the job may run, not what it writes"},

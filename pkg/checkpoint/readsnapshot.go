@@ -9,18 +9,28 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
 )
 
-// ReadSnapshotRecord is a snapshot that a job has taken of a table, to read it.
+// ReadSnapshotRecord is a snapshot that a job has taken of a table, to read it, or
+// how it scans the table instead.
 type ReadSnapshotRecord struct {
-	Input    string `json:"input"`             // as it was given
-	Place    string `json:"place"`             // by which it is known
-	Table    string `json:"table"`             // as HBase prints it
-	Snapshot string `json:"snapshot"`          // empty: it is gone
-	Created  int64  `json:"created,omitempty"` // the time of its making, milliseconds
+	Input    string      `json:"input"`             // as it was given
+	Place    string      `json:"place"`             // by which it is known
+	Table    string      `json:"table"`             // as HBase prints it
+	Snapshot string      `json:"snapshot"`          // empty: it is gone, or there is none
+	Created  int64       `json:"created,omitempty"` // the time of its making, milliseconds
+	Scan     *ScanRecord `json:"scan,omitempty"`    // nil: the table is not scanned
 }
 
-// RecordRead notes a snapshot before it is taken, or that it is gone.
+// ScanRecord is with what a job's scan of a table began.
+type ScanRecord struct {
+	Began  int64        `json:"began"`      // milliseconds
+	State  int64        `json:"state_time"` // of the table, as in [TableRecord]
+	Starts []rowkey.Key `json:"starts"`     // the first row of each part
+}
+
+// RecordRead notes a snapshot before it is taken, or that it is gone, or a scan.
 func (st *Job) RecordRead(r ReadSnapshotRecord) error {
 	if err := st.Record(EventReadSnapshot, r); err != nil {
 		return err
@@ -31,7 +41,7 @@ func (st *Job) RecordRead(r ReadSnapshotRecord) error {
 
 // read takes a record into account.
 func (h *History) read(r ReadSnapshotRecord) {
-	if r.Snapshot == "" {
+	if r.Snapshot == "" && r.Scan == nil {
 		delete(h.Read, r.Place)
 		return
 	}
@@ -48,7 +58,7 @@ func (st *Job) DropRead(ctx context.Context, c *loader.Cluster) error {
 		r := st.Read[place]
 		err := deleteSnapshot(ctx, c, r)
 		if err == nil {
-			r.Snapshot, r.Created = "", 0
+			r.Snapshot, r.Created, r.Scan = "", 0, nil
 			err = st.RecordRead(r)
 		}
 		errs = append(errs, err)
@@ -79,6 +89,9 @@ func (h *History) deleteRead(ctx context.Context, c *loader.Cluster) error {
 }
 
 func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord) error {
+	if r.Snapshot == "" {
+		return nil
+	}
 	table, err := loader.ParseTableName(r.Table)
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type RekeyRecord struct {
 	Now        int64  `json:"now"`      // by which cells have expired, likewise
 	Since      int64  `json:"since,omitempty"`
 	Key        string `json:"key"`
+	OldKey     string `json:"old_key,omitempty"` // by which the old keys are taken apart
 	Duplicates string `json:"duplicates"`
 	BadRecords string `json:"bad_records,omitempty"`
 }

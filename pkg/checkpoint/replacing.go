@@ -51,7 +51,12 @@ func (h *History) deleteReplacing(ctx context.Context, c *loader.Cluster, table 
 
 // snapshots is how many snapshots of the job there may be.
 func (h *History) snapshots() int {
-	n := len(h.Read)
+	n := 0
+	for _, r := range h.Read {
+		if r.Snapshot != "" {
+			n++
+		}
+	}
 	if h.Replacing.Snapshot != "" {
 		n++
 	}
@@ -61,7 +66,7 @@ func (h *History) snapshots() int {
 // dropSnapshots deletes all snapshots of a job that begins again.
 func (st *Job) dropSnapshots(ctx context.Context, c *loader.Cluster) error {
 	if st.Replacing.Snapshot != "" {
-		table, err := loader.ParseTableName(st.Plan.Table)
+		table, err := st.compared()
 		if err != nil {
 			return err
 		}
@@ -75,7 +80,7 @@ func (st *Job) dropSnapshots(ctx context.Context, c *loader.Cluster) error {
 // deleteSnapshots deletes the snapshots of a job that is removed.
 func (h *History) deleteSnapshots(ctx context.Context, c *loader.Cluster) error {
 	if h.Replacing.Snapshot != "" {
-		table, err := loader.ParseTableName(h.Plan.Table)
+		table, err := h.compared()
 		if err != nil {
 			return err
 		}
@@ -84,4 +89,13 @@ func (h *History) deleteSnapshots(ctx context.Context, c *loader.Cluster) error 
 		}
 	}
 	return h.deleteRead(ctx, c)
+}
+
+// compared is the table with which the export is compared: the job's, or the one
+// whose place that takes.
+func (h *History) compared() (loader.TableName, error) {
+	if h.Fresh != nil {
+		return loader.ParseTableName(h.Fresh.From)
+	}
+	return loader.ParseTableName(h.Plan.Table)
 }

@@ -39,9 +39,12 @@ type History struct {
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
 	Replacing    SnapshotRecord                // with which the export is compared, and which is to be deleted; no name: there is none
 	Replace      *result.Replace               // what the load takes away; nil: nothing, or it is not known yet
+	Fresh        *FreshRecord                  // the table that the job makes to take the place of another; nil: none
+	Drop         DropRecord                    // of that other table; no table: it is kept
 	tableLoad                                  // of the table at hand; a job of one table has no other
 	table        int                           // its number, from 0
 	others       map[int]tableLoad             // of the other tables that were at hand before, by number
+	loads        map[int]tableLoad             // those of all tables before an undo; nil: none was begun
 	taken        []Taken                       // regions that have taken files
 	loadedFiles  int                           // by them
 	Finished     bool
@@ -82,6 +85,13 @@ func (h *History) turn(table int) {
 	}
 	delete(h.others, table)
 	h.tableLoad, h.table = load, table
+}
+
+// tableLoads are those of all tables that were at hand, by number.
+func (h *History) tableLoads() map[int]tableLoad {
+	all := maps.Clone(h.others)
+	all[h.table] = h.tableLoad
+	return all
 }
 
 // AnyLoading says whether the load of any table has begun.
@@ -282,7 +292,9 @@ func (h *History) replay(r journal.Record) (err error) {
 			h.Attempts[n-1].State = JobDone
 		}
 		return err
-	case EventUndoing, EventMarkers, EventUndone:
+	case EventFresh, EventDropping, EventDropped:
+		return h.replayFresh(r)
+	case EventUndoing, EventMarkers, EventTableUndone, EventUndone:
 		return h.replayUndo(r)
 	}
 	return nil

@@ -61,6 +61,7 @@ type State struct {
 	Staging   string               `json:"staging,omitempty"`
 	Snapshot  string               `json:"snapshot,omitempty"`
 	Replace   *result.Replace      `json:"replace,omitempty"`     // what the load takes away, when it is known
+	Fresh     *FreshState          `json:"fresh,omitempty"`       // the table whose place the job's takes
 	Undo      string               `json:"undo,omitempty"`        // under way, or undone: the load is out of the table again
 	UndoneAt  time.Time            `json:"undone_at,omitzero"`    // when
 	Undone    *result.Undo         `json:"undo_result,omitempty"` // what came of it

@@ -13,6 +13,7 @@ type TableState struct {
 	Regions int       `json:"regions"`
 	Loaded  int       `json:"loaded_files"`               // that HBase has taken
 	Sent    int       `json:"unresolved_files,omitempty"` // that HBase may have: sent, and no answer is known
+	Undo    string    `json:"undo,omitempty"`             // pending, under way, or undone: the load is out of the table again
 }
 
 // TableStep is how far a table of a job is.
@@ -33,15 +34,17 @@ func (h *History) tableStates() []TableState {
 	var list []TableState
 	ends := []int{} // ordinals of regions in the sort
 	end := 0
+	now := h.tableLoads()
+	loads := now
+	if h.loads != nil {
+		loads = h.loads
+	}
 	for i, p := range append([]PlanRecord{*h.Plan}, h.Plan.Tables...) {
 		t := TableState{Table: p.Table, Index: p.Index, Regions: len(p.Splits) + 1, State: TablePending}
-		load, known := h.others[i]
-		if i == h.table {
-			load, known = h.tableLoad, true
-		}
-		if known {
+		if load, known := loads[i]; known {
 			t.load(load, h.Finished)
 		}
+		t.Undo = h.Undo.ofTable(i, now[i].Loading)
 		end += t.Regions
 		list, ends = append(list, t), append(ends, end)
 	}

@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"cmp"
+
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
 )
@@ -44,7 +46,10 @@ func (s *State) take(h *History) {
 		}
 	}
 	s.Snapshot, s.Loaded, s.Sent, s.Taken, s.Result = h.Snapshot, h.loadedFiles, len(h.unresolved()), h.taken, h.Result
-	s.Replace = h.Replace
+	s.Replace, s.Fresh = h.Replace, h.freshState()
+	if h.Fresh != nil {
+		s.Table = cmp.Or(s.Table, h.Fresh.Table)
+	}
 	if u := h.Undo; u != nil {
 		s.Undo, s.UndoneAt, s.Undone = UndoUnderWay, u.DoneAt, u.Result
 		if u.Done {

@@ -151,7 +151,7 @@ func TestTablesOfAJournal(t *testing.T) {
 	if state.HFiles != 2 || state.Rows != 5 || state.Bytes != 30 || len(state.Files) != 1 || state.Loaded != 1 || state.Sent != 1 {
 		t.Errorf("the state: %+v", state)
 	}
-	if got, want := fmt.Sprint(state.Regions, state.Tables), "3 [{t  loading 2 1 10 2 1 0} {x  loading 3 1 20 1 0 1}]"; got != want {
+	if got, want := fmt.Sprint(state.Regions, state.Tables), "3 [{t  loading 2 1 10 2 1 0 } {x  loading 3 1 20 1 0 1 }]"; got != want {
 		t.Errorf("by table: %s, want %s", got, want)
 	}
 	turn(0)
@@ -161,7 +161,7 @@ func TestTablesOfAJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(h.tableStates()), "[{t  verified 7 3 70 2 1 0} {x  loading 8 4 80 1 0 1}]"; got != want {
+	if got, want := fmt.Sprint(h.tableStates()), "[{t  verified 7 3 70 2 1 0 } {x  loading 8 4 80 1 0 1 }]"; got != want {
 		t.Errorf("by table when all are built: %s, want %s", got, want)
 	}
 	if one := (&History{Plan: &PlanRecord{Table: "t"}}).tableStates(); one != nil {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 // What a job's state says of its undo.
 const (
+	UndoPending  = "pending"   // of a table of several: its markers are not loaded yet
 	UndoUnderWay = "under way" // begun, and the same undo resumes it
 	UndoDone     = "undone"
 )
@@ -28,11 +30,35 @@ type UndoRecord struct {
 	Snapshot  string `json:"snapshot,omitempty"` // of the table, from which its rows are read
 	Created   int64  `json:"created,omitempty"`  // the time that it is given, by which it is known again
 	Staging   string `json:"staging,omitempty"`  // directory of the files with markers
+
+	Tables []UndoTable `json:"tables,omitempty"` // what further tables have of their own, in the order of loading
+}
+
+// UndoTable is what an undo needs of one table.
+type UndoTable struct {
+	Table    string `json:"table"`
+	Snapshot string `json:"snapshot"`
+	Staging  string `json:"staging"`
+}
+
+// Of is that of a table, by its number in the order of loading; the first one has no name.
+func (u UndoRecord) Of(number int) UndoTable {
+	if number == 0 {
+		return UndoTable{Snapshot: u.Snapshot, Staging: u.Staging}
+	}
+	return u.Tables[number-1]
 }
 
 // MarkersRecord is what an undo is going to do, and the files by which.
 type MarkersRecord struct {
-	Undo  *result.Undo `json:"undo"`
+	Undo   *result.Undo  `json:"undo"`
+	Files  []fileRecord  `json:"files"`
+	Tables []UndoMarkers `json:"tables,omitempty"` // the files of further tables, in the order of loading
+}
+
+// UndoMarkers are the files with markers of a further table.
+type UndoMarkers struct {
+	Table string       `json:"table"`
 	Files []fileRecord `json:"files"`
 }
 
@@ -44,17 +70,18 @@ type UndoneRecord struct {
 // Undoing is what a journal says of the undo of its job.
 type Undoing struct {
 	UndoRecord
-	Result  *result.Undo // what it does, as predicted; nil before the markers are written
-	Markers []fileRecord // files with them
-	Built   bool         // they are all written
+	Result  *result.Undo   // what it does, as predicted; nil before the markers are written
+	Markers [][]fileRecord // files with them, of each table in the order of loading
+	Built   bool           // they are all written
+	Out     map[int]bool   // tables of several out of which the load is, by number
 	Done    bool
 	DoneAt  time.Time
 }
 
-// HFiles are the files with markers.
-func (u *Undoing) HFiles() []loader.HFile {
-	files := make([]loader.HFile, len(u.Markers))
-	for i, f := range u.Markers {
+// HFiles are the files with markers of a table, by its number in the order of loading.
+func (u *Undoing) HFiles(number int) []loader.HFile {
+	files := make([]loader.HFile, len(u.Markers[number]))
+	for i, f := range u.Markers[number] {
 		files[i] = f.Hfile()
 	}
 	return files
@@ -77,7 +104,18 @@ func (h *History) replayUndo(r journal.Record) error {
 	}
 	if Event(r.Event) == EventMarkers {
 		m, err := Decode[MarkersRecord](r)
-		h.Undo.Result, h.Undo.Markers, h.Undo.Built = m.Undo, m.Files, true
+		if err == nil && len(m.Tables) != len(h.Undo.Tables) {
+			err = fmt.Errorf("it has %d further tables, and the undo was begun for %d", len(m.Tables), len(h.Undo.Tables))
+		}
+		if err == nil && (m.Undo == nil || len(m.Undo.Tables) != len(m.Tables)) {
+			err = errors.New("it does not say what the undo does in each table")
+		}
+		h.Undo.Wrote(m)
+		return err
+	}
+	if Event(r.Event) == EventTableUndone {
+		t, err := Decode[TurnRecord](r)
+		h.Undo.Out[t.Number] = true
 		return err
 	}
 	d, err := Decode[UndoneRecord](r)
@@ -89,10 +127,34 @@ func (h *History) replayUndo(r journal.Record) error {
 	return err
 }
 
-// BeginUndo makes room for the load of an undo's files.
+// Wrote takes the files with markers into account.
+func (u *Undoing) Wrote(m MarkersRecord) {
+	u.Result, u.Markers, u.Built = m.Undo, [][]fileRecord{m.Files}, true
+	for _, t := range m.Tables {
+		u.Markers = append(u.Markers, t.Files)
+	}
+}
+
+// BeginUndo makes room for the loads of an undo's files. How far the job's own got stays known.
 func (h *History) BeginUndo(u UndoRecord) {
-	h.Undo = &Undoing{UndoRecord: u}
-	h.Loading, h.Token, h.Files, h.Leaves = false, "", map[string]loadState{}, map[string]fileRecord{}
+	h.Undo = &Undoing{UndoRecord: u, Out: map[int]bool{}}
+	if h.loads == nil {
+		h.loads = h.tableLoads()
+	}
+	h.tableLoad, h.others = newTableLoad(), map[int]tableLoad{}
+}
+
+// ofTable says how far the undo of a table of several is.
+func (u *Undoing) ofTable(number int, loading bool) string {
+	switch {
+	case u == nil:
+		return ""
+	case u.Done || u.Out[number]:
+		return UndoDone
+	case loading:
+		return UndoUnderWay
+	}
+	return UndoPending
 }
 
 // OpenDir takes the lock of a job whose directory is known, and reads its journal.

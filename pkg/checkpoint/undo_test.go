@@ -1,8 +1,11 @@
 package checkpoint
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"bulkload/pkg/build"
@@ -59,7 +62,7 @@ func TestUndoIsReplayed(t *testing.T) {
 		{EventUndoing, UndoRecord{}, JobDone, "", false, 0},
 		{EventUndoing, UndoRecord{Timestamp: 7, Snapshot: "s2", Created: 10, Staging: "hdfs://nn/u2"}, JobUnresolved, UndoUnderWay, false, 0},
 		{EventAttempt, AttemptRecord{Attempt: 2}, JobUnresolved, UndoUnderWay, false, 0},
-		{EventMarkers, MarkersRecord{&result.Undo{Timestamp: 7, Markers: 3}, markers}, JobUnresolved, UndoUnderWay, true, 0},
+		{EventMarkers, MarkersRecord{Undo: &result.Undo{Timestamp: 7, Markers: 3}, Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
 		{EventLoading, FilesRecord{Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
 		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: markers}}}, JobUnresolved, UndoUnderWay, true, 1},
 		{EventLoaded, FilesRecord{Region: "ab", Files: markers}, JobUnresolved, UndoUnderWay, true, 0},
@@ -88,7 +91,7 @@ func TestUndoIsReplayed(t *testing.T) {
 		if trace.Status() != step.status || s.Undo != step.undo || s.Sent != step.sent || !trace.Finished {
 			t.Errorf("after %s: %s, undo %q, %d sent; want %s, %q, %d", step.event, trace.Status(), s.Undo, s.Sent, step.status, step.undo, step.sent)
 		}
-		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.HFiles()) != 1) {
+		if u := trace.Undo; step.undo != "" && (u.Timestamp != 7 || u.Built != step.built || u.Built && len(u.HFiles(0)) != 1) {
 			t.Errorf("after %s: %+v", step.event, u)
 		}
 		if step.event == EventUndoing && (trace.Loading || trace.Token != "" || len(trace.Files) > 0) && step.undo != "" {
@@ -101,6 +104,82 @@ func TestUndoIsReplayed(t *testing.T) {
 	}
 	if s.Undone == nil || s.Undone.Markers != 3 || s.UndoneAt.IsZero() || s.State != JobDone {
 		t.Errorf("status of an undone job: %+v", s)
+	}
+}
+
+// TestUndoOfTablesIsReplayed: how far the undo of each table is, beside how far its load was.
+func TestUndoOfTablesIsReplayed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "t-0123456789ab-cdef01234567")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := func(name string) []fileRecord {
+		return []fileRecord{{Family: "f", Path: "hdfs://nn/" + name, Cells: 1}}
+	}
+	m := &manifest.Manifest{HFiles: 1}
+	undo := MarkersRecord{Undo: &result.Undo{Timestamp: 7, Tables: []*result.Undo{{}, {}}}, Files: files("m0"), Tables: []UndoMarkers{{"x", files("m1")}, {"by_v", files("m2")}}}
+	begun := UndoRecord{Timestamp: 7, Snapshot: "s0", Staging: "hdfs://nn/u0", Tables: []UndoTable{{"x", "s1", "hdfs://nn/u1"}, {"by_v", "s2", "hdfs://nn/u2"}}}
+	for _, step := range []struct {
+		event Event
+		data  any
+		undos string
+		sent  int
+	}{
+		{EventPlan, PlanRecord{Job: "0123456789abcdef", Table: "t", Timestamp: 7, Tables: []PlanRecord{{Table: "x"}, {Table: "by_v", Index: "v"}}}, "[  ]", 0},
+		{EventAttempt, AttemptRecord{Attempt: 1}, "[  ]", 0},
+		{EventBuilt, BuiltRecord{Manifest: m, Tables: []*manifest.Manifest{m, m}}, "[  ]", 0},
+		{EventLoading, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("0")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventTable, TurnRecord{1, "x"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("1")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventTable, TurnRecord{2, "by_v"}, "[  ]", 0}, {EventLoading, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventLoaded, FilesRecord{Files: files("2")}, "[  ]", 0}, {EventVerified, &result.Verification{}, "[  ]", 0},
+		{EventDone, DoneRecord{Result: &result.Result{}}, "[  ]", 0},
+		{EventUndoing, begun, "[pending pending pending]", 0}, {EventUndoing, UndoRecord{}, "[  ]", 0}, {EventUndoing, begun, "[pending pending pending]", 0},
+		{EventMarkers, undo, "[pending pending pending]", 0},
+		{EventLoading, FilesRecord{Files: files("m2")}, "[pending pending under way]", 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "ab", Files: files("m2")}}}, "[pending pending under way]", 1},
+		{EventLoaded, FilesRecord{Region: "ab", Files: files("m2")}, "[pending pending under way]", 0},
+		{EventTableUndone, TurnRecord{2, "by_v"}, "[pending pending undone]", 0},
+		{EventTable, TurnRecord{1, "x"}, "[pending pending undone]", 0},
+		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{EventMarkers, undo, "[pending under way undone]", 0}, // written again
+		{EventTableUndone, TurnRecord{1, "x"}, "[pending undone undone]", 0},
+		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
+	} {
+		st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(st.Record(step.event, step.data), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Read(dir)
+		if err != nil || s.Error != "" || len(s.Tables) != 3 || s.Sent != step.sent {
+			t.Fatalf("after %s: %+v, %v", step.event, s, err)
+		}
+		var undos []string
+		for _, table := range s.Tables {
+			undos = append(undos, table.Undo)
+			if s.State == JobDone && (table.State != TableVerified || table.Loaded != 1) {
+				t.Errorf("after %s the load of a table is %+v", step.event, table)
+			}
+		}
+		if got := fmt.Sprint(undos); got != step.undos {
+			t.Errorf("after %s: %s, want %s", step.event, got, step.undos)
+		}
+	}
+	trace, err := ReadTrace(dir)
+	if err != nil || len(trace.Undo.HFiles(2)) != 1 || trace.Undo.HFiles(2)[0].Path != "hdfs://nn/m2" || trace.Undo.Of(0).Snapshot != "s0" || trace.Undo.Of(2) != begun.Tables[1] {
+		t.Errorf("the undo is %+v, %v", trace.Undo, err)
+	}
+	st, err := OpenDir(t.Context(), dir, 0, progress.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo.Tables = nil
+	if err := errors.Join(st.Record(EventMarkers, undo), st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read(dir); err != nil || s.State != JobUnknown || !strings.Contains(s.Error, "0 further tables, and the undo was begun for 2") {
+		t.Errorf("markers of other tables: %+v, %v", s, err)
 	}
 }
 

@@ -22,9 +22,9 @@ const ManifestName = "_manifest.json"
 type Manifest struct {
 	Schema   int            `json:"schema"` // version of this form: 1
 	Table    string         `json:"table"`
-	Snapshot string         `json:"snapshot"`
-	Created  time.Time      `json:"snapshot_created"`  // by the master's clock
-	Now      time.Time      `json:"expired_before"`    // the time by which lifetimes of cells were judged
+	Snapshot string         `json:"snapshot"`          // empty: region servers were read from, and there is no one moment
+	Created  time.Time      `json:"snapshot_created"`  // by the master's clock; without a snapshot, when reading began
+	Now      time.Time      `json:"expired_before"`    // the time by which lifetimes of cells were judged; without a snapshot the servers judged them
 	Format   Format         `json:"format"`            // of the files
 	Columns  []string       `json:"columns,omitempty"` // of the records; none: every cell of a row
 	ReadAs   map[string]any `json:"read_as"`           // fields of a job file that reads the files back
@@ -42,7 +42,7 @@ type Manifest struct {
 // File is one file of an export.
 type File struct {
 	Name   string          `json:"name"`
-	Region string          `json:"region"` // its encoded name in the snapshot
+	Region string          `json:"region"` // its encoded name in the snapshot; empty without one
 	Digest manifest.Digest `json:"digest"`
 	Bytes  int64           `json:"bytes"`
 	SHA256 string          `json:"sha256"` // of the whole file

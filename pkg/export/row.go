@@ -13,7 +13,6 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/snapshot"
 	"bulkload/pkg/span"
 )
 
@@ -46,7 +45,7 @@ type rows struct {
 }
 
 // run reads a region to its end.
-func (r *rows) run(ctx context.Context, sc *snapshot.Scan) error {
+func (r *rows) run(ctx context.Context, sc Cells) error {
 	for sc.Next() {
 		c := sc.Cell()
 		if sc.NewRow() {

@@ -26,18 +26,23 @@ const writingDir = "_writing"
 // claimName is a file in it, which one export alone can make.
 const claimName = "claim"
 
-// Run writes the rows of a snapshot into a directory, which is empty or does not
+// Run is [Plan.Write] of a snapshot.
+func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
+	return p.Write(ctx, OfSnapshot(s), fsys, dir)
+}
+
+// Write writes the rows of a table into a directory, which is empty or does not
 // exist. After an error nothing that it wrote is left, as far as the file system lets it.
-func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (_ *Manifest, err error) {
+func (p *Plan) Write(ctx context.Context, in Input, fsys hdfsio.FS, dir string) (_ *Manifest, err error) {
 	for _, name := range p.family {
-		if !slices.ContainsFunc(s.Families, func(f snapshot.Family) bool { return f.Name == name }) {
-			return nil, fail.Errorf(fail.Config, "table %s has no family %s", s.Table, name)
+		if !slices.Contains(in.Families, name) {
+			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
 		}
 	}
 	if err := Vacant(ctx, fsys, dir); err != nil {
 		return nil, err
 	}
-	w := &writing{p: p, s: s, fsys: fsys, dir: dir, done: make([]*part, len(s.Regions))}
+	w := &writing{p: p, in: in, fsys: fsys, dir: dir, done: make([]*part, len(in.Regions)), now: cmp.Or(p.o.Now, time.Now())}
 	if err := w.share(); err != nil {
 		return nil, err
 	}
@@ -49,8 +54,7 @@ func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, di
 			err = errors.Join(err, w.remove(ctx))
 		}
 	}()
-	w.view = snapshot.View{Versions: 1, Families: p.family, Now: cmp.Or(p.o.Now, time.Now()), ReadAhead: w.ahead}
-	if err = s.Each(ctx, w.workers, w.view, w.region); err != nil {
+	if err = w.each(ctx); err != nil {
 		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
 	}
 	m, err := w.finish(ctx)
@@ -76,14 +80,14 @@ func kindOf(err error) fail.Kind {
 // writing is one run.
 type writing struct {
 	p       *Plan
-	s       *snapshot.Snapshot
+	in      Input
 	fsys    hdfsio.FS
 	dir     string
 	made    bool // the directory was
 	workers int
-	ahead   int // bytes of each store file
-	most    int // of an encoder, and of a row
-	view    snapshot.View
+	ahead   int       // bytes of each store file
+	most    int       // of an encoder, and of a row
+	now     time.Time // by which cells have expired
 
 	mu    sync.Mutex
 	names []string // that files may have got
@@ -110,23 +114,24 @@ const (
 
 // share divides the memory.
 func (w *writing) share() error {
-	files := 1
-	for i := range w.s.Regions {
-		files = max(files, w.s.Regions[i].Files)
-	}
 	least, most := leastText, mostText
 	if w.p.o.Format == Parquet {
 		least, most = leastGroup, mostGroup
 	}
-	need := files*(leastAhead+blockRoom) + least
+	need := w.in.Room + least
 	memory := int(w.p.o.Memory)
 	if need > memory {
-		return setting.Errorf("a region has %d files, which need %d MiB, and %s is %s: give more", files, need>>20+1, setting.Memory, w.p.o.Memory)
+		if w.in.snap == nil {
+			return setting.Errorf("a scan and what is written need %d MiB, and %s is %s: give more", need>>20+1, setting.Memory, w.p.o.Memory)
+		}
+		return setting.Errorf("a region has %d files, which need %d MiB, and %s is %s: give more", w.in.files, need>>20+1, setting.Memory, w.p.o.Memory)
 	}
-	w.workers = max(1, min(w.p.o.Workers, len(w.s.Regions), memory/need))
+	w.workers = max(1, min(w.p.o.Workers, len(w.in.Regions), memory/need))
 	each := memory / w.workers
-	w.most = min(each-files*(leastAhead+blockRoom), most)
-	w.ahead = min(max((each-w.most)/files-blockRoom, leastAhead), mostAhead)
+	w.most = min(each-w.in.Room, most)
+	if w.in.snap != nil {
+		w.ahead = min(max((each-w.most)/w.in.files-blockRoom, leastAhead), mostAhead)
+	}
 	return nil
 }
 
@@ -169,7 +174,7 @@ func (w *writing) claim(ctx context.Context) error {
 
 // region writes the file of a region, unless it has no rows. The first has one
 // where only the first file names the columns.
-func (w *writing) region(ctx context.Context, i int, sc *snapshot.Scan) error {
+func (w *writing) region(ctx context.Context, i int, sc Cells) error {
 	f := &partFile{w: w, ctx: ctx, region: i}
 	defer f.abort()
 	if i == 0 && w.p.text != nil && w.p.text.header(true) && !w.p.text.header(false) {
@@ -179,7 +184,7 @@ func (w *writing) region(ctx context.Context, i int, sc *snapshot.Scan) error {
 	}
 	r := &rows{p: w.p, out: f, most: min(w.most, mostRow)}
 	if err := r.run(ctx, sc); err != nil {
-		return fmt.Errorf("snapshot %s, region %s: %w", w.s.Name, w.s.Regions[i].Encoded, err)
+		return fmt.Errorf("%s: %w", w.in.name(i), err)
 	}
 	done := &part{noCells: r.noCells, leftOver: r.leftOver}
 	if f.enc != nil {
@@ -202,7 +207,7 @@ func (w *writing) region(ctx context.Context, i int, sc *snapshot.Scan) error {
 // finish writes the manifest. A table without rows has one file of none, so that
 // readers find the columns.
 func (w *writing) finish(ctx context.Context) (*Manifest, error) {
-	m := &Manifest{Schema: 1, Table: w.s.Table, Snapshot: w.s.Name, Created: w.s.Created.UTC(), Now: w.view.Now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), ReadAs: w.p.Settings(), Files: []File{}}
+	m := &Manifest{Schema: 1, Table: w.in.Table, Snapshot: w.in.Snapshot, Created: w.in.Created.UTC(), Now: w.now.UTC(), Format: w.p.o.Format, Columns: w.p.Columns(), ReadAs: w.p.Settings(), Files: []File{}}
 	for _, d := range w.done {
 		m.NoCells += d.noCells
 		m.LeftOver += d.leftOver
@@ -305,7 +310,7 @@ func (f *partFile) finish() (*File, error) {
 	if err := f.w.fsys.Rename(f.ctx, f.writing(), name); err != nil {
 		return nil, err
 	}
-	return &File{Name: strings.TrimPrefix(name, f.w.dir+"/"), Region: f.w.s.Regions[f.region].Encoded, Bytes: f.out.n, SHA256: f.out.digest()}, nil
+	return &File{Name: strings.TrimPrefix(name, f.w.dir+"/"), Region: f.w.in.Regions[f.region], Bytes: f.out.n, SHA256: f.out.digest()}, nil
 }
 
 // abort gives up a file that is not finished.

@@ -1,6 +1,7 @@
 package filecheck
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -17,6 +18,11 @@ import (
 
 // OpenHFile opens an HFile of a file system; the caller closes what it returns beside the reader.
 func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
+	return openHFile(ctx, fsys, name, 0)
+}
+
+// openHFile is OpenHFile that reads a file of up to so many bytes as a whole.
+func openHFile(ctx context.Context, fsys hdfsio.FS, name string, small int64) (*hfile.Reader, io.Closer, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -30,6 +36,14 @@ func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader,
 	if !ok {
 		f.Close()
 		return nil, nil, fmt.Errorf("%s: %T cannot be read at an offset", name, f)
+	}
+	if info.Size() <= small {
+		whole := make([]byte, info.Size())
+		if _, err := io.ReadFull(io.NewSectionReader(at, 0, info.Size()), whole); err != nil {
+			f.Close()
+			return nil, nil, err
+		}
+		at = bytes.NewReader(whole)
 	}
 	r, err := hfile.Open(at, info.Size(), hfile.ReaderOptions{})
 	if err != nil {
@@ -45,9 +59,13 @@ type Meta struct {
 	FirstRow, LastRow, Family []byte
 }
 
+// smallFile is up to which size in bytes ReadMeta reads a file at once. Trailer, index and blocks are read in no order
+// otherwise, and on HDFS each step back is a new connection to a DataNode.
+const smallFile = 256 << 10
+
 // ReadMeta opens an HFile far enough to know it: trailer, index, file info.
 func ReadMeta(ctx context.Context, fsys hdfsio.FS, name string) (Meta, error) {
-	r, f, err := OpenHFile(ctx, fsys, name)
+	r, f, err := openHFile(ctx, fsys, name, smallFile)
 	if err != nil {
 		return Meta{}, err
 	}

@@ -63,7 +63,7 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	j.dropSpill()
 	j.dropSubmission(ctx)
-	j.st.Publish(ctx, j.stage.Dir, j.o.Events)
+	j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	return files, nil
 }
 
@@ -128,8 +128,9 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
-		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env)}
+		shared: j.st.History.Plan.Given || j.spec.Timestamp != 0, proven: j.proven, local: j.spec.Replicate == "no", root: hbaseRoot(j.env), before: j.copying.Wait}
 	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
+	j.copying.Wait() // where there was nothing to load
 	if err != nil {
 		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
 		ctx, cancel := cleanup.Context(ctx)

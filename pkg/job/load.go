@@ -36,7 +36,7 @@ type LoadOptions struct {
 	Stage   loader.Stage
 	// MaxFiles is how many files one family of a region gets, default that of the configuration, else 32. More are merged.
 	MaxFiles int
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
 	Uploads         upload.Options
 	// TrustFiles leaves out the reading of all files before any of them is loaded: a damaged one is loaded as it is.

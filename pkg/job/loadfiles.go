@@ -30,6 +30,7 @@ type loadWay struct {
 	proven   bool   // every file was read as a whole just now
 	root     string // HBase's directory, a path; empty: not known
 	local    bool   // peers of replication leave it out
+	before   func() // waits for what must be done before the load begins, while files are proven; nil: nothing
 }
 
 // maxFiles is the configuration's bound of files for a family of a region
@@ -58,6 +59,9 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		if err := proveStaged(ctx, st, m, log, way.gate, e); err != nil {
 			return nil, err
 		}
+	}
+	if way.before != nil {
+		way.before()
 	}
 	e.Phase("load")
 	start := time.Now()

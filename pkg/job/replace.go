@@ -59,7 +59,7 @@ func checkReplace(o RunOptions, s spec.Job) error {
 // replaceable sees, before anything is built, that a snapshot can be taken of the
 // table and read.
 func (j *run) replaceable(ctx context.Context) error {
-	if !j.spec.Replace || j.st.AnyLoading() {
+	if !j.compares() || j.st.AnyLoading() {
 		return nil
 	}
 	if err := j.endCompared(ctx); err != nil || j.st.Built != nil {
@@ -76,6 +76,9 @@ func (j *run) replaceable(ctx context.Context) error {
 // after the load, of a snapshot that is taken for it. Each attempt does so again
 // until the load has begun: others may have written meanwhile.
 func (j *run) replace(ctx context.Context, b *built) error {
+	if j.fresh != nil {
+		return j.compareFresh(ctx, b)
+	}
 	if j.st.AnyLoading() {
 		j.result.Replace = j.st.History.Replace
 		if j.spec.Replace && j.st.History.Replace == nil {
@@ -113,13 +116,13 @@ func (j *run) replace(ctx context.Context, b *built) error {
 // refuseExport refuses exports that are no table's whole content.
 func (j *run) refuseExport(m *manifest.Manifest) error {
 	switch {
-	case m.Stamped:
+	case m.Stamped && j.fresh == nil:
 		return fail.With(fail.Config, setting.Errorf("%s gives all cells one timestamp, and these have their own", setting.Replace))
 	case m.Digest.Rows == 0:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.facts.Name))
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.before()))
 	case m.Rejected > 0 && !j.spec.ReplaceRejected:
 		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %d records were set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
-			j.facts.Name, m.Rejected, m.RejectFile, setting.ReplaceRejected))
+			j.before(), m.Rejected, m.RejectFile, setting.ReplaceRejected))
 	}
 	return nil
 }
@@ -147,10 +150,7 @@ func (j *run) compare(ctx context.Context, b *built) error {
 
 // writeMarkers compares the export with the snapshot and writes the markers.
 func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Source) (done checkpoint.ReplacedRecord, err error) {
-	export := &replace.Export{FS: j.stage.out.FS}
-	for _, f := range b.manifest.Files {
-		export.Files = append(export.Files, replace.File{Family: f.Family, Path: path.Join(j.stage.out.Dir, f.Name), First: f.FirstRow, Last: f.LastRow})
-	}
+	export := j.exported(b.manifest)
 	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: j.spec.Mapping.CellTTL != nil, Events: j.o.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
 	if err != nil {
@@ -179,6 +179,15 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
 	}
 	return done, nil
+}
+
+// exported are the job's HFiles.
+func (j *run) exported(m *manifest.Manifest) *replace.Export {
+	e := &replace.Export{FS: j.stage.out.FS}
+	for _, f := range m.Files {
+		e.Files = append(e.Files, replace.File{Family: f.Family, Path: path.Join(j.stage.out.Dir, f.Name), First: f.FirstRow, Last: f.LastRow})
+	}
+	return e
 }
 
 // refusedHint says what to do about a table that is not replaced.
@@ -240,12 +249,12 @@ const countWorkers = 4
 // names it before.
 func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	now := time.Now()
-	rec := checkpoint.SnapshotRecord{Snapshot: tablesource.NewName(j.facts.Name, now), Created: now.UnixMilli()}
+	rec := checkpoint.SnapshotRecord{Snapshot: tablesource.NewName(j.before(), now), Created: now.UnixMilli()}
 	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
 		return nil, err
 	}
 	j.st.History.Replacing, j.st.History.Replace = rec, nil
-	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.facts.Name}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
+	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
 }
 
 // afterCompared deletes the snapshot where nothing needs it: after an error, and
@@ -261,7 +270,7 @@ func (j *run) afterCompared(ctx context.Context, err error) error {
 // endCompared deletes the snapshot of an earlier attempt, which may have been
 // killed while the master was taking it.
 func (j *run) endCompared(ctx context.Context) error {
-	if err := j.st.EndReplacing(ctx, j.c, j.facts.Name); err != nil {
+	if err := j.st.EndReplacing(ctx, j.c, j.before()); err != nil {
 		return fail.With(fail.Load, err)
 	}
 	return nil
@@ -271,7 +280,7 @@ func (j *run) endCompared(ctx context.Context) error {
 func (j *run) dropCompared(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := j.st.DropReplacing(ctx, j.c, j.facts.Name); err != nil {
+	if err := j.st.DropReplacing(ctx, j.c, j.before()); err != nil {
 		return fail.With(fail.Load, err)
 	}
 	return nil

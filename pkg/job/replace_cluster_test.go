@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/replace"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
 )
@@ -191,6 +192,9 @@ func TestReplaceTable(t *testing.T) {
 		t.Errorf("a run that was refused has changed the table: %s, before %s", after, before)
 	}
 	l.nothingLeft()
+	l.predicts(replacing(second, "1%"), replace.Prediction{Rows: 1000, Deleted: 20, Seen: 20, OneOf: 1, Limit: "1%", Refused: true})
+	l.predicts(replacing(second, "2%"), replace.Prediction{Rows: 1000, Deleted: 20, Seen: 20, OneOf: 1, Limit: "2%"})
+	l.nothingLeft()
 	// A region splits between the markers and the load.
 	r, err := l.run(t.Context(), replacing(second, ""), func(name string) {
 		if name == "load" {
@@ -212,6 +216,15 @@ func TestReplaceTable(t *testing.T) {
 	t.Run("others write", l.othersWrite)
 	t.Run("refused", l.refusals)
 	l.nothingLeft()
+}
+
+// predicts holds what a plan says to what it should.
+func (l *replaceLab) predicts(s spec.Spec, want replace.Prediction) {
+	l.Helper()
+	got, err := replace.Predict(l.Context(), l.env, jobtest.Resolve(l, s), build.WorkOptions{})
+	if err != nil || *got != want {
+		l.Errorf("predicted are %+v %v, not %+v", got, err, want)
+	}
 }
 
 // TestReplaceCompacted replaces a table once more after a compaction, in mode sample.

@@ -10,12 +10,14 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/fresh"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/mapreduce"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/spec"
+	"bulkload/pkg/tablesource"
 )
 
 // RunOptions are [WorkOptions] with what only a whole run needs.
@@ -27,8 +29,12 @@ type RunOptions struct {
 	Stage    loader.Stage // the load mode, default as the table needs it
 	Snapshot string       // name of a snapshot to take before loading; empty: none
 	State    checkpoint.Options
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
+
+	// Into is the table that a job with Replace makes to take the place of its own, which is left as it is. Empty: it replaces in place.
+	Into   string
+	Splits fresh.Splits // of that table; nil: those of the job's own
 
 	// YARN builds the HFiles there. Default: here.
 	YARN *mapreduce.Settings
@@ -57,12 +63,25 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err := checkTables(o, s); err != nil {
 		return nil, err
 	}
+	into, err := inPlaceOf(o, s)
+	if err != nil {
+		return nil, err
+	}
+	if into != nil {
+		s, table = into.job, into.New.String()
+	}
 	if err := checkReplace(o, s); err != nil {
+		return nil, err
+	}
+	if err := tablesource.CheckReadBy(s.Inputs, tablesource.ReadBy(s.ReadBy)); err != nil {
 		return nil, err
 	}
 	id, err := checkpoint.Identify(env, s, o.State.JobID)
 	if err != nil {
 		return nil, err
+	}
+	if into != nil {
+		id = id.InPlaceOf(into.Old)
 	}
 	if err := o.State.MakeDir(); err != nil {
 		return nil, err
@@ -97,7 +116,17 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		if err := (&run{env: env, st: st}).endSubmission(ctx); err != nil {
 			return known, err
 		}
+		if into != nil {
+			if err := into.restarting(ctx, env, c, st, o); err != nil {
+				return known, err
+			}
+		}
 		if err := st.Restart(ctx, env); err != nil {
+			return known, err
+		}
+	}
+	if into != nil {
+		if err := into.make(ctx, env, c, st); err != nil {
 			return known, err
 		}
 	}
@@ -106,8 +135,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
+	defer j.copying.Wait()
 	if err := j.sameEngine(); err != nil {
 		return j.result, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"bulkload/pkg/build"
@@ -33,7 +34,8 @@ type run struct {
 
 	started time.Time
 
-	targets []*target // all that the job fills, in the order of loading; of the first spec, facts and work are these too
+	fresh   *freshTable // nil: the job loads the table that it names
+	targets []*target   // all that the job fills, in the order of loading; of the first spec, facts and work are these too
 
 	work    *build.Plan
 	streams *build.Streams
@@ -43,6 +45,8 @@ type run struct {
 
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
+
+	copying sync.WaitGroup // of the journal to the staging directory
 }
 
 // plan makes the job's plan, or takes that of the journal if inputs and table

@@ -2,52 +2,17 @@ package job
 
 import (
 	"context"
-	"path"
 	"time"
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
-	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 )
 
 // tableRecord is the record of the table as it is.
 func (j *run) tableRecord(ctx context.Context, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
-	return TableRecord(ctx, j.env, j.c, facts)
-}
-
-// TableRecord is by what a job's plan knows its table again.
-func TableRecord(ctx context.Context, env *cluster.Env, c *loader.Cluster, facts *cluster.Facts) (*checkpoint.TableRecord, error) {
-	id, err := c.ID(ctx)
-	if err != nil {
-		return nil, cluster.Failure(err)
-	}
-	t := &checkpoint.TableRecord{Cluster: id, State: facts.Table.StateTime, Dir: tableDir(ctx, env, facts.Name)}
-	for _, r := range facts.Regions {
-		t.Regions = append(t.Regions, checkpoint.RegionRecord{Name: r.Encoded, Made: r.ID})
-	}
-	return t, nil
-}
-
-// tableDir is the inode of a table's directory, 0 if that is not to be found:
-// others may not read HBase's directory in many clusters.
-func tableDir(ctx context.Context, env *cluster.Env, t loader.TableName) uint64 {
-	l, err := env.Conf.Resolve(env.Conf.Value("hbase.rootdir"))
-	if err != nil || l.Local() {
-		return 0
-	}
-	fsys, err := env.FS(l)
-	if err != nil {
-		return 0
-	}
-	info, err := fsys.Stat(ctx, path.Join(l.Path, "data", t.Namespace, t.Qualifier))
-	if err != nil {
-		return 0
-	}
-	id, _ := hdfsio.FileID(info)
-	return id
+	return checkpoint.RecordTable(ctx, j.env, j.c, facts.Table, facts.Regions)
 }
 
 // recreated is nil if the table is the one that the plan was made for, as far as

@@ -43,7 +43,7 @@ func (j *run) phasesLeft() (phases []string) {
 	if j.st.Built == nil || j.st.AnyLoading() {
 		phases = append(phases, "check")
 	}
-	if j.spec.Replace && !j.st.AnyLoading() {
+	if j.compares() && !j.st.AnyLoading() {
 		phases = append(phases, "replace")
 	}
 	phases = append(phases, "load")

@@ -11,6 +11,8 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/tablesource"
 )
 
@@ -30,17 +32,11 @@ func (j *run) openTables(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		var o tablesource.Options
-		if ref.Snapshot == "" {
-			if over {
-				j.tablesOver = true
-				continue
-			}
-			if o, err = j.readSnapshot(input, ref.Table); err != nil {
-				return err
-			}
+		if ref.Snapshot == "" && over {
+			j.tablesOver = true
+			continue
 		}
-		s, err := tablesource.Open(ctx, j.env, ref, o)
+		s, err := j.openTable(ctx, input, ref)
 		if err != nil {
 			return err
 		}
@@ -50,28 +46,88 @@ func (j *run) openTables(ctx context.Context) error {
 	return nil
 }
 
-// readSnapshot names the snapshot through which a table is read, in the journal
-// first.
-func (j *run) readSnapshot(input string, table loader.TableName) (o tablesource.Options, err error) {
+// openTable opens what an input names, and reports a scan in its place.
+func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) (*tablesource.Source, error) {
+	if ref.Snapshot != "" {
+		return tablesource.Open(ctx, j.env, ref, tablesource.Options{})
+	}
+	r, o, err := j.readTable(ctx, input, ref.Table)
+	if err != nil {
+		return nil, err
+	}
+	s, err := tablesource.Open(ctx, j.env, ref, o)
+	if err != nil || s.Scanned == nil || r.Scan != nil {
+		return s, err
+	}
+	s.Report(j.o.Events.Warn)
+	j.o.Events.Note("table is read by scans: its rows are not of one moment", "table", ref.Table.String(), "parts", len(s.Scanned.Starts))
+	r.Snapshot, r.Created = "", 0
+	r.Scan = &checkpoint.ScanRecord{Began: s.Scanned.Began, State: s.Scanned.State}
+	for _, start := range s.Scanned.Starts {
+		r.Scan.Starts = append(r.Scan.Starts, rowkey.Key(start))
+	}
+	if err := j.st.RecordRead(r); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// readTable says how a table is read: as an earlier attempt did. Else it names the
+// snapshot through which that is done, in the journal first.
+func (j *run) readTable(ctx context.Context, input string, table loader.TableName) (r checkpoint.ReadSnapshotRecord, o tablesource.Options, err error) {
 	place, err := j.env.Place(input)
 	if err != nil {
-		return o, err
+		return r, o, err
 	}
+	o = tablesource.Options{By: tablesource.ReadBy(j.spec.ReadBy), Keep: j.st.Log != nil}
 	r, ok := j.st.History.Read[place]
+	scan := o.By == tablesource.ByScan
+	switch {
+	case ok && r.Scan != nil && !scan && o.By != tablesource.ByAuto:
+		return r, o, began(input, "scans", "scan")
+	case ok && r.Scan == nil && scan && j.st.History.Plan != nil:
+		return r, o, began(input, "its files", "files")
+	case ok && r.Scan != nil:
+		o.Bounds = &tablesource.Bounds{Began: r.Scan.Began, State: r.Scan.State}
+		for _, start := range r.Scan.Starts {
+			o.Bounds.Starts = append(o.Bounds.Starts, start)
+		}
+		return r, o, nil
+	case ok && scan: // that of an attempt that came to no plan
+		if err := j.c.DeleteSnapshot(ctx, table, r.Snapshot); err != nil {
+			return r, o, fail.With(fail.Load, err)
+		}
+		return r, o, nil
+	case ok && j.st.History.Plan != nil:
+		o.By = tablesource.ByFiles // which the plan names
+	}
 	if !ok {
 		now := time.Now()
-		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String(), Snapshot: tablesource.NewName(table, now), Created: now.UnixMilli()}
+		r = checkpoint.ReadSnapshotRecord{Input: input, Place: place, Table: table.String()}
+		if scan {
+			return r, o, nil
+		}
+		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()
 		if err := j.st.RecordRead(r); err != nil {
-			return o, err
+			return r, o, err
 		}
 	}
-	return tablesource.Options{Name: r.Snapshot, Created: r.Created, Keep: j.st.Log != nil}, nil
+	o.Name, o.Created = r.Snapshot, r.Created
+	return r, o, nil
+}
+
+// began refuses to read a table in another way than this job did.
+func began(input, how, by string) error {
+	return fail.With(fail.Config, setting.Errorf("input %s: this job has begun to read it by %s: give %s %s, or discard the job with %s", input, how, setting.ReadBy, by, setting.Restart))
 }
 
 // closeTables deletes what a job without a journal has taken.
 func (j *run) closeTables(ctx context.Context) error {
 	var errs []error
 	for _, s := range j.tables {
+		if s.Scanned != nil && s.Scanned.Torn() > 0 {
+			j.o.Events.Warn("regions of a table were split, merged or moved while it was read: rows of one part are of several moments", "table", s.Scanned.Table.String(), "parts", s.Scanned.Torn())
+		}
 		errs = append(errs, s.Close(ctx))
 	}
 	j.tables = nil

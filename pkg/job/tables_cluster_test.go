@@ -2,6 +2,8 @@ package job
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -33,6 +35,93 @@ func TestTableAsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := testCluster.AdminT(t)
+
+	t.Run("scan", func(t *testing.T) {
+		p := newProgram(t, name)
+		p.input = "hbase:" + old
+		if code, _, says := p.run("plan", "--read-by=scan"); code != 128+9 {
+			t.Fatalf("exit code %d: %s", code, says)
+		}
+		if n := p.count(string(checkpoint.EventReadSnapshot)); n != 1 {
+			t.Errorf("%d records of the scan", n)
+		}
+		// The parts stay those of the first attempt, and so does the way.
+		if _, err := admin.Run(t.Context(), "split", old, "2~"); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, says := p.run(""); code != 2 || !strings.Contains(says, "begun to read it by scans: give --read-by scan") {
+			t.Errorf("by files: exit code %d: %s", code, says)
+		}
+		if code, _, says := p.run("", "--read-by=auto"); code != 0 {
+			t.Fatalf("exit code %d: %s", code, says)
+		}
+		p.judge(10)
+		if n := p.count(string(checkpoint.EventReadSnapshot)); n != 2 {
+			t.Errorf("%d records of the scan, want its beginning and that it is over", n)
+		}
+		if code, out, says := p.run("", "--read-by=scan"); code != 0 || !strings.Contains(out, `"already"`) {
+			t.Errorf("once more: exit code %d: %s%s", code, out, says)
+		}
+	})
+
+	t.Run("denied", func(t *testing.T) {
+		owner := jobtest.ClusterEnvAs(t, testCluster, "hbase")
+		fsys, root, err := owner.Resolve(owner.Conf.Value("hbase.rootdir"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{root + "/data", root + "/archive"} {
+			info, err := fsys.Stat(t.Context(), dir)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err == nil {
+				err = fsys.Chmod(t.Context(), dir, 0o700)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := fsys.Chmod(context.WithoutCancel(t.Context()), dir, info.Mode().Perm()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		p := newProgram(t, name)
+		p.input = "hbase:" + old
+		if code, _, says := p.run(""); code != 6 || !strings.Contains(says, "or give --read-by scan") {
+			t.Errorf("by files: exit code %d: %s", code, says)
+		}
+		p = newProgram(t, name)
+		p.input = "hbase:" + old
+		if code, _, says := p.run("plan", "--read-by=auto", "--quiet=false"); code != 128+9 || !strings.Contains(says, "region servers scan it instead") {
+			t.Fatalf("exit code %d: %s", code, says)
+		}
+		if code, _, says := p.run("", "--read-by=auto"); code != 0 {
+			t.Fatalf("exit code %d: %s", code, says)
+		}
+		p.judge(10)
+		var snapshots int
+		for _, r := range p.records() {
+			if r.Event != string(checkpoint.EventReadSnapshot) {
+				continue
+			}
+			read, err := checkpoint.Decode[checkpoint.ReadSnapshotRecord](r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read.Snapshot == "" {
+				continue
+			}
+			snapshots++
+			if _, ok, err := c.SnapshotTime(t.Context(), table, read.Snapshot); ok || err != nil {
+				t.Errorf("the snapshot that could not be read is still there: %t, %v", ok, err)
+			}
+		}
+		if n := p.count(string(checkpoint.EventReadSnapshot)); n != 3 || snapshots != 1 {
+			t.Errorf("%d records, %d snapshots, want one, the scan in its place and its end", n, snapshots)
+		}
+	})
 
 	t.Run("hbase", func(t *testing.T) {
 		p := newProgram(t, name)

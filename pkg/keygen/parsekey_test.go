@@ -95,6 +95,92 @@ func TestKeyParser(t *testing.T) {
 	}
 }
 
+// randomSpec is a spec of any parts, some of which cannot be taken apart.
+func randomSpec(r *rand.Rand) string {
+	columns := []string{"a", "b", "c"}
+	one := func() string { return columns[r.IntN(len(columns))] }
+	var parts []string
+	for range 1 + r.IntN(6) {
+		parts = append(parts, []func() string{
+			one, one,
+			func() string { return "orempty(" + one() + ")" },
+			func() string { return []string{"'|'", "'::'", "'\\x00'", "'a'", "'xx'"}[r.IntN(5)] },
+			func() string { return "salt(" + one() + ", " + []string{"7", "10", "1000"}[r.IntN(3)] + ")" },
+			func() string { return "bytesalt(" + one() + ", 9)" },
+			func() string { return "md5hex(" + one() + ")" },
+			func() string { return "md5raw(" + one() + " + " + one() + ")" },
+			func() string { return "upper(" + one() + ")" },
+		}[r.IntN(9)]())
+	}
+	return strings.Join(parts, " + ")
+}
+
+// TestRandomKeyParsers builds keys by random specs of random columns: what comes back is the columns, unless the key can be cut
+// in two ways. Nothing else is ever taken out of a key.
+func TestRandomKeyParsers(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	specs, keys, cuts := 0, 0, 0
+	for range 4000 {
+		spec := randomSpec(r)
+		e, err := Parse(spec)
+		if err != nil {
+			t.Fatalf("%s: %v", spec, err)
+		}
+		p, err := CompileParser(e, Options{})
+		if err != nil {
+			if !strings.Contains(err.Error(), "no key shows") && !strings.Contains(err.Error(), "stores no column") {
+				t.Fatalf("%s: %v", spec, err)
+			}
+			continue
+		}
+		specs++
+		program, err := Compile(e, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := make([][]byte, len(p.Columns()))
+		for range 20 {
+			fields := map[string][]byte{}
+			var list [][]byte
+			for _, name := range program.Columns() {
+				b := make([]byte, r.IntN(5))
+				for i := range b {
+					b[i] = "ab|:x"[r.IntN(5)]
+				}
+				fields[name] = b
+				list = append(list, b)
+			}
+			key, err := program.Append(nil, list)
+			if err != nil {
+				continue // a column that may not be empty
+			}
+			keys++
+			switch err := p.Parse(key, values); {
+			case errors.Is(err, ErrTwoCuts):
+				cuts++
+				continue
+			case err != nil:
+				t.Fatalf("%s: key %q of %q: %v", spec, key, list, err)
+			}
+			for i, name := range p.Columns() {
+				if !bytes.Equal(values[i], fields[name]) {
+					t.Fatalf("%s: key %q gives %q as %s, which was %q", spec, key, values[i], name, fields[name])
+				}
+				list[slices.Index(program.Columns(), name)] = values[i]
+			}
+			if again, err := program.Append(nil, list); err != nil || !bytes.Equal(again, key) {
+				t.Fatalf("%s: key %q is made again as %q, %v", spec, key, again, err)
+			}
+		}
+	}
+	t.Logf("%d specs that can be parsed, %d keys, %d with two cuts", specs, keys, cuts)
+	if specs < 500 || keys < 2000 || cuts*2 > keys {
+		t.Errorf("%d specs, %d keys, %d with two cuts", specs, keys, cuts)
+	}
+}
+
 // TestKeyParserRefuses names what cannot be taken apart.
 func TestKeyParserRefuses(t *testing.T) {
 	for spec, says := range map[string]string{

@@ -92,7 +92,7 @@ func (f *checkFacts) mountSnapshots(ctx context.Context, inputs []string) (other
 			f.inputs.tables++
 			continue
 		default:
-			if _, err := tablesource.Mount(ctx, f.env, []string{input}, f.spec.KeyParser); err != nil { // there is nothing to delete
+			if _, err := tablesource.Mount(ctx, f.env, []string{input}, tablesource.ByFiles, f.spec.KeyParser); err != nil { // there is nothing to delete
 				return nil, err
 			}
 		}
@@ -131,7 +131,7 @@ func checkInputs(in inputFacts) Check {
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
 	case in.tables > 0:
-		return good(name, "%d files, %s, and %d tables, of which the job takes snapshots that are not looked at before", in.files, spec.Size(in.bytes).Rounded(), in.tables)
+		return good(name, "%d files, %s, and %d tables, which are not looked at before the job reads them", in.files, spec.Size(in.bytes).Rounded(), in.tables)
 	case in.streams > 0:
 		return good(name, "%d files, %s, and %d streams, which are not read before the job runs", in.files, spec.Size(in.bytes).Rounded(), in.streams)
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:

@@ -25,7 +25,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	if err := p.check(s); err != nil {
 		return nil, err
 	}
-	keys, err := newKeyColumns(p.Key, s.Families)
+	keys, err := newKeyColumns(p.Key, p.OldKey, s.Families)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	}
 	defer func() { err = errors.Join(err, sorter.Close()) }()
 	began := time.Now()
-	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, sorter: sorter, room: room, o: o, reject: &rejectFile{path: o.RejectFile}}
+	r := &reader{snap: s, view: p.view(), plan: p, keys: keys, names: &columnNames{}, sorter: sorter, room: room, o: o, reject: &rejectFile{path: o.RejectFile}}
 	m := &manifest.Manifest{Schema: 1, Table: p.Table, Key: p.Key.String(), Family: p.Families[0].Name, Timestamp: p.Now.UnixMilli(), Columns: []string{}, Stamped: true}
 	if err := r.all(ctx, m); err != nil {
 		return nil, sortError(err)
@@ -54,7 +54,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 	if err := out.Prepare(ctx, names...); err != nil {
 		return nil, err
 	}
-	w := &writer{snap: s, plan: p, sorter: sorter, out: out, o: o}
+	w := &writer{snap: s, plan: p, names: r.names.all(), sorter: sorter, out: out, o: o}
 	if err := w.run(ctx); err != nil {
 		return nil, r.locate(ctx, sortError(err))
 	}

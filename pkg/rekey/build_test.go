@@ -343,7 +343,7 @@ func TestSplits(t *testing.T) {
 		"id":                func(s [][]byte) bool { return len(s) == 3 && s[0][0] == '4' && s[1][0] == '8' && s[2][0] == 'c' },
 		"$row":              func(s [][]byte) bool { return len(s) == 3 && s[0][0] == 'g' || s[0][0] == 'f' },
 	} {
-		got, err := Splits(t.Context(), s, l.plan(key).Key, labNow, Options{})
+		got, err := Splits(t.Context(), s, l.plan(key).Key, nil, labNow, Options{})
 		must(t, err)
 		if !want(got) {
 			t.Errorf("%s: %q", key, got)

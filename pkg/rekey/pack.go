@@ -10,26 +10,66 @@ import (
 
 // A row travels through the sort as its cells in their order, each
 //
-//	uvarint number of the family, uvarint length, qualifier,
-//	u64 timestamp, big-endian, uvarint length, value, uvarint length, tags
+//	uvarint number of the column × 4, + 2 for the timestamp of the cell before, + 1 for tags,
+//	without a number: uvarint family, uvarint length, qualifier,
+//	without the cell before's: u64 timestamp, big-endian,
+//	uvarint length, value,
+//	with tags: uvarint length, tags
 //
 // All cells are puts.
 
-// appendCell appends a cell to a packed row.
-func appendCell(b []byte, family int, c *hfile.Cell) []byte {
-	b = binary.AppendUvarint(b, uint64(family))
-	b = binary.AppendUvarint(b, uint64(len(c.Qualifier)))
-	b = append(b, c.Qualifier...)
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Timestamp))
-	b = binary.AppendUvarint(b, uint64(len(c.Value)))
-	b = append(b, c.Value...)
-	b = binary.AppendUvarint(b, uint64(len(c.Tags)))
-	return append(b, c.Tags...)
+const (
+	packedTags    = 1 << 0
+	packedTime    = 1 << 1 // that of the cell before
+	packedColumns = 2      // bits before the number
+)
+
+// packer packs the cells of one row after the other. It belongs to one goroutine.
+type packer struct {
+	cells []byte // of the row
+	names columnGuess
+	time  int64
 }
 
-// packed walks the cells of a packed row. The slices of a cell lie in it.
+func (p *packer) begin() {
+	p.cells = p.cells[:0]
+	p.names.begin()
+}
+
+// add appends the row's next cell.
+func (p *packer) add(family int, c *hfile.Cell) {
+	number := p.names.number(family, c.Qualifier)
+	head := uint64(number) << packedColumns
+	if len(p.cells) > 0 && c.Timestamp == p.time {
+		head |= packedTime
+	}
+	if len(c.Tags) > 0 {
+		head |= packedTags
+	}
+	b := binary.AppendUvarint(p.cells, head)
+	if number == 0 {
+		b = binary.AppendUvarint(b, uint64(family))
+		b = binary.AppendUvarint(b, uint64(len(c.Qualifier)))
+		b = append(b, c.Qualifier...)
+	}
+	if head&packedTime == 0 {
+		b = binary.BigEndian.AppendUint64(b, uint64(c.Timestamp))
+		p.time = c.Timestamp
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.Value)))
+	b = append(b, c.Value...)
+	if head&packedTags != 0 {
+		b = binary.AppendUvarint(b, uint64(len(c.Tags)))
+		b = append(b, c.Tags...)
+	}
+	p.cells = b
+}
+
+// packed walks the cells of a packed row. The slices of a cell lie in it, or in
+// the names of columns.
 type packed struct {
 	rest   []byte
+	names  []column // by number − 1
 	family int
 	cell   hfile.Cell // without row and family
 	err    error
@@ -40,13 +80,26 @@ func (p *packed) next() bool {
 	if p.err != nil || len(p.rest) == 0 {
 		return false
 	}
-	p.family = p.number()
-	p.cell.Qualifier = p.bytes(p.number())
-	if t := p.bytes(8); p.err == nil {
-		p.cell.Timestamp = int64(binary.BigEndian.Uint64(t))
+	head := p.number()
+	switch number := head >> packedColumns; {
+	case number > len(p.names):
+		p.damaged()
+	case number > 0:
+		p.family, p.cell.Qualifier = p.names[number-1].family, p.names[number-1].qualifier
+	default:
+		p.family = p.number()
+		p.cell.Qualifier = p.bytes(p.number())
+	}
+	if head&packedTime == 0 {
+		if t := p.bytes(8); p.err == nil {
+			p.cell.Timestamp = int64(binary.BigEndian.Uint64(t))
+		}
 	}
 	p.cell.Value = p.bytes(p.number())
-	p.cell.Tags = p.bytes(p.number())
+	p.cell.Tags = nil
+	if head&packedTags != 0 {
+		p.cell.Tags = p.bytes(p.number())
+	}
 	p.cell.Type = hfile.Put
 	return p.err == nil
 }

@@ -23,6 +23,7 @@ import (
 type Plan struct {
 	Table      string // the new one, for names
 	Key        keygen.Expr
+	OldKey     keygen.Expr   // by which the old keys were made, whose columns Key may name; nil: it names none
 	Families   []spec.Family // of the new table: one for each of the snapshot's, in their order
 	Ranges     *partition.Ranges
 	Now        time.Time // by which cells of the snapshot have expired

@@ -25,6 +25,7 @@ type reader struct {
 	view   snapshot.View
 	plan   *Plan
 	keys   *keyColumns
+	names  *columnNames
 	sorter *extsort.Sorter
 	room   memory
 	o      Options
@@ -75,7 +76,7 @@ type readWorker struct {
 	number int // of the region
 	inside int64
 	row    []byte // the old key of the row
-	cells  []byte // packed
+	pack   packer
 	inRow  bool
 	family int
 
@@ -87,7 +88,7 @@ func (r *reader) worker() (*readWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &readWorker{reader: r, maker: m}
+	w := &readWorker{reader: r, maker: m, pack: packer{names: newColumnGuess(r.names)}}
 	w.sort, err = r.sorter.Writer()
 	return w, err
 }
@@ -125,7 +126,8 @@ func (w *readWorker) region(ctx context.Context, i int) (err error) {
 }
 
 func (w *readWorker) begin() {
-	w.cells, w.inRow, w.family = w.cells[:0], true, 0
+	w.inRow, w.family = true, 0
+	w.pack.begin()
 	w.maker.begin()
 }
 
@@ -168,10 +170,10 @@ func (w *readWorker) add(c *hfile.Cell) error {
 	if c.Timestamp < w.plan.Since {
 		return nil
 	}
-	if n := len(w.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
+	if n := len(w.pack.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
 		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %d bytes, in region %s: %w", len(w.row), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
 	}
-	w.cells = appendCell(w.cells, w.family, c)
+	w.pack.add(w.family, c)
 	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
 	return nil
 }
@@ -183,13 +185,13 @@ func (w *readWorker) end() error {
 		w.hash.drop()
 		return w.setAside(err)
 	}
-	room, err := w.sort.Add(w.plan.Ranges.Find(key), sequence(w.number, w.inside), key, len(w.cells))
+	room, err := w.sort.Add(w.plan.Ranges.Find(key), sequence(w.number, w.inside), key, len(w.pack.cells))
 	if err != nil {
 		return err
 	}
-	copy(room, w.cells)
+	copy(room, w.pack.cells)
 	w.hash.end()
-	w.bytes += int64(len(w.cells))
+	w.bytes += int64(len(w.pack.cells))
 	return nil
 }
 

@@ -426,6 +426,19 @@ func TestRekey(t *testing.T) {
 	if w.java("count", w.new) != "0" {
 		t.Error("a table has rows of a job that failed")
 	}
+
+	// Columns of the old keys, by the spec that made them and by one that did not.
+	if o := w.rekey("", 0, "--to="+w.new, "--old-key=salt(check_id, 11) + md5hex(check_id) + id", "--key=id"); o.code != 4 || !strings.Contains(o.stderr, "a row has no new key: its old key ") {
+		t.Errorf("exit code %d\n%s", o.code, o.stderr)
+	}
+	w.java("drop", w.new)
+	byOld := w.rekey("", 0, "--to="+w.new, "--old-key=salt(check_id, 10) + md5hex(check_id) + id", "--key="+newKey)
+	if byOld.code != 0 {
+		t.Fatalf("exit code %d\n%s", byOld.code, byOld.stderr)
+	}
+	want, _ = w.want(w.java("versions", w.old))
+	w.judge(want)
+	w.java("truncate", w.new)
 	if whole {
 		want, _ = w.want(w.java("versions", w.old))
 		w.killedAtRandom(rng, 20, want)

@@ -19,6 +19,7 @@ type Request struct {
 	From, To   loader.TableName
 	Snapshot   string // of From, that is there already; empty: one is taken, and deleted at the end
 	Key        string // the spec of the new keys
+	OldKey     string // that of the old ones, whose columns Key may name then; empty: it names none of them
 	Splits     [][]byte
 	Since      int64  // milliseconds; cells of earlier timestamps are left out; 0: none
 	Duplicates string // what becomes of rows of one new key: fail, first or last by their old keys; empty: fail
@@ -34,13 +35,14 @@ type RunOptions struct {
 	Keep            bool   // leave the staging directory of a successful run
 	Stage           loader.Stage
 	MaxFiles        int // of a family of a region, default that of the configuration, else 32
-	LoadConcurrency int // regions that load at a time, default 2 of each region server
+	LoadConcurrency int // regions that load at a time, default 2 of each region server, 8 while they are quick
 }
 
 // resolved is a request that is right.
 type resolved struct {
 	Request
 	key    keygen.Expr
+	oldKey keygen.Expr // nil: none
 	policy extsort.Policy
 	budget *source.Budget
 }
@@ -52,6 +54,15 @@ func (r Request) resolve() (*resolved, error) {
 		return nil, fail.With(fail.Config, err)
 	}
 	q.Key = q.key.String()
+	if r.OldKey != "" {
+		if q.oldKey, err = keygen.Parse(r.OldKey); err != nil {
+			return nil, fail.With(fail.Config, err)
+		}
+		if _, err := checkOldKey(q.oldKey); err != nil {
+			return nil, err
+		}
+		q.OldKey = q.oldKey.String()
+	}
 	if q.policy, err = extsort.ParsePolicy(r.Duplicates); err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
@@ -87,7 +98,11 @@ func sinceNeedsFail() error {
 
 // identity distinguishes the job from every other.
 func (q *resolved) identity(word string) checkpoint.Identity {
-	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, q.Key, fmt.Sprint(q.Since), word)
+	key := q.Key
+	if q.OldKey != "" {
+		key += " of " + q.OldKey
+	}
+	return checkpoint.IdentifyParts(q.To, "rekey", q.From.String(), q.Snapshot, key, fmt.Sprint(q.Since), word)
 }
 
 // SinceSlack is how much earlier than its snapshot a further pass begins: clocks

@@ -1,18 +1,18 @@
 package rekey
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash"
 	"math/bits"
+
+	"github.com/zeebo/xxh3"
 
 	"bulkload/pkg/manifest"
 )
 
 // A RowSum stands for a set of rows without their keys: how many, how many cells
-// they have, and the sum of 128 bits of each row's SHA-256. A sum sees a row that
-// is there twice, which an exclusive or would not. Tags are not in it: servers do
+// they have, and the sum of each row's XXH3 of 128 bits. A sum sees a row that is
+// there twice, which an exclusive or would not. Tags are not in it: servers do
 // not give them.
 type RowSum struct {
 	Rows, Cells int64
@@ -41,38 +41,59 @@ func (s RowSum) digest() manifest.Digest {
 	return manifest.Digest{Rows: s.Rows, Cells: s.Cells, Sum: s.Low}
 }
 
+// hashRoom is how many bytes of a row are gathered before they are hashed.
+const hashRoom = 64 << 10
+
 // rowHash hashes one row after the other. It belongs to one goroutine.
 type rowHash struct {
-	sum  RowSum
-	sha  hash.Hash
-	head []byte
-	out  []byte
-	cell int64 // of the row
+	sum   RowSum
+	cells []byte // of the row, those that are not hashed yet
+	long  *xxh3.Hasher
+	cell  int64 // of the row
+	begun bool  // long has cells of the row
 }
 
 // add takes the next cell of the row, in the order of cells.
 func (h *rowHash) add(family string, qualifier []byte, timestamp int64, value []byte) {
-	h.head = append(append(h.head[:0], byte(len(family))), family...)
+	h.cells = append(append(h.cells, byte(len(family))), family...)
 	h.rest(qualifier, timestamp, value)
 }
 
 // addBytes is add of a family that is no string.
 func (h *rowHash) addBytes(family, qualifier []byte, timestamp int64, value []byte) {
-	h.head = append(append(h.head[:0], byte(len(family))), family...)
+	h.cells = append(append(h.cells, byte(len(family))), family...)
 	h.rest(qualifier, timestamp, value)
 }
 
 func (h *rowHash) rest(qualifier []byte, timestamp int64, value []byte) {
-	if h.sha == nil {
-		h.sha = sha256.New()
-	}
-	h.head = binary.BigEndian.AppendUint32(h.head, uint32(len(qualifier)))
-	h.head = append(h.head, qualifier...)
-	h.head = binary.BigEndian.AppendUint64(h.head, uint64(timestamp))
-	h.head = binary.BigEndian.AppendUint32(h.head, uint32(len(value)))
-	h.sha.Write(h.head) // never fails
-	h.sha.Write(value)
+	b := binary.BigEndian.AppendUint32(h.cells, uint32(len(qualifier)))
+	b = append(b, qualifier...)
+	b = binary.BigEndian.AppendUint64(b, uint64(timestamp))
+	h.cells = binary.BigEndian.AppendUint32(b, uint32(len(value)))
 	h.cell++
+	if len(h.cells)+len(value) <= hashRoom {
+		h.cells = append(h.cells, value...)
+		return
+	}
+	h.flush()
+	h.write(value)
+}
+
+// flush hashes what is gathered of a row that is longer than most.
+func (h *rowHash) flush() {
+	h.write(h.cells)
+	h.cells = h.cells[:0]
+}
+
+func (h *rowHash) write(b []byte) {
+	if h.long == nil {
+		h.long = xxh3.New()
+	}
+	if !h.begun {
+		h.long.Reset()
+		h.begun = true
+	}
+	h.long.Write(b) // never fails
 }
 
 // end adds the row to the sum; one without cells is none.
@@ -80,16 +101,18 @@ func (h *rowHash) end() {
 	if h.cell == 0 {
 		return
 	}
-	h.out = h.sha.Sum(h.out[:0])
-	h.sum.Add(RowSum{Rows: 1, Cells: h.cell, High: binary.BigEndian.Uint64(h.out), Low: binary.BigEndian.Uint64(h.out[8:])})
-	h.sha.Reset()
-	h.cell = 0
+	var sum xxh3.Uint128
+	if h.begun {
+		h.flush()
+		sum = h.long.Sum128()
+	} else {
+		sum = xxh3.Hash128(h.cells)
+	}
+	h.sum.Add(RowSum{Rows: 1, Cells: h.cell, High: sum.Hi, Low: sum.Lo})
+	h.drop()
 }
 
 // drop forgets the cells of the row.
 func (h *rowHash) drop() {
-	if h.cell > 0 {
-		h.sha.Reset()
-		h.cell = 0
-	}
+	h.cells, h.cell, h.begun = h.cells[:0], 0, false
 }

@@ -9,7 +9,6 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
-	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
@@ -124,7 +123,7 @@ func (j *run) record() error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key}
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
 		}
@@ -196,7 +195,7 @@ func (j *run) plan(ctx context.Context) (err error) {
 		for _, s := range j.facts.Splits {
 			p.Splits = append(p.Splits, s)
 		}
-		if p.Made, err = job.TableRecord(ctx, j.env, j.c, j.facts); err != nil {
+		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
 			return err
 		}
 		j.st.Plan = p

@@ -13,12 +13,12 @@ import (
 )
 
 // Splits are split points of a table for the snapshot's rows under their new
-// keys. A key that begins with a salt has a region for each of its values. For
+// keys, old being that of the old ones or nil. A key that begins with a salt has a region for each of its values. For
 // any other all rows are read, of the families that the key is made of, and the
 // regions, as many as the snapshot has, get about the same bytes.
-func Splits(ctx context.Context, s *snapshot.Snapshot, key keygen.Expr, now time.Time, o Options) ([][]byte, error) {
+func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now time.Time, o Options) ([][]byte, error) {
 	o = o.withDefaults()
-	keys, err := newKeyColumns(key, s.Families)
+	keys, err := newKeyColumns(key, old, s.Families)
 	if err != nil {
 		return nil, err
 	}

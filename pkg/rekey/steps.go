@@ -42,7 +42,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	if j.dir, err = staging.Make(ctx, j.env, j.dir.Location); err != nil {
 		return nil, err
 	}
-	p := &Plan{Table: j.st.Plan.Table, Key: j.req.key, Families: j.facts.Families, Now: j.now(), Since: j.req.Since, Duplicates: j.req.policy}
+	p := &Plan{Table: j.st.Plan.Table, Key: j.req.key, OldKey: j.req.oldKey, Families: j.facts.Families, Now: j.now(), Since: j.req.Since, Duplicates: j.req.policy}
 	var splits [][]byte
 	for _, s := range j.st.Plan.Splits {
 		splits = append(splits, s)

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
-	"bulkload/internal/retry"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -28,8 +26,8 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	for _, f := range j.source.Families {
 		families = append(families, f.Name)
 	}
-	if err := j.enabled(ctx); err != nil {
-		return nil, err
+	if _, err := table.Settle(ctx, j.c, j.req.To); err != nil { // whoever asks for its facts refuses one that is not enabled
+		return nil, cluster.Failure(err)
 	}
 	facts, err := cluster.TableFacts(ctx, j.env, j.c, j.req.To.String(), families...)
 	if errors.Is(err, loader.ErrTableNotFound) {
@@ -47,39 +45,16 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	return facts, j.vacant(ctx)
 }
 
-// enabled waits for a table that is being enabled, as that of an attempt which was
-// stopped while the master made it, a minute at most.
-func (j *run) enabled(ctx context.Context) error {
-	enabling, began := retry.Policy{First: 200 * time.Millisecond, For: time.Minute}, time.Now()
-	for tries := 1; ; tries++ {
-		t, err := j.c.Describe(ctx, j.req.To)
-		if errors.Is(err, loader.ErrTableNotFound) {
-			return nil
-		}
-		if err != nil {
-			return cluster.Failure(err)
-		}
-		wait, again := enabling.Next(began, tries)
-		if t.State != loader.Enabling || !again {
-			return nil // whoever asks for its facts refuses it
-		}
-		if err := retry.Sleep(ctx, wait); err != nil {
-			return err
-		}
-	}
-}
-
 // create makes the table, pre-split.
 func (j *run) create(ctx context.Context, old *loader.Table) error {
 	splits := j.req.Splits
 	if splits == nil {
 		var err error
-		if splits, err = Splits(ctx, j.source, j.req.key, j.now(), j.options()); err != nil {
+		if splits, err = Splits(ctx, j.source, j.req.key, j.req.oldKey, j.now(), j.options()); err != nil {
 			return err
 		}
 	}
-	like := table.Like(old)
-	spec := loader.TableSpec{Name: j.req.To, Families: like.Families, Attributes: like.Attributes, Configuration: like.Configuration, SplitKeys: splits, CreateNamespace: true}
+	spec := table.Like(old).Spec(j.req.To, splits)
 	j.o.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)
 	if err := j.c.CreateTable(ctx, spec); err != nil && !errors.Is(err, loader.ErrTableExists) {
 		return cluster.Failure(err)
@@ -124,15 +99,11 @@ func (j *run) vacant(ctx context.Context) error {
 	if j.req.Since > 0 {
 		return nil
 	}
-	found := false
-	err := j.c.Scan(ctx, loader.ScanRequest{Table: j.req.To, MaxRows: 1, ChunkBytes: 64 << 10, KeysOnly: true, Raw: true, Versions: 1, Prompt: true}, func(loader.Row) error {
-		found = true
-		return nil
-	})
+	vacant, err := table.Vacant(ctx, j.c, j.req.To)
 	if err != nil {
 		return cluster.Failure(err)
 	}
-	if found {
+	if !vacant {
 		return fail.Errorf(fail.Check, "table %s has rows, or delete markers: rows with new keys go into an empty table (name another one; a further pass, for what was written since the first, has %s)", j.req.To, setting.Since)
 	}
 	return nil

@@ -25,6 +25,7 @@ import (
 type writer struct {
 	snap   *snapshot.Snapshot
 	plan   *Plan
+	names  []column
 	sorter *extsort.Sorter
 	out    build.Output
 	o      Options
@@ -160,7 +161,7 @@ type regionFiles struct {
 // row writes the cells of a row.
 func (r *regionFiles) row(ctx context.Context, key, payload []byte) error {
 	r.merged++
-	cells := packed{rest: payload}
+	cells := packed{rest: payload, names: r.names}
 	family := -1
 	for cells.next() {
 		if cells.family >= len(r.files) {

@@ -1,6 +1,9 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Replace is what a run takes away from its table, so that the table holds
 // exactly the export, as a snapshot of before the load says.
@@ -17,4 +20,35 @@ type Replace struct {
 // String is for people: what becomes of the rows before.
 func (r *Replace) String() string {
 	return fmt.Sprintf("%d of the %d rows before are deleted, %d have lost columns", r.Deleted, r.Rows, r.Changed)
+}
+
+// Fresh is the old table of a run that makes a new one to take its place.
+type Fresh struct {
+	From         string   `json:"from"`                   // the old one, which is as it was
+	Coprocessors []string `json:"coprocessors,omitempty"` // that the new one has of the old one's descriptor, as written there
+	Before       *Before  `json:"before,omitempty"`       // what the old one has that the export lacks; nil: it was not compared
+}
+
+// Before is what a table has that an export lacks, as a snapshot of before the
+// load says.
+type Before struct {
+	Rows    int64  `json:"rows"`        // of the table
+	Missing int64  `json:"missing"`     // of them that are not in the export
+	Changed int64  `json:"changed"`     // that are in it without some of their columns
+	Limit   string `json:"max_deletes"` // how many may be missing: a number, or a percentage of the rows
+}
+
+// String is for people.
+func (b *Before) String() string {
+	return fmt.Sprintf("%d of the %d rows before are not in the export, %d have lost columns", b.Missing, b.Rows, b.Changed)
+}
+
+// Dropped is an old table that was dropped, and the one in its place.
+type Dropped struct {
+	Schema  int       `json:"schema"` // version of this form: 1
+	Table   string    `json:"table"`  // the old one
+	Fresh   string    `json:"fresh"`  // the one in its place
+	Job     string    `json:"job"`    // the directory of its state
+	At      time.Time `json:"dropped_at"`
+	Already bool      `json:"already_done,omitempty"` // by an earlier run: nothing was done now
 }

@@ -23,6 +23,7 @@ type Result struct {
 	Staging  string             `json:"staging"`
 	Snapshot string             `json:"snapshot,omitempty"` // that was taken before the load
 	Replace  *Replace           `json:"replace,omitempty"`  // of a run that leaves the table with its rows alone
+	Fresh    *Fresh             `json:"fresh,omitempty"`    // of a run whose table takes the place of another
 	Manifest *manifest.Manifest `json:"manifest"`
 	Regions  int                `json:"regions"` // that took files
 	LoadTime time.Duration      `json:"load_ns"`

@@ -24,6 +24,8 @@ type Undo struct {
 	Bytes     int64         `json:"bytes"`
 	Verify    string        `json:"verify,omitempty"` // full or range
 	Elapsed   time.Duration `json:"elapsed_ns"`
+	Index     string        `json:"index,omitempty"`  // name of the index that the table is; empty: it is none
+	Tables    []*Undo       `json:"tables,omitempty"` // of a job of several: its further tables, in the order of loading; Refused has all refusals
 }
 
 // Survey is what a snapshot of a table says of one load: the cells of its
@@ -51,6 +53,8 @@ type Survey struct {
 	Versions manifest.Digest `json:"rest_versions"` // likewise, those who ask for all versions that are kept
 	Families []SurveyFamily  `json:"families"`
 	Regions  []SurveyRegion  `json:"regions"`
+
+	Tables []*Survey `json:"tables,omitempty"` // of a job of several: its further tables, in the order of loading
 }
 
 // SurveyFamily is a family of the load.

@@ -12,6 +12,7 @@ const (
 	AllowEmpty     Name = "allow_empty"
 	BadRecords     Name = "bad_records"
 	Columns        Name = "columns"
+	DropOld        Name = "drop_old"
 	Duplicates     Name = "duplicates"
 	Empty          Name = "empty"
 	Engine         Name = "engine"
@@ -27,6 +28,7 @@ const (
 	Hadoop         Name = "hadoop"
 	Header         Name = "header"
 	InsertOnly     Name = "insert_only"
+	Into           Name = "into"
 	Job            Name = "job"
 	JobID          Name = "job_id"
 	Key            Name = "key"
@@ -43,6 +45,7 @@ const (
 	ParseKey       Name = "parse"
 	PhoenixIndexes Name = "phoenix_indexes"
 	Prefix         Name = "prefix"
+	ReadBy         Name = "read_by"
 	RecordSep      Name = "record_sep"
 	ReduceMemory   Name = "reduce_memory"
 	Reduces        Name = "reduces"
@@ -75,9 +78,9 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop,
-		Header, InsertOnly, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
-		Prefix, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
+		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop,
+		Header, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
+		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,
 	}
 }

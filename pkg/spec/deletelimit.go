@@ -53,3 +53,6 @@ func (l DeleteLimit) Allows(deleted, rows int64) bool {
 	}
 	return float64(deleted)*100 <= l.percent*float64(rows)
 }
+
+// All says whether every row may be deleted.
+func (l DeleteLimit) All() bool { return l.text != "" && l.rows < 0 && l.percent == 100 }

@@ -150,6 +150,7 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	oneOf("header", s.Header, "yes", "no", "first", "match")
 	oneOf("extra", s.Extra, "", "fail", "ignore")
 	oneOf("missing", s.Missing, "", "fail", "null")
+	oneOf("read_by", s.ReadBy, "", "files", "scan", "auto")
 	if s.Empty != "" {
 		oneOf("empty", s.Empty, "skip", "store")
 	}

@@ -24,6 +24,7 @@ type Spec struct {
 	RecordSep  string   `yaml:"record_sep"`  // of text: behind a record
 	Reading    `yaml:",inline"`
 
+	ReadBy  string   `yaml:"read_by"`      // how an input table is read: files (default), scan or auto
 	Parse   string   `yaml:"parse"`        // key spec of an input table
 	Key     string   `yaml:"key"`          // key spec, see package keygen
 	Query   []string `yaml:"query"`        // columns that a reader gives to get rows, default: the first column of the key

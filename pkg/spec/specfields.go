@@ -65,6 +65,7 @@ func SpecFields() []SpecField {
 
 		{Name: "partitions", Type: FieldTexts, Flag: "partitions", Default: "auto", Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
 		{Name: "where", Type: FieldTexts, Flag: "where", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
+		{Name: "read_by", Type: FieldText, Flag: "read-by", Default: "files", Doc: "How the rows of an input table come: from the HFiles of a snapshot on HDFS, from region servers by scans, or by scans only if HDFS denies the files.", Enum: []string{"files", "scan", "auto"}},
 		{Name: "parse", Type: FieldText, Flag: "parse", Doc: "Key spec by which the row keys of an input table were made. The columns that it stores as they are become columns of the input."},
 
 		{Name: "key", Type: FieldText, Flag: "key", Doc: "How a row key is made, such as salt(check_id) + md5hex(check_id) + id."},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"bulkload/pkg/hfile"
-	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 )
 
@@ -60,11 +59,7 @@ func putStamp(buf []byte, ts int64, to *source.Span) []byte {
 // columnsOf finds which cells columns are, in the order of cells: family:qualifier,
 // or of a table with one family the qualifier alone. $row, $timestamp and what is
 // parsed out of keys are none of them.
-func columnsOf(s *snapshot.Snapshot, names, parsed []string) ([]column, error) {
-	var families []string
-	for _, f := range s.Families {
-		families = append(families, f.Name)
-	}
+func columnsOf(table string, families, names, parsed []string) ([]column, error) {
 	var columns []column
 	for i, name := range names {
 		if name == RowColumn || name == StampColumn || slices.Contains(parsed, name) {
@@ -76,7 +71,7 @@ func columnsOf(s *snapshot.Snapshot, names, parsed []string) ([]column, error) {
 		} else if strings.HasPrefix(name, "$") {
 			return nil, fmt.Errorf("column %q: of a row there are %s and %s; a qualifier that begins with $ is named with its family, as in %s:%s", name, RowColumn, StampColumn, families[0], name)
 		}
-		family, qualifier, err := split(s.Table, families, name)
+		family, qualifier, err := split(table, families, name)
 		if err != nil {
 			return nil, err
 		}

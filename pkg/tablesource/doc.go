@@ -1,5 +1,5 @@
 // Package tablesource has what hbase:TABLE and snapshot:NAME name: a snapshot of
-// a table that is read from its files.
+// a table that is read from its files, or a table that its region servers scan.
 //
 // Of a table a snapshot is taken, with what is in memory flushed, and deleted
 // when its [Source] is closed. A named snapshot is only read.
@@ -7,7 +7,11 @@
 // [Files] shows it to pkg/source as a directory with a file for each region, and
 // [Mount] has a job's inputs lead there.
 //
-// HDFS decides who may read: on secured clusters HBase's directory is its own
+// [Scanned] is a table that is read by scans, [ScanFiles] shows it in the same way:
+// the records are the same, but each region is of a moment of its own, and one that
+// is split, merged or moved in mid-scan of several.
+//
+// HDFS decides who may read files: on secured clusters HBase's directory is its own
 // (MasterFileSystem of HBase 2.6.4, hbase.rootdir.perms). [Open] opens one file of
 // the snapshot, so that a refusal comes before any work.
 package tablesource

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -160,7 +159,7 @@ func (f *Files) Check(info fs.FileInfo, columns []string) error {
 	}
 	_, parsed, err := f.parser.columns()
 	if err == nil {
-		_, err = columnsOf(r.snap, columns, parsed)
+		_, err = columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
 	}
 	return err
 }
@@ -177,7 +176,7 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	cols, err := columnsOf(r.snap, columns, parsed)
+	cols, err := columnsOf(r.snap.Table, familyNames(r.snap), columns, parsed)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +184,12 @@ func (f *Files) Rows(ctx context.Context, info fs.FileInfo, columns []string) (s
 	if err != nil {
 		return nil, err
 	}
-	got := &rows{scan: sc, columns: cols, row: slices.Index(columns, RowColumn), newest: slices.Index(columns, StampColumn)}
-	got.parse(parser, columns)
-	return got, nil
+	return newRows(sc, cols, parser, columns), nil
+}
+
+func familyNames(s *snapshot.Snapshot) (names []string) {
+	for _, f := range s.Families {
+		names = append(names, f.Name)
+	}
+	return names
 }

@@ -39,21 +39,27 @@ func texts(t testing.TB, in *source.Input) (lines []string, read int64) {
 	for i := range in.Splits() {
 		must(t, r.Read(t.Context(), i, func(b *source.Batch) error {
 			read += b.Bytes
-			for row := range b.Rows {
-				var values []string
-				for c := range b.Cols {
-					text := fmt.Sprintf("%q", b.Field(row, c))
-					if b.Null(row, c) {
-						text = "NULL"
-					}
-					values = append(values, text)
-				}
-				lines = append(lines, strings.Join(values, " "))
-			}
+			lines = append(lines, recordsOf(b)...)
 			return nil
 		}))
 	}
 	return lines, read
+}
+
+// recordsOf are the records of a batch, a line each.
+func recordsOf(b *source.Batch) (lines []string) {
+	for row := range b.Rows {
+		var values []string
+		for c := range b.Cols {
+			text := fmt.Sprintf("%q", b.Field(row, c))
+			if b.Null(row, c) {
+				text = "NULL"
+			}
+			values = append(values, text)
+		}
+		lines = append(lines, strings.Join(values, " "))
+	}
+	return lines
 }
 
 // smallLab has two regions, each family in a file or two; newer versions, deleted columns and rows, values without a byte.

@@ -12,13 +12,18 @@ import (
 
 // Mount has env read what the source is as the input that names it.
 func (s *Source) Mount(env *cluster.Env, input string, parser Parser) {
+	if s.Scanned != nil {
+		files := NewScanFiles(s.Scanned, s.ref, parser)
+		env.Mount(input, files, files.Dir())
+		return
+	}
 	files := NewFiles(s.fsys, s.root, s.Snapshot.Name, s.ref, parser)
 	env.Mount(input, files, files.Dir())
 }
 
-// Mount opens those inputs that are tables, and has env read them. A snapshot that
-// was taken for this is deleted by done, which is never nil.
-func Mount(ctx context.Context, env *cluster.Env, inputs []string, parser Parser) (done func(context.Context) error, err error) {
+// Mount opens those inputs that are tables, and has env read them in a way. A
+// snapshot that was taken for this is deleted by done, which is never nil.
+func Mount(ctx context.Context, env *cluster.Env, inputs []string, by ReadBy, parser Parser) (done func(context.Context) error, err error) {
 	var open []*Source
 	done = func(ctx context.Context) error {
 		var errs []error
@@ -36,14 +41,22 @@ func Mount(ctx context.Context, env *cluster.Env, inputs []string, parser Parser
 		if !ok {
 			continue
 		}
-		s, err := Open(ctx, env, r, Options{})
+		s, err := Open(ctx, env, r, Options{By: by})
 		if err != nil {
 			return done, errors.Join(err, done(ctx))
 		}
+		s.Report(env.Log.Warn)
 		open = append(open, s)
 		s.Mount(env, input, parser)
 	}
 	return done, nil
+}
+
+// Report warns of a table that is read by scans although nobody asked for that.
+func (s *Source) Report(warn func(msg string, kv ...any)) {
+	if s.Denied != nil {
+		warn("the files of a table may not be read, and region servers scan it instead: its rows are not of one moment", "table", s.ref.Table.String(), "cause", s.Denied)
+	}
 }
 
 // CheckParse refuses to take columns out of the keys of inputs none of which has

@@ -5,16 +5,27 @@ import (
 	"math"
 	"slices"
 
+	"bulkload/pkg/hfile"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 	"bulkload/pkg/span"
 )
 
+// cells are those of a range of rows, the newest of each column, in the order of
+// HBase: a [snapshot.Scan], or a [Scan].
+type cells interface {
+	Next() bool
+	Cell() *hfile.Cell // valid until the next call of Next
+	NewRow() bool
+	Err() error
+	Position() int64
+	Close() error
+}
+
 // rows are the rows of a region.
 type rows struct {
-	scan    *snapshot.Scan
+	scan    cells
 	columns []column // in the order of cells
 	row     int      // place of the key, −1 without
 	newest  int      // place of the newest cell's timestamp, −1 without
@@ -24,6 +35,13 @@ type rows struct {
 	parser *keygen.KeyParser
 	values [][]byte // that it gives
 	places []int    // of these, −1 of those that are not asked for
+}
+
+// newRows has the columns that are cells, with the names of all.
+func newRows(sc cells, columns []column, parser *keygen.KeyParser, names []string) *rows {
+	r := &rows{scan: sc, columns: columns, row: slices.Index(names, RowColumn), newest: slices.Index(names, StampColumn)}
+	r.parse(parser, names)
+	return r
 }
 
 // parse has columns taken out of row keys, if any of them is asked for.

@@ -14,12 +14,19 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
 )
 
-// Options say which snapshot is taken of a table. The zero value has one of a
-// name that is used once.
+// Options say how a table is read, and which snapshot is taken of it. The zero
+// value has one of a name that is used once.
 type Options struct {
+	// By is how a table is read, default ByFiles. A snapshot that is there already
+	// is always read from its files.
+	By ReadBy
+	// Bounds are those of an earlier attempt that read the table by scans, which
+	// this one does too. Default: what the table's regions are now.
+	Bounds *Bounds
 	// Name is that of the snapshot. One that is there already is taken if it is
 	// of the table and of the time Created, as an earlier attempt has made it;
 	// another gives [loader.ErrSnapshotExists].
@@ -31,17 +38,20 @@ type Options struct {
 	Keep bool
 }
 
-// A Source is a snapshot that is being read. Safe for concurrent use; it must be
-// closed.
+// A Source is a snapshot that is being read, or a table: one of Snapshot and
+// Scanned is not nil. Safe for concurrent use; it must be closed.
 type Source struct {
 	Snapshot *snapshot.Snapshot
-	Own      bool // it was taken by Open, or by an earlier attempt
+	Scanned  *Scanned // only of ByScan, and of ByAuto if Denied
+	Own      bool     // the snapshot was taken by Open, or by an earlier attempt
+	Denied   error    // why a table with ByAuto is read by scans, nil: it is not
 
-	env  *cluster.Env
-	keep bool
-	ref  Ref
-	fsys hdfsio.FS
-	root string // hbase.rootdir there
+	env    *cluster.Env
+	keep   bool
+	denied bool // HDFS says that the user may not read the files of a table
+	ref    Ref
+	fsys   hdfsio.FS
+	root   string // hbase.rootdir there
 }
 
 // NewName is a name for a snapshot of a table that no other has.
@@ -53,41 +63,67 @@ func NewName(table loader.TableName, now time.Time) string {
 
 // Open opens what r names. Of a table it takes a snapshot, and deletes it again
 // if that cannot be read.
-func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (_ *Source, err error) {
+func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, error) {
+	if err := CheckReadBy([]string{r.String()}, o.By); err != nil {
+		return nil, err
+	}
 	s := &Source{env: env, keep: o.Keep, ref: r}
-	name := r.Snapshot
+	var err error
+	if r.Snapshot == "" && (o.By == ByScan || o.Bounds != nil) {
+		s.Scanned, err = openScan(ctx, env, r.Table, o.Bounds)
+	} else if err = s.openFiles(ctx, o); o.By == ByAuto && s.denied {
+		s.Denied = err
+		s.Scanned, err = openScan(ctx, env, r.Table, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openFiles opens a snapshot, which for a table is taken. One that was taken is
+// deleted again after an error, unless a further attempt is to have it.
+func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
+	name := s.ref.Snapshot
 	if name == "" {
 		now := time.Now()
 		if name = o.Name; name == "" {
-			name = NewName(r.Table, now)
+			name = NewName(s.ref.Table, now)
 		}
 		if o.Created == 0 {
 			o.Created = now.UnixMilli()
 		}
-		if err := take(ctx, env, r.Table, name, o.Created); err != nil {
-			return nil, fail.With(fail.Load, err)
+		if err := take(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
+			if ctx.Err() != nil && o.Name == "" && !o.Keep {
+				err = errors.Join(err, abandon(ctx, s.env, s.ref.Table, name, o.Created))
+			}
+			return fail.With(fail.Load, err)
 		}
 		s.Own = true
 		defer func() {
-			if err != nil && !o.Keep {
-				err = errors.Join(err, remove(ctx, env, r.Table, name))
+			if err != nil && (!o.Keep || o.By == ByAuto && s.denied) {
+				s.Own = false
+				if left := remove(ctx, s.env, s.ref.Table, name); left != nil {
+					s.denied, err = false, errors.Join(err, left) // nothing is read instead while it is there
+				}
 			}
 		}()
 	}
-	root := env.Conf.Value("hbase.rootdir")
+	root := s.env.Conf.Value("hbase.rootdir")
 	if root == "" {
-		return nil, fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s lie below it; give the directory of hbase-site.xml", name)
+		return fail.Errorf(fail.Config, "hbase.rootdir is not configured: the files of snapshot %s lie below it; give the directory of hbase-site.xml", name)
 	}
-	if s.fsys, s.root, err = env.Resolve(root); err != nil {
-		return nil, err
+	if s.fsys, s.root, err = s.env.Resolve(root); err != nil {
+		return err
 	}
 	if s.Snapshot, err = snapshot.Open(ctx, s.fsys, s.root, name); err == nil {
 		err = s.probe(ctx)
 	}
 	if err != nil {
-		return nil, unreadable(env, root, err)
+		s.Snapshot = nil
+		return s.unreadable(root, err)
 	}
-	return s, nil
+	return nil
 }
 
 // take takes a snapshot, or finds that an earlier attempt has.
@@ -114,6 +150,18 @@ func take(ctx context.Context, env *cluster.Env, table loader.TableName, name st
 	return nil
 }
 
+// abandon deletes a snapshot that the master was perhaps taking when ctx ended.
+// It is asked for again: what is under way is waited for, since one that is
+// deleted before it is complete stays.
+func abandon(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
+	again, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := take(again, env, table, name, created); err != nil {
+		return fmt.Errorf("the snapshot that was being taken may stay: %w: look with list_snapshots, and delete it: delete_snapshot '%s'", err, name)
+	}
+	return remove(ctx, env, table, name)
+}
+
 // probe reads the beginning of the first region that has files.
 func (s *Source) probe(ctx context.Context) error {
 	for i, r := range s.Snapshot.Regions {
@@ -130,14 +178,19 @@ func (s *Source) probe(ctx context.Context) error {
 }
 
 // unreadable says what to do about a snapshot that HDFS does not give.
-func unreadable(env *cluster.Env, root string, err error) error {
+func (s *Source) unreadable(root string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		user, userErr := env.User()
+		user, userErr := s.env.User()
 		if userErr != nil {
 			user = "this user"
 		}
-		return fail.With(fail.HDFS, fmt.Errorf("%w: user %s may not read HBase's directory %s; run as HBase's user, or have hbase.rootdir.perms 750 and the user in HBase's group", err, user, root))
+		err = fmt.Errorf("%w: user %s may not read HBase's directory %s; run as HBase's user, or have hbase.rootdir.perms 750 and the user in HBase's group", err, user, root)
+		if s.ref.Snapshot == "" {
+			s.denied = true
+			err = setting.Errorf("%w; or give %s scan, for which HBase's own rights count", err, setting.ReadBy)
+		}
+		return fail.With(fail.HDFS, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail.With(fail.Input, fmt.Errorf("%w: list_snapshots of hbase shell shows which there are", err))
 	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, snapshot.ErrUnsupported):
@@ -148,6 +201,9 @@ func unreadable(env *cluster.Env, root string, err error) error {
 
 // Close deletes a snapshot that was taken, also after ctx has ended.
 func (s *Source) Close(ctx context.Context) error {
+	if s.Scanned != nil {
+		return s.Scanned.close()
+	}
 	if !s.Own || s.keep {
 		return nil
 	}

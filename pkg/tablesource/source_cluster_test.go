@@ -1,9 +1,13 @@
 package tablesource_test
 
 import (
+	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/testcluster"
@@ -73,6 +77,51 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestOpenStopped leaves no snapshot, at whatever moment of its making it is
+// stopped.
+func TestOpenStopped(t *testing.T) {
+	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
+	table, err := loader.ParseTableName(jobtest.FreshTable(t, env, 3, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	stopped := 0
+	for after := 5 * time.Millisecond; after < 2*time.Second; after = after * 3 / 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: table}, tablesource.Options{})
+		cancel()
+		if err == nil {
+			if err := src.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		stopped++
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("stopped after %s: %v", after, err)
+		}
+		// The master takes one snapshot of a table at a time: with this one complete none is under way.
+		last := tablesource.NewName(table, time.Now())
+		if err := c.Snapshot(t.Context(), table, last, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.DeleteSnapshot(t.Context(), table, last); err != nil {
+			t.Fatal(err)
+		}
+		if left := leftOf(t, env, table); len(left) > 0 {
+			t.Errorf("stopped after %s: snapshots %q are left (%v)", after, left, err)
+		}
+	}
+	if stopped < 5 {
+		t.Errorf("only %d attempts were stopped", stopped)
+	}
+}
+
 // TestOpenAgain adopts what an earlier attempt has taken, and nothing else.
 func TestOpenAgain(t *testing.T) {
 	env := jobtest.ClusterEnv(t, testcluster.Shared(t))
@@ -139,4 +188,23 @@ func exists(t *testing.T, env *cluster.Env, table loader.TableName, name string)
 		t.Fatal(err)
 	}
 	return ok
+}
+
+// leftOf are the table's snapshots that bulkload has named.
+func leftOf(t *testing.T, env *cluster.Env, table loader.TableName) (left []string) {
+	t.Helper()
+	fsys, root, err := env.Resolve(env.Conf.Value("hbase.rootdir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := fsys.ReadDir(t.Context(), root+"/.hbase-snapshot")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if strings.HasPrefix(s.Name(), "bulkload-"+table.Qualifier+"-") {
+			left = append(left, s.Name())
+		}
+	}
+	return left
 }

@@ -16,7 +16,7 @@ import (
 
 // DiffOptions say how [Diff] works.
 type DiffOptions struct {
-	Keys    int // how many rows are named in all
+	Keys    int // how many rows are named of each table
 	Readers int // regions that are read at a time, default 4
 	Events  progress.Events
 }
@@ -29,7 +29,7 @@ func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	l, err := loadOf(dir, &trace.History)
+	loads, err := loadsOf(dir, &trace.History)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +42,23 @@ func Diff(ctx context.Context, env *cluster.Env, dir string, o DiffOptions) (_ *
 	if err != nil {
 		return nil, cluster.Failure(err)
 	}
+	var all *result.Survey
+	for _, l := range loads {
+		s, err := l.diff(ctx, env, id, o)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = s
+		default:
+			all.Tables = append(all.Tables, s)
+		}
+	}
+	return all, nil
+}
+
+// diff surveys a snapshot of the load's table that is taken for it.
+func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOptions) (_ *result.Survey, err error) {
 	if err := l.sameCluster(id); err != nil {
 		return nil, err
 	}

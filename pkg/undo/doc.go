@@ -30,6 +30,12 @@
 // what the load has overwritten. So the table is read once more at the end and
 // compared with the prediction; the first snapshot is kept if it differs.
 //
+// # Several tables
+//
+// The load of a job of several tables is taken out of them in the reverse order of loading: an entry of an index is gone before
+// its row. All tables are surveyed, and all refusals known, before the first marker is written; markers of all are written
+// before the first is loaded. Each table is verified before the next one is begun, and the journal has that it is done.
+//
 // # T is never used again
 //
 // A marker hides what is written with T later, until a compaction drops it, which

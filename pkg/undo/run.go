@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"bulkload/internal/cleanup"
@@ -28,7 +29,7 @@ type Options struct {
 	Verify     string // full: the table is as predicted (default); range: no cell of the load is seen, for tables that others write to meanwhile
 	Staging    string // directory on HDFS for the files with markers, default /tmp/bulkload-USER
 	Stage      loader.Stage
-	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server.
+	// LoadConcurrency is how many regions of the whole table are asked to load at a time, default 2 of each region server, 8 while they are quick.
 	LoadConcurrency int
 	Readers         int           // regions that are read at a time, default 4
 	LockWait        time.Duration // how long to wait for another process that works on the job; default: not at all
@@ -39,18 +40,19 @@ type Options struct {
 
 // undo is one process's work on an undo.
 type undo struct {
-	*load
-	env    *cluster.Env
-	o      Options
-	c      *loader.Cluster
-	st     *checkpoint.Job
-	state  string // directory of all jobs' state
-	facts  *cluster.Facts
-	result *result.Undo
-	read   reading
+	env     *cluster.Env
+	o       Options
+	c       *loader.Cluster
+	st      *checkpoint.Job
+	state   string    // directory of all jobs' state
+	tables  []*target // in the order in which they were loaded
+	undoing *checkpoint.Undoing
+	cluster string // its id
+	result  *result.Undo
+	read    reading
 }
 
-// Run takes the load of a finished job out of its table again. dir is the
+// Run takes the load of a finished job out of its tables again. dir is the
 // directory of the job's state. With an error comes the result as far as it is
 // known, or nil; one of kind [fail.Check] says why markers would lose something,
 // and nothing was changed then. The same call after a crash resumes; after a
@@ -73,10 +75,12 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		}
 		defer func() { err = errors.Join(err, u.st.Close()) }()
 	}
-	if u.load, err = loadOf(dir, &u.st.History); err != nil {
+	loads, err := loadsOf(dir, &u.st.History)
+	if err != nil {
 		return nil, err
 	}
-	u.result = &result.Undo{Schema: 1, Table: u.table.String(), Job: dir, Timestamp: u.stamp, DryRun: o.DryRun, Before: u.snapshot}
+	u.undoing = u.st.Undo
+	u.target(loads, dir)
 	defer func() { u.result.Elapsed = time.Since(started) }()
 	if was := u.undoing; was != nil && was.Done {
 		if was.Result != nil {
@@ -85,23 +89,23 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 		u.result.Already, u.result.DoneAt = true, was.DoneAt
 		return u.result, nil
 	}
-	if u.manifest.Digest.Cells == 0 {
-		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.job)
+	if !slices.ContainsFunc(loads, func(l *load) bool { return l.manifest.Digest.Cells > 0 }) {
+		return u.result, fail.Errorf(fail.Check, "job %s has written no cells: there is nothing to undo", u.job())
 	}
 	if u.c, err = env.Dial(ctx); err != nil {
 		return u.result, err
 	}
 	defer u.c.Close()
-	id, err := u.c.ID(ctx)
-	if err != nil {
+	if u.cluster, err = u.c.ID(ctx); err != nil {
 		return u.result, cluster.Failure(err)
 	}
-	if err := u.sameCluster(id); err != nil {
-		return u.result, err
-	}
-	u.clusterID = id
-	if u.facts, err = cluster.TableFacts(ctx, env, u.c, u.table.String(), u.families...); err != nil {
-		return u.result, err
+	for _, t := range u.tables {
+		if err := t.sameCluster(u.cluster); err != nil {
+			return u.result, err
+		}
+		if t.facts, err = cluster.TableFacts(ctx, env, u.c, t.table.String(), t.families...); err != nil {
+			return u.result, err
+		}
 	}
 	if o.DryRun {
 		return u.result, u.predict(ctx)
@@ -109,46 +113,51 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	return u.result, u.work(ctx)
 }
 
-// predict surveys a snapshot that is taken for it, and deletes it again.
-func (u *undo) predict(ctx context.Context) (err error) {
+// job is the name of its directory.
+func (u *undo) job() string { return u.tables[0].job }
+
+// predict surveys snapshots that are taken for it, and deletes them again.
+func (u *undo) predict(ctx context.Context) error {
 	if u.undoing != nil && u.undoing.Built {
-		u.result.Survey = u.undoing.Result.Survey
+		for i, was := range resultsOf(u.undoing.Result) {
+			u.tables[i].result.Survey = was.Survey
+		}
 		return nil // as it was when the undo began
 	}
-	u.o.Events.Phase("snapshot")
-	src, err := tablesource.Open(ctx, u.env, tablesource.Ref{Table: u.table}, tablesource.Options{})
-	if err != nil {
-		return err
+	for _, t := range u.tables {
+		if err := t.predict(ctx); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, src.Close(ctx)) }()
-	return u.judge(ctx, src)
+	return u.judge(ctx)
 }
 
-// judge surveys a snapshot and refuses what markers would lose.
-func (u *undo) judge(ctx context.Context, src *tablesource.Source) (err error) {
-	u.o.Events.Phase("read")
-	if u.result.Survey, err = u.survey(ctx, src.Snapshot, u.read); err != nil {
-		return fail.With(fail.HDFS, err)
-	}
+// judge refuses what markers would lose, of all tables together.
+func (u *undo) judge(ctx context.Context) error {
 	undone, err := checkpoint.ReadUndone(ctx, u.state, u.o.Events)
 	if err != nil {
 		return err
 	}
-	others := map[int64]bool{}
-	for _, x := range undone {
-		if x.Cluster == u.clusterID && x.Table == u.table.String() && x.Timestamp != u.stamp {
-			others[x.Timestamp] = true
-		}
-	}
 	var errs []error
-	for _, why := range u.refusals(u.result.Survey, len(others), u.o.InsertOnly) {
-		u.result.Refused = append(u.result.Refused, why.String())
-		errs = append(errs, setting.Errorf("%s", why))
+	for _, t := range u.tables {
+		others := map[int64]bool{}
+		for _, x := range undone {
+			if x.Cluster == u.cluster && x.Table == t.table.String() && x.Timestamp != t.stamp {
+				others[x.Timestamp] = true
+			}
+		}
+		for _, why := range t.refusals(t.result.Survey, len(others), u.o.InsertOnly) {
+			if t.several {
+				why = setting.Textf("table %s: %s", t.table, why)
+			}
+			u.result.Refused = append(u.result.Refused, why.String())
+			errs = append(errs, setting.Errorf("%s", why))
+		}
 	}
 	if len(errs) == 0 {
 		return nil
 	}
-	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w\n%s", u.job, errors.Join(errs...), u.wayBack()))
+	return fail.With(fail.Check, setting.Errorf("job %s is not undone by markers, and nothing was changed: %w\n%s", u.job(), errors.Join(errs...), u.tables[0].wayBack()))
 }
 
 // work takes the steps that are left.
@@ -179,26 +188,39 @@ func (u *undo) steps(ctx context.Context) error {
 		before := *u.undoing.Result
 		before.DryRun, before.Elapsed = false, 0
 		*u.result = before
-		u.o.Events.Note("markers are written already", "files", len(u.undoing.Markers))
+		files := 0
+		for i, r := range resultsOf(u.result) {
+			u.tables[i].result = r
+			files += len(u.undoing.Markers[i])
+		}
+		u.o.Events.Note("markers are written already", "files", files)
 	}
-	if err := u.bring(ctx); err != nil {
-		return err
-	}
-	if err := u.verify(ctx); err != nil {
-		return err
+	// The other way round than they were loaded: no reader finds an entry of an index whose row is gone.
+	for _, t := range slices.Backward(u.tables) {
+		if err := t.takeOut(ctx); err != nil {
+			return err
+		}
 	}
 	return u.end(ctx)
 }
 
-// begin records what is begun: the snapshot and the staging directory are known
-// from now on.
+// begin records what is begun: the snapshots and the staging directories are
+// known from now on.
 func (u *undo) begin() error {
 	now := time.Now()
-	l, err := staging.Choose(u.env, u.o.Staging, u.table.String(), u.stamp)
-	if err != nil {
-		return err
+	begun := checkpoint.UndoRecord{Timestamp: u.tables[0].stamp, Created: now.UnixMilli()}
+	for i, t := range u.tables {
+		l, err := staging.Choose(u.env, u.o.Staging, t.table.String(), t.stamp)
+		if err != nil {
+			return err
+		}
+		own := checkpoint.UndoTable{Table: t.table.String(), Snapshot: tablesource.NewName(t.table, now), Staging: l.String()}
+		if i == 0 {
+			begun.Snapshot, begun.Staging = own.Snapshot, own.Staging
+		} else {
+			begun.Tables = append(begun.Tables, own)
+		}
 	}
-	begun := checkpoint.UndoRecord{Timestamp: u.stamp, Snapshot: tablesource.NewName(u.table, now), Created: now.UnixMilli(), Staging: l.String()}
 	if err := u.st.Record(checkpoint.EventUndoing, begun); err != nil {
 		return err
 	}
@@ -211,21 +233,49 @@ func (u *undo) begin() error {
 func (u *undo) withdraw(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if err := u.dropSnapshot(ctx); err != nil {
+	if err := u.dropSnapshots(ctx); err != nil {
 		return err // the undo stays begun: the same command removes it
 	}
-	if dir, err := u.stage(ctx); err == nil {
-		if err := dir.Remove(ctx); err != nil {
-			u.o.Events.Warn("staging directory is left behind", "path", u.undoing.Staging, "error", err)
-		}
-	}
+	u.dropStaging(ctx)
 	return u.st.Record(checkpoint.EventUndoing, checkpoint.UndoRecord{})
 }
 
-func (u *undo) dropSnapshot(ctx context.Context) error {
-	err := u.c.DeleteSnapshot(ctx, u.table, u.undoing.Snapshot)
-	if err != nil {
-		return fail.With(fail.Load, fmt.Errorf("%w: delete it by hand: delete_snapshot '%s'", err, u.undoing.Snapshot))
+func (u *undo) dropSnapshots(ctx context.Context) error {
+	var errs []error
+	for _, t := range u.tables {
+		name := t.own().Snapshot
+		if err := u.c.DeleteSnapshot(ctx, t.table, name); err != nil {
+			errs = append(errs, fail.With(fail.Load, fmt.Errorf("%w: delete it by hand: delete_snapshot '%s'", err, name)))
+		}
 	}
+	return errors.Join(errs...)
+}
+
+func (u *undo) dropStaging(ctx context.Context) {
+	for _, t := range u.tables {
+		dir, err := t.stage(ctx)
+		if err == nil {
+			err = dir.Remove(ctx)
+		}
+		if err != nil {
+			u.o.Events.Warn("staging directory is left behind", "path", t.own().Staging, "error", err)
+		}
+	}
+}
+
+// end records that nothing is left to do, and removes what is not needed any more.
+func (u *undo) end(ctx context.Context) error {
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	for _, r := range resultsOf(u.result) {
+		r.Snapshot = ""
+	}
+	if err := u.dropSnapshots(ctx); err != nil {
+		return err
+	}
+	if err := u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result}); err != nil {
+		return err
+	}
+	u.dropStaging(ctx)
 	return nil
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"bulkload/internal/settings"
+	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/estimate"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/fresh"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+	"bulkload/pkg/spec"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// freshFlags are those of a run that makes a table to take the place of another.
+type freshFlags struct {
+	into    string
+	splits  string
+	dropOld string
+}
+
+func (o *freshFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&o.into, "into", "", "with --replace, make this table like the job's and load it: the old one is left as it is until --drop-old")
+	f.StringVar(&o.splits, "splits", "", "with --into, split points of the new table: auto, as many regions as the old one has, of about the same bytes of this export; or "+splitsHelp+" (default: the old table's)")
+	f.StringVar(&o.dropOld, "drop-old", "", "with --into, and instead of a load: drop this table, in whose place that one was loaded and verified")
+}
+
+// autoSplits are found from a sample of the export.
+const autoSplits = "auto"
+
+// splitKeys are the split points that were given for the new table.
+func (o *freshFlags) splitKeys() ([][]byte, error) {
+	if o.splits == "" || o.splits == autoSplits {
+		return nil, nil
+	}
+	points, err := readSplits(o.splits)
+	if err != nil {
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--splits: %w", err), "splits")}
+	}
+	return points, nil
+}
+
+// splitsOf are the split points of the new table, nil for those of the old one.
+func (o *freshFlags) splitsOf(env *cluster.Env, s spec.Job, w build.WorkOptions, given [][]byte) fresh.Splits {
+	switch o.splits {
+	case "":
+		return nil
+	case autoSplits:
+		w.Events, w.RejectFile = progress.Events{}, ""
+		return func(ctx context.Context, regions int) ([][]byte, error) { return suggested(ctx, env, s, w, regions) }
+	}
+	return func(context.Context, int) ([][]byte, error) { return given, nil }
+}
+
+// suggested are split points for so many regions of about the same bytes, as plan --suggest finds them.
+func suggested(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOptions, regions int) (points [][]byte, err error) {
+	if regions < 2 {
+		return nil, nil
+	}
+	unmount, err := mountTables(ctx, env, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unmount(ctx)) }()
+	e, err := estimate.Run(ctx, env, s, estimate.Options{WorkOptions: w, Suggest: regions})
+	if err != nil {
+		return nil, fmt.Errorf("find split points: %w", err)
+	}
+	for _, p := range e.Splits {
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+// drop drops an old table in whose place a new one was loaded.
+func (o *runOptions) drop(cmd *cobra.Command, g *globals) error {
+	if o.into == "" {
+		return usageError{settings.AboutFlags(errors.New("--drop-old needs --into, which names the table in its place"), "drop-old", "into")}
+	}
+	var d fresh.DropOptions
+	for _, t := range []struct {
+		flag, name string
+		to         *loader.TableName
+	}{{"drop-old", o.dropOld, &d.Old}, {"into", o.into, &d.New}} {
+		var err error
+		if *t.to, err = loader.ParseTableName(t.name); err != nil {
+			return usageError{settings.AboutFlags(fmt.Errorf("--%s: %w", t.flag, err), t.flag)}
+		}
+	}
+	if err := o.switched(cmd, d.Old); err != nil {
+		return err
+	}
+	if o.state.LockWait < 0 {
+		return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", o.state.LockWait), "lock-wait")}
+	}
+	dir, err := fresh.FindJob(o.state.Dir, d.Old, d.New)
+	if err != nil {
+		return err
+	}
+	env, err := o.open(g)
+	if err != nil {
+		return err
+	}
+	defer env.Close()
+	d.LockWait, d.Events = o.state.LockWait, logEvents(env.Log)
+	r, err := fresh.Drop(cmd.Context(), env, dir, d)
+	if err != nil {
+		return err
+	}
+	return g.print(cmd.OutOrStdout(), r, func(w io.Writer) {
+		if r.Already {
+			fmt.Fprintf(w, "table %s was dropped at %s already; table %s is in its place\n", r.Table, r.At.Local().Format(time.DateTime), r.Fresh)
+			return
+		}
+		fmt.Fprintf(w, "table %s is dropped; table %s is in its place\n", r.Table, r.Fresh)
+	})
+}
+
+// switched refuses to drop a table that the job file at hand still names: its readers would find nothing.
+func (o *runOptions) switched(cmd *cobra.Command, old loader.TableName) error {
+	if o.jobFile == "" {
+		return nil
+	}
+	now, err := loader.ParseTableName(o.merge(cmd).Table)
+	if err != nil {
+		return usageError{err}
+	}
+	if now == old {
+		return fail.Errorf(fail.Check, "table %s is not dropped: %s names it, and readers with that job file would find nothing (have it name table %s first)", old, o.jobFile, o.into)
+	}
+	return nil
+}
+
+// freshText is what the summary of a run with --into says of the old table.
+func freshText(r *result.Fresh) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Before == nil:
+		return fmt.Sprintf("; in place of table %s, which was not compared with it", r.From)
+	}
+	return fmt.Sprintf("; in place of table %s: %s", r.From, r.Before)
+}
+
+// printSwitch prints how readers come to a new table, and how the old one goes.
+func printSwitch(w io.Writer, r *result.Result, jobFile string) {
+	if r.Fresh == nil {
+		return
+	}
+	flag, file := "", "the job files of readers"
+	if jobFile != "" {
+		flag, file = " --job "+quoteIfNeeded(jobFile), jobFile+", and in every other job file of readers"
+	}
+	old, now := r.Fresh.From, r.Table
+	fmt.Fprintf(w, `
+Table %[1]s is as it was. To switch readers to table %[2]s:
+1. In %[3]s, change "table: %[1]s" to "table: %[2]s".
+   A serve that runs reads the file again some seconds later; get and scan do with their next call.
+   What names table %[1]s elsewhere, such as clients of HBase's own, does not follow.
+2. When nobody reads table %[1]s any more:
+   bulkload run%[4]s --replace --into %[2]s --drop-old %[1]s
+`, old, now, file, flag)
+	if len(r.Fresh.Coprocessors) > 0 {
+		fmt.Fprintf(w, "Table %s has the coprocessors of table %s: %s\n", now, old, strings.Join(r.Fresh.Coprocessors, ", "))
+	}
+	fmt.Fprintf(w, "Grants, quotas and snapshots of table %s are its own: table %s has none of them.\n", old, now)
+}
+
+// quoteIfNeeded is a text as one word of a POSIX shell, in quotes only where it needs them.
+func quoteIfNeeded(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r))
+	}) {
+		return quoteForShell(s)
+	}
+	return s
+}
+
+// freshLine is what status says of the old table.
+func freshLine(s *checkpoint.State, at string) string {
+	f := s.Fresh
+	text := fmt.Sprintf("in place of table %s", f.From)
+	if !f.Made {
+		text += ", table not made yet"
+	}
+	if f.Compared != nil {
+		text += fmt.Sprintf(": %s", f.Compared)
+	}
+	switch f.Old {
+	case checkpoint.OldDropped:
+		text += fmt.Sprintf("; that was dropped at %s", at)
+	case checkpoint.OldDropping:
+		text += "; that is being dropped: the same command finishes it"
+	default:
+		text += "; that is kept"
+	}
+	return text
+}

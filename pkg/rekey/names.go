@@ -1,0 +1,92 @@
+package rekey
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+)
+
+// mostNames is how many columns have numbers. Cells of others carry their names.
+const mostNames = 4096
+
+// column is a family, by its place in the table, and a qualifier.
+type column struct {
+	family    int
+	qualifier []byte
+}
+
+// columnNames numbers the columns that cells have, from 1, so that cells in the
+// sort have numbers in place of names. It may be used by several goroutines.
+type columnNames struct {
+	mu      sync.Mutex
+	columns []column // by number − 1
+	numbers map[string]int
+}
+
+// number is that of a column, 0 when there are too many.
+func (n *columnNames) number(family int, qualifier []byte) int {
+	name := string(append(binary.AppendUvarint(nil, uint64(family)), qualifier...))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i := n.numbers[name]; i > 0 || len(n.columns) == mostNames {
+		return i
+	}
+	if n.numbers == nil {
+		n.numbers = map[string]int{}
+	}
+	n.columns = append(n.columns, column{family, bytes.Clone(qualifier)})
+	n.numbers[name] = len(n.columns)
+	return len(n.columns)
+}
+
+// all are the columns by their numbers, for when no cell has a new one any more.
+func (n *columnNames) all() []column {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.columns
+}
+
+// columnGuess gives numbers of the cells of one row after the other: after a
+// column comes, most times, the one that came after it in the row before. It
+// belongs to one goroutine.
+type columnGuess struct {
+	names   *columnNames
+	columns []column // by number − 1, as far as they came here
+	numbers map[string]int
+	after   []int // by number, 0 for the beginning of a row: the number that came next
+	last    int
+}
+
+func newColumnGuess(names *columnNames) columnGuess {
+	return columnGuess{names: names, numbers: map[string]int{}, after: make([]int, 1)}
+}
+
+// begin begins a row.
+func (g *columnGuess) begin() { g.last = 0 }
+
+// number is that of the row's next column, 0 for one without.
+func (g *columnGuess) number(family int, qualifier []byte) int {
+	i := g.after[g.last]
+	if i == 0 || g.columns[i-1].family != family || !bytes.Equal(g.columns[i-1].qualifier, qualifier) {
+		i = g.find(family, qualifier)
+		g.after[g.last] = i
+	}
+	g.last = i
+	return i
+}
+
+func (g *columnGuess) find(family int, qualifier []byte) int {
+	i := g.numbers[string(qualifier)]
+	if i > 0 && g.columns[i-1].family == family {
+		return i
+	}
+	if i = g.names.number(family, qualifier); i == 0 {
+		return 0
+	}
+	for len(g.columns) < i {
+		g.columns, g.after = append(g.columns, column{family: -1}), append(g.after, 0)
+	}
+	g.columns[i-1] = column{family, bytes.Clone(qualifier)}
+	g.numbers[string(qualifier)] = i
+	return i
+}
