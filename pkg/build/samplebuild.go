@@ -38,6 +38,7 @@ type Sample struct {
 	Input   *source.Input
 	Options Options
 	Extent  source.Extent
+	Readers int             // that read at a time, at least one
 	Limit   int64           // bytes to read
 	Sort    extsort.Options // of the real build
 
@@ -103,7 +104,7 @@ func (s *Sample) timeFile() error {
 func (s *Sample) pass(ctx context.Context, text int64, spill bool) (err error) {
 	plans := s.plans()
 	o := sortOptions(s.Options, plans)
-	o.Memory = max(s.Sort.Memory, 4*text*int64(len(plans))+int64(s.Options.Workers)*extsort.MinMemory)
+	o.Memory = max(s.Sort.Memory, 4*text*int64(len(plans))+int64(s.Readers)*extsort.MinMemory)
 	sorter, err := extsort.New(o)
 	if err != nil {
 		return fail.With(fail.Config, err)
@@ -139,7 +140,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 	limit := text / int64(s.Places)
 	r := &readers{plans: s.plans(), in: s.Input, sort: sorter, budget: s.Options.Budget, events: progress.Events{OnSpill: s.Options.Events.OnSpill}}
 	var next atomic.Int64
-	return workers.Run(ctx, s.Options.Workers, func(ctx context.Context, _ int) error {
+	return workers.Run(ctx, s.Readers, func(ctx context.Context, _ int) error {
 		w, err := r.newWorker()
 		if err != nil {
 			return err
@@ -151,7 +152,7 @@ func (s *Sample) readParts(ctx context.Context, sorter *extsort.Sorter, text int
 			if err != nil {
 				return err
 			}
-			if since += n; spill && since >= min(sampleRun, text/int64(s.Options.Workers)) {
+			if since += n; spill && since >= min(sampleRun, text/int64(s.Readers)) {
 				since = 0
 				if err := c.spillRun(w); err != nil {
 					return err

@@ -133,6 +133,7 @@ type BuildOptions struct {
 	maxRegionFrom string    // what says so
 	spillLimit    spec.Size // that the job will have; the sample has none
 	query         []string  // columns of the query key
+	readers       int       // of the sample, default Workers
 	sample        int64     // bytes of text to build, default sampleText
 	count         int64     // bytes of text to count, default countText
 }
@@ -144,6 +145,9 @@ func (o BuildOptions) withDefaults() BuildOptions {
 	}
 	if o.MaxRegion == 0 {
 		o.MaxRegion, o.maxRegionFrom = preflight.DefaultMaxRegion, "HBase's default"
+	}
+	if o.readers == 0 {
+		o.readers = o.Workers
 	}
 	if o.sample == 0 {
 		o.sample = sampleText

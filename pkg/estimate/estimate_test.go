@@ -107,7 +107,7 @@ func smallEstimate(t *testing.T, env *cluster.Env, s spec.Spec, splits [][]byte,
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, sample: 2 << 20, count: 8 << 20}
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, readers: oneReader, sample: 2 << 20, count: 8 << 20}
 	e, err := Build(t.Context(), plan, k.Source, o)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func buildTables(ctx context.Context, tables []tableWork, in *source.Input) (*Es
 	if err != nil {
 		return nil, fail.With(fail.Input, err)
 	}
-	s := &build.Sample{Plan: plans[0], Further: plans[1:], Input: in, Options: o.Options, Extent: extent, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}
+	s := &build.Sample{Plan: plans[0], Further: plans[1:], Input: in, Options: o.Options, Extent: extent, Readers: o.readers, Limit: o.sample, Sort: extsort.Options{Workers: o.Workers, Memory: memory}}
 	if err := s.Run(ctx); err != nil {
 		return nil, o.ReadError(build.Locate(err, in))
 	}

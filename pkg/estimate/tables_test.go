@@ -46,7 +46,7 @@ func TestEstimateTables(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, sample: 2 << 20, count: 8 << 20}
+				o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget}, readers: oneReader, sample: 2 << 20, count: 8 << 20}
 				work = append(work, tableWork{plan, target.Index, o})
 				shapes = append(shapes, build.Shape{Families: []spec.Family{family}, Splits: points[i]})
 			}
