@@ -51,6 +51,7 @@ Cases:
   scale50m      50 times the rows into 50 regions, time a row against the plain rows
   opinion20m    20 times the rows of opinion, a tenth of them in one region
   upload-delay  bulkload build onto HDFS through a link of 2 ms round trip
+  nightly       bulkload run of 3,000 rows into a table that was loaded before, a sample verified
   guard         today's program against the release before and the floor, half of the rows, five minutes:
                 guard-dump, guard-csv, guard-parquet, guard-region1, guard-regions1000,
                 guard-spill64. A line a case says faster, slower or same. all leaves it out`,
