@@ -23,16 +23,23 @@ type arena struct {
 	n       int    // bytes of data in use
 	index   []byte // mapped; what entries lie in
 	entries []entry
-	limit   int // of data and entries together
+	limit   int  // of data and entries together
+	touched byte // so that looking at rows is not left out
 }
 
 // entry is a row in the index. Keys of equal order have equal sort values;
 // lower values mean smaller keys.
 type entry struct {
-	sort    uint64
-	pos     uint32
-	payload uint32 // where the row has its payload from, another's; 0: its own follows the key
+	sort  uint64
+	place uint64 // where the row lies, and in the lower half its payload: another row's; 0: its own follows the key
 }
+
+func newEntry(sort uint64, pos, payload uint32) entry {
+	return entry{sort, uint64(pos)<<32 | uint64(payload)}
+}
+
+func (e entry) pos() uint32     { return uint32(e.place >> 32) }
+func (e entry) payload() uint32 { return uint32(e.place) }
 
 const entrySize = IndexSize
 
@@ -84,7 +91,7 @@ func (a *arena) add(sort, seq uint64, key []byte, payload int) []byte {
 	binary.LittleEndian.PutUint16(b[12:], uint16(len(key)))
 	copy(b[recordHeader:], key)
 	a.n += len(b)
-	a.entries = append(a.entries, entry{sort: sort, pos: uint32(at)})
+	a.entries = append(a.entries, newEntry(sort, uint32(at), 0))
 	return b[recordHeader+len(key):]
 }
 
@@ -97,7 +104,7 @@ func (a *arena) addShared(sort, seq uint64, key []byte, payload uint32, size int
 	binary.LittleEndian.PutUint16(b[12:], uint16(len(key)))
 	copy(b[recordHeader:], key)
 	a.n += len(b)
-	a.entries = append(a.entries, entry{sort: sort, pos: uint32(at), payload: payload})
+	a.entries = append(a.entries, newEntry(sort, uint32(at), payload))
 }
 
 func (a *arena) key(pos uint32) []byte {
@@ -108,33 +115,28 @@ func (a *arena) key(pos uint32) []byte {
 
 // record is a row with its header. Of one whose payload is another's, it ends with the key, and shared is that payload.
 func (a *arena) record(e entry) (record, shared []byte) {
-	b := a.data[e.pos:]
+	b := a.data[e.pos():]
 	size := int(binary.LittleEndian.Uint32(b[8:]))
-	if e.payload == 0 {
+	if e.payload() == 0 {
 		return b[:recordHeader+size], nil
 	}
 	key := int(binary.LittleEndian.Uint16(b[12:]))
-	return b[:recordHeader+key], a.data[e.payload:][:size-key]
+	return b[:recordHeader+key], a.data[e.payload():][:size-key]
 }
 
 // touch reads bytes of what record gives.
 func (a *arena) touch(e entry) (sum byte) {
-	b := a.data[e.pos:]
+	b := a.data[e.pos():]
 	for i := 0; i < touchLines*64 && i < len(b); i += 64 {
 		sum += b[i]
 	}
-	if e.payload > 0 {
-		b = a.data[e.payload:]
+	if e.payload() > 0 {
+		b = a.data[e.payload():]
 		for i := 0; i < touchLines*64 && i < len(b); i += 64 {
 			sum += b[i]
 		}
 	}
 	return sum
-}
-
-// size is what record has, with the payload.
-func (a *arena) size(e entry) int {
-	return recordHeader + int(binary.LittleEndian.Uint32(a.data[e.pos+8:]))
 }
 
 func (a *arena) reset() {

@@ -116,10 +116,8 @@ func (s *Sorter) Size(region int) (rows, bytes int64) {
 	}
 	if len(s.runs) == 0 {
 		for _, w := range s.writers {
-			for _, e := range s.regionEntries(w.a, region) {
-				rows++
-				bytes += int64(w.a.size(e))
-			}
+			rows += w.added[region].rows
+			bytes += w.added[region].bytes
 		}
 	}
 	return rows, bytes

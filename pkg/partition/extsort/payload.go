@@ -12,13 +12,12 @@ import (
 // PayloadSize is the room that values take as a payload; a negative length
 // stands for no cell.
 func PayloadSize(lengths []int) int {
-	n := 0
+	n := len(lengths)
 	for _, l := range lengths {
-		if l < 0 {
-			n++
-			continue
+		n += max(l, 0)
+		if l >= 0x7f {
+			n += (bits.Len(uint(l+1)) - 1) / 7
 		}
-		n += (bits.Len(uint(l+1))+6)/7 + l
 	}
 	return n
 }
@@ -56,15 +55,21 @@ func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 // is not nil. The values are parts of the payload; what lies behind one, up to
 // its capacity, must not be written to.
 func Values(payload []byte, values [][]byte) error {
-	rest := payload
 	at := 0 // of the lengths
 	total := 0
 	for range values {
-		l, n := binary.Uvarint(rest[at:])
-		if n <= 0 {
-			return fmt.Errorf("%w: a row's value lengths are cut off", ErrCorrupt)
+		if at >= len(payload) {
+			return errLengths()
 		}
-		at += n
+		l := uint64(payload[at])
+		at++
+		if l >= 0x80 {
+			v, n := binary.Uvarint(payload[at-1:])
+			if n <= 0 {
+				return errLengths()
+			}
+			l, at = v, at-1+n
+		}
 		if l > 0 {
 			total += int(l - 1)
 		}
@@ -91,3 +96,5 @@ func Values(payload []byte, values [][]byte) error {
 	}
 	return nil
 }
+
+func errLengths() error { return fmt.Errorf("%w: a row's value lengths are cut off", ErrCorrupt) }

@@ -59,16 +59,13 @@ func (a *arena) sortEntries() { a.sortBy(a.entries, 0) }
 // sortBy sorts entries whose keys share their first depth bytes and whose
 // sort values hold what follows. Sort values are as before when it returns.
 func (a *arena) sortBy(e []entry, depth int) {
-	slices.SortFunc(e, func(x, y entry) int {
-		if x.sort != y.sort {
-			if x.sort < y.sort {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(x.pos, y.pos)
-	})
+	sortEntries(e)
+	touched := 0
 	for from := 0; from < len(e); {
+		if from >= touched {
+			touched = min(from+touchRows, len(e))
+			a.touchEqual(e[from:touched])
+		}
 		to := from + 1
 		for to < len(e) && e[to].sort == e[from].sort {
 			to++
@@ -80,17 +77,27 @@ func (a *arena) sortBy(e []entry, depth int) {
 	}
 }
 
+// touchEqual looks at the keys of entries that have the sort value of a neighbour, as [cursor.touch] does.
+func (a *arena) touchEqual(e []entry) {
+	for i, x := range e {
+		if i > 0 && e[i-1].sort == x.sort || i+1 < len(e) && e[i+1].sort == x.sort {
+			at := int(x.pos()) + recordHeader
+			a.touched += a.data[at] + a.data[min(at+64, len(a.data)-1)]
+		}
+	}
+}
+
 // sortEqual sorts entries of one sort value.
 func (a *arena) sortEqual(e []entry, depth int) {
 	if len(e) < fewRows {
 		slices.SortFunc(e, a.compare)
 		return
 	}
-	first := a.key(e[0].pos)
+	first := a.key(e[0].pos())
 	shared := len(first)
 	shortest := len(first)
 	for _, x := range e[1:] {
-		k := a.key(x.pos)
+		k := a.key(x.pos())
 		shortest = min(shortest, len(k))
 		shared = min(shared, commonPrefix(first[:shared], k))
 	}
@@ -102,7 +109,7 @@ func (a *arena) sortEqual(e []entry, depth int) {
 	}
 	value := e[0].sort
 	for i := range e {
-		e[i].sort = load(a.key(e[i].pos)[shared:])
+		e[i].sort = load(a.key(e[i].pos())[shared:])
 	}
 	a.sortBy(e, shared)
 	for i := range e {
@@ -111,10 +118,10 @@ func (a *arena) sortEqual(e []entry, depth int) {
 }
 
 func (a *arena) compare(x, y entry) int {
-	if c := bytes.Compare(a.key(x.pos), a.key(y.pos)); c != 0 {
+	if c := bytes.Compare(a.key(x.pos()), a.key(y.pos())); c != 0 {
 		return c
 	}
-	return cmp.Compare(x.pos, y.pos)
+	return cmp.Compare(x.pos(), y.pos())
 }
 
 func commonPrefix(a, b []byte) int {

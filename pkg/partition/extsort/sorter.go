@@ -139,6 +139,15 @@ type Writer struct {
 
 	payload uint32 // of the row that Add has added last, its place in the arena; 0: it is not there any more
 	size    int
+	added   []added // to each region, spilled rows included
+}
+
+// added is what has come to a region: rows, and bytes as [Sorter.Size] counts them.
+type added struct{ rows, bytes int64 }
+
+func (a *added) row(key []byte, payload int) {
+	a.rows++
+	a.bytes += int64(recordHeader + len(key) + payload)
 }
 
 // Writer gives a further worker its writer, at most Options.Workers in all.
@@ -147,7 +156,7 @@ func (s *Sorter) Writer() (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{s: s, a: a}
+	w := &Writer{s: s, a: a, added: make([]added, s.o.Regions)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.writers) >= s.o.Workers {
@@ -182,6 +191,7 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 	w.rows++
 	dst := w.a.add(w.s.sorting.value(region, key), seq, key, payload)
 	w.payload, w.size = uint32(w.a.n-payload), payload
+	w.added[region].row(key, payload)
 	return dst, nil
 }
 
@@ -197,6 +207,7 @@ func (w *Writer) AddShared(region int, seq uint64, key []byte) (bool, error) {
 	w.lastRegion = region
 	w.rows++
 	w.a.addShared(w.s.sorting.value(region, key), seq, key, w.payload, w.size)
+	w.added[region].row(key, w.size)
 	return true, nil
 }
 
