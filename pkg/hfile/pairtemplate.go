@@ -21,7 +21,7 @@ const templateTail = 32
 
 // shortValue is the length up to which a value is copied by an overshooting
 // copy, if its slice has the room behind it.
-const shortValue = 16
+const shortValue = 32
 
 // templateRoom bounds what a cell takes in a block beside tail and value.
 const templateRoom = 1 + 5 + 10 + templateTail + shortValue + 2

@@ -48,10 +48,11 @@ type batchBlock struct {
 // encoders are those of one file that are not in use: as many as have encoded
 // at a time. Any goroutine may take one.
 type encoders struct {
-	o     Options
-	s     Schema
-	tail  []byte
-	block int // room for a block
+	o       Options
+	s       Schema
+	tail    []byte
+	qualMax int
+	block   int // room for a block
 
 	mu   sync.Mutex
 	free []*RowWriter
@@ -66,9 +67,9 @@ func (e *encoders) take() *RowWriter {
 		e.free = e.free[:n-1]
 		return r
 	}
-	w := &Writer{o: e.o, started: true, block: make([]byte, 0, e.block)}
+	w := &Writer{o: e.o, fullAt: e.o.blockLimits(), started: true, block: make([]byte, 0, e.block)}
 	w.blocks = &blockWriter{comp: compressor{codec: e.o.Compression, level: e.o.Level, framing: e.o.Zstd}}
-	return &RowWriter{w: w, s: e.s, tail: e.tail, tables: make(map[int]*pairTable), tableOf: -1}
+	return &RowWriter{w: w, s: e.s, tail: e.tail, qualMax: e.qualMax, tables: make(map[int]*pairTable), tableOf: -1}
 }
 
 func (e *encoders) give(r *RowWriter) {

@@ -43,7 +43,7 @@ type sharing struct {
 func (r *RowWriter) Share(h Helpers) {
 	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= mostSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
-		r.encoders = &encoders{o: *o, s: r.s, tail: r.tail, block: cap(r.w.block)}
+		r.encoders = &encoders{o: *o, s: r.s, tail: r.tail, qualMax: r.qualMax, block: cap(r.w.block)}
 	}
 }
 

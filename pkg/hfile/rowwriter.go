@@ -110,6 +110,9 @@ func (r *RowWriter) Finish() (Stats, error) {
 func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) {
 	w := r.w
 	r.startRow(row)
+	if r.appendWhole(values, added) {
+		return
+	}
 	last := -1
 	for i, v := range values {
 		if v == nil {
@@ -220,11 +223,7 @@ func (r *RowWriter) appendValue(last, column int, value []byte) {
 	w.info.cells++
 	w.info.keyBytes += int64(keyLen)
 	w.info.valueBytes += int64(len(value))
-	if size := int64(keyLen) + int64(len(value)) + 12; size > w.info.biggest {
-		r.setKey(&w.cur, column)
-		w.info.biggest = size
-		w.info.biggestKey = append(w.info.biggestKey[:0], w.cur.key...)
-	}
+	r.noteSize(column, len(value))
 }
 
 // openBlock writes the first cell of a block and makes the block's index key.

@@ -22,6 +22,7 @@ var ErrTooLarge = errors.New("cell too large")
 // 80 bytes for each 128 KiB of leaf index) and 80 bytes for each Bloom chunk.
 type Writer struct {
 	o      Options
+	fullAt blockLimits
 	blocks *blockWriter
 	index  indexWriter
 	bloom  *bloomWriter // nil for BloomNone
@@ -65,7 +66,7 @@ func NewWriter(out io.Writer, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("hfile options: %w", err)
 	}
 	o = o.withDefaults()
-	w := &Writer{o: o, firstData: -1, lastData: -1}
+	w := &Writer{o: o, fullAt: o.blockLimits(), firstData: -1, lastData: -1}
 	w.blocks = newBlockWriter(out, &o)
 	w.index = indexWriter{maxSize: o.IndexBlockSize, minEntries: o.IndexMinEntries}
 	if o.Bloom != BloomNone {
@@ -215,10 +216,17 @@ func (w *Writer) blockFull() bool {
 	if w.o.Encoding == EncodingRowIndexV1 {
 		encoded = w.unencoded // it reports one size for both (RowIndexCodecV1, 2.6.4)
 	}
-	if limit := int(float64(w.o.BlockSize) * w.o.EncodedRatio); limit > 0 {
-		return encoded >= limit
+	return encoded >= w.fullAt.encoded || w.unencoded >= w.fullAt.unencoded
+}
+
+// blockLimits are the sizes of a block's cells, encoded and not, from which on it is full.
+type blockLimits struct{ encoded, unencoded int }
+
+func (o *Options) blockLimits() blockLimits {
+	if limit := int(float64(o.BlockSize) * o.EncodedRatio); limit > 0 {
+		return blockLimits{limit, math.MaxInt}
 	}
-	return encoded >= w.o.BlockSize || w.unencoded >= w.o.BlockSize
+	return blockLimits{o.BlockSize, o.BlockSize}
 }
 
 // endBlock writes the open data block and opens the next.

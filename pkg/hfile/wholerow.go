@@ -1,0 +1,158 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// rowSize is what the cells of a row come to.
+type rowSize struct {
+	first, last int // columns that have a cell; -1 where none has
+	cells       int
+	bytes       int // of the values
+	quals       int // bytes of the qualifiers
+	longest     int // qualifier and value of one cell
+}
+
+func (r *RowWriter) sizeRow(values [][]byte) rowSize {
+	s := rowSize{first: -1, last: -1}
+	quals := r.s.Qualifiers[:len(values)]
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		if s.cells == 0 {
+			s.first = i
+		}
+		s.last = i
+		s.cells++
+		s.bytes += len(v)
+		s.quals += len(quals[i])
+		s.longest = max(s.longest, len(quals[i])+len(v))
+	}
+	return s
+}
+
+// appendWhole adds the cells of the row in hand if all of them lie in the open block, whatever they are encoded to, so that nothing
+// is to be asked between them. False says that nothing was added.
+func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
+	w := r.w
+	if w.cells == 0 || w.o.Encoding != EncodingFastDiff {
+		return false
+	}
+	s := r.sizeRow(values)
+	if s.cells == 0 {
+		return false
+	}
+	keys := s.cells*(w.cur.rowLen+w.cur.famLen+keyOverhead) + s.quals
+	size := keys + s.bytes + s.cells*unencodedSize(0, 0, 0)
+	encoded := len(w.block) - blockPrefix
+	if w.unencoded+size > w.fullAt.unencoded || encoded+size > w.fullAt.encoded || s.longest >= mostSharedValue ||
+		w.cur.rowLen+w.cur.famLen+r.qualMax+keyOverhead >= mostSharedKey {
+		return false
+	}
+	if !added {
+		r.openRow()
+	}
+	if biggest := int64(w.cur.rowLen+w.cur.famLen+keyOverhead+s.longest) + 12; biggest > w.info.biggest {
+		r.noteBiggest(values)
+	}
+	r.appendFirst(s.first, values[s.first])
+	if s.cells > 1 {
+		r.appendOthers(s, values)
+	}
+	w.cells += s.cells
+	w.unencoded += size
+	w.info.cells += int64(s.cells)
+	w.info.keyBytes += int64(keys)
+	w.info.valueBytes += int64(s.bytes)
+	r.endRow(s.last)
+	return true
+}
+
+// noteBiggest finds the first of the row's cells that is larger than all before it.
+func (r *RowWriter) noteBiggest(values [][]byte) {
+	for i, v := range values {
+		if v != nil {
+			r.noteSize(i, len(v))
+		}
+	}
+}
+
+// noteSize is noteBiggest of one cell of the row in hand.
+func (r *RowWriter) noteSize(column, value int) {
+	w := r.w
+	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
+	if size := int64(keyLen+value) + 12; size > w.info.biggest {
+		r.setKey(&w.cur, column)
+		w.info.biggest = size
+		w.info.biggestKey = append(w.info.biggestKey[:0], w.cur.key...)
+	}
+}
+
+// appendOthers adds the cells behind the row's first one, by templates. Fixed-size copies that overshoot are cheaper than exact
+// ones; what follows overwrites them.
+func (r *RowWriter) appendOthers(s rowSize, values [][]byte) {
+	w := r.w
+	n := len(w.block)
+	if room := s.cells*(templateRoom+r.qualMax) + s.bytes; cap(w.block)-n < room {
+		w.block = slices.Grow(w.block, room)
+	}
+	b := w.block[:cap(w.block)]
+	at, length := w.prevAt, w.prevLen
+	columns, all := len(values), r.table.all
+	last := s.first
+	for i := s.first + 1; i <= s.last; i++ {
+		value := values[i]
+		if value == nil {
+			continue
+		}
+		var t *pairTemplate
+		if all != nil {
+			if t = &all[last*columns+i]; !t.set {
+				r.fill(t, last, i)
+			}
+		} else {
+			t = r.template(last, i)
+		}
+		last = i
+		flag := t.flag
+		if len(value) == length {
+			flag |= fastSameValueLen
+			if string(value) == string(b[at:at+length]) {
+				flag |= fastSameValue
+			}
+		}
+		b[n] = flag
+		n++
+		*(*[5]byte)(b[n:]) = t.keyLen
+		n += int(t.keyN)
+		if flag&fastSameValueLen == 0 {
+			if len(value) < 0x80 {
+				b[n] = byte(len(value))
+				n++
+			} else {
+				n += binary.PutUvarint(b[n:], uint64(len(value)))
+			}
+		}
+		if t.long == nil {
+			*(*[templateTail]byte)(b[n:]) = t.tail
+			n += int(t.tailN)
+		} else {
+			n += copy(b[n:], t.long)
+		}
+		if flag&fastSameValue == 0 {
+			at, length = n, len(value)
+			if len(value) <= shortValue && cap(value) >= shortValue {
+				*(*[shortValue]byte)(b[n:]) = *(*[shortValue]byte)(value[:shortValue])
+			} else {
+				copy(b[n:], value)
+			}
+			n += len(value)
+		}
+		*(*[2]byte)(b[n:]) = [2]byte{}
+		n += 2
+	}
+	w.prevAt, w.prevLen = at, length
+	w.block = b[:n]
+}
