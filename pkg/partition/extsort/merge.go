@@ -85,6 +85,7 @@ type Merge struct {
 	tree    *loserTree
 	policy  Policy
 	all     bool // rows of equal keys all pass: for intermediate merges
+	stays   bool // rows are in memory until the sort is closed
 	err     error
 	dups    int64
 	current cursor // view on the row shown
@@ -99,11 +100,16 @@ func (s *Sorter) Region(region int) (*Merge, error) {
 	if !s.done {
 		return nil, errors.New("region read before the sort is finished")
 	}
-	policy := s.o.Duplicates
-	if s.o.Policies != nil {
-		policy = s.o.Policies[region]
-	}
+	policy := s.policy(region)
 	return s.merge(region, s.runs, policy, policy == KeepAll)
+}
+
+// policy is what becomes of duplicates in a region.
+func (s *Sorter) policy(region int) Policy {
+	if s.o.Policies != nil {
+		return s.o.Policies[region]
+	}
+	return s.o.Duplicates
 }
 
 // Size says how many rows a region holds, duplicates included, and how many
@@ -149,7 +155,11 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 			}
 		}
 	}
-	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all}
+	return s.mergeCursors(cursors, policy, all)
+}
+
+func (s *Sorter) mergeCursors(cursors []cursor, policy Policy, all bool) (*Merge, error) {
+	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all, stays: len(s.runs) == 0}
 	for i := range cursors {
 		if err := cursors[i].next(); err != nil {
 			m.Close()
@@ -220,7 +230,7 @@ func (m *Merge) Next() bool {
 			return false
 		case m.policy == KeepLast:
 			m.current.record, m.current.shared = c.record, c.shared
-		case n == 0:
+		case n == 0 && !m.stays:
 			m.held = append(m.held[:0], m.current.record...)
 			m.current.record = m.held
 		}

@@ -3,6 +3,7 @@ package extsort
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -51,6 +52,35 @@ func Fill(dst []byte, lengths []int, data []byte, offsets []uint32) {
 	}
 }
 
+// Lengths reads the lengths of a payload's values, -1 for no cell, and gives the values, one after the other, and how many
+// are there.
+func Lengths(payload []byte, lengths []int32) (values []byte, cells int, err error) {
+	at, total := 0, 0
+	for i := range lengths {
+		if at >= len(payload) {
+			return nil, 0, errLengths()
+		}
+		l := uint64(payload[at])
+		at++
+		if l >= 0x80 {
+			v, n := binary.Uvarint(payload[at-1:])
+			if n <= 0 || v > math.MaxInt32 {
+				return nil, 0, errLengths()
+			}
+			l, at = v, at-1+n
+		}
+		lengths[i] = int32(l) - 1
+		if l > 0 {
+			total += int(l - 1)
+			cells++
+		}
+	}
+	if at+total != len(payload) {
+		return nil, 0, errRest(payload, at, total)
+	}
+	return payload[at:], cells, nil
+}
+
 // Values takes a payload apart into values, nil for no cell; an empty value
 // is not nil. The values are parts of the payload; what lies behind one, up to
 // its capacity, must not be written to.
@@ -75,7 +105,7 @@ func Values(payload []byte, values [][]byte) error {
 		}
 	}
 	if at+total != len(payload) {
-		return fmt.Errorf("%w: a row's values have %d bytes, its lengths say %d", ErrCorrupt, len(payload)-at, total)
+		return errRest(payload, at, total)
 	}
 	data := at
 	at = 0
@@ -98,3 +128,7 @@ func Values(payload []byte, values [][]byte) error {
 }
 
 func errLengths() error { return fmt.Errorf("%w: a row's value lengths are cut off", ErrCorrupt) }
+
+func errRest(payload []byte, at, total int) error {
+	return fmt.Errorf("%w: a row's values have %d bytes, its lengths say %d", ErrCorrupt, len(payload)-at, total)
+}
