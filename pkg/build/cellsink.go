@@ -94,28 +94,43 @@ type regionPart struct {
 
 	merged func(rows int64) // notified of rows now and then
 	taken  int64            // that were reported
+
+	reported int64 // of the merge under way
 }
 
 // ReportEvery is how many rows pass between two looks at what else there is: a power of two.
 const ReportEvery = 1 << 12
 
-// tell is called with the count of rows before each is merged.
+// tell is called with the count of rows of a merge before each is merged.
 func (p *regionPart) tell(ctx context.Context, n int) error {
 	if n%ReportEvery != 0 {
 		return nil
 	}
-	p.tellAll(n)
+	p.report(int64(n))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-func (p *regionPart) tellAll(n int) {
+// report says that so many rows of the merge under way are merged.
+func (p *regionPart) report(n int64) {
+	p.add(n - p.reported)
+	p.reported = n
+}
+
+// end is report of all rows of a merge, which has ended.
+func (p *regionPart) end(n int64) {
+	p.report(n)
+	p.reported = 0
+}
+
+// add says that so many more rows are merged.
+func (p *regionPart) add(n int64) {
 	if p.merged != nil {
-		p.merged(int64(n) - p.taken)
+		p.merged(n)
 	}
-	p.taken = int64(n)
+	p.taken += n
 }
 
 // encode appends the merged rows to the HFiles of their families.
@@ -161,7 +176,7 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 			}
 		}
 	}
-	p.tellAll(n)
+	p.end(int64(n))
 	return m.Err()
 }
 

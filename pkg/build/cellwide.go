@@ -73,7 +73,7 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 			}
 		}
 	}
-	p.tellAll(n - 1)
+	p.end(int64(n - 1))
 	return m.Err()
 }
 

@@ -36,6 +36,24 @@ func (h *helpers) Do(work func()) bool {
 	return true
 }
 
+// Wait implements [hfile.Helpers]: whoever waits for what a helper does, does what none of them has begun.
+func (h *helpers) Wait(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		select {
+		case <-done:
+			return
+		case work := <-h.work: // who waits has a region, so it is open
+			h.queued.Add(-1)
+			work()
+		}
+	}
+}
+
 // help is the rest of a worker's time: it ends when no worker has a region.
 func (h *helpers) help() {
 	h.count.Add(1)

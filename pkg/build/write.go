@@ -162,11 +162,6 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	if err := progress.Pass(ctx, w.gate); err != nil {
 		return nil, err
 	}
-	m, finish, err := w.sort.Region(w.from + r.i)
-	if err != nil {
-		return nil, err
-	}
-	defer m.Close()
 	for _, family := range w.plan.Families {
 		p.files = append(p.files, w.create(ctx, r, family, attempt))
 	}
@@ -179,10 +174,8 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 			s.row.Share(w.helpers)
 		}
 	}
-	if err := p.part.encode(ctx, m, w.plan, sinks); err != nil {
-		return nil, w.named(readChunks(err))
-	}
-	if err := finish(&p.part); err != nil {
+	dups, err := w.encodeRows(ctx, r, &p.part, sinks)
+	if err != nil {
 		return nil, err
 	}
 	for i, s := range sinks {
@@ -193,9 +186,27 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
-	before := w.sort.LeftOut(w.from+r.i) + m.Duplicates()
+	before := w.sort.LeftOut(w.from+r.i) + dups
 	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
 	return p, nil
+}
+
+// encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
+func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
+	if sort, ranges := w.ranges(r); ranges != nil {
+		rw := &rangeWriter{w: w, region: w.from + r.i, sort: sort, part: part, sinks: sinks}
+		err := rw.run(ctx, ranges)
+		return rw.dups, w.named(err)
+	}
+	m, finish, err := w.sort.Region(w.from + r.i)
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	if err := part.encode(ctx, m, w.plan, sinks); err != nil {
+		return 0, w.named(readChunks(err))
+	}
+	return m.Duplicates(), finish(part)
 }
 
 // create begins the file of a region and family. It is made beside the encoding, before its first bytes are written.

@@ -2,7 +2,6 @@ package hfile
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -12,28 +11,21 @@ import (
 // filled, encoded and added to the file by one goroutine each, in turn.
 type rowBatch struct {
 	encoders *encoders
-	values   [][]byte // of the row that is looked at
+	scratch  [][]byte // values of the row that is looked at
 	done     chan struct{}
 
-	left flat // the cell before the first
-	rows []batchRow
-	data []byte  // of each row the key and its values
-	lens []int32 // of each row a length for each column, -1 where it has no cell here
-	size int     // of the cells, unencoded
+	left  flat // the cell before the first
+	parts []rowsPart
+	first int // column of the first row with which the batch begins; before it, and of the row itself, the file knows
+	end   int // column of the last row before which it ends: none of its cells may be in the batch, but the filters have it
+	size  int // of the cells, unencoded
 
 	blocks []batchBlock
 	out    []byte   // of the blocks, compressed, with room for their headers
 	keys   []byte   // of the index
-	hashes []uint32 // two for each row that the batch adds to the file
+	hashes []uint32 // two for each row but the first
 	info   fileStats
 	err    error
-}
-
-// batchRow is a row of which cells are in the batch, or which comes behind the
-// batch's last cell: the filters have that one before its first block.
-type batchRow struct {
-	at, key int  // where it lies in data, and the length of its key
-	added   bool // by what comes before the batch
 }
 
 // batchBlock is where the parts of a block end.
@@ -46,16 +38,18 @@ type batchBlock struct {
 }
 
 // encoders are those of one file that are not in use: as many as have encoded
-// at a time. Any goroutine may take one.
+// at a time, and rows that serve again. Any goroutine may take one.
 type encoders struct {
 	o       Options
 	s       Schema
+	form    *rowsForm
 	tail    []byte
 	qualMax int
 	block   int // room for a block
 
 	mu   sync.Mutex
 	free []*RowWriter
+	rows []*Rows
 }
 
 // take finds an encoder, or makes one.
@@ -78,42 +72,46 @@ func (e *encoders) give(r *RowWriter) {
 	e.free = append(e.free, r)
 }
 
+// takeRows finds room for rows, or makes it.
+func (e *encoders) takeRows() *Rows {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.rows); n > 0 {
+		b := e.rows[n-1]
+		e.rows = e.rows[:n-1]
+		return b
+	}
+	return &Rows{form: e.form}
+}
+
+func (e *encoders) giveRows(b *Rows) {
+	b.reset()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rows = append(e.rows, b)
+}
+
 func (b *rowBatch) reset() {
-	b.rows, b.data, b.lens, b.size = b.rows[:0], b.data[:0], b.lens[:0], 0
+	b.parts, b.size = b.parts[:0], 0
 	b.blocks, b.out, b.keys, b.hashes = b.blocks[:0], b.out[:0], b.keys[:0], b.hashes[:0]
 }
 
-// add begins a row without cells, and gives the lengths of its values. There is
-// room for that many bytes of the row, and to copy more than a short value has.
-func (b *rowBatch) add(row []byte, added bool, room int) (lens []int32) {
-	b.data = slices.Grow(b.data, room+shortValue)
-	b.rows = append(b.rows, batchRow{at: len(b.data), key: len(row), added: added})
-	b.data = append(b.data, row...)
-	at := len(b.lens)
-	b.lens = slices.Grow(b.lens, len(b.values))[:at+len(b.values)]
-	lens = b.lens[at:]
-	for i := range lens {
-		lens[i] = -1
-	}
-	return lens
-}
-
-// row gives row i, valid until the next call.
-func (b *rowBatch) row(i int) (key []byte, values [][]byte, cells int) {
-	at := b.rows[i].at
-	key = b.data[at : at+b.rows[i].key]
-	at += len(key)
-	n := len(b.values)
-	for column, l := range b.lens[i*n : i*n+n] {
-		if l < 0 {
-			b.values[column] = nil
-			continue
+// eachRow calls do with each row: its key and its values in the batch, nil where a cell is before it or behind it, valid until the
+// call returns. Known is true for the first one.
+func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
+	for i, p := range b.parts {
+		for row := p.from; row < p.to; row++ {
+			p.rows.values(row, b.scratch)
+			known := i == 0 && row == p.from
+			if known {
+				clear(b.scratch[:b.first])
+			}
+			if i == len(b.parts)-1 && row == p.to-1 {
+				clear(b.scratch[b.end:])
+			}
+			do(p.rows.rows[row].key, b.scratch, known)
 		}
-		b.values[column] = b.data[at : at+int(l)]
-		at += int(l)
-		cells++
 	}
-	return key, b.values, cells
 }
 
 // encode makes the blocks, in any goroutine.
@@ -125,15 +123,11 @@ func (b *rowBatch) encode() {
 	w.info, w.blocks.err = b.info, nil
 	w.prev.setFlat(&b.left)
 	w.startBlock()
-	for i := range b.rows {
-		key, values, cells := b.row(i)
-		if cells > 0 {
-			r.appendRow(key, values, b.rows[i].added)
-			continue
+	b.eachRow(func(key []byte, values [][]byte, known bool) {
+		if !r.appendRow(key, values, known) {
+			r.openRow()
 		}
-		r.startRow(key)
-		r.openRow()
-	}
+	})
 	if b.err = w.blocks.err; b.err == nil && !w.blockFull() {
 		b.err = fmt.Errorf("rows were cut where no block ends: behind %d cells of %d bytes", w.cells, w.unencoded)
 	}

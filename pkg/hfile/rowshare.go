@@ -1,5 +1,10 @@
 package hfile
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Helpers are goroutines that encode rows of a file for who writes it. Any
 // goroutine may call the methods.
 type Helpers interface {
@@ -8,11 +13,16 @@ type Helpers interface {
 	Count() int
 	// Do has one of them do the work, some time, or gives false.
 	Do(work func()) bool
+	// Wait returns when done has a value, which it takes; meanwhile it may do work of theirs.
+	Wait(done <-chan struct{})
 }
 
 // A batch is closed at the end of the block with which it has batchSize bytes
 // of unencoded cells: less than a millisecond of work, and some 100 KiB of rows.
 const batchSize = 1 << 20
+
+// mostRows bounds the bytes of rows that are copied before they are cut into batches.
+const mostRows = 256 << 10
 
 // Rows are given to helpers only while an encoded cell takes no more bytes than
 // an unencoded one: then a block ends where the sum of the unencoded sizes says,
@@ -31,6 +41,11 @@ type sharing struct {
 	open    int         // unencoded size of the cells since the last end of a block
 	pending []*rowBatch // in the order of the file
 
+	copied     *Rows     // of rows that came one by one; nil: none
+	copiedFrom int       // column of the first of them with which the batch goes on
+	given      rowsPlace // what appendRow has in hand of rows that came together
+	values     [][]byte  // of a row of given
+
 	batchSize int
 	encoders  *encoders
 	spare     []*rowBatch
@@ -43,106 +58,201 @@ type sharing struct {
 func (r *RowWriter) Share(h Helpers) {
 	if o := &r.w.o; !r.general && o.EncodedRatio == 0 && o.BlockSize <= mostSharedBlock {
 		r.helpers, r.batchSize = h, batchSize
-		r.encoders = &encoders{o: *o, s: r.s, tail: r.tail, qualMax: r.qualMax, block: cap(r.w.block)}
 	}
 }
 
-// sharable says whether a row's cells are within the bounds, and how many bytes key and values have.
-func (r *RowWriter) sharable(row []byte, values [][]byte) (size int, cells, ok bool) {
-	longest := -1
-	for _, v := range values {
-		if v != nil {
-			longest = max(longest, len(v))
-			size += len(v)
+// NewRows gives empty rows for [RowWriter.AppendRows]. Any goroutine may call it.
+func (r *RowWriter) NewRows() *Rows { return r.encoders.takeRows() }
+
+// AppendRows is [RowWriter.AppendRow] for many rows, which become the writer's. Helpers encode them; the caller's goroutine
+// determines where blocks end, and appends them. Rows with an error are not in the file.
+func (r *RowWriter) AppendRows(b *Rows) error {
+	w := r.w
+	if w.err != nil {
+		return w.err
+	}
+	if b.err != nil {
+		return w.fail(b.err)
+	}
+	r.cutCopied()
+	if len(b.rows) > 0 && w.started && bytes.Compare(w.prev.row(), b.rows[0].key) >= 0 {
+		return w.fail(outOfOrder(b.rows[0].key, w.prev.row()))
+	}
+	b.uses = 1
+	if r.batch != nil && b.unshared {
+		r.settle()
+	}
+	if err := r.appendRows(b); err != nil {
+		return err
+	}
+	r.release(b)
+	return w.blocks.err
+}
+
+// appendRows encodes rows here until they can be given away, and gives the others away.
+func (r *RowWriter) appendRows(b *Rows) error {
+	if r.values == nil {
+		r.values = make([][]byte, len(r.s.Qualifiers))
+	}
+	defer func() { r.given = rowsPlace{} }()
+	for row := range b.rows {
+		r.given = rowsPlace{rows: b, row: row}
+		if r.batch == nil {
+			b.values(row, r.values)
+			if r.general {
+				if err := r.appendCells(b.rows[row].key, r.values); err != nil {
+					return err
+				}
+				continue
+			}
+			r.appendRow(b.rows[row].key, r.values, false)
+		}
+		if r.batch != nil {
+			r.cut(r.given)
+			break
 		}
 	}
-	return size + len(row), longest >= 0, longest < mostSharedValue && len(row)+len(r.w.o.Family)+r.qualMax+keyOverhead < mostSharedKey
+	return nil
 }
 
-// share begins to give rows away, if there are helpers: from a column of a row
-// on, behind which a block has just ended. last is the column before, -1 for none.
+// share begins to give rows away, if there are helpers: from a column of the row in hand on, behind which a block has just ended.
+// last is the column before, -1 for none.
 func (r *RowWriter) share(row []byte, values [][]byte, column, last int) bool {
 	if r.helpers.Count() == 0 {
 		return false
 	}
-	size, _, ok := r.sharable(row, values)
-	if !ok {
+	if r.given.rows == nil {
+		b := r.NewRows()
+		if b.addValues(row, values); b.unshared {
+			r.encoders.giveRows(b)
+			return false
+		}
+		b.uses = 1
+		r.copied, r.copiedFrom = b, column
+	} else if r.given.rows.unshared {
 		return false
 	}
-	r.beginBatch(last)
+	r.given.column = column
 	r.open = 0
-	r.batchRow(row, values, size, column, last, true)
+	r.beginBatch(last, column)
 	return true
 }
 
-// shareRow puts a row into the batch.
+// shareRow copies a row that is to be given away.
 func (r *RowWriter) shareRow(row []byte, values [][]byte) {
-	size, cells, ok := r.sharable(row, values)
-	if !cells {
+	if !slices.ContainsFunc(values, func(v []byte) bool { return v != nil }) {
 		return
 	}
-	if !ok {
+	if len(row) >= r.encoders.form.row || slices.ContainsFunc(values, func(v []byte) bool { return len(v) >= mostSharedValue }) {
 		r.settle()
 		r.appendRow(row, values, false)
 		return
 	}
-	r.startRow(row)
-	r.batchRow(row, values, size, 0, -1, false)
+	if r.copied == nil {
+		r.copied, r.copiedFrom = r.NewRows(), 0
+		r.copied.uses = 1
+	}
+	if r.copied.addValues(row, values); r.copied.full() {
+		r.cutCopied()
+	}
 }
 
-// batchRow puts the cells of the row in hand from a column on into the batch,
-// which is cut where a block ends. Key and values have that many bytes.
-func (r *RowWriter) batchRow(row []byte, values [][]byte, room, column, last int, added bool) {
-	w := r.w
-	b := r.batch
-	lens := b.add(row, added, room)
-	data, n := b.data[:cap(b.data)], len(b.data)
-	fixed := unencodedSize(len(row)+len(w.o.Family)+keyOverhead, 0, 0)
-	for i := column; i < len(values); i++ {
-		v := values[i]
-		if v == nil {
+// cutCopied cuts the rows that were copied, as far as they are there.
+func (r *RowWriter) cutCopied() {
+	b := r.copied
+	if b == nil {
+		return
+	}
+	r.copied = nil
+	r.cut(rowsPlace{rows: b, column: r.copiedFrom})
+	r.release(b)
+}
+
+// cut puts the cells from a place on into batches, which are cut where a block ends.
+func (r *RowWriter) cut(from rowsPlace) {
+	rows, limit := from.rows, r.w.o.BlockSize
+	r.addPart(rows, from.row)
+	for row := from.row; row < len(rows.rows); row++ {
+		size := rows.rows[row].size
+		if column := from.column; column > 0 || r.open+size >= limit {
+			r.cutRow(rows, row, column)
+			from.column = 0
 			continue
 		}
-		if r.open >= w.o.BlockSize {
-			r.open = 0
-			if b.size >= r.batchSize {
-				b.data = data[:n]
-				r.beginBatch(last)
-				r.submit(b)
-				b = r.batch
-				lens = b.add(row, true, room)
-				data, n = b.data[:cap(b.data)], len(b.data)
-			}
-		}
-		size := fixed + len(r.s.Qualifiers[i]) + len(v)
 		r.open += size
-		b.size += size
-		lens[i] = int32(len(v))
-		if len(v) <= shortValue && cap(v) >= shortValue {
-			*(*[shortValue]byte)(data[n:]) = *(*[shortValue]byte)(v[:shortValue])
-		} else {
-			copy(data[n:], v)
-		}
-		n += len(v)
-		last = i
+		r.batch.size += size
 	}
-	b.data = data[:n]
-	r.endRow(last)
+	r.endPart(len(rows.rows), len(rows.form.quals))
+	last := len(rows.rows) - 1
+	r.startRow(rows.rows[last].key)
+	r.endRow(rows.lastColumn(last, len(rows.form.quals)))
 }
 
-// beginBatch begins a batch behind a column of the row in hand, or, if that is
-// -1, behind the row before.
-func (r *RowWriter) beginBatch(last int) {
+// cutRow is cut of a row in which, or before which, a block ends.
+func (r *RowWriter) cutRow(rows *Rows, row, column int) {
+	fixed := rows.form.fixed + len(rows.rows[row].key)
+	for i, l := range rows.rowLens(row) {
+		if l < 0 || i < column {
+			continue
+		}
+		if r.open >= r.w.o.BlockSize {
+			r.open = 0
+			if b := r.batch; b.size >= r.batchSize {
+				r.endPart(row+1, i)
+				r.leftOf(rows, row, i)
+				r.submit(b)
+				r.addPart(rows, row)
+			}
+		}
+		size := fixed + rows.form.quals[i] + int(l)
+		r.open += size
+		r.batch.size += size
+	}
+}
+
+// leftOf begins the next batch at a column of a row.
+func (r *RowWriter) leftOf(rows *Rows, row, column int) {
+	last := rows.lastColumn(row, column)
+	if last < 0 && row > 0 { // else the row before is the writer's
+		r.startRow(rows.rows[row-1].key)
+		r.endRow(rows.lastColumn(row-1, len(rows.form.quals)))
+	}
+	r.startRow(rows.rows[row].key)
+	r.beginBatch(last, column)
+}
+
+// beginBatch begins a batch at a column of the row in hand, behind the column last or, if that is -1, behind the row before.
+func (r *RowWriter) beginBatch(last, column int) {
 	if n := len(r.spare); n > 0 {
 		r.batch, r.spare = r.spare[n-1], r.spare[:n-1]
 		r.batch.reset()
 	} else {
-		r.batch = &rowBatch{encoders: r.encoders, values: make([][]byte, len(r.s.Qualifiers)), done: make(chan struct{}, 1)}
+		r.batch = &rowBatch{encoders: r.encoders, scratch: make([][]byte, len(r.s.Qualifiers)), done: make(chan struct{}, 1)}
 	}
+	r.batch.first = column
 	if last >= 0 {
 		r.setLeft(&r.batch.left, last)
 	} else {
 		r.batch.left.setFlat(&r.w.prev)
+	}
+}
+
+// addPart has the open batch hold rows from one on.
+func (r *RowWriter) addPart(rows *Rows, from int) {
+	rows.uses++
+	r.batch.parts = append(r.batch.parts, rowsPart{rows: rows, from: from})
+}
+
+// endPart ends that with the columns before end of the row before to.
+func (r *RowWriter) endPart(to, end int) {
+	r.batch.parts[len(r.batch.parts)-1].to = to
+	r.batch.end = end
+}
+
+// release takes note that rows are used once less.
+func (r *RowWriter) release(rows *Rows) {
+	if rows.uses--; rows.uses == 0 {
+		r.encoders.giveRows(rows)
 	}
 }
 
@@ -162,7 +272,7 @@ func (r *RowWriter) collect(most int) {
 	n := 0
 	for _, b := range r.pending {
 		if len(r.pending)-n > most {
-			<-b.done
+			r.helpers.Wait(b.done)
 		} else {
 			select {
 			case <-b.done:
@@ -183,15 +293,16 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 	if w.blocks.err == nil {
 		w.blocks.err = b.err
 	}
+	part, row := 0, b.parts[0].from+1 // the file has the first one already
 	out, key, hashes := 0, 0, 0
-	rows := b.rows
 	for _, k := range b.blocks {
 		for ; hashes < k.hashes; hashes += 2 {
-			for rows[0].added {
-				rows = rows[1:]
+			for row == b.parts[part].to {
+				part++
+				row = b.parts[part].from
 			}
-			w.bloom.addHashed(r.bloomKey(b.data[rows[0].at:rows[0].at+rows[0].key]), b.hashes[hashes], b.hashes[hashes+1])
-			rows = rows[1:]
+			w.bloom.addHashed(r.bloomKey(b.parts[part].rows.rows[row].key), b.hashes[hashes], b.hashes[hashes+1])
+			row++
 		}
 		place := w.blocks.writePacked(k.kind, b.out[out:k.out], k.size)
 		w.addBlock(place, k.size, b.keys[key:k.key])
@@ -206,18 +317,26 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 		w.info.biggest = from.biggest
 		w.info.biggestKey = append(w.info.biggestKey[:0], from.biggestKey...)
 	}
+	for _, p := range b.parts {
+		r.release(p.rows)
+	}
 	r.spare = append(r.spare, b)
 }
 
 // settle takes all back: what is pending is added to the file, and the rows of
-// the open batch are encoded here. No more is given away.
+// the open batch are encoded here. Rows are given away again from the end of a block on.
 func (r *RowWriter) settle() {
+	r.cutCopied()
 	r.collect(0)
 	b := r.batch
-	r.batch, r.helpers = nil, nil
+	r.batch = nil
+	helpers := r.helpers
+	r.helpers = nil
 	r.w.prev.setFlat(&b.left)
-	for i := range b.rows {
-		key, values, _ := b.row(i)
-		r.appendRow(key, values, b.rows[i].added)
+	b.eachRow(func(key []byte, values [][]byte, known bool) { r.appendRow(key, values, known) })
+	r.helpers = helpers
+	for _, p := range b.parts {
+		r.release(p.rows)
 	}
+	r.spare = append(r.spare, b)
 }

@@ -54,6 +54,15 @@ func (h *testHelpers) Count() int {
 	return h.n
 }
 
+func (h *testHelpers) Wait(done <-chan struct{}) {
+	select {
+	case <-done:
+	case f := <-h.work:
+		f()
+		<-done
+	}
+}
+
 func (h *testHelpers) Do(work func()) bool {
 	if h.n == 0 {
 		return false
@@ -104,7 +113,7 @@ func randomRows(r *rand.Rand, n, columns, longest int) (Schema, [][]byte, [][][]
 }
 
 // writeRows makes a file; batches have about that many bytes of cells.
-func writeRows(o Options, s Schema, keys [][]byte, rows [][][]byte, h Helpers, batch int) ([]byte, Stats, error) {
+func writeRows(o Options, s Schema, keys [][]byte, rows [][][]byte, h Helpers, batch int, together func() int) ([]byte, Stats, error) {
 	var out bytes.Buffer
 	w, err := NewRowWriter(&out, o, s)
 	if err != nil {
@@ -114,13 +123,61 @@ func writeRows(o Options, s Schema, keys [][]byte, rows [][][]byte, h Helpers, b
 		w.Share(h)
 		w.batchSize = batch
 	}
-	for i, key := range keys {
-		if err := w.AppendRow(key, rows[i]); err != nil {
-			return nil, Stats{}, err
-		}
+	if err := appendAll(w, keys, rows, together); err != nil {
+		return nil, Stats{}, err
 	}
 	stats, err := w.Finish()
 	return out.Bytes(), stats, err
+}
+
+// appendAll appends rows as many together as together says, those of 0 one by one; a row without cells always so.
+func appendAll(w *RowWriter, keys [][]byte, rows [][][]byte, together func() int) error {
+	var b *Rows
+	n := 0
+	give := func() error {
+		if b == nil {
+			return nil
+		}
+		err := w.AppendRows(b)
+		b = nil
+		return err
+	}
+	for i, key := range keys {
+		if n == 0 && together != nil {
+			if err := give(); err != nil {
+				return err
+			}
+			if n = together(); n > 0 {
+				b = w.NewRows()
+			}
+		}
+		lens, cells := lengths(rows[i])
+		if b == nil || cells == 0 {
+			if err := give(); err != nil {
+				return err
+			}
+			n = 0
+			if err := w.AppendRow(key, rows[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		n--
+		b.Add(key, lens, bytes.Join(rows[i], nil))
+	}
+	return give()
+}
+
+func lengths(values [][]byte) (lens []int32, cells int) {
+	for _, v := range values {
+		if v == nil {
+			lens = append(lens, -1)
+			continue
+		}
+		lens = append(lens, int32(len(v)))
+		cells++
+	}
+	return lens, cells
 }
 
 // TestSharedRowsAreTheSame holds files that helpers have encoded against those
@@ -146,14 +203,15 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 		columns := rapid.SampledFrom([]int{1, 2, 7, 33, 40}).Draw(rt, "columns")
 		longest := rapid.SampledFrom([]int{20, 5000, mostSharedValue + 1000}).Draw(rt, "longest")
 		s, keys, rows := randomRows(r, rapid.IntRange(0, 400).Draw(rt, "rows"), columns, longest)
-		want, wantStats, err := writeRows(o, s, keys, rows, nil, 0)
+		want, wantStats, err := writeRows(o, s, keys, rows, nil, 0, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		for range 2 {
 			helpers := rapid.IntRange(0, 8).Draw(rt, "helpers")
 			h := startHelpers(t, helpers, int64(r.IntN(3)))
-			got, stats, err := writeRows(o, s, keys, rows, h, 1+r.IntN(5000))
+			most := rapid.SampledFrom([]int{1, 5, 100}).Draw(rt, "rows together")
+			got, stats, err := writeRows(o, s, keys, rows, h, 1+r.IntN(5000), func() int { return r.IntN(most + 1) })
 			if err != nil || !bytes.Equal(got, want) || fmt.Sprint(stats) != fmt.Sprint(wantStats) {
 				rt.Fatalf("%d helpers: %d bytes, want %d; %+v, want %+v: %v", helpers, len(got), len(want), stats, wantStats, err)
 			}
@@ -175,20 +233,22 @@ func TestSharedCheckRows(t *testing.T) {
 		{Encoding: EncodingNone, Compression: CompressionLZ4, Bloom: BloomRowPrefix, BloomPrefix: 3, BlockSize: 8 << 10},
 	} {
 		o.Family = []byte("f")
-		want, _, err := writeRows(o, s, keys, rows, nil, 0)
+		want, _, err := writeRows(o, s, keys, rows, nil, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := startHelpers(t, 3, 10)
-		got, _, err := writeRows(o, s, keys, rows, h, batchSize)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %d bytes, want %d: %v", o.Encoding, len(got), len(want), err)
-		}
-		if res := Check(bytes.NewReader(got), int64(len(got)), CheckOptions{Probes: 100}); !res.OK {
-			t.Errorf("%s: %q", o.Encoding, res.Errors)
-		}
-		if h.done.Load() == 0 {
-			t.Errorf("%s: nothing was given to helpers", o.Encoding)
+		for _, together := range []func() int{nil, func() int { return 700 }} {
+			h := startHelpers(t, 3, 10)
+			got, _, err := writeRows(o, s, keys, rows, h, batchSize, together)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes, want %d: %v", o.Encoding, len(got), len(want), err)
+			}
+			if res := Check(bytes.NewReader(got), int64(len(got)), CheckOptions{Probes: 100}); !res.OK {
+				t.Errorf("%s: %q", o.Encoding, res.Errors)
+			}
+			if h.done.Load() == 0 {
+				t.Errorf("%s: nothing was given to helpers", o.Encoding)
+			}
 		}
 	}
 }
@@ -242,7 +302,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestSharedIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, keys, rows, _ := checkRows(30000)
-		want, _, err := writeRows(Options{Family: []byte("f"), Encoding: EncodingFastDiff}, s, keys, rows, nil, 0)
+		want, _, err := writeRows(Options{Family: []byte("f"), Encoding: EncodingFastDiff}, s, keys, rows, nil, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,6 +337,8 @@ type lateHelpers struct {
 }
 
 func (h *lateHelpers) Count() int { return 2 }
+
+func (h *lateHelpers) Wait(done <-chan struct{}) { <-done }
 
 func (h *lateHelpers) Do(work func()) bool {
 	h.given++

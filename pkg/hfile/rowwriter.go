@@ -65,6 +65,7 @@ func NewRowWriter(out io.Writer, o Options, s Schema) (*RowWriter, error) {
 	}
 	r.general = o.Bloom == BloomRowCol || o.Encoding != EncodingFastDiff && o.Encoding != EncodingNone
 	r.tail = append(binary.BigEndian.AppendUint64(nil, uint64(s.Timestamp)), byte(Put))
+	r.encoders = &encoders{o: w.o, s: s, form: newRowsForm(&w.o, &s, r.qualMax), tail: r.tail, qualMax: r.qualMax, block: cap(w.block)}
 	return r, nil
 }
 
@@ -82,10 +83,12 @@ func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 		return w.fail(fmt.Errorf("row of %d bytes has %d values for %d qualifiers", len(row), len(values), len(r.s.Qualifiers)))
 	}
 	if len(row) > MaxRowLen {
-		return w.fail(fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen))
+		return w.fail(rowTooLong(row))
 	}
-	if w.started && bytes.Compare(w.prev.row(), row) >= 0 {
-		return w.fail(outOfOrder(row, w.prev.row()))
+	if w.started {
+		if prev := r.lastRow(); bytes.Compare(prev, row) >= 0 {
+			return w.fail(outOfOrder(row, prev))
+		}
 	}
 	if r.general {
 		return r.appendCells(row, values)
@@ -98,6 +101,18 @@ func (r *RowWriter) AppendRow(row []byte, values [][]byte) error {
 	return w.blocks.err
 }
 
+func rowTooLong(row []byte) error {
+	return fmt.Errorf("%w: row of %d bytes, more than %d", ErrTooLarge, len(row), MaxRowLen)
+}
+
+// lastRow is the row that was appended last.
+func (r *RowWriter) lastRow() []byte {
+	if b := r.copied; b != nil {
+		return b.rows[len(b.rows)-1].key
+	}
+	return r.w.prev.row()
+}
+
 // Finish is [Writer.Finish]. Helpers have nothing of the writer's any more.
 func (r *RowWriter) Finish() (Stats, error) {
 	if r.batch != nil && r.w.err == nil {
@@ -106,12 +121,13 @@ func (r *RowWriter) Finish() (Stats, error) {
 	return r.w.Finish()
 }
 
-// appendRow encodes the cells of a row; added says that the file knows of the row already.
-func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) {
+// appendRow encodes the cells of a row, if it has any; added says that the file knows of the row already. The rest of a row may be
+// shared instead.
+func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bool) {
 	w := r.w
 	r.startRow(row)
 	if r.appendWhole(values, added) {
-		return
+		return true
 	}
 	last := -1
 	for i, v := range values {
@@ -124,7 +140,7 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) {
 		if w.blockFull() {
 			r.turnBlock()
 			if r.helpers != nil && r.share(row, values, i, last) {
-				return
+				return true
 			}
 		}
 		r.appendValue(last, i, v)
@@ -133,6 +149,7 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) {
 	if last >= 0 {
 		r.endRow(last)
 	}
+	return last >= 0
 }
 
 // openRow comes before the row's first cell, and so before the end of the block that is full then.

@@ -27,8 +27,11 @@ func (d *Digest) Add(o Digest) {
 
 // AddRow adds one row in the form that it has in the sort: u16 length of the
 // key, little-endian, the key, and the payload of its values.
-func (d *Digest) AddRow(row []byte, cells int) {
+func (d *Digest) AddRow(row []byte, cells int) { d.AddSum(xxhash.Sum64(row), cells) }
+
+// AddSum is AddRow of a row of which the sum is known.
+func (d *Digest) AddSum(sum uint64, cells int) {
 	d.Rows++
 	d.Cells += int64(cells)
-	d.Sum += xxhash.Sum64(row)
+	d.Sum += sum
 }
