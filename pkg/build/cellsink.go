@@ -50,6 +50,36 @@ func (p *Plan) newSinks(out func(family int) io.Writer) ([]*cellSink, error) {
 	return sinks, nil
 }
 
+// takeSinks makes one for each family, or has those of a region that is encoded serve again.
+func (w *writers) takeSinks(out func(family int) io.Writer) ([]*cellSink, error) {
+	w.mu.Lock()
+	n := len(w.sinks)
+	if n == 0 {
+		w.mu.Unlock()
+		return w.plan.newSinks(out)
+	}
+	sinks := w.sinks[n-1]
+	w.sinks = w.sinks[:n-1]
+	w.mu.Unlock()
+	for i, s := range sinks {
+		s.row.Reset(out(i))
+		s.rows = 0
+	}
+	return sinks, nil
+}
+
+// giveSinks takes back those of which all files are finished without an error.
+func (w *writers) giveSinks(sinks []*cellSink) {
+	for _, s := range sinks {
+		if s.row == nil {
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sinks = append(w.sinks, sinks)
+}
+
 // append adds the family's cells of a row; values are those of all slots.
 func (s *cellSink) append(key []byte, values [][]byte, at *rowTime) error {
 	values = values[s.family.from:s.family.to]

@@ -94,6 +94,7 @@ type writers struct {
 	samples []manifest.Sample
 	last    time.Time           // when a file was finished
 	claims  map[string][]uint64 // ids of the files that were to get a name
+	sinks   [][]*cellSink       // of regions that are encoded, for others
 
 	several   bool // other tables are written beside it
 	uncounted bool // files of an older version, of which the journal does not have the counts
@@ -165,7 +166,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 	for _, family := range w.plan.Families {
 		p.files = append(p.files, w.create(ctx, r, family, attempt))
 	}
-	sinks, err := w.plan.newSinks(func(i int) io.Writer { return p.files[i].out })
+	sinks, err := w.takeSinks(func(i int) io.Writer { return p.files[i].out })
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +187,7 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 		f := p.files[i]
 		f.FirstRow, f.LastRow, f.Rows, f.Cells, f.Bytes = stats.FirstRow, stats.LastRow, s.rows, stats.Cells, stats.Bytes
 	}
+	w.giveSinks(sinks)
 	before := w.sort.LeftOut(w.from+r.i) + dups
 	p.counts = regionCounts{dups: before + p.part.dups, records: before + p.part.taken, joined: p.part.joined, noCells: p.part.noCells}
 	return p, nil

@@ -96,9 +96,8 @@ func bloomBit(h, bits, mask int32) int32 {
 	if mask == 0 {
 		h %= bits
 	}
-	if h < 0 {
-		h = -h
-	}
+	sign := h >> 31
+	h = (h ^ sign) - sign
 	if mask != 0 {
 		h &= mask
 	}
@@ -206,11 +205,20 @@ func foldBloom(chunk []byte, maxKeys, keys int64) ([]byte, int64) {
 		maxKeys >>= 1
 	}
 	for from := size; from < len(chunk); from += size {
-		for i, x := range chunk[from : from+size] {
-			chunk[i] |= x
-		}
+		orInto(chunk[:size], chunk[from:from+size])
 	}
 	return chunk[:size], maxKeys
+}
+
+// orInto sets the bits in dst that are set in src, which is as long.
+func orInto(dst, src []byte) {
+	i := 0
+	for ; i+8 <= len(src); i += 8 {
+		binary.LittleEndian.PutUint64(dst[i:], binary.LittleEndian.Uint64(dst[i:])|binary.LittleEndian.Uint64(src[i:]))
+	}
+	for ; i < len(src); i++ {
+		dst[i] |= src[i]
+	}
 }
 
 // writeReady writes the chunks that are complete and counts their payload into uncompressed.

@@ -369,3 +369,50 @@ func (h *lateHelpers) run() {
 		}
 	}
 }
+
+// TestResetWriter: a writer that has made files makes the next ones as a new one does.
+func TestResetWriter(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		o := Options{
+			Family:         []byte("f"),
+			Compression:    rapid.SampledFrom([]Compression{CompressionSnappy, CompressionNone, CompressionZSTD, CompressionGZ}).Draw(rt, "compression"),
+			Encoding:       rapid.SampledFrom([]Encoding{EncodingFastDiff, EncodingNone, EncodingDiff, EncodingRowIndexV1}).Draw(rt, "encoding"),
+			Bloom:          BloomType(rapid.IntRange(0, len(bloomNames)-1).Draw(rt, "bloom")),
+			BloomPrefix:    3,
+			BlockSize:      rapid.SampledFrom([]int{60, 500, 0}).Draw(rt, "block size"),
+			IndexBlockSize: rapid.SampledFrom([]int{128, 0}).Draw(rt, "index block size"),
+			BloomBlockSize: rapid.SampledFrom([]int{256, 300, 0}).Draw(rt, "bloom block size"),
+			CreateTime:     1, BulkloadTime: 1,
+		}
+		s, _, _ := randomRows(r, 1, 5, 20)
+		var w *RowWriter
+		var out bytes.Buffer
+		for file := range rapid.IntRange(1, 5).Draw(rt, "files") {
+			_, keys, rows := randomRows(r, r.IntN(300), 5, 200)
+			want, wantStats, err := writeRows(o, s, keys, rows, nil, 0, nil)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			out.Reset()
+			if w == nil {
+				if w, err = NewRowWriter(&out, o, s); err != nil {
+					rt.Fatal(err)
+				}
+			} else {
+				w.Reset(&out)
+			}
+			h := startHelpers(t, r.IntN(2), 0)
+			if w.Share(h); w.helpers != nil {
+				w.batchSize = 300
+			}
+			if err := appendAll(w, keys, rows, func() int { return r.IntN(3) }); err != nil {
+				rt.Fatal(err)
+			}
+			stats, err := w.Finish()
+			if err != nil || !bytes.Equal(out.Bytes(), want) || fmt.Sprint(stats) != fmt.Sprint(wantStats) {
+				rt.Fatalf("file %d: %d bytes, want %d; %+v, want %+v: %v", file, out.Len(), len(want), stats, wantStats, err)
+			}
+		}
+	})
+}
