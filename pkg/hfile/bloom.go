@@ -162,6 +162,18 @@ func (b *bloomWriter) addHashed(key []byte, h1, h2 uint32) {
 	}
 }
 
+// addOther is addHashed of a key that is neither the one added last nor the first of a chunk; for that it gives false. Another key
+// is added before [bloomWriter.lastKey] is asked for.
+func (b *bloomWriter) addOther(h1, h2 uint32) bool {
+	if b.chunk == nil || b.keys >= b.sizing.maxKeys {
+		return false
+	}
+	setHashedBits(b.chunk, b.sizing.hashes, h1, h2)
+	b.keys++
+	b.total++
+	return true
+}
+
 func (b *bloomWriter) put(key []byte, h1, h2 uint32) {
 	b.closeChunk(false)
 	if b.chunk == nil {

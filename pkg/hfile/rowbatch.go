@@ -114,6 +114,24 @@ func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	}
 }
 
+// batchRow is a row of a batch: the part, and the row in it.
+type batchRow struct{ part, row int }
+
+// behindFirst is the first row that the file does not know of.
+func (b *rowBatch) behindFirst() batchRow { return b.behind(batchRow{0, b.parts[0].from}) }
+
+// behind is the next row; there may be none.
+func (b *rowBatch) behind(r batchRow) batchRow {
+	r.row++
+	for r.part < len(b.parts)-1 && r.row == b.parts[r.part].to {
+		r.part++
+		r.row = b.parts[r.part].from
+	}
+	return r
+}
+
+func (b *rowBatch) key(r batchRow) []byte { return b.parts[r.part].rows.rows[r.row].key }
+
 // encode makes the blocks, in any goroutine.
 func (b *rowBatch) encode() {
 	r := b.encoders.take()

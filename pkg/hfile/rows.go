@@ -7,6 +7,7 @@ import "bytes"
 type Rows struct {
 	form     *rowsForm
 	rows     []rowView
+	sizes    []int   // of each row's cells, unencoded: all that is looked at of most rows to find where blocks end
 	lens     []int32 // of each row a length for each column, -1 where it has no cell
 	own      []byte  // of rows that were copied
 	data     int     // bytes of keys and values
@@ -20,7 +21,6 @@ type Rows struct {
 type rowView struct {
 	key  []byte
 	data []byte // its values, one after the other
-	size int    // of its cells, unencoded
 }
 
 // rowsForm is what the rows of a file have in common.
@@ -105,7 +105,7 @@ func (b *Rows) view(key, data []byte, lens []int32) {
 		data = []byte{}
 	}
 	b.data += len(key) + len(data)
-	b.rows = append(b.rows, rowView{key: key, data: data, size: size})
+	b.rows, b.sizes = append(b.rows, rowView{key: key, data: data}), append(b.sizes, size)
 }
 
 // full says that the rows that were copied are enough.
@@ -143,7 +143,7 @@ func (b *Rows) lastColumn(row, before int) int {
 
 func (b *Rows) reset() {
 	clear(b.rows)
-	b.rows, b.lens, b.own = b.rows[:0], b.lens[:0], b.own[:0]
+	b.rows, b.sizes, b.lens, b.own = b.rows[:0], b.sizes[:0], b.lens[:0], b.own[:0]
 	b.data, b.err, b.unshared, b.uses = 0, nil, false, 0
 }
 

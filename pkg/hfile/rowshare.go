@@ -173,7 +173,7 @@ func (r *RowWriter) cut(from rowsPlace) {
 	rows, limit := from.rows, r.w.o.BlockSize
 	r.addPart(rows, from.row)
 	for row := from.row; row < len(rows.rows); row++ {
-		size := rows.rows[row].size
+		size := rows.sizes[row]
 		if column := from.column; column > 0 || r.open+size >= limit {
 			r.cutRow(rows, row, column)
 			from.column = 0
@@ -293,16 +293,16 @@ func (r *RowWriter) addBatch(b *rowBatch) {
 	if w.blocks.err == nil {
 		w.blocks.err = b.err
 	}
-	part, row := 0, b.parts[0].from+1 // the file has the first one already
+	rows := b.behindFirst()
 	out, key, hashes := 0, 0, 0
 	for _, k := range b.blocks {
 		for ; hashes < k.hashes; hashes += 2 {
-			for row == b.parts[part].to {
-				part++
-				row = b.parts[part].from
+			h1, h2 := b.hashes[hashes], b.hashes[hashes+1]
+			// No two rows are the same, so most keys need not be looked at: another core has them in its cache.
+			if last := hashes+2 == len(b.hashes); last || w.o.Bloom != BloomRow || !w.bloom.addOther(h1, h2) {
+				w.bloom.addHashed(r.bloomKey(b.key(rows)), h1, h2)
 			}
-			w.bloom.addHashed(r.bloomKey(b.parts[part].rows.rows[row].key), b.hashes[hashes], b.hashes[hashes+1])
-			row++
+			rows = b.behind(rows)
 		}
 		place := w.blocks.writePacked(k.kind, b.out[out:k.out], k.size)
 		w.addBlock(place, k.size, b.keys[key:k.key])
