@@ -1,10 +1,5 @@
 package hfile
 
-import (
-	"encoding/binary"
-	"slices"
-)
-
 // pairTemplate is all of a FAST_DIFF cell that precedes its value, but for
 // the value's length, when it follows a given column in the same row.
 type pairTemplate struct {
@@ -84,51 +79,4 @@ func (r *RowWriter) fill(t *pairTemplate, last, column int) {
 	} else {
 		t.long = tail
 	}
-}
-
-// appendTemplate writes a cell that follows another of its row. Fixed-size
-// copies that overshoot are cheaper than exact ones; what follows overwrites them.
-func (r *RowWriter) appendTemplate(t *pairTemplate, value []byte) {
-	w := r.w
-	n := len(w.block)
-	if room := templateRoom + len(t.long) + len(value); cap(w.block)-n < room {
-		w.block = slices.Grow(w.block, room)
-	}
-	b := w.block[:cap(w.block)]
-	flag := t.flag
-	if len(value) == w.prevLen {
-		flag |= fastSameValueLen
-		if string(value) == string(b[w.prevAt:w.prevAt+w.prevLen]) {
-			flag |= fastSameValue
-		}
-	}
-	b[n] = flag
-	n++
-	*(*[5]byte)(b[n:]) = t.keyLen
-	n += int(t.keyN)
-	if flag&fastSameValueLen == 0 {
-		if len(value) < 0x80 {
-			b[n] = byte(len(value))
-			n++
-		} else {
-			n += binary.PutUvarint(b[n:], uint64(len(value)))
-		}
-	}
-	if t.long == nil {
-		*(*[templateTail]byte)(b[n:]) = t.tail
-		n += int(t.tailN)
-	} else {
-		n += copy(b[n:], t.long)
-	}
-	if flag&fastSameValue == 0 {
-		w.prevAt, w.prevLen = n, len(value)
-		if len(value) <= shortValue && cap(value) >= shortValue {
-			*(*[shortValue]byte)(b[n:]) = *(*[shortValue]byte)(value[:shortValue])
-		} else {
-			copy(b[n:], value)
-		}
-		n += len(value)
-	}
-	b[n], b[n+1] = 0, 0
-	w.block = b[:n+2]
 }

@@ -143,7 +143,7 @@ func (r *RowWriter) appendRow(row []byte, values [][]byte, added bool) (cells bo
 				return true
 			}
 		}
-		r.appendValue(last, i, v)
+		r.appendValue(last, i, values)
 		last = i
 	}
 	if last >= 0 {
@@ -219,9 +219,10 @@ func (r *RowWriter) setKey(c *flat, column int) {
 	c.key = append(c.key, r.tail...)
 }
 
-// appendValue adds one cell; last is the column before in this row, -1 for the row's first.
-func (r *RowWriter) appendValue(last, column int, value []byte) {
+// appendValue adds the cell of one column; last is the column before in this row, -1 for the row's first.
+func (r *RowWriter) appendValue(last, column int, values [][]byte) {
 	w := r.w
+	value := values[column]
 	keyLen := w.cur.rowLen + w.cur.famLen + len(r.s.Qualifiers[column]) + keyOverhead
 	switch {
 	case w.cells == 0:
@@ -233,7 +234,7 @@ func (r *RowWriter) appendValue(last, column int, value []byte) {
 	case last < 0:
 		r.appendFirst(column, value)
 	default:
-		r.appendTemplate(r.template(last, column), value)
+		r.appendOthers(last, column, 1, len(value), values)
 	}
 	w.cells++
 	w.unencoded += unencodedSize(keyLen, len(value), 0)

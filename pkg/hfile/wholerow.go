@@ -59,7 +59,7 @@ func (r *RowWriter) appendWhole(values [][]byte, added bool) bool {
 	}
 	r.appendFirst(s.first, values[s.first])
 	if s.cells > 1 {
-		r.appendOthers(s, values)
+		r.appendOthers(s.first, s.last, s.cells-1, s.bytes, values)
 	}
 	w.cells += s.cells
 	w.unencoded += size
@@ -90,32 +90,32 @@ func (r *RowWriter) noteSize(column, value int) {
 	}
 }
 
-// appendOthers adds the cells behind the row's first one, by templates. Fixed-size copies that overshoot are cheaper than exact
-// ones; what follows overwrites them.
-func (r *RowWriter) appendOthers(s rowSize, values [][]byte) {
+// appendOthers adds the cells of a row behind column first, which has one, up to column last, by templates. Their number and the
+// bytes of their values are bounds. Fixed-size copies that overshoot are cheaper than exact ones; what follows overwrites them.
+func (r *RowWriter) appendOthers(first, last, cells, bytes int, values [][]byte) {
 	w := r.w
 	n := len(w.block)
-	if room := s.cells*(templateRoom+r.qualMax) + s.bytes; cap(w.block)-n < room {
+	if room := cells*(templateRoom+r.qualMax) + bytes; cap(w.block)-n < room {
 		w.block = slices.Grow(w.block, room)
 	}
 	b := w.block[:cap(w.block)]
 	at, length := w.prevAt, w.prevLen
 	columns, all := len(values), r.table.all
-	last := s.first
-	for i := s.first + 1; i <= s.last; i++ {
+	before := first
+	for i := first + 1; i <= last; i++ {
 		value := values[i]
 		if value == nil {
 			continue
 		}
 		var t *pairTemplate
 		if all != nil {
-			if t = &all[last*columns+i]; !t.set {
-				r.fill(t, last, i)
+			if t = &all[before*columns+i]; !t.set {
+				r.fill(t, before, i)
 			}
 		} else {
-			t = r.template(last, i)
+			t = r.template(before, i)
 		}
-		last = i
+		before = i
 		flag := t.flag
 		if len(value) == length {
 			flag |= fastSameValueLen
