@@ -163,22 +163,30 @@ func (p *regionPart) add(n int64) {
 	p.taken += n
 }
 
-// encode appends the merged rows to the HFiles of their families.
-func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink) error {
+// encode appends the merged rows to the HFiles of their families: all of them, or until stop says so, which is asked now and then. It
+// gives true if there may be more.
+func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, sinks []*cellSink, stop func() bool) (more bool, err error) {
 	if len(plan.wide) > 0 {
-		return p.encodeWide(ctx, m, plan, sinks)
+		return false, p.encodeWide(ctx, m, plan, sinks)
 	}
 	values := make([][]byte, plan.values())
 	slots := values[:len(plan.slots)]
 	var at rowTime
 	var form RowForm
 	n := 0
-	for ; m.Next(); n++ {
+	for ; ; n++ {
+		if stop != nil && n > 0 && n%ReportEvery == 0 && stop() {
+			p.end(int64(n))
+			return true, nil
+		}
+		if !m.Next() {
+			break
+		}
 		if err := p.tell(ctx, n); err != nil {
-			return err
+			return false, err
 		}
 		if err := extsort.Values(m.Payload(), values); err != nil {
-			return err
+			return false, err
 		}
 		cells := 0
 		for _, v := range slots {
@@ -202,12 +210,12 @@ func (p *regionPart) encode(ctx context.Context, m *extsort.Merge, plan *Plan, s
 		p.sampler.add(m.Key(), row, &at)
 		for _, s := range sinks {
 			if err := s.append(m.Key(), values, &at); err != nil {
-				return sinkError(err)
+				return false, sinkError(err)
 			}
 		}
 	}
 	p.end(int64(n))
-	return m.Err()
+	return false, m.Err()
 }
 
 // sinkError distinguishes a failed write from rows that no HFile can hold.

@@ -295,7 +295,7 @@ func (s *Sample) encodePart(ctx context.Context, sorter *extsort.Sorter, plan *P
 		if err != nil {
 			return stats, err
 		}
-		err = part.encode(ctx, m, plan, sinks)
+		_, err = part.encode(ctx, m, plan, sinks, nil)
 		m.Close()
 		if err != nil {
 			return stats, err

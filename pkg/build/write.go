@@ -195,17 +195,25 @@ func (w *writers) encode(ctx context.Context, r region, attempt int) (_ *pending
 
 // encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
 func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
-	if sort, ranges := w.ranges(r); ranges != nil {
-		rw := &rangeWriter{w: w, region: w.from + r.i, sort: sort, part: part, sinks: sinks}
-		err := rw.run(ctx, ranges)
-		return rw.dups, w.named(err)
+	rows := &pieceWriter{helpers: w.helpers, plan: w.plan, part: part, sinks: sinks}
+	helped := w.helpers != nil && w.plan.Helped()
+	if helped {
+		if ranges := w.ranges(r); ranges != nil {
+			err := rows.run(ctx, ranges)
+			return rows.dups, w.named(err)
+		}
 	}
 	m, finish, err := w.sort.Region(w.from + r.i)
 	if err != nil {
 		return 0, err
 	}
 	defer m.Close()
-	if err := part.encode(ctx, m, w.plan, sinks); err != nil {
+	if helped {
+		err = rows.run(ctx, mergedPieces{m})
+	} else {
+		_, err = part.encode(ctx, m, w.plan, sinks, nil)
+	}
+	if err != nil {
 		return 0, w.named(readChunks(err))
 	}
 	return m.Duplicates(), finish(part)

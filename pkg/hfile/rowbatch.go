@@ -85,6 +85,9 @@ func (e *encoders) takeRows() *Rows {
 }
 
 func (e *encoders) giveRows(b *Rows) {
+	if b.done != nil {
+		b.done()
+	}
 	b.reset()
 	e.mu.Lock()
 	defer e.mu.Unlock()

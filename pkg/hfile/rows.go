@@ -14,7 +14,8 @@ type Rows struct {
 	err      error   // rows out of order
 	unshared bool    // some row is beyond the bounds of what is given to helpers
 
-	uses int // batches with rows of these, and the writer while it cuts them: then they serve again
+	uses int    // batches with rows of these, and the writer while it cuts them: then they serve again
+	done func() // called when they do; nil: nobody asks
 }
 
 // rowView is a row that lies elsewhere.
@@ -42,12 +43,16 @@ func newRowsForm(o *Options, s *Schema, longest int) *rowsForm {
 func (b *Rows) Len() int { return len(b.rows) }
 
 // Add adds a row: for each of the schema's qualifiers the length of the value, -1 for a column that has no cell, and the values one
-// after the other, of which at least one is there. Key and data are kept until the file is finished; bytes behind data, up to its
+// after the other, of which at least one is there. Key and data are kept until the file is finished, or [Rows.WhenDone]; bytes behind data, up to its
 // capacity, may be read but do not matter.
 func (b *Rows) Add(key []byte, lens []int32, data []byte) {
 	b.lens = append(b.lens, lens...)
 	b.view(key, data, lens)
 }
+
+// WhenDone has f called when the writer does not need the keys and data that were added any more, by the goroutine that calls its
+// methods. Of rows that end in an error it is not called.
+func (b *Rows) WhenDone(f func()) { b.done = f }
 
 // addValues adds a copy of a row.
 func (b *Rows) addValues(key []byte, values [][]byte) {
@@ -144,7 +149,7 @@ func (b *Rows) lastColumn(row, before int) int {
 func (b *Rows) reset() {
 	clear(b.rows)
 	b.rows, b.sizes, b.lens, b.own = b.rows[:0], b.sizes[:0], b.lens[:0], b.own[:0]
-	b.data, b.err, b.unshared, b.uses = 0, nil, false, 0
+	b.data, b.err, b.unshared, b.uses, b.done = 0, nil, false, 0, nil
 }
 
 // rowsPlace is a cell of some rows, or where the cells of the first row begin.
