@@ -182,9 +182,14 @@ type localWriter struct {
 	f          *os.File
 	temp, name string
 	n          int64
+	begun      int64 // bytes that the kernel was asked to begin to write to the disk
 	err        error
 	done       bool
 }
+
+// writebackBytes is how much of a file is written before the kernel is asked to begin with it: the sync at the end then waits for
+// little.
+const writebackBytes = 8 << 20
 
 func (w *localWriter) Write(p []byte) (int, error) {
 	if err := w.check(); err != nil {
@@ -192,6 +197,10 @@ func (w *localWriter) Write(p []byte) (int, error) {
 	}
 	n, err := w.f.Write(p)
 	w.n += int64(n)
+	if w.n-w.begun >= writebackBytes {
+		startWriteback(w.f, w.begun, w.n-w.begun)
+		w.begun = w.n
+	}
 	return n, w.fail(err)
 }
 
