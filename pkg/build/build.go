@@ -31,6 +31,8 @@ type Options struct {
 	Expect *int64
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
+	// Allowed is that of [WorkOptions].
+	Allowed func() error
 
 	resume *Resume // nil: the build is all or nothing
 }
@@ -50,6 +52,14 @@ func (o Options) WithDefaults() Options {
 		o.Budget, _ = source.NewBudget("")
 	}
 	return o
+}
+
+// allowed is nil when what was made may get its name.
+func (o Options) allowed() error {
+	if o.Allowed == nil {
+		return nil
+	}
+	return o.Allowed()
 }
 
 // SortMemory is the sort's part of the budget: what the workers of either
@@ -195,6 +205,11 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 	stats := sorter.Stats()
 	t = sortTotals{Records: records, Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs, Took: time.Since(start)}
 	if f := o.Budget.File; f != nil {
+		if o.Budget.Bad() > 0 {
+			if err := o.allowed(); err != nil {
+				return t, err
+			}
+		}
 		n, err := f.Finish()
 		if err != nil {
 			return t, err

@@ -84,6 +84,8 @@ type writers struct {
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // nil: all
 
+	allowed func() error // before files get their names; nil: they may
+
 	helpers *helpers
 
 	mu      sync.Mutex
@@ -249,6 +251,12 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		if ok {
 			files = append(files, f)
 		}
+	}
+	if err := w.mayName(ctx); err != nil {
+		for _, f := range files {
+			_ = w.out.FS.Remove(ctx, f.writing)
+		}
+		return err
 	}
 	for i, f := range files {
 		if err := w.name(ctx, f); err != nil {
