@@ -48,9 +48,14 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		m = make([]*manifest.Manifest, 1)
 		m[0], err = j.buildOnYARN(ctx)
 	} else {
-		m, err = j.input.BuildTables(ctx, j.buildTables(), j.o.WorkOptions, sample, resume)
+		work := j.o.WorkOptions
+		work.Allowed = j.preflight.refused
+		m, err = j.input.BuildTables(ctx, j.buildTables(), work, sample, resume)
 	}
 	if err != nil {
+		if refused := j.preflight.refused(); refused != nil {
+			return nil, refused
+		}
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
 	files := j.allBuilt(m)
@@ -63,7 +68,6 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	j.dropSpill()
 	j.dropSubmission(ctx)
-	j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	return files, nil
 }
 

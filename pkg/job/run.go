@@ -163,9 +163,6 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
-	if err := j.check(ctx); err != nil {
-		return j.result, err
-	}
 	err = j.finish(ctx)
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
