@@ -63,6 +63,9 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
+	if f.o.Hold != nil {
+		defer f.o.Hold()()
+	}
 	f.bulk.ask(ctx, f.env, c, f.name)
 }
 
