@@ -108,13 +108,10 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 		j.dropStreams()
 		j.dropTables(ctx)
 	}
-	if err := j.stillTheSame(ctx, t); err != nil {
-		return nil, err
-	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return nil, err
 	}
-	v, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, r)
+	v, err := j.verify(ctx, t, rows, r)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +119,27 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 		return nil, err
 	}
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+}
+
+// verify holds a table to its manifest. Whether it is still the table of the plan is asked meanwhile: of one that is not,
+// nothing else is said.
+func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	same := make(chan error, 1)
+	go func() {
+		err := j.stillTheSame(ctx, t)
+		if err != nil {
+			cancel(err)
+		}
+		same <- err
+	}()
+	v, err := rows.verify(reading, j.c, j.spec.Verify, j.o.Events, r)
+	if other := <-same; other != nil {
+		r.Verify, r.VerifyTime = nil, 0
+		return nil, other
+	}
+	return v, err
 }
 
 // load brings the files of a table into it.

@@ -44,6 +44,7 @@ type run struct {
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
 
+	others    *listing      // nil: none is needed
 	preflight *preflightRun // beside the build; nil: it is over, or there is none
 
 	copying sync.WaitGroup // of the journal to the staging directory
