@@ -150,7 +150,7 @@ func (st *Job) Record(e Event, data any) error {
 }
 
 // Hold keeps records back until release is called: while something stands that the journal does not know, and that is taken
-// back in a moment. So no record says that the job went on while there was such a thing.
+// back in a moment. So no record is written while there is such a thing.
 func (st *Job) Hold() (release func()) {
 	st.hold.Lock()
 	return st.hold.Unlock
