@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"time"
 
 	"bulkload/pkg/fail"
@@ -93,6 +94,14 @@ func (p *Plan) WriterRoom() int64 {
 // a small budget has no room for that.
 func (o Options) HeapFloor() int64 { return max(0, int64(o.Memory)-32<<20) / 16 }
 
+// newFloor makes it. A builder's memory is not cleared: make clears a slice for which the heap has a page that was used before,
+// which is 30 MB to touch, and 15 ms, in a job of 512 MiB.
+func (o Options) newFloor() *strings.Builder {
+	b := &strings.Builder{}
+	b.Grow(int(o.HeapFloor()))
+	return b
+}
+
 // rowPolicy is what becomes of rows of one key when they are merged.
 func (p *Plan) rowPolicy() extsort.Policy {
 	if len(p.wide) > 0 {
@@ -147,7 +156,7 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	if err != nil {
 		return nil, err
 	}
-	floor := make([]byte, o.HeapFloor())
+	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
 	sort := sortOptions(o, plans)
 	sort.Memory = memory
