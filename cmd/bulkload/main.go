@@ -18,14 +18,26 @@ import (
 )
 
 func main() {
-	// The heap is a few large buffers without pointers, so collecting it costs
-	// next to nothing, and twice its size would break the memory budget: at 50
-	// a spilling job of 64 MiB peaks at 90 MB instead of 106.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
+	collectAt(startingGOGC)
 	version = thisBuild().Version
 	os.Exit(run(os.Args[1:]))
+}
+
+const (
+	// startingGOGC is the collector's GOGC until the settings are read: with that of the work a few megabytes of flags, help and
+	// parsed files are collected six times by then, a quarter of the start's CPU. With 400 a spilling job of 64 MiB peaks 4 MB
+	// higher.
+	startingGOGC = 200
+	// workingGOGC is that of the work. The heap is a few large buffers without pointers, so collecting it costs next to
+	// nothing, and twice its size would break the memory budget: at 50 a spilling job of 64 MiB peaks at 90 MB instead of 106.
+	workingGOGC = 50
+)
+
+// collectAt sets the collector's GOGC, unless the environment has.
+func collectAt(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }
 
 // run is main without the exit, so that tests can call it.
@@ -99,6 +111,7 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 		if err := pre(cmd, args); err != nil {
 			return err
 		}
+		collectAt(workingGOGC)
 		var err error
 		stop, err = g.profile.start()
 		return err

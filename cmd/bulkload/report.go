@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -188,33 +189,40 @@ func (w *reporter) end(o outcome) error {
 	if o.result != nil && !o.result.Already {
 		dir = o.result.Job
 	}
-	names := []string{w.flags.file}
+	var names []string
+	if w.flags.file != "" {
+		names = append(names, w.flags.file)
+	}
 	if dir != "" && checkpoint.IsOurs(dir) {
 		names = append(names, filepath.Join(dir, "report.html"))
 		if n := o.result.Attempt; n > 0 {
 			names = append(names, filepath.Join(dir, "report-"+strconv.Itoa(n)+".html"))
 		}
 	}
+	if len(names) == 0 {
+		return nil
+	}
 	var b bytes.Buffer
-	var errs []error
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		if b.Len() == 0 {
-			if err := w.report(o).Write(&b); err != nil {
-				return fmt.Errorf("report: %w", err)
+	if err := w.report(o).Write(&b); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	errs := make([]error, len(names))
+	var writing sync.WaitGroup
+	for i, name := range names {
+		writing.Go(func() { // each waits for the disk
+			if err := durable.Replace(name, b.Bytes()); err != nil {
+				errs[i] = fmt.Errorf("report: %w", err)
 			}
+		})
+		if name == w.flags.file {
+			writing.Wait() // it may be one of the others by another name
 		}
-		if err := durable.Replace(name, b.Bytes()); err != nil {
-			errs = append(errs, fmt.Errorf("report: %w", err))
-			continue
-		}
-		if w.session.report == "" {
-			w.session.report = name
-			if abs, err := filepath.Abs(name); err == nil {
-				w.session.report = abs
-			}
+	}
+	writing.Wait()
+	if i := slices.Index(errs, nil); i >= 0 {
+		w.session.report = names[i]
+		if abs, err := filepath.Abs(names[i]); err == nil {
+			w.session.report = abs
 		}
 	}
 	return errors.Join(errs...)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"bulkload/internal/settings"
@@ -107,9 +105,7 @@ func (o *serveOptions) run(cmd *cobra.Command, g *globals) error {
 	}
 	defer env.Close()
 	// Here the heap is many small answers, and memory is bound by the limits: at 50 a fifth of the processor goes to collecting.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(100)
-	}
+	collectAt(100)
 	l, err := openListener(cmd.Context(), o.listen)
 	if err != nil {
 		return usageError{settings.AboutFlags(fmt.Errorf("--listen: %w", err), "listen")}

@@ -178,6 +178,16 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureWarm: rounds that warm up do not count, however many there are.
+func TestMeasureWarm(t *testing.T) {
+	var order []string
+	c := Case{Name: "x", Title: "y", Rounds: 2, WarmRounds: 3, Tools: []Tool{fake("a", 10, &order, 1000, 1000, 1000, 10, 20)}}
+	r, err := Measure(t.Context(), c, slog.New(slog.DiscardHandler))
+	if err != nil || len(order) != 5 || r.Rounds != 2 || len(r.Tools[0].Measured) != 2 || r.Tools[0].Wall.Max != 20e-9 {
+		t.Errorf("%d runs, %+v, %v", len(order), r, err)
+	}
+}
+
 func TestReportFiles(t *testing.T) {
 	var order []string
 	c := Case{Name: "build", Title: "what", Reference: "a", Rounds: 1, Notes: []string{"a note"},

@@ -25,7 +25,7 @@ type Config struct {
 	Dir string
 	// Rows is the number of rows of the plain cases; the large ones have multiples of it. Default 1,000,000.
 	Rows int64
-	// Rounds is how often each tool is measured after the round that warms up. Default 5.
+	// Rounds is how often each tool is measured after the rounds that warm up. Default 5.
 	Rounds int
 	// LongRounds is the same for the cases scale50m and opinion20m. Default 1.
 	LongRounds int

@@ -19,6 +19,8 @@ type Case struct {
 	PerRow bool
 	// Rounds is how often each tool is measured. Default 1.
 	Rounds int
+	// WarmRounds is how often it runs before that. Default 1.
+	WarmRounds int
 	// Limit is the time after which no further round begins, once there are as many as a [Verdict] needs. Default: none.
 	Limit time.Duration
 	// Touch is how many bytes of memory are touched before each run: as many as any of the tools takes. Default 6 GiB.
@@ -35,12 +37,12 @@ type Case struct {
 type Tool struct {
 	Name string
 	Rows int64
-	// Cold leaves out the round that warms up, for work so long that its start does not count.
+	// Cold leaves out the rounds that warm up, for work so long that its start does not count.
 	Cold bool
 	// Warm brings the input into memory before each run. Default: nothing to bring.
 	Warm func(ctx context.Context) error
-	// Run does the work once; round 0 is the one that warms up. Only what it returns counts, so it may prepare and clear
-	// up as it likes.
+	// Run does the work once; round 0 is the first that warms up, and those that are measured come behind [Case.WarmRounds].
+	// Only what it returns counts, so it may prepare and clear up as it likes.
 	Run func(ctx context.Context, round int) (Sample, error)
 }
 
@@ -57,9 +59,10 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 	runs := make([][]Sample, len(c.Tools))
 	started := time.Now()
 	c.Rounds = max(c.Rounds, 1)
-	for round := range c.Rounds + 1 {
-		if c.Limit > 0 && round > leastRounds && time.Since(started) > c.Limit {
-			c.Rounds = round - 1
+	warm := max(c.WarmRounds, 1)
+	for round := range warm + c.Rounds {
+		if c.Limit > 0 && round >= warm+leastRounds && time.Since(started) > c.Limit {
+			c.Rounds = round - warm
 			break
 		}
 		for n := range c.Tools {
@@ -68,7 +71,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 				i = len(c.Tools) - 1 - n
 			}
 			t := c.Tools[i]
-			if round == 0 && t.Cold {
+			if round < warm && t.Cold {
 				continue
 			}
 			s, err := t.warmRun(ctx, round, cmp.Or(c.Touch, warmBytes))
@@ -77,7 +80,7 @@ func Measure(ctx context.Context, c Case, log *slog.Logger) (CaseReport, error) 
 			}
 			log.Info("measured", "case", c.Name, "tool", t.Name, "round", round, "wall", s.Wall.Round(time.Millisecond),
 				"cpu", s.CPU().Round(time.Millisecond), "peak", mib(float64(s.PeakRSS))+" MiB")
-			if round > 0 {
+			if round >= warm {
 				runs[i] = append(runs[i], s)
 			}
 		}

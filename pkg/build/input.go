@@ -29,7 +29,11 @@ type WorkOptions struct {
 
 	SplitSize int64          // of text, bytes; default [source.Options]'s
 	Splits    []source.Split // that a plan has found; default: they are found
-	Stdin     *os.File       // the input -, default the process's own
+
+	// Allowed says whether what a build makes may get its names: HFiles, and the file of bad records. It may wait, is asked by
+	// several goroutines, and answers all alike. An error ends the build. Default: it may.
+	Allowed func() error
+	Stdin   *os.File // the input -, default the process's own
 }
 
 // Input is the open inputs of a job with its budget of bad records.
@@ -174,9 +178,14 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 // BuildTables is [Input.Build] for several tables, see [RunTables].
 func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
 	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Allowed: w.Allowed, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
+	}
+	if err != nil && w.Allowed != nil {
+		if refused := w.Allowed(); refused != nil {
+			return nil, errors.Join(refused, k.Budget.File.Abort())
+		}
 	}
 	n, rejectErr := k.Budget.File.Finish()
 	if n > 0 && errors.Is(err, source.ErrBudget) {

@@ -54,7 +54,7 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 	if err != nil {
 		return nil, err
 	}
-	floor := make([]byte, o.HeapFloor())
+	floor := o.newFloor()
 	defer runtime.KeepAlive(floor)
 	so := plan.sortOptions(o)
 	so.Memory = memory

@@ -18,6 +18,8 @@ import (
 	"bulkload/pkg/partition/extsort"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/upload"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Output is where HFiles go: Dir/family/name, written under Dir/_writing first.
@@ -57,18 +59,21 @@ func (o Output) withDefaults() Output {
 	return o
 }
 
-// Prepare makes the directories.
+// Prepare makes the directories, several at a time.
 func (o Output) Prepare(ctx context.Context, families ...string) error {
+	const atATime = 8
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atATime)
 	for _, d := range append([]string{o.writing()}, families...) {
-		if err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
+		g.Go(func() error {
+			err := o.FS.MkdirAll(ctx, path.Join(o.Dir, d), o.DirMode)
+			if err == nil { // the mode as it is, whatever the process's or the cluster's mask
+				err = o.FS.Chmod(ctx, path.Join(o.Dir, d), o.DirMode)
+			}
 			return fail.With(fail.HDFS, err)
-		}
-		// the mode as it is, whatever the process's or the cluster's mask
-		if err := o.FS.Chmod(ctx, path.Join(o.Dir, d), o.DirMode); err != nil {
-			return fail.With(fail.HDFS, err)
-		}
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // writers is pass 2 of one table: workers take regions, the largest first, merge each and
@@ -83,6 +88,8 @@ type writers struct {
 	resume *Resume
 	gate   progress.Gate         // before each region
 	only   func(region int) bool // nil: all
+
+	allowed func() error // before files get their names; nil: they may
 
 	helpers *helpers
 
@@ -270,6 +277,12 @@ func (w *writers) complete(ctx context.Context, p *pendingRegion) (err error) {
 		if ok {
 			files = append(files, f)
 		}
+	}
+	if err := w.mayName(ctx); err != nil {
+		for _, f := range files {
+			_ = w.out.FS.Remove(ctx, f.writing)
+		}
+		return err
 	}
 	for i, f := range files {
 		if err := w.name(ctx, f); err != nil {

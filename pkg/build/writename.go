@@ -67,6 +67,17 @@ func (w *writers) name(ctx context.Context, p *pendingFile) error {
 	return err
 }
 
+// mayName is nil when files may get their names.
+func (w *writers) mayName(ctx context.Context) error {
+	if w.allowed == nil {
+		return nil
+	}
+	if err := w.allowed(); err != nil {
+		return err
+	}
+	return context.Cause(ctx) // it may have waited
+}
+
 // info describes a complete file. Who has written it may know.
 func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
 	if f, ok := p.sink.(hdfsio.Finished); ok && f.Info() != nil {

@@ -20,7 +20,7 @@ func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *
 	all := make([]*writers, len(tables))
 	from := 0
 	for i, t := range tables {
-		all[i] = &writers{plan: t.Plan, sort: ownSort{sorter}, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate}
+		all[i] = &writers{plan: t.Plan, sort: ownSort{sorter}, from: from, out: t.Out, sample: o.Sample, events: o.Events, resume: o.resume, gate: o.Gate, allowed: o.Allowed}
 		all[i].several = len(tables) > 1
 		o.resume.start(all[i])
 		from += t.Plan.Ranges.Len()
@@ -38,6 +38,9 @@ func writeTables(ctx context.Context, tables []Table, in *source.Input, sorter *
 	}
 	if err := writeAll(ctx, o.Workers, all); err != nil {
 		return undo(Locate(err, in))
+	}
+	if err := o.allowed(); err != nil { // where no file was to be named, the manifest is
+		return undo(err)
 	}
 	manifests := make([]*manifest.Manifest, len(tables))
 	for i, w := range all {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"bulkload/internal/durable"
@@ -41,6 +42,7 @@ type Job struct {
 	Log  *journal.Journal
 	History
 	stop stopAfter
+	hold sync.RWMutex // its readers record
 }
 
 // MakeDir makes the directory of all jobs.
@@ -134,6 +136,8 @@ func (st *Job) Record(e Event, data any) error {
 	if err != nil {
 		return err
 	}
+	st.hold.RLock()
+	defer st.hold.RUnlock()
 	appendTo := st.Log.Append
 	if info.Synced {
 		appendTo = st.Log.AppendSync
@@ -143,6 +147,13 @@ func (st *Job) Record(e Event, data any) error {
 	}
 	st.stop.seen(string(e))
 	return nil
+}
+
+// Hold keeps records back until release is called: while something stands that the journal does not know, and that is taken
+// back in a moment. So no record is written while there is such a thing.
+func (st *Job) Hold() (release func()) {
+	st.hold.Lock()
+	return st.hold.Unlock
 }
 
 // Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a

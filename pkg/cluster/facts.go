@@ -79,6 +79,13 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		return nil, fail.With(fail.Config, err)
 	}
 	f := &Facts{Name: name}
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	regions := make(chan regionMap, 1)
+	go func() {
+		list, err := c.Regions(reading, name)
+		regions <- regionMap{list, err}
+	}()
 	if f.Table, err = c.Describe(ctx, name); err != nil {
 		if errors.Is(err, loader.ErrTableNotFound) {
 			err = fmt.Errorf("%w (bulkload table create %s makes it)", err, table)
@@ -108,15 +115,21 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 		f.Families = append(f.Families, settings)
 	}
 	f.Family = f.Families[0]
-	regions, err := c.Regions(ctx, name)
-	if err != nil {
-		return nil, Failure(err)
+	read := <-regions
+	if read.err != nil {
+		return nil, Failure(read.err)
 	}
-	f.Regions = regions
-	for _, r := range regions[1:] {
+	f.Regions = read.list
+	for _, r := range f.Regions[1:] {
 		f.Splits = append(f.Splits, r.Start)
 	}
 	return f, nil
+}
+
+// regionMap is what a table's regions came to.
+type regionMap struct {
+	list []loader.Region
+	err  error
 }
 
 // ZstdFraming is that of the codec class which hbase-site.xml names: HBase's

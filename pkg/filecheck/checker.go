@@ -49,8 +49,22 @@ type Checker struct {
 	Events progress.Events
 }
 
-// Files that are read at a time: more than one core has, since reading is waiting for DataNodes; the upper bound is one of memory.
-const leastWorkers, mostWorkers = 4, 8
+const (
+	// leastWorkers and mostWorkers bound the files that are read at a time: more than one core has, since reading is waiting for
+	// DataNodes; the upper bound is one of memory.
+	leastWorkers, mostWorkers = 4, 8
+	// quickFile is the size up to which as many are read at a time as may be.
+	quickFile = 1 << 20
+)
+
+// atATime is how many of the files are read at a time.
+func atATime(files []Target) int {
+	n := max(runtime.GOMAXPROCS(0), leastWorkers)
+	if !slices.ContainsFunc(files, func(f Target) bool { return f.Bytes > quickFile }) {
+		n = mostWorkers
+	}
+	return min(n, len(files), mostWorkers)
+}
 
 // All checks files, and puts in what it learns of them. Those that are damaged
 // are all found; an error says that a file could not be read.
@@ -68,7 +82,7 @@ func (p *Checker) All(ctx context.Context, files []Target) (damaged map[int]*Dam
 	var mu sync.Mutex
 	var next atomic.Int64
 	damaged = map[int]*DamagedError{}
-	err = workers.Run(ctx, min(max(runtime.GOMAXPROCS(0), leastWorkers), len(files), mostWorkers), func(ctx context.Context, _ int) error {
+	err = workers.Run(ctx, atATime(files), func(ctx context.Context, _ int) error {
 		for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
 			if err := progress.Pass(ctx, p.Gate); err != nil {
 				return err
@@ -117,7 +131,7 @@ func (p *Checker) one(ctx context.Context, f *Target) error {
 		f.CRC32C, err = p.check(ctx, file, f)
 		return err
 	}
-	sum, err := sumOf(ctx, file, p.Events.Checked)
+	sum, err := sumOf(ctx, file, f.Bytes, p.Events.Checked)
 	if err != nil || sum == f.CRC32C {
 		return err
 	}
@@ -136,11 +150,11 @@ func (p *Checker) Differs(ctx context.Context, file fs.File, f *Target, sum uint
 	return &DamagedError{f.Path, found}
 }
 
-// sumOf reads a file to its end.
-func sumOf(ctx context.Context, r io.Reader, told func(int64)) (uint32, error) {
+// sumOf reads a file of about so many bytes to its end.
+func sumOf(ctx context.Context, r io.Reader, bytes int64, told func(int64)) (uint32, error) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	sum := uint32(0)
-	buf := make([]byte, 512<<10)
+	buf := make([]byte, min(max(bytes+1, 4<<10), 512<<10))
 	for {
 		n, err := r.Read(buf)
 		sum = crc32.Update(sum, castagnoli, buf[:n])
@@ -208,7 +222,7 @@ func ReadBack(ctx context.Context, fsys hdfsio.FS, name string, sent uint32) err
 		return err
 	}
 	defer f.Close()
-	sum, err := sumOf(ctx, f, nil)
+	sum, err := sumOf(ctx, f, 512<<10, nil)
 	if err == nil && sum != sent {
 		err = fmt.Errorf("the CRC-32C of its bytes is %08x, written were %08x", sum, sent)
 	}

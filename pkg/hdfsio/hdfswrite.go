@@ -149,7 +149,8 @@ func (w *hdfsWriter) Finish() error {
 		return err
 	}
 	ask := time.Now().Add(unreported)
-	pauses := retry.Policy{First: 50 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
+	// A NameNode that has not heard of the block yet has so within a few milliseconds as a rule.
+	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
 	began := time.Now()
 	for tries := 1; ; tries++ {
 		err := w.f.Close()

@@ -48,9 +48,14 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 		m = make([]*manifest.Manifest, 1)
 		m[0], err = j.buildOnYARN(ctx)
 	} else {
-		m, err = j.input.BuildTables(ctx, j.buildTables(), j.o.WorkOptions, sample, resume)
+		work := j.o.WorkOptions
+		work.Allowed = j.preflight.refused
+		m, err = j.input.BuildTables(ctx, j.buildTables(), work, sample, resume)
 	}
 	if err != nil {
+		if refused := j.preflight.refused(); refused != nil {
+			return nil, refused
+		}
 		return nil, errors.Join(err, j.abandon(ctx, err))
 	}
 	files := j.allBuilt(m)
@@ -63,7 +68,6 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	}
 	j.dropSpill()
 	j.dropSubmission(ctx)
-	j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	return files, nil
 }
 
@@ -104,13 +108,10 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 		j.dropStreams()
 		j.dropTables(ctx)
 	}
-	if err := j.stillTheSame(ctx, t); err != nil {
-		return nil, err
-	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return nil, err
 	}
-	v, err := rows.verify(ctx, j.c, j.spec.Verify, j.o.Events, r)
+	v, err := j.verify(ctx, t, rows, r)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +119,27 @@ func (j *run) fill(ctx context.Context, t *target, b *built) (*verified, error) 
 		return nil, err
 	}
 	return v, j.st.Record(checkpoint.EventVerified, v.verification)
+}
+
+// verify holds a table to its manifest. Whether it is still the table of the plan is asked meanwhile: of one that is not,
+// nothing else is said.
+func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Result) (*verified, error) {
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	same := make(chan error, 1)
+	go func() {
+		err := j.stillTheSame(ctx, t)
+		if err != nil {
+			cancel(err)
+		}
+		same <- err
+	}()
+	v, err := rows.verify(reading, j.c, j.spec.Verify, j.o.Events, r)
+	if other := <-same; other != nil {
+		r.Verify, r.VerifyTime = nil, 0
+		return nil, other
+	}
+	return v, err
 }
 
 // load brings the files of a table into it.

@@ -22,7 +22,7 @@ import (
 // The copy is older than the journal, so nobody can resume from it, and to
 // start over would load again what may be loaded.
 func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
-	if j.st.Log == nil || j.o.State.Restart {
+	if j.others == nil {
 		return nil
 	}
 	fsys, err := j.env.FS(mine)
@@ -30,7 +30,10 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 		return err
 	}
 	parent := path.Dir(mine.Path)
-	list, err := fsys.ReadDir(ctx, parent)
+	list, err := j.others.wait()
+	if j.streams.Count() > 0 { // which were read since
+		list, err = fsys.ReadDir(ctx, parent)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -57,4 +60,41 @@ func (j *run) elsewhere(ctx context.Context, mine hdfsio.Location) error {
 			trace.Last.Format("2006-01-02 15:04:05 MST"), l, j.st.Dir, setting.State, setting.Restart, setting.Job, trace.ID(), setting.Force)
 	}
 	return nil
+}
+
+// listing is the directory in which jobs have their files, which is read while the cluster is asked for the table: so the
+// NameNode is dialled beside HBase's servers.
+type listing struct {
+	done chan struct{}
+	list []fs.FileInfo
+	err  error
+}
+
+// listOthers begins to list where the files of a job that begins will be. A job that resumes, or starts over, needs no list.
+func listOthers(ctx context.Context, env *cluster.Env, st *checkpoint.Job, o RunOptions) *listing {
+	if st.Log == nil || st.History.Plan != nil || o.State.Restart {
+		return nil
+	}
+	l := &listing{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		base, err := staging.Base(env, o.Staging)
+		if err != nil {
+			l.err = fail.With(fail.Config, err)
+			return
+		}
+		fsys, err := env.FS(base)
+		if err != nil {
+			l.err = err
+			return
+		}
+		l.list, l.err = fsys.ReadDir(ctx, base.Path)
+	}()
+	return l
+}
+
+// wait gives what the directory holds.
+func (l *listing) wait() ([]fs.FileInfo, error) {
+	<-l.done
+	return l.list, l.err
 }

@@ -130,12 +130,15 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 			return known, err
 		}
 	}
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	others := listOthers(asking, env, st, o)
 	facts, err := cluster.TableFacts(ctx, env, c, table, s.Families()...)
 	if err != nil {
 		return known, err
 	}
 	s.Table = facts.Name.String()
-	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
+	j := &run{env: env, spec: s, o: o, st: st, c: c, facts: facts, started: start, fresh: into, others: others, result: &result.Result{Schema: 1, Table: s.Table, Job: st.Dir}}
 	defer func() { j.result.Elapsed = cmp.Or(j.result.Elapsed, time.Since(start)) }()
 	defer j.copying.Wait()
 	if err := j.sameEngine(); err != nil {
@@ -162,9 +165,6 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		j.dropStreams() // of a process that was killed between its end and that
 		j.dropTables(ctx)
 		return j.already(ctx)
-	}
-	if err := j.check(ctx); err != nil {
-		return j.result, err
 	}
 	err = j.finish(ctx)
 	j.result.Elapsed = time.Since(start)

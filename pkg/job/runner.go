@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
-	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
@@ -45,6 +43,9 @@ type run struct {
 
 	tablesOver bool // tables are not read again, and there is no input
 	proven     bool // the files of an earlier attempt, which are all that there are
+
+	others    *listing      // nil: none is needed
+	preflight *preflightRun // beside the build; nil: it is over, or there is none
 
 	copying sync.WaitGroup // of the journal to the staging directory
 }
@@ -150,28 +151,12 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 
 // finish does what is left of the job.
 func (j *run) finish(ctx context.Context) error {
-	if err := j.reopen(ctx); err != nil {
-		return err
-	}
-	j.result.Staging = j.stage.Location.String()
-	host, _ := os.Hostname()
-	j.result.Attempt = len(j.st.Attempts) + 1
-	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
-		return err
-	}
-	j.o.Events.Start(j.start())
-	p := j.work
-	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
-		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
-	if err := j.prove(ctx); err != nil {
-		return err
-	}
-	if err := j.replaceable(ctx); err != nil {
-		return err
-	}
-	files, err := j.build(ctx)
+	files, err := j.buildChecked(ctx)
 	if err != nil {
 		return err
+	}
+	if j.st.Built == nil { // by an earlier attempt
+		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
 		return err
@@ -246,32 +231,5 @@ func (j *run) prove(ctx context.Context) error {
 		j.st.Built = nil // and built again
 	}
 	j.proven = j.st.Built != nil
-	return nil
-}
-
-// check looks before it begins at what the job depends on. An attempt that
-// continues with a load is not kept from it: files may be in HBase's hands.
-func (j *run) check(ctx context.Context) error {
-	if j.st.AnyLoading() {
-		return nil
-	}
-	for _, t := range j.targets {
-		spec := t.Job
-		spec.Regions = t.plan.Modulus // which split points need not say any more
-		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams}
-		o.SpillLimit = j.streams.Left(o.SpillLimit)
-		r, err := preflight.Run(ctx, j.env, spec, o)
-		if err != nil {
-			return err
-		}
-		for _, c := range r.Checks {
-			if c.Severity == preflight.SeverityWarning {
-				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
-			}
-		}
-		if err := r.Err(); err != nil {
-			return err
-		}
-	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 		}
 	}
 	// The default directory of a user is the user's own, sticky or not.
-	if err := staging.MakeBase(t.Context(), mine, base+"-sticky", "nobody"); err != nil {
+	if _, err := staging.MakeBase(t.Context(), mine, base+"-sticky", "nobody"); err != nil {
 		t.Error(err)
 	}
 	// A job's directory that another made.

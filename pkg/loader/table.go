@@ -75,14 +75,22 @@ func (t *Table) FileTracker(f Family) string {
 
 // Describe asks the master for the table's descriptor. A table that does not exist gives ErrTableNotFound.
 func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error) {
-	// The state first: it needs no master, so a mistyped name is known when no master is there.
+	// The state needs no master, so a mistyped name is known when no master is there. The master is asked at the same time.
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var resp pb.GetTableDescriptorsResponse
+	answered := make(chan error, 1)
+	go func() {
+		req := &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}
+		answered <- c.master(asking, "GetTableDescriptors", req, &resp)
+	}()
 	state, at, err := c.tableStateAt(ctx, table)
 	if err != nil {
+		cancel()
+		<-answered
 		return nil, fmt.Errorf("describe table: %w", err)
 	}
-	var resp pb.GetTableDescriptorsResponse
-	req := &pb.GetTableDescriptorsRequest{TableNames: []*pb.TableName{table.proto()}}
-	if err := c.master(ctx, "GetTableDescriptors", req, &resp); err != nil {
+	if err := <-answered; err != nil {
 		return nil, fmt.Errorf("describe table %s: %w", table, err)
 	}
 	if len(resp.GetTableSchema()) != 1 {

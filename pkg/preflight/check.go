@@ -98,6 +98,9 @@ type Options struct {
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout time.Duration   // for all checks together, default 1 min
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+
+	// Hold is called before HBase makes a directory for the check, and what it gives when that is gone. Default: nothing is.
+	Hold func() (release func())
 }
 
 // Report is what was looked at before a job, in a fixed order. A check

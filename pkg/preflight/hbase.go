@@ -42,18 +42,30 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { f.status, f.statusErr = c.Status(ctx) })
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read := make(chan struct{})
+	wg.Go(func() {
+		defer close(read)
+		f.regions, f.regionsErr = c.Regions(reading, f.name)
+	})
 	if f.table, f.tableErr = c.Describe(ctx, f.name); f.tableErr != nil {
+		cancel()
 		return
 	}
 	wg.Go(func() { f.askBesides(ctx, c) })
 	if f.table.State != loader.Enabled {
+		cancel()
 		return // its regions are on no server
 	}
 	// The regions first: a map with a hole would keep all others waiting for it to heal.
-	if f.regions, f.regionsErr = c.Regions(ctx, f.name); f.regionsErr != nil {
+	if <-read; f.regionsErr != nil {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
+	if f.o.Hold != nil {
+		defer f.o.Hold()()
+	}
 	f.bulk.ask(ctx, f.env, c, f.name)
 }
 

@@ -88,13 +88,15 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 		}
 		return s.probeErr == nil
 	}
-	_, statErr := fsys.Stat(ctx, s.location.Path)
-	isNew := errors.Is(statErr, fs.ErrNotExist)
+	isNew := false
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	dir := path.Join(s.location.Path, staging.ProbePrefix+hex.EncodeToString(random[:]))
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
-	do("make", func() error { return staging.MakeBase(ctx, fsys, s.location.Path, user) })
+	do("make", func() (err error) {
+		isNew, err = staging.MakeBase(ctx, fsys, s.location.Path, user)
+		return err
+	})
 	// Another job's probe may have removed the directory above meanwhile: then it is made again, for HBase to pass.
 	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o711) })
 	do("write a file in", func() error {

@@ -13,21 +13,27 @@ import (
 // MakeBase makes the directory in which jobs have theirs, or finds it
 // and refuses one in which another could replace a job's files. Parents that
 // are missing are made as Hadoop's documentation has them: /tmp for everybody,
-// the others for everybody to pass.
-func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) error {
+// the others for everybody to pass. made says that it was missing, also with an
+// error.
+func MakeBase(ctx context.Context, fsys hdfsio.FS, dir, user string) (made bool, err error) {
 	info, err := fsys.Stat(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if made = errors.Is(err, fs.ErrNotExist); made {
 		if err := makeParents(ctx, fsys, path.Dir(dir)); err != nil {
-			return err
+			return made, err
 		}
 		if err := fsys.MkdirAll(ctx, dir, 0o711); err != nil {
-			return err
+			return made, err
 		}
 		info, err = fsys.Stat(ctx, dir) // another may have made it meanwhile
 	}
 	if err != nil {
-		return err
+		return made, err
 	}
+	return made, checkBase(info, dir, user)
+}
+
+// checkBase refuses a directory in which another could replace a job's files.
+func checkBase(info fs.FileInfo, dir, user string) error {
 	owner, _ := hdfsio.Owner(info)
 	mode := info.Mode()
 	sticky := mode&fs.ModeSticky != 0

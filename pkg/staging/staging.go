@@ -45,6 +45,8 @@ func IsProbe(base string) bool { return probe.MatchString(base) }
 type Dir struct {
 	FS       hdfsio.FS
 	Location hdfsio.Location
+
+	newBase bool // the directory above was made with it
 }
 
 // Base is the directory in which jobs have theirs: dir on the default file
@@ -98,7 +100,8 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 	if err != nil {
 		return nil, fail.With(fail.Config, err)
 	}
-	err = MakeBase(ctx, fsys, path.Dir(l.Path), user)
+	d := &Dir{FS: fsys, Location: l}
+	d.newBase, err = MakeBase(ctx, fsys, path.Dir(l.Path), user)
 	if err == nil {
 		err = fsys.MkdirAll(ctx, l.Path, 0o711)
 	}
@@ -106,12 +109,36 @@ func Make(ctx context.Context, env *cluster.Env, l hdfsio.Location) (*Dir, error
 		err = checkOwner(ctx, fsys, l.Path, user)
 	}
 	if err != nil {
+		d.takeBackBase(ctx)
 		return nil, fail.With(fail.HDFS, setting.Errorf("staging directory: %w (name one that you may write with %s)", err, setting.Staging))
 	}
 	if err := fsys.Chmod(ctx, l.Path, 0o711); err != nil {
+		d.takeBackBase(ctx)
 		return nil, fail.With(fail.HDFS, err)
 	}
-	return &Dir{FS: fsys, Location: l}, nil
+	return d, nil
+}
+
+// TakeBack is Remove, and removes the directory above too if [Make] has made it
+// and no other job uses it.
+func (d *Dir) TakeBack(ctx context.Context) error {
+	err := d.Remove(ctx)
+	if err == nil {
+		d.takeBackBase(ctx)
+	}
+	return err
+}
+
+// takeBackBase removes the directory above if it was missing, and what was made in
+// it, unless another job uses it.
+func (d *Dir) takeBackBase(ctx context.Context) {
+	if !d.newBase {
+		return
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	_ = d.FS.RemoveAll(ctx, d.Location.Path) // it was not there before
+	_ = d.FS.Remove(ctx, path.Dir(d.Location.Path))
 }
 
 // Remove deletes the directory with all that is in it, also when the job was

@@ -1,7 +1,10 @@
 package verify
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 )
 
 // TestRowsReadAtATimeAreBoundByBytes lets fewer large rows in at a time, the first alone.
@@ -22,5 +25,51 @@ func TestRowsReadAtATimeAreBoundByBytes(t *testing.T) {
 	}
 	if r.room.TryAcquire(1) {
 		t.Error("five rows of a quarter of the room each")
+	}
+}
+
+// TestRowsWaitForTheFirst: readers that come while the first row is read take the room of a row of its size, and are in at the
+// same time.
+func TestRowsWaitForTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, others := newRowRoom(), 5
+		leave, _, err := r.enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := make(chan error, others)
+		for range others {
+			go func() {
+				_, _, err := r.enter(t.Context())
+				in <- err
+			}()
+		}
+		synctest.Wait()
+		if len(in) > 0 {
+			t.Errorf("%d are in beside the first", len(in))
+		}
+		leave(100)
+		synctest.Wait()
+		if len(in) != others {
+			t.Errorf("%d are in at a time, want %d", len(in), others)
+		}
+		for range len(in) {
+			if err := <-in; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestRowsDoNotWaitWhenStopped: whoever waits for the first row ends with its context.
+func TestRowsDoNotWaitWhenStopped(t *testing.T) {
+	r, why := newRowRoom(), errors.New("stopped by the test")
+	if _, _, err := r.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, _, err := r.enter(ctx); !errors.Is(err, why) {
+		t.Error(err)
 	}
 }

@@ -92,28 +92,43 @@ const (
 
 // rowRoom bounds the memory of rows that are read at a time. How large a row
 // is nobody knows before it is read: each is taken to be as large as the
-// largest so far, and the first is read alone.
+// largest so far, and the first is read alone, which the others wait for.
 type rowRoom struct {
-	room    *semaphore.Weighted
-	largest atomic.Int64
+	room     *semaphore.Weighted
+	largest  atomic.Int64
+	begun    atomic.Bool   // the first row
+	measured chan struct{} // closed when it is read
 }
 
 func newRowRoom() *rowRoom {
-	r := &rowRoom{room: semaphore.NewWeighted(sampleRoom)}
+	r := &rowRoom{room: semaphore.NewWeighted(sampleRoom), measured: make(chan struct{})}
 	r.largest.Store(sampleRoom)
 	return r
 }
 
 // enter waits for the room of a row, of at most most bytes. leave gets its size.
 func (r *rowRoom) enter(ctx context.Context) (leave func(bytes int64), most int64, err error) {
+	first := r.begun.CompareAndSwap(false, true)
+	if !first {
+		select {
+		case <-r.measured:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+	}
 	n := min(max(r.largest.Load(), sampleChunk), sampleRoom)
 	if err := r.room.Acquire(ctx, n); err != nil {
+		if first {
+			close(r.measured)
+		}
 		return nil, 0, context.Cause(ctx)
 	}
 	return func(bytes int64) {
-		if !r.largest.CompareAndSwap(sampleRoom, bytes) {
-			for old := r.largest.Load(); old < bytes && !r.largest.CompareAndSwap(old, bytes); old = r.largest.Load() {
-			}
+		if first {
+			r.largest.Store(bytes)
+			close(r.measured)
+		}
+		for old := r.largest.Load(); old < bytes && !r.largest.CompareAndSwap(old, bytes); old = r.largest.Load() {
 		}
 		r.room.Release(n)
 	}, n, nil

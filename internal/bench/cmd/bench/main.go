@@ -51,7 +51,8 @@ Cases:
   scale50m      50 times the rows into 50 regions, time a row against the plain rows
   opinion20m    20 times the rows of opinion, a tenth of them in one region
   upload-delay  bulkload build onto HDFS through a link of 2 ms round trip
-  nightly       bulkload run of 3,000 rows into a table that was loaded before, a sample verified
+  nightly       bulkload run of 3,000 rows into a table that was loaded before, a sample verified, warm:
+                15 rounds come before those that are measured
   guard         today's program against the release before and the floor, half of the rows, five minutes:
                 guard-dump, guard-csv, guard-parquet, guard-region1, guard-regions1000,
                 guard-spill64. A line a case says faster, slower or same. all leaves it out`,
@@ -62,7 +63,7 @@ Cases:
 	f.StringSliceVar(&o.cases, "cases", []string{bench.CaseBuild, bench.CaseRun}, "cases to run; all and guard stand for several")
 	f.StringSliceVar(&o.Peers, "peers", []string{bench.PeerImportTsv}, "who is compared with in the case run: importtsv, spark, put")
 	f.Int64Var(&o.Rows, "rows", 1_000_000, "rows of the plain cases; the large ones have multiples of it")
-	f.IntVar(&o.Rounds, "rounds", 5, "rounds to measure, after one that warms up")
+	f.IntVar(&o.Rounds, "rounds", 5, "rounds to measure, after one that warms up, of nightly 15")
 	f.IntVar(&o.LongRounds, "long-rounds", 1, "the same for scale50m and opinion20m")
 	f.StringVar(&o.Memory, "memory", "512MiB", "bulkload's --memory where the case does not say")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the data")

@@ -1,0 +1,155 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"bulkload/internal/cleanup"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/preflight"
+	"bulkload/pkg/staging"
+)
+
+// preflightRun is a preflight that is under way beside the build of the files.
+type preflightRun struct {
+	done chan struct{}
+	err  error // read it when done is closed
+}
+
+// refused waits for the preflight, and gives the reason if it refuses the job. It does not of a job that is stopped. A nil one has
+// passed.
+func (p *preflightRun) refused() error {
+	if p == nil {
+		return nil
+	}
+	<-p.done
+	return p.err
+}
+
+// buildChecked builds the files, or finds them built, and looks at what the job depends on. The look waits for servers, and so
+// does the building, so they are under way at the same time: no file gets its name before the look has ended, and when it ends
+// with a refusal the build is cancelled, what it made is removed, and the refusal is the job's error whatever the build's is.
+//
+// A look comes first where the build begins with what has effects on others, an application on YARN or a snapshot of the table.
+// An attempt that continues with a load has none: files may be in HBase's hands.
+func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
+	switch {
+	case j.st.AnyLoading():
+		return j.makeFiles(ctx)
+	case j.o.YARN != nil || j.compares():
+		if err := j.check(ctx); err != nil {
+			return nil, err
+		}
+		return j.makeFiles(ctx)
+	}
+	before := earlierWork{files: len(j.st.Written) > 0, runs: j.st.Sorted != nil && len(j.st.Sorted.Runs) > 0}
+	building, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &preflightRun{done: make(chan struct{})}
+	j.preflight = p
+	go func() {
+		defer close(p.done)
+		if err := j.check(ctx); err != nil && ctx.Err() == nil {
+			p.err = err
+			cancel(err)
+		}
+	}()
+	files, err := j.makeFiles(building)
+	if refused := p.refused(); refused != nil {
+		j.takeBack(ctx, before)
+		return nil, errors.Join(refused, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: refused.Error()}))
+	}
+	j.preflight = nil
+	if err == nil {
+		err = context.Cause(ctx) // the look ended early of a job that is stopped
+	}
+	return files, err
+}
+
+// makeFiles begins an attempt, and gives the files of the job.
+func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
+	if err := j.reopen(ctx); err != nil {
+		return nil, err
+	}
+	j.result.Staging = j.stage.Location.String()
+	host, _ := os.Hostname()
+	j.result.Attempt = len(j.st.Attempts) + 1
+	if err := j.st.Record(checkpoint.EventAttempt, checkpoint.AttemptRecord{Attempt: j.result.Attempt, PID: os.Getpid(), Host: host, Version: j.o.State.Version}); err != nil {
+		return nil, err
+	}
+	j.o.Events.Start(j.start())
+	p := j.work
+	j.o.Events.Note("plan made", "regions", p.Ranges.Len(), "modulus", p.Modulus, "timestamp", p.Timestamp,
+		"compression", p.Family.Compression, "encoding", p.Family.Encoding, "bloom", p.Family.Bloom)
+	if err := j.prove(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.replaceable(ctx); err != nil {
+		return nil, err
+	}
+	return j.build(ctx)
+}
+
+// earlierWork is what the attempts before this one have left for it.
+type earlierWork struct {
+	files bool // complete, in the staging directory
+	runs  bool // all rows, sorted
+}
+
+// takeBack removes what an attempt has made that the preflight has refused.
+func (j *run) takeBack(ctx context.Context, before earlierWork) {
+	if !before.runs && j.st.Log != nil {
+		j.dropSpill()
+	}
+	if before.files {
+		return
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	if err := j.takeBackStaging(ctx); err != nil {
+		j.o.Events.Warn("staging directory is left behind", "path", j.st.History.Plan.Staging, "error", err)
+		return
+	}
+	j.result.Staging = ""
+}
+
+// takeBackStaging removes the directory of the plan, also one that was not made to its end.
+func (j *run) takeBackStaging(ctx context.Context) error {
+	if j.stage != nil {
+		return j.stage.TakeBack(ctx)
+	}
+	l, err := j.env.Conf.Resolve(j.st.History.Plan.Staging)
+	if err != nil {
+		return fail.With(fail.Config, err)
+	}
+	fsys, err := j.env.FS(l)
+	if err != nil {
+		return err
+	}
+	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
+}
+
+// check looks at what the job depends on. It changes nothing of the job.
+func (j *run) check(ctx context.Context) error {
+	for _, t := range j.targets {
+		spec := t.Job
+		spec.Regions = t.plan.Modulus // which split points need not say any more
+		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Hold: j.st.Hold}
+		o.SpillLimit = j.streams.Left(o.SpillLimit)
+		r, err := preflight.Run(ctx, j.env, spec, o)
+		if err != nil {
+			return err
+		}
+		for _, c := range r.Checks {
+			if c.Severity == preflight.SeverityWarning {
+				j.o.Events.Warn("check", "check", c.Name, "warning", c.Message, "hint", c.Hint)
+			}
+		}
+		if err := r.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
