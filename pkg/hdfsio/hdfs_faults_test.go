@@ -151,6 +151,18 @@ func TestHDFSFaults(t *testing.T) {
 			t.Errorf("%d DataNodes are still left out", n)
 		}
 	})
+	t.Run("small files on two datanodes", func(t *testing.T) {
+		for i := range 3 {
+			small := noise(70_000 * i)
+			w := interim(t, h, fmt.Sprintf("%s/two-%d", dir, i), small, CreateOptions{BlockSize: 1 << 20, Replication: 2})
+			if short := w.(*interimWriter); len(small) > 0 && (short.file == nil || len(short.block.nodes) != 2) {
+				t.Error("a small file with two copies was not written in one pipeline")
+			}
+			if !bytes.Equal(reread(t, w), small) {
+				t.Error("a small file came back changed")
+			}
+		}
+	})
 	t.Run("datanode frozen while a small file is written", func(t *testing.T) {
 		d := c.Daemon(testcluster.DataNode)
 		must(t, d.Pause())

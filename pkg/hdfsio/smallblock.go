@@ -29,17 +29,14 @@ func (h *HDFS) writeBlock(ctx context.Context, w blockWrite) error {
 	}
 	defer p.conn.Close() // a DataNode takes nothing more on the connection of a write
 	defer p.during(ctx)()
-	packets, _ := h.small.packets.Get().(*[]byte)
-	if packets == nil {
-		packets = new([]byte)
-	}
+	packets := h.small.buffer()
+	defer h.small.buffers.Put(packets)
 	if err := w.send(p, packets); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return fmt.Errorf("write to datanode %s: %w", p.address, err)
 	}
-	h.small.packets.Put(packets)
 	return nil
 }
 
@@ -67,7 +64,7 @@ func (w *blockWrite) send(p *peer, packets *[]byte) error {
 		return err
 	}
 	// All packets are sent at once: they are few, and the DataNode takes them as it can.
-	b := slices.Grow((*packets)[:0], len(w.data)+len(w.data)/64+1024)
+	b := slices.Grow(*packets, len(w.data)+len(w.data)/64+1024)
 	seqno := int64(0)
 	for at := 0; at < len(w.data); at += packetData {
 		b = appendWritePacket(b, int64(at), seqno, w.data[at:min(at+packetData, len(w.data))])

@@ -30,7 +30,17 @@ type smallFiles struct {
 	asked    time.Time // when they were asked for
 
 	peers   peers
-	packets sync.Pool // *[]byte, for the packets of a block
+	buffers sync.Pool // *[]byte, for the bytes of a file and for packets
+}
+
+// buffer is an empty one.
+func (s *smallFiles) buffer() *[]byte {
+	b, _ := s.buffers.Get().(*[]byte)
+	if b == nil {
+		b = new([]byte)
+	}
+	*b = (*b)[:0]
+	return b
 }
 
 func (s *smallFiles) close() { s.peers.close() }
@@ -49,7 +59,8 @@ type interimWriter struct {
 	name string
 	o    CreateOptions
 
-	held  []byte
+	held  *[]byte     // nil: nothing yet, or not any more
+	n     int         // bytes of it
 	large *hdfsWriter // once the file is not small any more
 	file  *smallInfo  // once it is finished as a small one
 	block *givenBlock
@@ -62,8 +73,12 @@ func (w *interimWriter) Write(p []byte) (int, error) {
 	if err := w.check(); err != nil {
 		return 0, err
 	}
-	if w.large == nil && len(w.held)+len(p) <= smallFile {
-		w.held = append(w.held, p...)
+	if w.large == nil && w.n+len(p) <= smallFile {
+		if w.held == nil {
+			w.held = w.h.small.buffer()
+		}
+		*w.held = append(*w.held, p...)
+		w.n = len(*w.held)
 		return len(p), nil
 	}
 	if err := w.enlarge(); err != nil {
@@ -80,9 +95,20 @@ func (w *interimWriter) enlarge() error {
 	if w.large, w.err = w.h.createLarge(w.ctx, w.name, w.o); w.err != nil {
 		return w.err
 	}
-	_, err := w.large.Write(w.held)
-	w.held = nil
+	if w.held == nil {
+		return nil
+	}
+	_, err := w.large.Write(*w.held)
+	w.letGo()
 	return err
+}
+
+// letGo gives the bytes of the file up.
+func (w *interimWriter) letGo() {
+	if w.held != nil {
+		w.h.small.buffers.Put(w.held)
+		w.held = nil
+	}
 }
 
 // Finish implements [Writer].
@@ -90,17 +116,18 @@ func (w *interimWriter) Finish() error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	if w.large == nil && len(w.held) > 0 {
+	if w.large == nil && w.n > 0 {
 		err := w.finishSmall()
 		if err == nil {
-			w.done, w.made, w.held = true, false, nil
+			w.done, w.made = true, false
+			w.letGo()
 			return nil
 		}
 		if w.ctx.Err() != nil {
 			err = context.Cause(w.ctx)
 		}
 		if w.ctx.Err() != nil || errors.Is(err, ErrRewrite) {
-			w.err = &RewriteError{Path: w.name, Offset: int64(len(w.held)), Err: err}
+			w.err = &RewriteError{Path: w.name, Offset: int64(w.n), Err: err}
 			return w.err
 		}
 		w.h.o.Log.Warn("a small file is written once more", "path", w.name, "error", err)
@@ -116,7 +143,8 @@ func (w *interimWriter) Abort() error {
 	if w.large != nil {
 		return w.large.Abort()
 	}
-	w.done, w.held = true, nil
+	w.done = true
+	w.letGo()
 	if !w.made {
 		return nil
 	}
@@ -142,7 +170,7 @@ func (w *interimWriter) check() error {
 	case w.done:
 		return &fs.PathError{Op: "write", Path: w.name, Err: fs.ErrClosed}
 	case w.ctx.Err() != nil && w.large == nil:
-		w.err = &RewriteError{Path: w.name, Offset: int64(len(w.held)), Err: context.Cause(w.ctx)}
+		w.err = &RewriteError{Path: w.name, Offset: int64(w.n), Err: context.Cause(w.ctx)}
 		return w.err
 	}
 	return nil
@@ -164,7 +192,7 @@ func (w *interimWriter) finishSmall() error {
 		replication = d.replication
 	}
 	block = (block + checksumChunk - 1) / checksumChunk * checksumChunk
-	if block < uint64(len(w.held)) {
+	if block < uint64(w.n) {
 		return errors.New("the file has several blocks")
 	}
 	client := w.h.small.clientName()
@@ -199,7 +227,7 @@ func (w *interimWriter) finishSmall() error {
 		w.made = false
 		return err
 	}
-	w.file = &smallInfo{name: path.Base(w.name), size: int64(len(w.held)), mode: w.o.Perm, id: id, made: time.UnixMilli(int64(fieldNumber(status, 7)))}
+	w.file = &smallInfo{name: path.Base(w.name), size: int64(w.n), mode: w.o.Perm, id: id, made: time.UnixMilli(int64(fieldNumber(status, 7)))}
 	return nil
 }
 
@@ -220,7 +248,7 @@ func (w *interimWriter) fill(client string, id uint64, encrypted bool) error {
 	}
 	w.block = given
 	token, _ := fieldBytes(located, 5)
-	if err := w.h.writeBlock(w.ctx, blockWrite{given: given, token: token, client: client, encrypted: encrypted, data: w.held}); err != nil {
+	if err := w.h.writeBlock(w.ctx, blockWrite{given: given, token: token, client: client, encrypted: encrypted, data: *w.held}); err != nil {
 		return err
 	}
 	return w.complete(client, id)
@@ -229,8 +257,8 @@ func (w *interimWriter) fill(client string, id uint64, encrypted bool) error {
 // complete closes the file. The call says which bytes the last block has; the NameNode says yes once as many DataNodes have
 // reported so as it wants.
 func (w *interimWriter) complete(client string, id uint64) error {
-	last := appendVarint(append([]byte(nil), w.block.id...), 4, uint64(len(w.held))) // ExtendedBlockProto with its length
-	r := appendText(appendText(nil, 1, w.name), 2, client)                           // CompleteRequestProto
+	last := appendVarint(append([]byte(nil), w.block.id...), 4, uint64(w.n)) // ExtendedBlockProto with its length
+	r := appendText(appendText(nil, 1, w.name), 2, client)                   // CompleteRequestProto
 	r = appendVarint(appendMessage(r, completeLast, last), completeFileID, id)
 	pauses := retry.Policy{First: 2 * time.Millisecond, Most: 5 * time.Second, For: w.h.o.CloseTimeout}
 	began, asked := time.Now(), time.Now().Add(unreported)

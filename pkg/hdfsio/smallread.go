@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,10 +24,12 @@ func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
 	if w.file == nil {
 		return w.h.Open(ctx, w.name)
 	}
-	data, err := w.readBack(ctx)
+	data := w.h.small.buffer()
+	err := w.readBack(ctx, data)
 	if err == nil {
-		return &wholeFile{Reader: bytes.NewReader(data), info: *w.file}, nil
+		return &wholeFile{Reader: bytes.NewReader(*data), info: *w.file, data: data, small: &w.h.small}, nil
 	}
+	w.h.small.buffers.Put(data)
 	if ctx.Err() != nil {
 		return nil, &fs.PathError{Op: "open", Path: w.name, Err: context.Cause(ctx)}
 	}
@@ -34,30 +37,31 @@ func (w *interimWriter) Reopen(ctx context.Context) (fs.File, error) {
 	return w.h.Open(ctx, w.name)
 }
 
-func (w *interimWriter) readBack(ctx context.Context) ([]byte, error) {
+// readBack reads the file into data.
+func (w *interimWriter) readBack(ctx context.Context, data *[]byte) error {
 	r := appendVarint(appendVarint(appendText(nil, 1, w.name), 2, 0), 3, uint64(w.file.size)) // GetBlockLocationsRequestProto
 	answer, _, err := w.h.ask(ctx, "getBlockLocations", r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	block, token, node, err := onlyBlock(answer, w.file.size, w.block.id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d, err := w.h.serverDefaults(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	read := blockRead{block: block, token: token, client: w.h.small.clientName(), size: w.file.size}
+	read := blockRead{block: block, token: token, client: w.h.small.clientName(), size: w.file.size, data: data}
 	if p := w.h.small.peers.take(w.h.address(node)); p != nil {
-		if data, err := w.h.readBlock(ctx, p, read); err == nil || ctx.Err() != nil {
-			return data, err
+		if err := w.h.readBlock(ctx, p, read); err == nil || ctx.Err() != nil {
+			return err
 		}
 		// It may have been closed for being idle.
 	}
 	p, err := w.h.dialPeer(ctx, node, d.encrypted)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	return w.h.readBlock(ctx, p, read)
 }
@@ -104,82 +108,84 @@ type blockRead struct {
 	block, token []byte
 	client       string
 	size         int64
+	data         *[]byte // where to
 }
 
 // readBlock reads a block and compares its checksums. The connection is kept for the next one.
-func (h *HDFS) readBlock(ctx context.Context, p *peer, r blockRead) ([]byte, error) {
+func (h *HDFS) readBlock(ctx context.Context, p *peer, r blockRead) error {
 	end := p.during(ctx)
-	data, err := r.read(p)
+	err := r.read(p)
 	if stopped := end(); !stopped && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		p.conn.Close()
-		return nil, fmt.Errorf("read from datanode %s: %w", p.address, err)
+		return fmt.Errorf("read from datanode %s: %w", p.address, err)
 	}
 	h.small.peers.keep(p)
-	return data, nil
+	return nil
 }
 
-func (r *blockRead) read(p *peer) ([]byte, error) {
+func (r *blockRead) read(p *peer) error {
 	const checksumOK = 6 // of Status
 	header := operationHeader(r.block, r.token, r.client)
 	op := appendVarint(appendVarint(appendMessage(nil, 1, header), 2, 0), 3, uint64(r.size)) // OpReadBlockProto
 	if _, err := p.conn.Write(appendOperation(nil, readBlockOp, op)); err != nil {
-		return nil, err
+		return err
 	}
 	checked := &packetReader{from: p.conn, req: readRequest{block: blockName(header), end: r.size}, dataNode: p.address, buf: p.packet}
-	data, err := unpack(checked, r.size)
+	err := unpack(r.data, checked, r.size)
 	p.packet = checked.buf
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// With this the DataNode waits for another request.
 	_, err = p.conn.Write(protowire.AppendBytes(nil, appendVarint(nil, 1, checksumOK))) // ClientReadStatusProto
-	return data, err
+	return err
 }
 
-// unpack takes the bytes of a block out of a DataNode's answer, which was checked.
-func unpack(checked io.Reader, size int64) ([]byte, error) {
+// unpack takes the bytes of a block out of a DataNode's answer, which was checked, and puts them into to.
+func unpack(to *[]byte, checked io.Reader, size int64) error {
 	in := byteReader{checked}
 	n, err := binary.ReadUvarint(in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := io.CopyN(io.Discard, checked, int64(n)); err != nil {
-		return nil, err
+		return err
 	}
-	data := make([]byte, 0, size)
+	data := slices.Grow((*to)[:0], int(size))
 	for {
 		var start [packetStart]byte
 		if _, err := io.ReadFull(checked, start[:]); err != nil {
-			return nil, err
+			return err
 		}
 		header := make([]byte, binary.BigEndian.Uint16(start[4:]))
 		if _, err := io.ReadFull(checked, header); err != nil {
-			return nil, err
+			return err
 		}
 		h, ok := parsePacketHeader(header)
 		sums := int64(binary.BigEndian.Uint32(start[:])) - 4 - h.length
 		if !ok || sums < 0 || h.length < 0 || h.length > size-int64(len(data)) {
-			return nil, errors.New("a packet has not the form of one")
+			return errors.New("a packet has not the form of one")
 		}
 		if h.last {
 			break
 		}
 		if _, err := io.CopyN(io.Discard, checked, sums); err != nil {
-			return nil, err
+			return err
 		}
 		at := len(data)
 		data = data[:at+int(h.length)]
 		if _, err := io.ReadFull(checked, data[at:]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if int64(len(data)) != size {
-		return nil, fmt.Errorf("the block has %d bytes, written were %d", len(data), size)
+		return fmt.Errorf("the block has %d bytes, written were %d", len(data), size)
 	}
-	return data, nil
+	*to = data
+	return nil
 }
 
 type byteReader struct{ io.Reader }
@@ -193,11 +199,22 @@ func (r byteReader) ReadByte() (byte, error) {
 // wholeFile is a file that was read whole.
 type wholeFile struct {
 	*bytes.Reader
-	info smallInfo
+	info  smallInfo
+	data  *[]byte // nil once it is closed
+	small *smallFiles
 }
 
 func (f *wholeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *wholeFile) Close() error               { return nil }
+
+// Close gives the bytes up: what follows reads none.
+func (f *wholeFile) Close() error {
+	if f.data != nil {
+		f.Reset(nil)
+		f.small.buffers.Put(f.data)
+		f.data = nil
+	}
+	return nil
+}
 
 // peers are idle connections to DataNodes, on which a block was read.
 type peers struct {
