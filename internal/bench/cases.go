@@ -16,11 +16,12 @@ const (
 	CaseOpinion = "opinion20m"
 	CaseDelay   = "upload-delay"
 	CaseNightly = "nightly"
+	CaseRegions = "regions1000"
 )
 
 // Cases are the names of all cases but those of the guard, in the order in which they should run.
 func Cases() []string {
-	return []string{CaseBuild, CaseRun, CaseMemory, CaseSkew, CaseScale, CaseOpinion, CaseDelay, CaseNightly}
+	return []string{CaseBuild, CaseRun, CaseMemory, CaseSkew, CaseScale, CaseOpinion, CaseDelay, CaseNightly, CaseRegions}
 }
 
 // Expand puts the cases that all and guard stand for in their place.
@@ -58,6 +59,7 @@ func (l *Lab) Run(ctx context.Context, name string) (CaseReport, error) {
 	prepare := map[string]func(context.Context) (Case, error){
 		CaseBuild: l.buildCase, CaseRun: l.runCase, CaseMemory: l.memoryCase, CaseSkew: l.skewCase,
 		CaseScale: l.scaleCase, CaseOpinion: l.opinionCase, CaseDelay: l.delayCase, CaseNightly: l.nightlyCase,
+		CaseRegions: l.regionsCase,
 	}[name]
 	if prepare == nil {
 		prepare = l.guardCase(name)

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"io/fs"
 
 	"bulkload/pkg/hdfsio"
@@ -46,4 +47,18 @@ func (w *lateWriter) Info() fs.FileInfo {
 		return f.Info()
 	}
 	return nil
+}
+
+// reopen opens a finished file again, for [filecheck.Written].
+type reopen struct {
+	fsys hdfsio.FS
+	w    *lateWriter
+}
+
+// Open implements [filecheck.Opener]. The writer may know a shorter way.
+func (r reopen) Open(ctx context.Context, name string) (fs.File, error) {
+	if f, ok := r.w.file.(hdfsio.Reopener); ok {
+		return f.Reopen(ctx)
+	}
+	return r.fsys.Open(ctx, name)
 }

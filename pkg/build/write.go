@@ -131,7 +131,7 @@ func (ownSort) LeftOut(int) int64 { return 0 }
 type pendingFile struct {
 	manifest.File
 	writing string // name until it is complete
-	sink    hdfsio.Writer
+	sink    *lateWriter
 	out     *hdfsio.Overlapped
 }
 
@@ -322,7 +322,7 @@ func (w *writers) finish(ctx context.Context, f *pendingFile) (bool, error) {
 		return false, err
 	}
 	f.CRC32C = f.out.Sum
-	if err := filecheck.Written(ctx, w.out.FS, f.writing, f.File); err != nil {
+	if err := filecheck.Written(ctx, reopen{w.out.FS, f.sink}, f.writing, f.File); err != nil {
 		_ = w.out.FS.Remove(ctx, f.writing)
 		return false, err
 	}

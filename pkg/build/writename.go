@@ -80,8 +80,8 @@ func (w *writers) mayName(ctx context.Context) error {
 
 // info describes a complete file. Who has written it may know.
 func (w *writers) info(ctx context.Context, p *pendingFile) (fs.FileInfo, error) {
-	if f, ok := p.sink.(hdfsio.Finished); ok && f.Info() != nil {
-		return f.Info(), nil
+	if info := p.sink.Info(); info != nil {
+		return info, nil
 	}
 	return w.out.FS.Stat(ctx, p.writing)
 }

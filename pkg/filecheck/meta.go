@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 	"unicode"
@@ -16,13 +17,18 @@ import (
 	"bulkload/pkg/rowkey"
 )
 
+// Opener opens files. A file system is one.
+type Opener interface {
+	Open(ctx context.Context, name string) (fs.File, error)
+}
+
 // OpenHFile opens an HFile of a file system; the caller closes what it returns beside the reader.
 func OpenHFile(ctx context.Context, fsys hdfsio.FS, name string) (*hfile.Reader, io.Closer, error) {
 	return openHFile(ctx, fsys, name, 0)
 }
 
 // openHFile is OpenHFile that reads a file of up to so many bytes as a whole.
-func openHFile(ctx context.Context, fsys hdfsio.FS, name string, small int64) (*hfile.Reader, io.Closer, error) {
+func openHFile(ctx context.Context, fsys Opener, name string, small int64) (*hfile.Reader, io.Closer, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +70,7 @@ type Meta struct {
 const smallFile = 256 << 10
 
 // ReadMeta opens an HFile far enough to know it: trailer, index, file info.
-func ReadMeta(ctx context.Context, fsys hdfsio.FS, name string) (Meta, error) {
+func ReadMeta(ctx context.Context, fsys Opener, name string) (Meta, error) {
 	r, f, err := openHFile(ctx, fsys, name, smallFile)
 	if err != nil {
 		return Meta{}, err

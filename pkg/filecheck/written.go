@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 )
 
 // Written reads back what was written: length, trailer, index and file info.
-func Written(ctx context.Context, fsys hdfsio.FS, name string, want manifest.File) error {
+func Written(ctx context.Context, fsys Opener, name string, want manifest.File) error {
 	meta, err := ReadMeta(ctx, fsys, name)
 	if err != nil {
 		return fmt.Errorf("read back %s: %w", name, err)

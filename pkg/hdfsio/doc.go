@@ -1,6 +1,13 @@
 // Package hdfsio is the file systems that a load reads from and writes to: HDFS, the local disk, memory, and a wrapper
 // that injects faults. They share one interface, [FS], one set of rules and one conformance suite.
 //
+// # HDFS
+//
+// Most calls go through the client library, past which a small interim file goes ([CreateOptions.Interim]): it is held until
+// Finish, then made, given its block and closed, read back and renamed in five calls of the NameNode (create, addBlock,
+// complete, getBlockLocations, rename2), with one connection to a DataNode for its block and one for all that are read back.
+// Whatever goes wrong on the way has it written or read once more through the library.
+//
 // # Rules
 //
 //   - Names are absolute paths with forward slashes. What a user typed (hdfs://, file://, a bare path) becomes a
@@ -11,8 +18,8 @@
 //   - A write that went wrong is never patched. HDFS pipelines are not recovered by the client library, so such a file
 //     is given up with a [*RewriteError] ([ErrRewrite]); the caller aborts it and writes the whole file again, under a new
 //     name.
-//   - Create and Rename refuse an existing target with [fs.ErrExist]. HDFS has no rename that refuses (the library always
-//     overwrites), so the check comes before the act: use names that no one else makes.
+//   - Create and Rename refuse an existing target with [fs.ErrExist]. Of a small interim file Finish does so in place of
+//     Create.
 //   - Modes are taken as given. No umask is applied, neither by the process nor by the NameNode.
 //   - Errors are [*fs.PathError] or wrap one, and answer errors.Is for fs.ErrNotExist, fs.ErrExist and fs.ErrPermission.
 //

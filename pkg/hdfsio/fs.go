@@ -55,8 +55,8 @@ type CreateOptions struct {
 	// Replication is the number of copies. Only HDFS looks at it. Default: the server's.
 	Replication int
 	// Interim says that the file is renamed once it is finished: Finish makes its bytes durable, and its name is durable when
-	// Rename returns. A crash may leave a partial file of that name. Only Local looks at it, whose files have their names from
-	// the first byte then.
+	// Rename returns. A crash may leave a partial file of that name. On a Local disk such files have their names from the first
+	// byte; on HDFS a small one is made by Finish, which says then what Create would have said.
 	Interim bool
 }
 
@@ -64,6 +64,12 @@ type CreateOptions struct {
 type Finished interface {
 	// Info describes the file; nil before Finish has returned nil.
 	Info() fs.FileInfo
+}
+
+// Reopener is a Writer that opens the file which Finish has left, with fewer calls than Open.
+type Reopener interface {
+	// Reopen is Open of the file as the file system has it now: closed, of the length that was written.
+	Reopen(ctx context.Context) (fs.File, error)
 }
 
 // Renamer is an FS that can rename a file whose identity the caller knows, with fewer calls than Rename.

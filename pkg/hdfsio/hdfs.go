@@ -67,6 +67,9 @@ type HDFS struct {
 	key    dataKey
 	open   map[*hdfsFile]struct{} // for reading
 	plain  map[string]time.Time   // directories in which files can be written, with when that was seen
+
+	callers []idleCaller // for calls of our own
+	small   smallFiles
 }
 
 var _ FS = (*HDFS)(nil)
@@ -85,12 +88,16 @@ func NewHDFS(o HDFSOptions) (*HDFS, error) {
 // Close closes the idle connections; those in use are closed when their files are.
 func (h *HDFS) Close() error {
 	h.mu.Lock()
-	free := h.free
-	h.free, h.closed = nil, true
+	free, callers := h.free, h.callers
+	h.free, h.callers, h.closed = nil, nil, true
 	h.mu.Unlock()
 	for _, s := range free {
 		s.close()
 	}
+	for _, c := range callers {
+		c.caller.Close()
+	}
+	h.small.close()
 	return nil
 }
 

@@ -151,6 +151,32 @@ func TestHDFSFaults(t *testing.T) {
 			t.Errorf("%d DataNodes are still left out", n)
 		}
 	})
+	t.Run("small files on two datanodes", func(t *testing.T) {
+		for i := range 3 {
+			small := noise(70_000 * i)
+			w := interim(t, h, fmt.Sprintf("%s/two-%d", dir, i), small, CreateOptions{BlockSize: 1 << 20, Replication: 2})
+			if short := w.(*interimWriter); len(small) > 0 && (short.file == nil || len(short.block.nodes) != 2) {
+				t.Error("a small file with two copies was not written in one pipeline")
+			}
+			if !bytes.Equal(reread(t, w), small) {
+				t.Error("a small file came back changed")
+			}
+		}
+	})
+	t.Run("datanode frozen while a small file is written", func(t *testing.T) {
+		d := c.Daemon(testcluster.DataNode)
+		must(t, d.Pause())
+		defer d.Resume()
+		for i := range 4 {
+			small := noise(40_000 + i)
+			w := interim(t, h, fmt.Sprintf("%s/small-%d", dir, i), small, CreateOptions{BlockSize: 1 << 20})
+			if !bytes.Equal(reread(t, w), small) {
+				t.Error("a small file came back changed")
+			}
+		}
+		must(t, d.Resume())
+		h.avoidNone()
+	})
 	t.Run("namenode frozen", func(t *testing.T) {
 		d := c.Daemon(testcluster.NameNode)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -174,6 +200,10 @@ func TestHDFSFaults(t *testing.T) {
 		must(t, err)
 		must(t, h.Rename(t.Context(), dir+"/read", dir+"/renamed"))
 		must(t, w.Finish())
+		small := interim(t, h, dir+"/small", data[:50_000], CreateOptions{BlockSize: 1 << 20})
+		if !bytes.Equal(reread(t, small), data[:50_000]) {
+			t.Error("a small file after a failover came back changed")
+		}
 		if !bytes.Equal(readFile(t, h, dir+"/failover"), data) {
 			t.Error("a write with a failover came back changed")
 		}

@@ -59,7 +59,7 @@ func (c *conn) Write(p []byte) (int, error) {
 			b := p
 			if !c.dataNode {
 				c.s.defaults.request(p)
-				b = neverOverwrite(c.s.opens.request(c.s.completes.request(c.s.blocks.request(p))))
+				b = c.s.opens.request(c.s.completes.request(c.s.blocks.request(p)))
 			}
 			_, err = c.Conn.Write(b)
 		}

@@ -95,13 +95,17 @@ func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error)
 	if answered(err) {
 		return err
 	}
-	given := s.blocks.given()
-	if given == nil {
-		return err
+	if given := s.blocks.given(); given != nil {
+		h.leaveOut(ctx, given)
 	}
+	return err
+}
+
+// leaveOut has those DataNodes of a block left out of the next ones that do not answer.
+func (h *HDFS) leaveOut(ctx context.Context, given *givenBlock) {
 	answers := h.probeAll(ctx, given.nodes, given.id)
 	if ctx.Err() != nil {
-		return err
+		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,12 +119,10 @@ func (h *HDFS) diagnose(ctx context.Context, s *session, block int64, err error)
 		h.avoid[n.uuid] = avoidedNode{n, given.id, time.Now()}
 		h.o.Log.Warn("datanode does not answer and is left out of new blocks", "datanode", n.host, "address", h.address(n), "error", answers[i])
 	}
-	return err
 }
 
-// lostBlock says whether no DataNode of the session's last block answers, so that the NameNode will not hear of it.
-func (h *HDFS) lostBlock(ctx context.Context, s *session) error {
-	given := s.blocks.given()
+// lostBlock says whether no DataNode of a file's last block answers, so that the NameNode will not hear of it.
+func (h *HDFS) lostBlock(ctx context.Context, given *givenBlock) error {
 	if given == nil {
 		return nil
 	}

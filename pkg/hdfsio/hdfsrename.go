@@ -5,9 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"time"
-
-	"github.com/colinmarc/hdfs/v2"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 var _ Renamer = (*HDFS)(nil)
@@ -39,7 +36,7 @@ func (h *HDFS) RenameFile(ctx context.Context, from, to string, id uint64) error
 				return err
 			}
 		}
-		err := h.once(ctx, func(c *hdfs.Client) error { return c.Rename(from, to) })
+		err := h.renameOnce(ctx, from, to)
 		if errors.Is(err, fs.ErrExist) || javaClass(err) == "java.io.IOException" && h.exists(ctx, to) {
 			return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 		}
@@ -81,17 +78,10 @@ func (h *HDFS) renamed(ctx context.Context, from, to string, id uint64) (done bo
 	return false, nil
 }
 
-// neverOverwrite clears overwriteDest of a rename2, which the client library sets in each (version 2.4.0): the NameNode
-// refuses a name that exists then, with FileAlreadyExistsException (FSDirRenameOp.validateOverwrite, Hadoop 3.4), and no one
-// has to look before. p is one whole call.
-func neverOverwrite(p []byte) []byte {
-	const overwriteDest = 3 // of Rename2RequestProto
-	var a heard
-	messages := a.call(p, "rename2")
-	if messages == nil {
-		return p
-	}
-	// Of a field that comes twice the last counts.
-	body := protowire.AppendTag(append([]byte{}, messages[2]...), overwriteDest, protowire.VarintType)
-	return joinFrame(messages[0], messages[1], protowire.AppendVarint(body, 0))
+// renameOnce makes one attempt. A name that exists is refused by the NameNode, with FileAlreadyExistsException
+// (FSDirRenameOp.validateOverwrite, Hadoop 3.4), so that no one has to look before, as the client library does.
+func (h *HDFS) renameOnce(ctx context.Context, from, to string) error {
+	r := appendVarint(appendText(appendText(nil, 1, from), 2, to), 3, 0) // Rename2RequestProto: src, dst, overwriteDest
+	_, _, err := h.ask(ctx, "rename2", r)
+	return err
 }

@@ -293,7 +293,7 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 		return nil, err
 	}
 	if dataNode {
-		nc, err = s.secureDataNode(ctx, nc)
+		nc, err = s.h.secureDataNode(ctx, nc, s.defaults.encrypts())
 	} else {
 		nc, err = s.h.secureNameNode(ctx, nc, addr)
 	}

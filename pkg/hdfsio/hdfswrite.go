@@ -21,7 +21,8 @@ const (
 )
 
 // Create implements [FS]. Its Writer keeps a NameNode connection, whose client holds the lease, until it is finished or
-// aborted. A Writer does not notice a lost DataNode at once: the error may come from a later Write or from Finish.
+// aborted. A Writer does not notice a lost DataNode at once: the error may come from a later Write or from Finish. An
+// interim file is made by Finish, or once it is large.
 func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
 	name, err := cleanName("create", name)
 	if err != nil {
@@ -32,6 +33,18 @@ func (h *HDFS) Create(ctx context.Context, name string, o CreateOptions) (Writer
 	}
 	h.takeBack(ctx)
 	o = o.withDefaults()
+	if o.Interim {
+		return &interimWriter{h: h, ctx: ctx, name: name, o: o}, nil
+	}
+	w, err := h.createLarge(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// createLarge makes the file now.
+func (h *HDFS) createLarge(ctx context.Context, name string, o CreateOptions) (*hdfsWriter, error) {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
 		w, sent, err := h.create(ctx, name, o)
@@ -165,7 +178,7 @@ func (w *hdfsWriter) Finish() error {
 		}
 		if hdfs.IsErrReplicating(err) && time.Now().After(ask) {
 			ask = time.Now().Add(unreported)
-			if e := w.h.lostBlock(w.ctx, w.s); e != nil {
+			if e := w.h.lostBlock(w.ctx, w.s.blocks.given()); e != nil {
 				return w.fail(e)
 			}
 		}
@@ -208,13 +221,18 @@ func (w *hdfsWriter) Abort() error {
 	}
 	w.done = true
 	w.giveUp(fs.ErrClosed)
-	limit := w.h.o.IOTimeout
-	if w.ctx.Err() != nil {
+	return w.h.removeLeft(w.ctx, w.name)
+}
+
+// removeLeft removes what there is of a file that was given up.
+func (h *HDFS) removeLeft(ctx context.Context, name string) error {
+	limit := h.o.IOTimeout
+	if ctx.Err() != nil {
 		limit = min(limit, abortTimeout)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), limit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	if err := w.h.Remove(ctx, w.name); !errors.Is(err, fs.ErrNotExist) {
+	if err := h.Remove(ctx, name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -100,14 +100,9 @@ func (h *HDFS) Caller(ctx context.Context) (*hadooprpc.Caller, error) {
 			errs = append(errs, err)
 			continue
 		}
-		var c *hadooprpc.Conn
-		if h.o.Security == nil {
-			c, err = hadooprpc.Open(nc, h.o.User, hadooprpc.ClientProtocol)
-		} else {
-			c, err = h.logIn(ctx, nc, addr)
-		}
+		c, err := h.openCaller(ctx, nc, addr)
 		if err == nil {
-			return hadooprpc.NewCaller(c, hadooprpc.ClientProtocol), nil
+			return c, nil
 		}
 		errs = append(errs, err)
 	}
@@ -133,21 +128,21 @@ func (h *HDFS) call(ctx context.Context, do func(*hadooprpc.Caller) error) error
 	return errors.Join(errs...)
 }
 
-// secureDataNode protects a connection to a DataNode, as the NameNode's defaults and the configuration say.
-func (s *session) secureDataNode(ctx context.Context, nc net.Conn) (net.Conn, error) {
-	sec := s.h.o.Security
+// secureDataNode protects a connection to a DataNode, as the configuration and the NameNode's defaults say.
+func (h *HDFS) secureDataNode(ctx context.Context, nc net.Conn, encrypted bool) (net.Conn, error) {
+	sec := h.o.Security
 	o := datatransfer.Options{QualityKey: keyData}
 	if sec != nil {
 		o.Qualities = sec.Data
 	}
 	switch {
-	case s.defaults.encrypts():
-		key, err := s.h.dataKey(ctx)
+	case encrypted:
+		key, err := h.dataKey(ctx)
 		if err != nil {
 			return nil, errors.Join(err, nc.Close())
 		}
 		o.Key, o.Qualities = key, nil
-		o.UnknownKey = s.h.forgetKey
+		o.UnknownKey = h.forgetKey
 	case sec == nil || len(sec.Data) == 0 && privileged(nc.RemoteAddr()):
 		return nc, nil
 	}

@@ -53,6 +53,7 @@ Cases:
   upload-delay  bulkload build onto HDFS through a link of 2 ms round trip
   nightly       bulkload run of 3,000 rows into a table that was loaded before, a sample verified, warm:
                 15 rounds come before those that are measured
+  regions1000   bulkload build of 200,000 rows into 1,000 regions and into ten, local and onto HDFS
   guard         today's program against the release before and the floor, half of the rows, five minutes:
                 guard-dump, guard-csv, guard-parquet, guard-region1, guard-regions1000,
                 guard-spill64. A line a case says faster, slower or same. all leaves it out`,
