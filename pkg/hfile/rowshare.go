@@ -42,7 +42,7 @@ type sharing struct {
 	pending []*rowBatch // in the order of the file
 
 	copied     *Rows     // of rows that came one by one; nil: none
-	copiedFrom int       // column of the first of them with which the batch goes on
+	copiedFrom int       // column of the first of them at which the batch continues
 	given      rowsPlace // what appendRow has in hand of rows that came together
 	values     [][]byte  // of a row of given
 
