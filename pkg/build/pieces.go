@@ -34,6 +34,32 @@ type pieces interface {
 	end(r *pieceWriter) error
 }
 
+// encodeRows appends the rows of a region to its files, and gives the number of those that were left out.
+func (w *writers) encodeRows(ctx context.Context, r region, part *regionPart, sinks []*cellSink) (dups int64, err error) {
+	rows := &pieceWriter{helpers: w.helpers, plan: w.plan, part: part, sinks: sinks}
+	helped := w.helpers != nil && w.plan.Helped()
+	if helped {
+		if ranges := w.ranges(r); ranges != nil {
+			err := rows.run(ctx, ranges)
+			return rows.dups, w.named(err)
+		}
+	}
+	m, finish, err := w.sort.Region(w.from + r.i)
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	if helped {
+		err = rows.run(ctx, mergedPieces{m})
+	} else {
+		_, err = part.encode(ctx, m, w.plan, sinks, nil)
+	}
+	if err != nil {
+		return 0, w.named(readChunks(err))
+	}
+	return m.Duplicates(), finish(part)
+}
+
 // run writes all pieces.
 func (r *pieceWriter) run(ctx context.Context, rows pieces) error {
 	for more := true; more || len(r.ahead) > 0; {

@@ -3,6 +3,7 @@ package hfile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -191,4 +192,14 @@ func find(names []string, s, what string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s %q: %w (known: %s)", what, s, ErrUnsupported, strings.Join(names, ", "))
+}
+
+// blockLimits are the sizes of a block's cells, encoded and not, from which on it is full.
+type blockLimits struct{ encoded, unencoded int }
+
+func (o *Options) blockLimits() blockLimits {
+	if limit := int(float64(o.BlockSize) * o.EncodedRatio); limit > 0 {
+		return blockLimits{limit, math.MaxInt}
+	}
+	return blockLimits{o.BlockSize, o.BlockSize}
 }

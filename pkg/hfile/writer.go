@@ -219,16 +219,6 @@ func (w *Writer) blockFull() bool {
 	return encoded >= w.fullAt.encoded || w.unencoded >= w.fullAt.unencoded
 }
 
-// blockLimits are the sizes of a block's cells, encoded and not, from which on it is full.
-type blockLimits struct{ encoded, unencoded int }
-
-func (o *Options) blockLimits() blockLimits {
-	if limit := int(float64(o.BlockSize) * o.EncodedRatio); limit > 0 {
-		return blockLimits{limit, math.MaxInt}
-	}
-	return blockLimits{o.BlockSize, o.BlockSize}
-}
-
 // endBlock writes the open data block and opens the next.
 func (w *Writer) endBlock() {
 	kind, payload := w.closeBlock()
