@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
@@ -86,6 +87,9 @@ func (p *piece) copied() error {
 	}
 	return nil
 }
+
+// errRecords is of rows that do not lie in a buffer as they were copied into it.
+var errRecords = errors.New("rows were not copied as they are")
 
 // add takes one row: its key, its payload, and both as the digest has them.
 func (p *piece) add(key, payload, row []byte) error {

@@ -47,41 +47,44 @@ type encoders struct {
 	qualMax int
 	block   int // room for a block
 
-	mu   sync.Mutex
-	free []*RowWriter
-	rows []*Rows
+	free spares[*RowWriter]
+	rows spares[*Rows]
 }
 
-// take finds an encoder, or makes one.
-func (e *encoders) take() *RowWriter {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := len(e.free); n > 0 {
-		r := e.free[n-1]
-		e.free = e.free[:n-1]
-		return r
+// spares are values that serve again. Any goroutine may take one.
+type spares[T any] struct {
+	mu   sync.Mutex
+	free []T
+}
+
+// take gives one that is free, or makes one.
+func (s *spares[T]) take(make func() T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free); n > 0 {
+		t := s.free[n-1]
+		s.free = s.free[:n-1]
+		return t
 	}
+	return make()
+}
+
+func (s *spares[T]) give(t T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, t)
+}
+
+// encoder makes an encoder of batches.
+func (e *encoders) encoder() *RowWriter {
 	w := &Writer{o: e.o, fullAt: e.o.blockLimits(), started: true, block: make([]byte, 0, e.block)}
 	w.blocks = &blockWriter{comp: compressor{codec: e.o.Compression, level: e.o.Level, framing: e.o.Zstd}}
 	return &RowWriter{w: w, s: e.s, tail: e.tail, qualMax: e.qualMax, tables: make(map[int]*pairTable), tableOf: -1}
 }
 
-func (e *encoders) give(r *RowWriter) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.free = append(e.free, r)
-}
-
 // takeRows finds room for rows, or makes it.
 func (e *encoders) takeRows() *Rows {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := len(e.rows); n > 0 {
-		b := e.rows[n-1]
-		e.rows = e.rows[:n-1]
-		return b
-	}
-	return &Rows{form: e.form}
+	return e.rows.take(func() *Rows { return &Rows{form: e.form} })
 }
 
 func (e *encoders) giveRows(b *Rows) {
@@ -89,9 +92,7 @@ func (e *encoders) giveRows(b *Rows) {
 		b.done()
 	}
 	b.reset()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.rows = append(e.rows, b)
+	e.rows.give(b)
 }
 
 func (b *rowBatch) reset() {
@@ -137,7 +138,7 @@ func (b *rowBatch) key(r batchRow) []byte { return b.parts[r.part].rows.rows[r.r
 
 // encode makes the blocks, in any goroutine.
 func (b *rowBatch) encode() {
-	r := b.encoders.take()
+	r := b.encoders.free.take(b.encoders.encoder)
 	r.into = b
 	w := r.w
 	b.info.cells, b.info.keyBytes, b.info.valueBytes, b.info.biggest = 0, 0, 0, 0
@@ -154,7 +155,7 @@ func (b *rowBatch) encode() {
 	}
 	b.pack(w)
 	b.info = w.info
-	b.encoders.give(r)
+	b.encoders.free.give(r)
 	b.done <- struct{}{}
 }
 
