@@ -119,7 +119,6 @@ func (o *buildOptions) run(cmd *cobra.Command, g *globals) (err error) {
 			return err
 		}
 	}
-	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
 	m, err := build.Directories(ctx, env, js, shapes, o.out, work)
 	r := result.OfTables(js.Targets(), m)

@@ -169,7 +169,6 @@ func (o *rekeyOptions) run(cmd *cobra.Command, g *globals) error {
 		s.observers = append(s.observers, p)
 	}
 	work := o.workOptions(s.events())
-	s.rejects = work.RejectFile
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := rekey.Run(cmd.Context(), env, o.request, rekey.RunOptions{WorkOptions: work, State: o.state, Staging: o.staging, Keep: o.keep, Stage: stage, MaxFiles: o.maxFiles, LoadConcurrency: o.calls})
 	if err := s.end(r, err); err != nil {

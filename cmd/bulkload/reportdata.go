@@ -2,8 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +12,7 @@ import (
 	"bulkload/internal/report"
 	"bulkload/internal/settings"
 	"bulkload/pkg/checkpoint"
-	"bulkload/pkg/job"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
@@ -244,18 +244,11 @@ func servers(taken []checkpoint.Taken) []report.Server {
 	return list
 }
 
-// addRejects reads the first bad records. A run that failed by them has them too, if its file is not an older one.
+// addRejects reads the first bad records, also of a run that failed and has written them.
 func (w *reporter) addRejects(r *report.Report, o outcome) {
 	name := r.RejectFile
-	if name == "" && o.code == exitBadRows {
-		name = w.session.rejects
-		if name == "" && o.result != nil && o.result.Job != "" {
-			name = filepath.Join(o.result.Job, job.RejectsName)
-		}
-		info, err := os.Stat(name)
-		if err != nil || info.ModTime().Before(o.began) {
-			return
-		}
+	if failed, ok := errors.AsType[*fail.RejectsError](o.err); ok && name == "" {
+		name = failed.File
 		if abs, err := filepath.Abs(name); err == nil {
 			name = abs
 		}

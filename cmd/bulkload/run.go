@@ -149,7 +149,6 @@ func (o *runOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	work := o.workOptions(s.events())
-	s.rejects = work.RejectFile
 	defer o.hold(cmd.Context(), env, &work)()
 	r, err := runJob(cmd.Context(), env, spec, job.RunOptions{WorkOptions: work, Staging: o.staging, Keep: o.keep,
 		LoadConcurrency: o.calls, Stage: stage, MaxFiles: o.maxFiles, Snapshot: o.snapshot, State: o.state, YARN: onYARN, Into: o.into, Splits: o.splitsOf(env, spec, work, points)})

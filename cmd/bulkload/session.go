@@ -47,7 +47,6 @@ type session struct {
 	observers []observer
 	began     time.Time
 	outcome   *outcome // nil until the end
-	rejects   string   // the file of bad records that was asked for, if one was
 	showing   func(error) error
 	report    string // where the report is, once it is written
 }

@@ -47,7 +47,6 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 			return err
 		}
 	}
-	s.rejects = work.RejectFile
 	defer o.hold(ctx, env, &work)()
 	made, err := share.Build(ctx, env, p, of, o.out, work)
 	r := &result.Result{Schema: 1, Table: p.Job.Table}

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -188,8 +187,8 @@ func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, 
 		}
 	}
 	n, rejectErr := k.Budget.File.Finish()
-	if n > 0 && errors.Is(err, source.ErrBudget) {
-		err = fmt.Errorf("%w (bad records are in %s)", err, w.RejectFile)
+	if n > 0 {
+		err = fail.WithRejects(err, w.RejectFile)
 	}
 	if err = errors.Join(err, rejectErr); err != nil {
 		return nil, err

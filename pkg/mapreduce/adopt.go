@@ -96,7 +96,7 @@ func Adopt(ctx context.Context, dir string, w *Work, out build.Output, rejects s
 	}
 	if err := judge(a.Maps, w.Plan); err != nil {
 		if rejected && rejects != "" {
-			err = fmt.Errorf("%w (bad records are in %s)", err, rejects)
+			err = fail.WithRejects(err, rejects)
 		}
 		return nil, err
 	}

@@ -134,8 +134,8 @@ func finishRejects(b *source.Budget, err error) error {
 		return err
 	}
 	n, rejectErr := b.File.Finish()
-	if n > 0 && errors.Is(err, source.ErrBudget) {
-		err = fmt.Errorf("%w (bad records are in %s)", err, b.File.Path())
+	if n > 0 {
+		err = fail.WithRejects(err, b.File.Path())
 	}
 	return errors.Join(err, rejectErr)
 }
