@@ -104,8 +104,10 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			if err != nil {
 				return err
 			}
-			if err := fsys.RemoveAll(ctx, l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", st.Plan.Staging, err))
+			for _, name := range []string{l.Path, path.Join(path.Dir(l.Path), staging.ProbeOf(l.Path))} {
+				if err := fsys.RemoveAll(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return fail.With(fail.HDFS, fmt.Errorf("remove what the job left in %s: %w", name, err))
+				}
 			}
 		}
 	}

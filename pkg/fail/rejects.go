@@ -8,7 +8,9 @@ type RejectsError struct {
 	Err  error
 }
 
-func (e *RejectsError) Error() string { return fmt.Sprintf("%v (bad records are in %s)", e.Err, e.File) }
+func (e *RejectsError) Error() string {
+	return fmt.Sprintf("%v (bad records are in %s)", e.Err, e.File)
+}
 func (e *RejectsError) Unwrap() error { return e.Err }
 
 // WithRejects adds the file to an error of the kind [BadRows]. Any other, nil too, is given back as it is.

@@ -136,7 +136,8 @@ func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
-		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams, Hold: j.st.Hold}
+		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Hold: j.st.Hold}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {

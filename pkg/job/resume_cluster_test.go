@@ -22,10 +22,12 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/result"
+	"bulkload/pkg/staging"
 )
 
 // program is the built program with a job of its own on the test cluster.
@@ -238,6 +240,45 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKilledInPreflight has what the preflight of a killed attempt leaves, a file that is still open. The next attempt removes it.
+func TestKilledInPreflight(t *testing.T) {
+	p := newProgram(t, buildProgram(t))
+	base := "/tmp/" + path.Base(t.TempDir()) + t.Name()
+	flag := "--staging=" + base
+	if code, _, stderr := p.run("plan", flag); code != 128+9 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	fsys, _, err := jobtest.ClusterEnvAs(t, p.cluster, "tina").Resolve("hdfs:///")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), base) })
+	history, err := checkpoint.HistoryOf(p.records())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := path.Join(base, staging.ProbeOf(history.Plan.Staging))
+	if err := fsys.MkdirAll(t.Context(), left, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	w, err := fsys.Create(t.Context(), left+"/file", hdfsio.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Abort() }() // its file is gone
+	if code, _, stderr := p.run("", flag); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	list, err := fsys.ReadDir(t.Context(), base)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, info := range list {
+		t.Errorf("left behind: %s", info.Name())
+	}
+	p.judge(10)
 }
 
 // TestCleanKilled cleans up behind a job that was killed: not while HBase may have its files, and all of it otherwise.

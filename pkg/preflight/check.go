@@ -98,6 +98,7 @@ type Options struct {
 	Cluster *loader.Cluster // a connection to use, which stays open; default: a new one
 	Timeout time.Duration   // for all checks together, default 1 min
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
+	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
 	// Hold is called before HBase makes a directory for the check, and what it gives when that is gone. Default: nothing is.
 	Hold func() (release func())

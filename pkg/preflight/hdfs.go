@@ -1,9 +1,8 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,7 +59,7 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 	if !f.askNameNode(ctx) {
 		return
 	}
-	s.probe(ctx, fsys, f.user)
+	s.probe(ctx, fsys, f.user, f.o.Probe)
 	for p := s.location.Path; ; p = path.Dir(p) {
 		info, err := fsys.Stat(ctx, p)
 		switch {
@@ -79,7 +78,8 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 
 // probe makes the directory as a job would, and in it a file that it renames
 // and removes.
-func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
+// A directory that has a name is what an earlier probe may have left when it was killed, with a file that is open for it still.
+func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called string) {
 	do := func(step string, act func() error) bool {
 		if s.probeErr == nil {
 			if err := act(); err != nil {
@@ -89,14 +89,16 @@ func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user string) {
 		return s.probeErr == nil
 	}
 	isNew := false
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	dir := path.Join(s.location.Path, staging.ProbePrefix+hex.EncodeToString(random[:]))
+	l := s.location.Join(cmp.Or(called, staging.NewProbe()))
+	dir := l.Path
 	name, renamed := path.Join(dir, "file"), path.Join(dir, "renamed")
 	do("make", func() (err error) {
 		isNew, err = staging.MakeBase(ctx, fsys, s.location.Path, user)
 		return err
 	})
+	if called != "" {
+		do("remove a directory in", func() error { return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx) })
+	}
 	// Another job's probe may have removed the directory above meanwhile: then it is made again, for HBase to pass.
 	made := do("make a directory in", func() error { return fsys.MkdirAll(ctx, dir, 0o711) })
 	do("write a file in", func() error {

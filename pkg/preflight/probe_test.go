@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -31,12 +32,36 @@ func TestProbesOfTwoJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := stagingFacts{location: hdfsio.Location{Path: dir}}
-	s.probe(t.Context(), emptied{m}, "tina")
+	s.probe(t.Context(), emptied{m}, "tina", "")
 	if s.probeErr != nil {
 		t.Fatal(s.step, s.probeErr)
 	}
 	info, err := m.Stat(t.Context(), dir)
 	if err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("%s has mode %v, %v: HBase cannot pass it", dir, info.Mode(), err)
+	}
+}
+
+// TestProbeOfKilledJob: a job's probe removes what one of an earlier attempt has left when it was killed.
+func TestProbeOfKilledJob(t *testing.T) {
+	m := hdfsio.NewMemory()
+	l := hdfsio.Location{Path: "/tmp/bulkload-tina"}
+	probe := staging.ProbeOf(l.Join("ns_check-1700000000000-0123456789abcdef").Path)
+	if !staging.IsProbe(probe) {
+		t.Errorf("%q is no name of a probe", probe)
+	}
+	left := l.Join(probe).Path
+	if err := m.MkdirAll(t.Context(), left, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Create(t.Context(), left+"/file", hdfsio.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s := stagingFacts{location: l}
+	if s.probe(t.Context(), m, "tina", probe); s.probeErr != nil {
+		t.Fatal(s.step, s.probeErr)
+	}
+	if _, err := m.Stat(t.Context(), left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", left, err)
 	}
 }

@@ -41,6 +41,17 @@ func IsName(base string) bool { return name.MatchString(base) }
 // IsProbe says whether a directory is one that a check has left behind.
 func IsProbe(base string) bool { return probe.MatchString(base) }
 
+// NewProbe names a directory for a check: no other has the name.
+func NewProbe() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return ProbePrefix + hex.EncodeToString(random[:])
+}
+
+// ProbeOf names the directory for the checks of a job, which is the same in each of its attempts: it ends with the random
+// digits of the job's own directory, of which job is the path.
+func ProbeOf(job string) string { return ProbePrefix + job[max(0, len(job)-16):] }
+
 // Dir is a job's own directory.
 type Dir struct {
 	FS       hdfsio.FS
