@@ -15,9 +15,13 @@ type helpers struct {
 	queued atomic.Int64 // in work
 }
 
+// queuedEach is how many things each helper may have to do beside the one that it does: with one, it waits for more while its
+// caller appends what is done. Who waits takes them back.
+const queuedEach = 4
+
 // newHelpers is for n workers, all of which have regions as yet.
 func newHelpers(n int) *helpers {
-	h := &helpers{work: make(chan func(), n)}
+	h := &helpers{work: make(chan func(), queuedEach*n)}
 	h.busy.Store(int64(n))
 	return h
 }
@@ -25,14 +29,13 @@ func newHelpers(n int) *helpers {
 // Count implements [hfile.Helpers].
 func (h *helpers) Count() int { return int(h.count.Load()) }
 
-// Do implements [hfile.Helpers]: each helper has one more thing to do than it
-// does, so that none waits, and beyond that who asks does it.
+// Do implements [hfile.Helpers]: beyond [queuedEach] for each helper who asks does it.
 func (h *helpers) Do(work func()) bool {
-	if h.queued.Add(1) > h.count.Load() {
+	if h.queued.Add(1) > queuedEach*h.count.Load() {
 		h.queued.Add(-1)
 		return false
 	}
-	h.work <- work // queued is at most n
+	h.work <- work // there is room: queued is at most queuedEach*n
 	return true
 }
 
