@@ -19,6 +19,7 @@ type globals struct {
 	log      *slog.Logger // see logger
 	output   string
 	showData bool
+	cores    int // that the Go runtime began with; 0: it is left as it is
 	profile  profileFlags
 	ending   // what the command's result is made of
 	settings settings.Flags

@@ -188,7 +188,9 @@ func (s *Settled) fromDefault(v Setting, f *pflag.Flag, conf *hdfsio.Conf, user,
 		name, _ := time.Now().Zone()
 		v.Value = "(the machine's, now " + name + ")"
 	case "workers":
-		v.Value = strconv.Itoa(runtime.GOMAXPROCS(0))
+		if f.Value.String() == "0" {
+			v.Value = strconv.Itoa(runtime.GOMAXPROCS(0))
+		}
 	case "spill-dir":
 		v.Value = os.TempDir()
 	case "reject-file":
