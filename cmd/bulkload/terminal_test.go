@@ -103,7 +103,7 @@ func onTerminal(t *testing.T, width, height int, env []string, args ...string) (
 	return seen, out.String(), cmd.Wait()
 }
 
-// manyRows writes a file of rows with keys of their own, enough for a job to take some frames.
+// manyRows writes a file of rows with keys of their own, enough for a job of one worker to take many frames.
 func manyRows(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "rows.csv")
@@ -114,7 +114,7 @@ func manyRows(t *testing.T) string {
 	w := bufio.NewWriter(f)
 	fmt.Fprintln(w, "id,a,b,c,d")
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range 300_000 {
+	for i := range 1_200_000 {
 		fmt.Fprintf(w, "%08d,value%x,%x,%x,%x\n", i, r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64())
 	}
 	if err := errors.Join(w.Flush(), f.Close()); err != nil {
@@ -129,9 +129,9 @@ func TestLiveView(t *testing.T) {
 		t.Skip("runs the built program, which -short leaves out")
 	}
 	input := manyRows(t)
-	splits := "00030000,00060000,00090000,00120000,00150000,00180000,00210000,00240000,00270000"
+	splits := "00120000,00240000,00360000,00480000,00600000,00720000,00840000,00960000,01080000"
 	build := func(more ...string) []string {
-		return append([]string{"build", "--key", "id", "--input", input, "--splits", splits, "--out", filepath.Join(t.TempDir(), "out")}, more...)
+		return append([]string{"build", "--key", "id", "--input", input, "--splits", splits, "--out", filepath.Join(t.TempDir(), "out"), "--workers", "1"}, more...)
 	}
 	for _, c := range []struct {
 		name          string
@@ -204,7 +204,7 @@ func TestLiveView(t *testing.T) {
 					t.Errorf("row %d: %q", i, view[i])
 				}
 			}
-			if c.width >= 80 && (!strings.Contains(view[0], "300 k rows") || !strings.Contains(view[2], "300 k rows")) {
+			if c.width >= 80 && (!strings.Contains(view[0], "1.20 M rows") || !strings.Contains(view[2], "1.20 M rows")) {
 				t.Errorf("totals:\n%s", text)
 			}
 		})
