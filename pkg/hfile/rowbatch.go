@@ -20,6 +20,8 @@ type rowBatch struct {
 	end   int // column of the last row before which it ends: none of its cells may be in the batch, but the filters have it
 	size  int // of the cells, unencoded
 
+	touched byte // so that looking at rows is not left out
+
 	blocks []batchBlock
 	out    []byte   // of the blocks, compressed, with room for their headers
 	keys   []byte   // of the index
@@ -104,7 +106,12 @@ func (b *rowBatch) reset() {
 // call returns. Known is true for the first one.
 func (b *rowBatch) eachRow(do func(key []byte, values [][]byte, known bool)) {
 	for i, p := range b.parts {
+		touched := p.from
 		for row := p.from; row < p.to; row++ {
+			if row == touched {
+				touched = min(row+touchRows, p.to)
+				b.touched += p.rows.touch(row, touched)
+			}
 			p.rows.values(row, b.scratch)
 			known := i == 0 && row == p.from
 			if known {

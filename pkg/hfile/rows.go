@@ -130,6 +130,27 @@ func (b *Rows) values(row int, dst [][]byte) {
 	}
 }
 
+const (
+	// touchRows is how many rows are brought into the processor's cache at a time.
+	touchRows = 32
+	// touchBytes of the values of each: processors fetch what follows by themselves.
+	touchBytes = 256
+)
+
+// touch looks at rows that are encoded next. They lie anywhere in memory, and in the cache of the core that has put them here: one after the
+// other, each would be waited for.
+func (b *Rows) touch(from, to int) (sum byte) {
+	for _, r := range b.rows[from:to] {
+		if len(r.key) > 0 {
+			sum += r.key[0]
+		}
+		for i := 0; i < min(len(r.data), touchBytes); i += 64 {
+			sum += r.data[i]
+		}
+	}
+	return sum
+}
+
 func (b *Rows) rowLens(row int) []int32 {
 	n := len(b.form.quals)
 	return b.lens[row*n : row*n+n]
