@@ -76,9 +76,8 @@ func (f *checkFacts) askHDFS(ctx context.Context) {
 	}
 }
 
-// probe makes the directory as a job would, and in it a file that it renames
-// and removes.
-// A directory that has a name is what an earlier probe may have left when it was killed, with a file that is open for it still.
+// probe makes the directory as a job would, and in it a file that it renames and removes. If the directory has a name, an
+// earlier probe may have left it when it was killed, with a file that HDFS holds open for that.
 func (s *stagingFacts) probe(ctx context.Context, fsys hdfsio.FS, user, called string) {
 	do := func(step string, act func() error) bool {
 		if s.probeErr == nil {

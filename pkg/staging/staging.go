@@ -42,10 +42,13 @@ func IsName(base string) bool { return name.MatchString(base) }
 func IsProbe(base string) bool { return probe.MatchString(base) }
 
 // NewProbe names a directory for a check: no other has the name.
-func NewProbe() string {
+func NewProbe() string { return ProbePrefix + randomDigits() }
+
+// randomDigits are sixteen hexadecimal digits that cannot be guessed.
+func randomDigits() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return ProbePrefix + hex.EncodeToString(random[:])
+	return hex.EncodeToString(random[:])
 }
 
 // ProbeOf names the directory for the checks of a job, which is the same in each of its attempts: it ends with the random
@@ -88,15 +91,11 @@ func Choose(env *cluster.Env, dir, table string, timestamp int64) (hdfsio.Locati
 	if err != nil {
 		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return hdfsio.Location{}, err
-	}
 	name, err := loader.ParseTableName(table)
 	if err != nil {
 		return hdfsio.Location{}, fail.With(fail.Config, err)
 	}
-	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, hex.EncodeToString(random[:]))), nil
+	return l.Join(fmt.Sprintf("%s-%d-%s", name.FileName(), timestamp, randomDigits())), nil
 }
 
 // Make makes the directory, or finds it. Region servers move files out of
