@@ -244,8 +244,17 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 
 // TestKilledInPreflight has what the preflight of a killed attempt leaves, a file that is still open. The next attempt removes it.
 func TestKilledInPreflight(t *testing.T) {
-	p := newProgram(t, buildProgram(t))
-	base := "/tmp/" + path.Base(t.TempDir()) + t.Name()
+	name := buildProgram(t)
+	for how, flags := range map[string][]string{"resumed": nil, "begun again": {"--restart"}} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			killedInPreflight(t, newProgram(t, name), flags...)
+		})
+	}
+}
+
+func killedInPreflight(t *testing.T, p *program, flags ...string) {
+	base := fmt.Sprintf("/tmp/preflight-%d-%d", os.Getpid(), time.Now().UnixNano())
 	flag := "--staging=" + base
 	if code, _, stderr := p.run("plan", flag); code != 128+9 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -268,7 +277,7 @@ func TestKilledInPreflight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Abort() }() // its file is gone
-	if code, _, stderr := p.run("", flag); code != 0 {
+	if code, _, stderr := p.run("", append(flags, flag)...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	list, err := fsys.ReadDir(t.Context(), base)
