@@ -61,6 +61,9 @@ func With(k Kind, err error) error {
 	if _, ok := errors.AsType[*hdfsio.BlockError](err); ok && k == Input {
 		k = HDFS
 	}
+	if _, ok := errors.AsType[*hdfsio.FeatureError](err); ok && k == HDFS {
+		k = Check // no retry helps
+	}
 	return &Error{Kind: k, Err: err}
 }
 

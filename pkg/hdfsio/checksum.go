@@ -5,11 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"google.golang.org/protobuf/encoding/protowire"
 	"io/fs"
 	"sync"
-
-	"github.com/colinmarc/hdfs/v2"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"bulkload/pkg/frames"
 )
@@ -48,8 +46,8 @@ func (s *session) crc32c(name string) (sum uint32, size int64, none string, err 
 	}
 	defer f.Close()
 	info := newHDFSInfo(f.Stat())
-	if why := info.unfit(); why != "" {
-		return 0, 0, "", fmt.Errorf("%w: the file %s, which is not supported", fs.ErrInvalid, why)
+	if err := info.supported("checksum", name); err != nil {
+		return 0, 0, err.Error(), nil
 	}
 	s.sums.begin()
 	_, err = f.Checksum()
@@ -66,18 +64,6 @@ func (s *session) crc32c(name string) (sum uint32, size int64, none string, err 
 		return 0, 0, "", fmt.Errorf("checksums of %d bytes came for a file of %d", size, info.Size())
 	}
 	return sum, size, "", nil
-}
-
-// unfit is why the checksums of a file's blocks say nothing of its bytes, empty if they do.
-func (i hdfsInfo) unfit() string {
-	st, ok := i.Sys().(*hdfs.FileStatus)
-	switch {
-	case ok && st.GetFileEncryptionInfo() != nil:
-		return "lies in an encryption zone"
-	case ok && st.GetEcPolicy() != nil:
-		return "is erasure coded"
-	}
-	return ""
 }
 
 // sumWatch asks DataNodes for the composite CRC of blocks in place of the MD5 of their checksums, which is all that the

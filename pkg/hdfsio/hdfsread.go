@@ -26,7 +26,7 @@ const damagedAttempts = 3
 // mostSkip is how far ahead a stream reads on rather than connect again.
 const mostSkip = 64 << 10
 
-// Open implements [FS]. A read that fails is begun again where it stopped.
+// Open implements [FS]. A read that fails is begun again where it stopped. A file that cannot be read right gives a [FeatureError].
 func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	name, err := cleanName("open", name)
 	if err != nil {
@@ -35,6 +35,11 @@ func (h *HDFS) Open(ctx context.Context, name string) (fs.File, error) {
 	info, err := h.stat(ctx, "open", name)
 	if err != nil {
 		return nil, err
+	}
+	if !info.IsDir() {
+		if err := info.supported("open", name); err != nil {
+			return nil, err
+		}
 	}
 	f := &hdfsFile{
 		name: name, info: info,

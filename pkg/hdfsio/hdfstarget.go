@@ -2,18 +2,14 @@ package hdfsio
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"syscall"
 	"time"
-
-	"github.com/colinmarc/hdfs/v2"
 )
 
-// checkTarget refuses directories in which this client cannot write right: it knows neither encryption zones (its bytes
-// would be stored plain, or refused) nor erasure coding.
+// checkTarget refuses directories of an encryption zone or of an erasure coding policy, see [FeatureError].
 func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	dir := path.Dir(name)
 	h.mu.Lock()
@@ -26,15 +22,11 @@ func (h *HDFS) checkTarget(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	status, ok := info.Sys().(*hdfs.FileStatus)
-	switch {
-	case !info.IsDir():
+	if !info.IsDir() {
 		return &fs.PathError{Op: "create", Path: name, Err: syscall.ENOTDIR}
-	case ok && status.GetFileEncryptionInfo() != nil:
-		return fmt.Errorf("create %s: %s lies in an HDFS encryption zone, which is not supported: write outside of it", name, dir)
-	case ok && status.GetEcPolicy() != nil:
-		return fmt.Errorf("create %s: %s is erasure coded (%s), which is not supported: choose a replicated directory",
-			name, dir, status.GetEcPolicy().GetName())
+	}
+	if err := info.supported("create", name); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -73,7 +73,7 @@ func (f *checkFacts) askSecurity(ctx context.Context) {
 		s.staging = f.staging.above[0].path
 		paths = append(paths, s.staging)
 	}
-	if root, err := conf.Resolve(f.rootDir()); err == nil && root.Path != "" && !root.Local() {
+	if root, err := f.rootDir(); err == nil && root.Path != "" && !root.Local() {
 		s.root = root.Path
 		paths = append(paths, s.root)
 	}
@@ -107,12 +107,14 @@ func (f *checkFacts) askNameNode(ctx context.Context) bool {
 	return true
 }
 
-// rootDir is HBase's directory for loads, or its root.
-func (f *checkFacts) rootDir() string {
-	if f.bulk.token != "" {
-		return path.Dir(f.bulk.token)
+// rootDir returns the directory in which HBase made the staging directory of a load, or HBase's root directory if it made none.
+func (f *checkFacts) rootDir() (hdfsio.Location, error) {
+	if f.bulk.token == "" {
+		return f.env.Conf.Resolve(f.env.Conf.Value("hbase.rootdir"))
 	}
-	return f.env.Conf.Value("hbase.rootdir")
+	dir, err := f.env.Conf.Resolve(f.bulk.token)
+	dir.Path = path.Dir(dir.Path)
+	return dir, err
 }
 
 // shortTicket is how long a ticket that nobody can renew should last at least.

@@ -75,3 +75,23 @@ func TestEncryptionZones(t *testing.T) {
 		}
 	}
 }
+
+// TestRootDir: the directory whose zone is asked for is a path of the NameNode, also where HBase names its staging directory by
+// a URI.
+func TestRootDir(t *testing.T) {
+	for token, want := range map[string]string{
+		"":                                     "/hbz",
+		"hdfs://nn:8020/hbz/staging/etl__t__1": "/hbz/staging",
+		"hdfs://nn:8020/hbz/staging/x":         "/hbz/staging",
+	} {
+		conf, err := hdfsio.LoadConf(func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf.Set("hbase.rootdir", "hdfs://nn:8020/hbz", "test")
+		f := &checkFacts{env: &cluster.Env{Conf: conf}, bulk: bulkFacts{token: token}}
+		if got, err := f.rootDir(); err != nil || got.Path != want || got.Authority != "nn:8020" {
+			t.Errorf("token %q: %+v, %v, want %s", token, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package hdfsio
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+// TestUnsupportedFeatures has Hadoop make an encryption zone and directories of erasure coding policies: files there are
+// refused by name wherever they are opened, summed or created, and nothing is left behind.
+func TestUnsupportedFeatures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster of its own")
+	}
+	t.Setenv("HADOOP_USER_NAME", "hbase") // the superuser of HDFS
+	// The NameNode's key provider is a file, which Hadoop's own tests of zones use in place of a KMS.
+	keys := "jceks://file" + filepath.Join(t.TempDir(), "keys.jceks")
+	c, err := testcluster.Start(t.Context(), testcluster.Options{WithoutHBase: true, DataNodes: 3, CoreSite: map[string]string{
+		"hadoop.security.key.provider.path": keys,
+	}})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Stop()) })
+	java := func(class string, args ...string) {
+		t.Helper()
+		if out, err := c.JavaClass(t.Context(), "org.apache.hadoop."+class, args...); err != nil {
+			t.Fatalf("%s %s: %v\n%s", class, strings.Join(args, " "), err, out)
+		}
+	}
+	text := filepath.Join(t.TempDir(), "t.csv")
+	must(t, os.WriteFile(text, []byte("id,v\n1,plain\n"), 0o644))
+	java("crypto.key.KeyShell", "create", "k1", "-size", "128", "-provider", keys)
+	must(t, c.Daemon(testcluster.NameNode).Restart(t.Context())) // it reads the file once
+	must(t, c.WaitReady(t.Context()))
+	conf, err := LoadConf(func(name string) (string, bool) {
+		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
+	})
+	must(t, err)
+	root, err := conf.Resolve("hdfs:///")
+	must(t, err)
+	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	must(t, err)
+	h, err := NewHDFS(o)
+	must(t, err)
+	t.Cleanup(func() { must(t, h.Close()) })
+	for _, dir := range []string{"/zone", "/coded", "/plain"} {
+		must(t, h.MkdirAll(t.Context(), dir, 0o755))
+	}
+	java("hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "k1", "-path", "/zone")
+	java("hdfs.tools.ECAdmin", "-enablePolicy", "-policy", "XOR-2-1-1024k")
+	java("hdfs.tools.ECAdmin", "-setPolicy", "-path", "/coded", "-policy", "XOR-2-1-1024k")
+	must(t, h.MkdirAll(t.Context(), "/zone/sub", 0o755))
+	for _, dir := range []string{"/zone", "/zone/sub", "/coded"} {
+		java("fs.FsShell", "-put", text, dir+"/t.csv")
+	}
+
+	refused := func(err error, want string) {
+		t.Helper()
+		if feature, ok := errors.AsType[*FeatureError](err); !ok || !strings.Contains(err.Error(), want) || len(err.Error()) > 160 {
+			t.Errorf("%v (%+v), want a FeatureError with %q in at most 160 characters", err, feature, want)
+		}
+	}
+	for dir, want := range map[string]string{
+		"/zone": "in an HDFS encryption zone", "/zone/sub": "in an HDFS encryption zone", "/coded": "erasure coded (XOR-2-1-1024k)",
+	} {
+		_, err := h.Open(t.Context(), dir+"/t.csv")
+		refused(err, want)
+		if _, _, err = h.CRC32C(t.Context(), dir+"/t.csv"); !errors.Is(err, ErrNoChecksum) || !strings.Contains(err.Error(), want) {
+			t.Errorf("CRC32C of a file in %s: %v", dir, err)
+		}
+		for _, o := range []CreateOptions{{}, {Interim: true}} {
+			_, err = h.Create(t.Context(), dir+"/made", o)
+			refused(err, want)
+		}
+		if h.exists(t.Context(), dir+"/made") {
+			t.Errorf("%s/made is left", dir)
+		}
+	}
+	writeFile(t, h, "/plain/t.csv", []byte("x"), CreateOptions{})
+	if got := readFile(t, h, "/plain/t.csv"); string(got) != "x" {
+		t.Errorf("/plain/t.csv has %q", got)
+	}
+}
