@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/ui"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/export"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
@@ -151,20 +152,46 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	if err != nil {
 		return nil, err
 	}
-	if err := export.Vacant(ctx, fsys, dir); err != nil {
-		return nil, err
+	now := time.Now()
+	options := tablesource.Options{By: tablesource.ReadBy(o.readBy)}
+	var own []export.Snapshot
+	if ref.Snapshot == "" && options.By != tablesource.ByScan {
+		options.Name, options.Created = tablesource.NewName(ref.Table, now), now.UnixMilli()
+		own = append(own, export.Snapshot{Table: ref.Table.String(), Name: options.Name, Created: options.Created})
 	}
-	source, err := tablesource.Open(ctx, env, ref, tablesource.Options{By: tablesource.ReadBy(o.readBy)})
+	target, err := export.Begin(ctx, fsys, dir, own...)
 	if err != nil {
 		return nil, err
 	}
+	source, err := openSource(ctx, env, ref, options, target.Left)
+	if err != nil {
+		return nil, errors.Join(err, target.Remove(ctx))
+	}
 	source.Report(env.Log.Warn)
-	m, err := plan.Write(ctx, exportInput(source), fsys, dir)
+	m, err := plan.Write(ctx, exportInput(source), target)
 	closed := source.Close(ctx)
 	if err == nil && closed != nil {
 		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
 	}
 	return m, errors.Join(err, closed)
+}
+
+// openSource opens what is read. It deletes the snapshots of exports that were killed before, and its own if ctx ends.
+func openSource(ctx context.Context, env *cluster.Env, ref tablesource.Ref, o tablesource.Options, left []export.Snapshot) (*tablesource.Source, error) {
+	for _, s := range left {
+		table, err := loader.ParseTableName(s.Table)
+		if err == nil {
+			err = tablesource.Abandon(ctx, env, table, s.Name, s.Created)
+		}
+		if err != nil {
+			return nil, fail.With(fail.Load, err)
+		}
+	}
+	source, err := tablesource.Open(ctx, env, ref, o)
+	if err != nil && ctx.Err() != nil && o.Name != "" {
+		err = errors.Join(err, tablesource.Abandon(ctx, env, ref.Table, o.Name, o.Created))
+	}
+	return source, err
 }
 
 // exportInput is what is read, a snapshot's files or a table.

@@ -2,11 +2,14 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os/exec"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +22,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/journal"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/source"
 	"bulkload/pkg/span"
@@ -338,12 +342,13 @@ func TestDirectory(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, fsys.MkdirAll(t.Context(), "/begun/"+writingDir, 0o755))
+	writeText(t, fsys, "/begun/"+writingDir+"/"+claimName, "")
 	if _, err := p.Run(t.Context(), snap, fsys, "/begun"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export") {
 		t.Error(err)
 	}
 	must(t, fsys.MkdirAll(t.Context(), "/empty", 0o755))
 	for _, dir := range []string{"/empty", "/missing"} {
-		for stop := range 12 { // the directory, the claim, four files and the manifest, each created and renamed
+		for stop := range 13 { // the directory, the claim, four files and the manifest, each created and renamed
 			ctx, cancel := context.WithCancelCause(t.Context())
 			broken := &breaking{FS: fsys, after: stop, cancel: cancel}
 			_, err := p.Run(ctx, snap, broken, dir)
@@ -359,6 +364,100 @@ func TestDirectory(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestKilledExport: what an export has left whose process has ended is removed, its snapshot is named, and no other directory is
+// taken over.
+func TestKilledExport(t *testing.T) {
+	self, err := journal.Self(time.Now())
+	must(t, err)
+	ended, elsewhere := self, self
+	ended.PID = endedProcess(t)
+	elsewhere.Host += "-b"
+	snapshots := []Snapshot{{"ns:t", "bulkload-t-1", 7}, {"ns:t", "bulkload-t-2", 8}}
+	killed := Claim{ended, snapshots}
+	text := func(c Claim) string {
+		b, err := json.Marshal(c)
+		must(t, err)
+		return string(b)
+	}
+	for _, c := range []struct {
+		name    string
+		files   map[string]string
+		refused string // empty: taken over
+	}{
+		{"killed", map[string]string{claimName: text(killed), "part-00001.csv": "x", "../part-00000.csv": "x"}, ""},
+		{"killed while it took over", map[string]string{staleName: text(killed), claimName + ".host-1": "{"}, ""},
+		{"killed twice", map[string]string{claimName: text(killed), staleName: text(Claim{Owner: ended})}, ""},
+		{"killed before its claim", map[string]string{claimName + ".host-1": "{"}, ""},
+		{"runs", map[string]string{claimName: text(Claim{Owner: self})}, "another export writes to it (process "},
+		{"other host", map[string]string{claimName: text(Claim{Owner: elsewhere})}, "on host " + elsewhere.Host},
+		{"torn", map[string]string{claimName: text(killed)[:9]}, "in that case remove it"},
+		{"complete", map[string]string{claimName: text(killed), "../" + ManifestName: "{}"}, "complete export"},
+		{"others' files", map[string]string{"../x": "x"}, "name one that is"},
+	} {
+		fsys := hdfsio.NewMemory()
+		must(t, fsys.MkdirAll(t.Context(), "/out/"+writingDir, 0o755))
+		for name, content := range c.files {
+			writeText(t, fsys, path.Join("/out", writingDir, name), content)
+		}
+		if _, ok := c.files["../x"]; ok {
+			must(t, fsys.Remove(t.Context(), "/out/"+writingDir))
+		}
+		left := snapshots
+		if c.files[claimName]+c.files[staleName] == "" {
+			left = nil
+		}
+		before := listed(t, fsys, "/out")
+		target, err := Begin(t.Context(), fsys, "/out", Snapshot{"ns:t", "new", 9})
+		if c.refused != "" {
+			if !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), c.refused) || !slices.Equal(listed(t, fsys, "/out"), before) {
+				t.Errorf("%s: %v, %v is left of %v", c.name, err, listed(t, fsys, "/out"), before)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(target.Left, left) || !slices.Equal(listed(t, fsys, "/out"), []string{writingDir}) ||
+			slices.Contains(listed(t, fsys, "/out/"+writingDir), staleName) {
+			t.Errorf("%s: %+v, %v, %v", c.name, target, err, listed(t, fsys, "/out"))
+			continue
+		}
+		var is Claim
+		must(t, json.Unmarshal(readText(t, fsys, "/out/"+writingDir+"/"+claimName), &is))
+		if is.Owner.PID != self.PID || !slices.Equal(is.Snapshots, append(left, Snapshot{"ns:t", "new", 9})) {
+			t.Errorf("%s: claim %+v", c.name, is)
+		}
+		must(t, target.Remove(t.Context()))
+		if left := listed(t, fsys, "/out"); len(left) > 0 {
+			t.Errorf("%s: %v is left", c.name, left)
+		}
+	}
+}
+
+// endedProcess returns the number of a process that has ended.
+func endedProcess(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("true")
+	must(t, cmd.Run())
+	return cmd.Process.Pid
+}
+
+func readText(t *testing.T, fsys hdfsio.FS, name string) []byte {
+	t.Helper()
+	f, err := fsys.Open(t.Context(), name)
+	must(t, err)
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	must(t, err)
+	return b
+}
+
+func writeText(t *testing.T, fsys hdfsio.FS, name, text string) {
+	t.Helper()
+	w, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
+	must(t, err)
+	_, err = w.Write([]byte(text))
+	must(t, err)
+	must(t, w.Finish())
 }
 
 // breaking fails at one step of writing: by an error, or with an odd number because a signal has come.

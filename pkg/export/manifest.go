@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"path"
-	"slices"
 	"time"
 
-	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 )
@@ -53,27 +50,6 @@ func (m *Manifest) Summary() *Manifest {
 	s := *m
 	s.Files = nil
 	return &s
-}
-
-// ErrNotEmpty is wrapped by the refusal of a directory that holds something.
-var ErrNotEmpty = errors.New("the directory is not empty")
-
-// Vacant refuses a directory that exists and is not empty.
-func Vacant(ctx context.Context, fsys hdfsio.FS, dir string) error {
-	infos, err := fsys.ReadDir(ctx, dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fail.With(fail.HDFS, err)
-	case len(infos) == 0:
-		return nil
-	case slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == ManifestName }):
-		return fail.Errorf(fail.Config, "%s: %w: it has a complete export; name another, or remove it", dir, ErrNotEmpty)
-	case slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == writingDir }):
-		return fail.Errorf(fail.Config, "%s: %w: another export writes to it, or one was killed; in that case remove it", dir, ErrNotEmpty)
-	}
-	return fail.Errorf(fail.Config, "%s: %w: name one that is, or does not exist", dir, ErrNotEmpty)
 }
 
 // save writes the manifest below the directory of files that are being written, and renames it.

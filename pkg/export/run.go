@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"bulkload/internal/cleanup"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -20,40 +18,32 @@ import (
 	"bulkload/pkg/snapshot"
 )
 
-// writingDir is the directory of files that are not whole yet.
-const writingDir = "_writing"
-
-// claimName is a file in it, which one export alone can make.
-const claimName = "claim"
-
-// Run is [Plan.Write] of a snapshot.
+// Run claims a directory, which is empty or does not exist, and writes the rows of a snapshot into it.
 func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, dir string) (*Manifest, error) {
-	return p.Write(ctx, OfSnapshot(s), fsys, dir)
+	t, err := Begin(ctx, fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return p.Write(ctx, OfSnapshot(s), t)
 }
 
-// Write writes the rows of a table into a directory, which is empty or does not
-// exist. After an error nothing that it wrote is left, as far as the file system lets it.
-func (p *Plan) Write(ctx context.Context, in Input, fsys hdfsio.FS, dir string) (_ *Manifest, err error) {
+// Write writes the rows of a table into a target. After an error nothing that it wrote is left, nor the target, as far as the
+// file system lets it.
+func (p *Plan) Write(ctx context.Context, in Input, t *Target) (_ *Manifest, err error) {
+	w := &writing{p: p, in: in, Target: t, done: make([]*part, len(in.Regions)), now: cmp.Or(p.o.Now, time.Now())}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.Remove(ctx))
+		}
+	}()
 	for _, name := range p.family {
 		if !slices.Contains(in.Families, name) {
 			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
 		}
 	}
-	if err := Vacant(ctx, fsys, dir); err != nil {
-		return nil, err
-	}
-	w := &writing{p: p, in: in, fsys: fsys, dir: dir, done: make([]*part, len(in.Regions)), now: cmp.Or(p.o.Now, time.Now())}
 	if err := w.share(); err != nil {
 		return nil, err
 	}
-	if err := w.claim(ctx); err != nil {
-		return nil, fail.With(fail.HDFS, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.remove(ctx))
-		}
-	}()
 	if err = w.each(ctx); err != nil {
 		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
 	}
@@ -79,19 +69,16 @@ func kindOf(err error) fail.Kind {
 
 // writing is one run.
 type writing struct {
+	*Target
 	p       *Plan
 	in      Input
-	fsys    hdfsio.FS
-	dir     string
-	made    bool // the directory was
 	workers int
 	ahead   int       // bytes of each store file
 	most    int       // of an encoder, and of a row
 	now     time.Time // by which cells have expired
 
-	mu    sync.Mutex
-	names []string // that files may have got
-	done  []*part  // by region
+	mu   sync.Mutex
+	done []*part // by region
 }
 
 // part is what became of a region.
@@ -133,43 +120,6 @@ func (w *writing) share() error {
 		w.ahead = min(max((each-w.most)/w.in.files-blockRoom, leastAhead), mostAhead)
 	}
 	return nil
-}
-
-// claim makes the directory this run's own.
-func (w *writing) claim(ctx context.Context) error {
-	_, err := w.fsys.Stat(ctx, w.dir)
-	made := errors.Is(err, fs.ErrNotExist)
-	below := path.Join(w.dir, writingDir)
-	if err := w.fsys.MkdirAll(ctx, below, 0o755); err != nil {
-		return err
-	}
-	f, err := w.fsys.Create(ctx, path.Join(below, claimName), hdfsio.CreateOptions{})
-	if err == nil {
-		if err = f.Finish(); err != nil {
-			err = errors.Join(err, f.Abort())
-		}
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return fail.Errorf(fail.Config, "%s: %w: another export writes to it", w.dir, ErrNotEmpty)
-	}
-	if err != nil {
-		ctx, cancel := cleanup.Context(ctx)
-		defer cancel()
-		// Directories that hold another's files stay.
-		if w.fsys.Remove(ctx, below) == nil && made {
-			_ = w.fsys.Remove(ctx, w.dir)
-		}
-		return err
-	}
-	w.made = made
-	infos, err := w.fsys.ReadDir(ctx, w.dir)
-	if err == nil && len(infos) > 1 {
-		err = fail.Errorf(fail.Config, "%s: %w: another program has just written to it", w.dir, ErrNotEmpty)
-	}
-	if err != nil {
-		err = errors.Join(err, w.remove(ctx))
-	}
-	return err
 }
 
 // region writes the file of a region, unless it has no rows. The first has one
@@ -232,31 +182,10 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 		m.Digest.Add(f.Digest)
 		m.Bytes += f.Bytes
 	}
-	w.names = append(w.names, path.Join(w.dir, ManifestName))
 	if err := m.save(ctx, w.fsys, w.dir); err != nil {
 		return nil, err
 	}
 	return m, w.fsys.RemoveAll(ctx, path.Join(w.dir, writingDir))
-}
-
-// remove takes back what was written, also after ctx has ended.
-func (w *writing) remove(ctx context.Context) error {
-	ctx, cancel := cleanup.Context(ctx)
-	defer cancel()
-	errs := []error{w.fsys.RemoveAll(ctx, path.Join(w.dir, writingDir))}
-	for _, name := range w.names {
-		if err := w.fsys.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	err := errors.Join(errs...)
-	if err == nil && w.made {
-		err = w.fsys.Remove(ctx, w.dir)
-	}
-	if err != nil {
-		return fmt.Errorf("remove what was written to %s: %w; remove it by hand", w.dir, err)
-	}
-	return nil
 }
 
 // partFile is the file of a region, which is made with its first row.
@@ -270,7 +199,7 @@ type partFile struct {
 	enc  encoder
 }
 
-func (f *partFile) name() string { return fmt.Sprintf("part-%05d.%s", f.region, f.w.p.o.Format) }
+func (f *partFile) name() string { return fmt.Sprintf(partPrefix+"%05d.%s", f.region, f.w.p.o.Format) }
 
 func (f *partFile) writing() string { return path.Join(f.w.dir, writingDir, f.name()) }
 
@@ -304,9 +233,6 @@ func (f *partFile) finish() (*File, error) {
 		return nil, err
 	}
 	name := path.Join(f.w.dir, f.name())
-	f.w.mu.Lock()
-	f.w.names = append(f.w.names, name)
-	f.w.mu.Unlock()
 	if err := f.w.fsys.Rename(f.ctx, f.writing(), name); err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (s *Source) openFiles(ctx context.Context, o Options) (err error) {
 		}
 		if err := take(ctx, s.env, s.ref.Table, name, o.Created); err != nil {
 			if ctx.Err() != nil && o.Name == "" && !o.Keep {
-				err = errors.Join(err, abandon(ctx, s.env, s.ref.Table, name, o.Created))
+				err = errors.Join(err, Abandon(ctx, s.env, s.ref.Table, name, o.Created))
 			}
 			return fail.With(fail.Load, err)
 		}
@@ -150,10 +150,10 @@ func take(ctx context.Context, env *cluster.Env, table loader.TableName, name st
 	return nil
 }
 
-// abandon deletes a snapshot that the master was perhaps taking when ctx ended.
-// It is asked for again: what is under way is waited for, since one that is
-// deleted before it is complete stays.
-func abandon(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
+// Abandon deletes a snapshot that the master may be taking for a process that was
+// stopped or killed, also after ctx has ended. It is asked for again: what is under
+// way is waited for, since one that is deleted before it is complete stays.
+func Abandon(ctx context.Context, env *cluster.Env, table loader.TableName, name string, created int64) error {
 	again, cancel := cleanup.Context(ctx)
 	defer cancel()
 	if err := take(again, env, table, name, created); err != nil {
