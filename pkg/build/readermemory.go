@@ -18,7 +18,7 @@ func (o Options) readerMemory() int64 {
 // memoryFor is the budget that leaves each worker's reader so many bytes.
 func (o Options) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
-	return spec.Size((n + n/31 + 1<<20) >> 20 << 20)
+	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)
 }
 
 // inputMemory says what to do about an input that a reader has too little memory for.

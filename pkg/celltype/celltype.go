@@ -103,7 +103,7 @@ func integer(size int, phoenix bool) Converter {
 	shift := 64 - 8*size
 	return func(dst, text []byte) ([]byte, error) {
 		v, why := ParseLong(text)
-		if why == "" && v<<shift>>shift != v {
+		if why == "" && (v<<shift)>>shift != v {
 			why = "is out of range"
 		}
 		if why != "" {

@@ -77,7 +77,7 @@ func (s *Scanner) escaped(text []byte) bool {
 		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
 		for i, c := range block {
 			switch {
-			case starts>>i&1 == 0 || c != s.escape:
+			case (starts>>i)&1 == 0 || c != s.escape:
 				n = 0
 			default:
 				n++

@@ -37,7 +37,7 @@ func (s *Scanner) follows(pos, n int) bool {
 		s.known = at
 		starts, next := s.charset.Starts(s.Data[at:min(at+swar.Block+ahead, n)], 0)
 		if pos < at+swar.Block {
-			return starts>>(pos-at)&1 != 0
+			return (starts>>(pos-at))&1 != 0
 		}
 		at += swar.Block + next
 	}

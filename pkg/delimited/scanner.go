@@ -177,7 +177,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				raw := data[s.from:pos]
 				switch {
-				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+				case (nulls>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
 					fields = append(fields, span.Null())
 				case plain || ascii(data, s.from, pos):
 					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})

@@ -205,10 +205,10 @@ func TestPlaces(t *testing.T) {
 		var fields [swar.Block]span.Span
 		var want, got, ranks []uint32
 		for i := range uint32(swar.Block) {
-			if m>>i&1 != 0 {
+			if (m>>i)&1 != 0 {
 				want = append(want, 1000+i)
 			}
-			if some>>i&1 != 0 {
+			if (some>>i)&1 != 0 {
 				ranks = append(ranks, 7+uint32(bits.OnesCount64(m&(1<<i-1))))
 			}
 		}

@@ -133,7 +133,7 @@ func md5Shift(dst, b []byte) []byte {
 	v := binary.BigEndian.Uint32(sum[:]) >> 4 >> 1
 	const digits = "0123456789abcdef"
 	for shift := 24; shift >= 0; shift -= 4 {
-		dst = append(dst, digits[v>>shift&15])
+		dst = append(dst, digits[(v>>shift)&15])
 	}
 	return dst
 }

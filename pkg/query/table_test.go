@@ -163,7 +163,7 @@ func TestReadingAsksForMemory(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	// ten salts, a row of 40 KiB and the next one of each, and 3 × 16 KiB on its way
-	if least, most := int64(10*40<<10), int64(10*(2*41<<10+3*16<<10)); asked < least || asked > most {
+	if least, most := int64((10*40)<<10), int64(10*((2*41)<<10+(3*16)<<10)); asked < least || asked > most {
 		t.Errorf("%d bytes were asked for, want %d to %d", asked, least, most)
 	}
 	asked = 0

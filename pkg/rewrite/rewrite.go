@@ -168,7 +168,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 			return err
 		}
 		select {
-		case <-time.After(250 * time.Millisecond << attempt):
+		case <-time.After((250 * time.Millisecond) << attempt):
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}

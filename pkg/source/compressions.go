@@ -268,7 +268,7 @@ func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
 		return 0, err
 	}
-	if code := head[5] >> 4 & 7; string(head[:4]) == lz4Magic && code >= 4 {
+	if code := (head[5] >> 4) & 7; string(head[:4]) == lz4Magic && code >= 4 {
 		return 2 << (8 + 2*code), nil
 	}
 	return 0, nil

@@ -47,7 +47,7 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 const batchRows = 1024
 
 // wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
-func wideBatch(cols int) int { return min(max(1<<18/cols, 16), batchRows) }
+func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }
 
 // pageReader is where columns read their pages to, and what they need for that.
 type pageReader struct {

@@ -61,7 +61,7 @@ func TestMasks(t *testing.T) {
 		x := r.Uint64()
 		in := PrefixXor(x)
 		for i := range Block {
-			if in>>i&1 != uint64(bits.OnesCount64(x<<(63-i)))&1 {
+			if (in>>i)&1 != uint64(bits.OnesCount64(x<<(63-i)))&1 {
 				t.Fatalf("bit %d of %x for %x", i, in, x)
 			}
 		}

@@ -25,7 +25,7 @@ const (
 	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
 	leastScans, mostScans = 4, 16
 	// scanBytes is what the servers send at once to all of these scans together, a third of what they take in memory.
-	scanBytes = leastScans * 4 << 20
+	scanBytes = (leastScans * 4) << 20
 )
 
 // scansAtATime is how many regions of a table are read at a time.
