@@ -251,7 +251,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				skip = start
 				s.field = field{from: start}
-			case !last && pos+max(len(s.sep), len(s.end)) > n:
+			case !last && (s.cut(pos, n, s.sep) || s.cut(pos, n, s.end)):
 				return s.stop(start, row) // what follows decides
 			}
 		}
