@@ -1,10 +1,12 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 
+	"bulkload/pkg/dialect"
 	"bulkload/pkg/swar"
 )
 
@@ -53,7 +55,7 @@ func (r *Reader) readText(s Split) (err error) {
 			if skip && eof {
 				return nil
 			}
-		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
+		} else if next, err = r.parse(n-r.undecided(n, atEnd), int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
 			return err
 		} else {
 			r.sum = addSum(r.sum, r.buf[:next])
@@ -77,6 +79,24 @@ func (r *Reader) readText(s Split) (err error) {
 			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
 		}
 	}
+}
+
+// undecided is how many of the n bytes that were read are PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
+func (r *Reader) undecided(n int, atEnd bool) int {
+	d := r.file.dialect
+	if atEnd || r.file.format != FormatText || d.Map != dialect.Postgres {
+		return 0
+	}
+	text := r.buf[:n]
+	if d.RecordSep != "" {
+		text = bytes.TrimSuffix(text, []byte(d.RecordSep))
+	} else {
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
+	}
+	if !bytes.HasSuffix(text, []byte(`\.`)) {
+		return 0
+	}
+	return n - len(text) + len(`\.`)
 }
 
 func (r *Reader) parse(n, limit int, last bool) (int, error) {
