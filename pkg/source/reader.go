@@ -142,14 +142,14 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 
 // trimEnd takes the end mark off a record.
 func (r *Reader) trimEnd(record []byte) []byte {
-	switch {
-	case r.file.format == FormatJSON:
+	switch r.file.format {
+	case FormatJSON:
 		line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
 		return bytes.TrimSuffix(line, []byte{'\r'})
-	case r.file.format == FormatDump:
+	case FormatDump:
 		return bytes.TrimSuffix(record, []byte{r.recordSep})
-	case r.file.dialect != nil && r.file.dialect.RecordSep != "":
-		return bytes.TrimSuffix(record, []byte(r.file.dialect.RecordSep))
+	case FormatText:
+		return r.delimited.TrimEnd(record)
 	}
 	if !bytes.HasSuffix(record, []byte{'\n'}) {
 		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file
