@@ -76,7 +76,8 @@ func TestBits(t *testing.T) {
 		case 0:
 			m &= r.Uint64() & r.Uint64()
 		case 1:
-			m = 1<<r.IntN(64) | 1<<r.IntN(64)
+			low := r.IntN(64)
+			m = 1<<low | 1<<(low+r.IntN(64-low))
 		case 2:
 			m = ^m & (r.Uint64() | r.Uint64())
 		}
