@@ -99,11 +99,15 @@ func TestSkipNested(t *testing.T) {
 			depth = maxDepth - 1 - r.IntN(3)
 		}
 		var text, ends []byte
-		for range depth {
+		for level := range depth {
+			before := []string{"1", "{}", "[]", `{"x":[{}]}`, `[[],{"y":[]}]`}[r.IntN(5)] // at the same levels as what follows
+			if level+4 > maxDepth {
+				before = "0"
+			}
 			if r.IntN(2) == 0 {
-				text, ends = append(text, `{"a":1,"b":`...), append(ends, '}')
+				text, ends = append(text, `{"a":`+before+`,"b":`...), append(ends, '}')
 			} else {
-				text, ends = append(text, `[0,`...), append(ends, ']')
+				text, ends = append(text, `[`+before+`,`...), append(ends, ']')
 			}
 		}
 		text = append(text, '0')
