@@ -33,7 +33,7 @@ func mixtures(files *token.FileSet, f *ast.File) (places []string) {
 	return places
 }
 
-// TestPrecedence refuses expressions of bits whose order of steps only the table of precedences tells.
+// TestPrecedence refuses expressions of bits whose order of steps is known from the table of precedences alone.
 func TestPrecedence(t *testing.T) {
 	names := goFiles(t)
 	if len(names) < 1000 {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -71,10 +72,7 @@ func TestHybrid(t *testing.T) {
 			number := func() uint32 { return uint32(r.Uint64() & (1<<width - 1)) }
 			if r.IntN(2) == 0 {
 				v, count := number(), 1+r.IntN(100)
-				data = append(data, byte(count<<1&0x7f|count>>6<<7), byte(count>>6))
-				if count < 64 {
-					data = data[:len(data)-1]
-				}
+				data = binary.AppendUvarint(data, 2*uint64(count))
 				for i := range (width + 7) / 8 {
 					data = append(data, byte(v>>(8*i)))
 				}
