@@ -3,6 +3,7 @@ package dialects
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -265,6 +266,8 @@ func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 	case 4:
 		name = ".xz"
 		w, err = xz.WriterConfig{DictCap: 64 << 10}.NewWriter(&b)
+	case 5:
+		name, w = ".deflate", zlib.NewWriter(&b)
 	default:
 		return "", text, nil
 	}
