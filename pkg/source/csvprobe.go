@@ -78,10 +78,14 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	if err := checkHeader(names); err != nil {
+	err := checkHeaderLine(names, rest[:end], "")
+	if err == nil {
+		err = checkHeader(names)
+	}
+	if err != nil {
 		return false, err
 	}
-	f.columns, f.dataStart = names, int64(start+end)
+	f.columns, f.dataStart, f.headed = names, int64(start+end), true
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"bulkload/pkg/setting"
 )
@@ -87,6 +89,32 @@ func checkHeader(names []string) error {
 		seen[n] = i + 1
 	}
 	return checkNames(names)
+}
+
+// checkHeaderLine finds a header that has more than names: a byte order mark behind that of the text, or line ends of another kind than its
+// dialect's, which would be a part of the last name and of all last values.
+func checkHeaderLine(names []string, line []byte, recordSep string) error {
+	switch {
+	case strings.HasPrefix(names[0], string(bom)):
+		return errors.New("a byte order mark stands before its first name, behind the first one or a blank line: remove it")
+	case recordSep == "" && bytes.HasSuffix(line, []byte("\r\r\n")):
+		return errors.New(`its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`)
+	case recordSep == "\n" && bytes.HasSuffix(line, []byte("\r\n")):
+		return errors.New(`its line ends with CR LF, and those of the dialect with LF alone (record_sep '\r\n' reads such lines)`)
+	}
+	return nil
+}
+
+// alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR behind.
+func alike(values, names []string) bool {
+	if len(values) != len(names) || len(names) == 0 {
+		return false
+	}
+	values = slices.Clone(values)
+	values[0] = strings.TrimPrefix(values[0], string(bom))
+	last := &values[len(values)-1]
+	*last = strings.TrimRight(*last, "\r")
+	return slices.Equal(values, names)
 }
 
 // headerError is about the name of a column in a file's first line, which is data if the file has no header: so the

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"bulkload/pkg/charset"
 	"bulkload/pkg/delimited"
@@ -119,13 +118,17 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if names == nil {
 		return false, nil
 	}
-	if f.dialect.Header == dialect.HeaderMatch && !slices.Equal(names, o.Columns) {
+	if f.dialect.Header == dialect.HeaderMatch && !alike(names, o.Columns) {
 		return true, nil
 	}
-	if err := checkHeader(names); err != nil {
+	err := checkHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
+	if err == nil {
+		err = checkHeader(names)
+	}
+	if err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.path, err)
 	}
-	f.columns, f.dataStart = names, int64(at+next)
+	f.columns, f.dataStart, f.headed = names, int64(at+next), true
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }
@@ -163,7 +166,7 @@ func (f *inputFile) sequential() bool { return f.compression != "" || f.transcod
 // noHeader refuses a text whose first record would be a row of names.
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
-	if bad == nil && len(o.Columns) > 1 && slices.Equal(names, o.Columns) {
+	if bad == nil && len(o.Columns) > 1 && alike(names, o.Columns) {
 		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
 	}
 	return nil

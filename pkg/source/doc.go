@@ -113,6 +113,8 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
+// So is a record that stands where files were put together or that another program has ended: one behind a byte order mark, one that repeats
+// the header, a line with CR CR LF, and 0x1A at the end of the text.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
 // not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from

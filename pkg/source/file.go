@@ -40,6 +40,7 @@ type inputFile struct {
 	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
+	headed      bool             // text: its first record was its header
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say

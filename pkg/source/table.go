@@ -144,7 +144,7 @@ func (r *Reader) emitTable(k int, bytes int64) error {
 	}
 	fields, cols, end := r.fields[:k], r.file.cols, r.extra
 	if r.file.order != nil {
-		fields, cols = r.picked(fields, end), len(r.file.order)
+		fields, cols = r.picked(fields, r.offsets, end), len(r.file.order)
 	}
 	r.batch = Batch{Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
 		Rows: rows, Cols: cols, Bytes: bytes, First: r.records + 1, reader: r}

@@ -47,13 +47,17 @@ func (r *Reader) readText(s Split) (err error) {
 		}
 		atEnd := eof || !dump && r.off+int64(n) >= s.End
 		next := 0
+		last := atEnd && !(exact && !dump)
+		if r.textEnd = -1; last {
+			r.textEnd = n
+		}
 		if skip {
 			next = r.skipDump(n)
 			skip = next == n && r.buf[max(n-1, 0)] != r.recordSep
 			if skip && eof {
 				return nil
 			}
-		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
+		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), last); err != nil {
 			return err
 		} else {
 			r.sum = addSum(r.sum, r.buf[:next])
