@@ -239,8 +239,10 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 		"a file of Arrow":      {"x.feather": "x", "part-0": "ARROW1\x00\x00"},
 		"a database of SQLite": {"x.sqlite3": "x", "part-0": "SQLite format 3\x00"},
 		"pg_restore":           {"part-0": "PGDMP\x01\x0e"},
-		"PostgreSQL in SQL":    {"part-0": "--\n-- PostgreSQL database dump\n--\n"},
-		"MySQL in SQL":         {"x.sql": "x", "x.sql.gz": "x", "part-0": "-- MariaDB dump 10.19  Distrib\n", "part-0.gz": string(pack(t, "gz", []byte("-- MySQL dump 10.13  Distrib\n")))},
+		"PostgreSQL in SQL":    {"part-0": "--\n-- PostgreSQL database dump\n--\n", "x.sql": "--\n-- PostgreSQL database cluster dump\n--\n", "x.sql.gz": string(pack(t, "gz", []byte("--\r\n-- PostgreSQL database dump\r\n")))},
+		"SQLite in SQL":        {"x.sql": "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n"},
+		"statements of SQL":    {"x.sql": "CREATE TABLE t (a int);\n", "x.sql.gz": string(pack(t, "gz", []byte("x")))},
+		"MySQL in SQL":         {"x.sql": "-- phpMyAdmin SQL Dump\n", "part-0": "-- MariaDB dump 10.19  Distrib\n", "part-0.gz": string(pack(t, "gz", []byte("-- MySQL dump 10.13  Distrib\n")))},
 		"an HFile":             {"x.hfile": "x", "part-0": "DATABLK*\x00\x00"},
 		"XML":                  {"x.xml": "x", "part-0": "<?xml version=\"1.0\"?>", "x.csv": "<html>"},
 		"a RAR archive":        {"x.rar": "x", "part-0": "Rar!\x1a\x07\x00"},
@@ -273,7 +275,7 @@ func howOf(format string) string {
 		"an Excel workbook": "save each sheet as CSV", "a zip archive": "unzip ", "a tar archive": "tar -xf ", "a 7z archive": "7z x ", "a RAR archive": "unrar x ",
 		"packed with LZO": "lzop -dc ", "packed with Brotli": "brotli -dc ", "packed with LZMA": "unlzma -c ", "packed with compress": "gzip -dc ", "lz4's legacy frame": "lz4 -dc ",
 		"a file of Arrow": "to_parquet(", "a database of SQLite": "sqlite3 -csv -header ", "pg_restore": `psql -c "\copy`, "PostgreSQL in SQL": `psql -c "\copy`,
-		"MySQL in SQL": "mysqldump -T ", "an HFile": "load", "XML": "CSV",
+		"SQLite in SQL": "sqlite3 -csv -header ", "statements of SQL": "mysqldump -T ", "MySQL in SQL": "mysqldump -T ", "an HFile": "load", "XML": "CSV",
 	}[format]
 }
 

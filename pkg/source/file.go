@@ -144,17 +144,35 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 		return nil, err
 	}
 	if f.compression == "" {
-		f.compression = packed(head)
+		if f.compression, err = f.packedAs(ctx, head); err != nil {
+			return nil, err
+		}
 		if f.compression != "" {
 			if head, err = f.head(ctx, o); err != nil {
 				return nil, err
 			}
 		}
 	}
+	if inner := packed(head); f.compression != "" && inner != "" {
+		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
+	}
 	if o.Format != FormatDump {
-		err = f.foreignContent(ctx, head)
+		err = f.foreignContent(ctx, name, head)
 	}
 	return head, err
+}
+
+// packedAs is the compression that the first bytes of a file report.
+func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err error) {
+	if !lz4Skippable(head) {
+		return packed(head), nil
+	}
+	file, raw, err := f.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return behindSkippable(raw, f.info.Size())
 }
 
 // formatOf is the format that a name says, without the ending of a compression and in lower case.
