@@ -80,7 +80,7 @@ func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
-	o.Named = s.NamedColumns()
+	o.Named, o.IfEmpty = s.NamedColumns(), s.MentionedColumns()
 	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
@@ -112,7 +112,9 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Options) (err error) {
 	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
 	o.Memory = budget.readerMemory()
-	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); err != nil {
+	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); errors.Is(err, source.ErrNoHeader) {
+		return fail.With(fail.Config, err)
+	} else if err != nil {
 		return fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if err := k.namesColumns(s); err != nil {

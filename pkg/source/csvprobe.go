@@ -10,9 +10,6 @@ import (
 
 // probeCSV finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
-	if o.Header == HeaderNone && len(o.Columns) == 0 {
-		return fmt.Errorf("%s: %w", f.path, errNoHeader)
-	}
 	if c := o.FieldSep.or(','); c == '"' || c == '\n' || c == '\r' {
 		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
 	}
@@ -30,6 +27,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(bom))
 		}
 		last := int64(len(data)) < size
+		f.blank = last && blankText(data[f.dataStart:])
 		comma := o.FieldSep.or(',')
 		only, more := crOnly(data[f.dataStart:], comma, last)
 		ok := o.Header == HeaderNone

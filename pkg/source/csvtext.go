@@ -91,6 +91,9 @@ func checkHeader(names []string) error {
 	return checkNames(names)
 }
 
+// blankText says that a text without a header has no records, or lines without anything, which are records of one column at most.
+func blankText(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
+
 // checkHeaderLine finds a header that has more than names: a byte order mark behind that of the text, or line ends of another kind than its
 // dialect's, which would be a part of the last name and of all last values.
 func checkHeaderLine(names []string, line []byte, recordSep string) error {

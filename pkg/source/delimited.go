@@ -84,7 +84,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 		case ok:
 			return nil
 		case last:
-			f.dataStart = int64(len(data)) // nothing but lines that are no records
+			f.dataStart, f.blank = int64(len(data)), true // nothing but lines that are no records
 			return nil
 		case size >= int64(o.MaxRecord):
 			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a separator or a closing quote is missing", f.path, size)
@@ -107,8 +107,12 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 		}
 		at += i + 1
 	}
-	f.dataStart = int64(at)
-	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
+	f.dataStart, f.blank = int64(at), last && blankText(data[at:])
+	h := f.dialect.Header
+	switch headless := h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first; {
+	case f.blank:
+		return headless || h == dialect.HeaderMatch, nil
+	case headless:
 		return true, f.noHeader(data[at:], last, o)
 	}
 	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
@@ -118,7 +122,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if names == nil {
 		return false, nil
 	}
-	if f.dialect.Header == dialect.HeaderMatch && !alike(names, o.Columns) {
+	if h == dialect.HeaderMatch && !alike(names, o.Columns) {
 		return true, nil
 	}
 	err := checkHeaderLine(names, data[at:at+next], f.dialect.RecordSep)

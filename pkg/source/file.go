@@ -41,6 +41,7 @@ type inputFile struct {
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
 	headed      bool             // text: its first record was its header
+	blank       bool             // text: it has no records
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say

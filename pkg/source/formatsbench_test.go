@@ -82,7 +82,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-func preset(b testing.TB, name string) dialect.Dialect {
+func preset(b *testing.B, name string) dialect.Dialect {
 	b.Helper()
 	d, err := dialect.Preset(name)
 	if err != nil {

@@ -33,6 +33,7 @@ type Resolve func(path string) (fsys FS, name string, err error)
 type Input struct {
 	opts    Options
 	columns []string
+	nothing bool // no file has a record, nor names a column
 	files   []*inputFile
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
@@ -224,7 +225,7 @@ func (in *Input) plan(ctx context.Context) error {
 				}
 				row += rows
 			}
-		case f.dataStart >= f.textEnd():
+		case f.dataStart >= f.textEnd(), f.blank && (in.nothing || len(f.columns) > 1):
 			// No records.
 		case f.format == FormatTable:
 			add(0, f.size(), 0)

@@ -58,6 +58,14 @@ func (in *Input) schema() error {
 			in.columns = union(in.columns, f.names())
 		}
 	}
+	if len(in.columns) == 0 {
+		for _, f := range in.files {
+			if (f.format == FormatCSV || f.format == FormatText) && !f.blank {
+				return fmt.Errorf("%s: %w", f.path, ErrNoHeader)
+			}
+		}
+		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
+	}
 	for _, f := range in.files {
 		if f.format == FormatJSON {
 			if err := in.fitLines(f, first); err != nil {

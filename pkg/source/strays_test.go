@@ -17,11 +17,11 @@ import (
 func TestStrays(t *testing.T) {
 	const mark = "\ufeff"
 	of := func(name string, changes ...func(*dialect.Dialect)) *dialect.Dialect {
-		d := preset(t, name)
+		d := dialectOf(t, name, nil)
 		for _, change := range changes {
-			change(&d)
+			change(d)
 		}
-		return &d
+		return d
 	}
 	csv := func(header dialect.Header, changes ...func(*dialect.Dialect)) *dialect.Dialect {
 		return of("csv", append(changes, func(d *dialect.Dialect) { d.Header, d.Null = header, []string{"NULL"} })...)

@@ -108,7 +108,22 @@ func (m Mapping) validate() []error {
 // NamedColumns are the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
 // that it does not name.
 func (j Job) NamedColumns() []string {
-	var names []string
+	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
+		return nil
+	}
+	return j.mentioned(nil)
+}
+
+// MentionedColumns are all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
+func (j Job) MentionedColumns() (names []string) {
+	for _, t := range j.Targets() {
+		names = t.mentioned(names, t.Skip...)
+	}
+	return names
+}
+
+// mentioned appends more columns, and those that the key and the mapping name, to others, each once.
+func (j Job) mentioned(names []string, more ...string) []string {
 	add := func(list ...string) {
 		for _, name := range list {
 			if name != "" && !slices.Contains(names, name) {
@@ -116,13 +131,11 @@ func (j Job) NamedColumns() []string {
 			}
 		}
 	}
+	add(more...)
 	if j.rowKey != nil {
 		add(keygen.Columns(j.rowKey)...)
 	}
 	for _, c := range j.Entries() {
-		if c.Rest || c.JSON && len(c.Columns) == 0 {
-			return nil
-		}
 		add(c.ColumnNames()...)
 		add(c.QualifierFrom)
 	}
