@@ -78,7 +78,7 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	}
 	err := checkHeaderLine(names, rest[:end], "")
 	if err == nil {
-		err = checkHeader(names)
+		err = checkTextHeader(names)
 	}
 	if err != nil {
 		return false, err

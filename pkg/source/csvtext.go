@@ -73,6 +73,14 @@ func crOnly(data []byte, comma byte, last bool) (only, more bool) {
 
 // checkHeader finds names that are none.
 func checkHeader(names []string) error {
+	if err := checkTextHeader(names); err != nil {
+		return err
+	}
+	return checkNames(names)
+}
+
+// checkTextHeader is checkHeader for text, where the schema judges columns without a name.
+func checkTextHeader(names []string) error {
 	for i, n := range names {
 		if len(n) > maxName {
 			return fmt.Errorf("column %d has a name of %d bytes, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, len(n), maxName)
@@ -83,12 +91,12 @@ func checkHeader(names []string) error {
 	}
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
-		if j, ok := seen[n]; ok {
+		if j, ok := seen[n]; ok && n != "" {
 			return &headerError{setting.Textf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
 		}
 		seen[n] = i + 1
 	}
-	return checkNames(names)
+	return nil
 }
 
 // blankText says that a text without a header has no records, or lines without anything, which are records of one column at most.

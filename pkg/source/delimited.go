@@ -127,7 +127,7 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	}
 	err := checkHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
 	if err == nil {
-		err = checkHeader(names)
+		err = checkTextHeader(names)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.path, err)

@@ -156,7 +156,7 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 	if len(form.Columns) == 0 {
 		return nil, r.fail(errors.New("it names no columns"))
 	}
-	if err := checkHeader(form.Columns); err != nil {
+	if err := checkTextHeader(form.Columns); err != nil {
 		return nil, r.fail(err)
 	}
 	partitions := constantsOf(form.Partitions)
@@ -164,7 +164,7 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		return nil, r.fail(errors.New("its partitions are not all name=value"))
 	}
 	if len(partitions) > 0 {
-		if err := checkHeader(append(constantNames(partitions), form.Columns...)); err != nil {
+		if err := checkTextHeader(append(constantNames(partitions), form.Columns...)); err != nil {
 			return nil, r.fail(err)
 		}
 	}

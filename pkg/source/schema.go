@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -176,6 +177,9 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if len(f.columns) == 0 && f.format != FormatJSON && len(f.constants) > 0 && len(in.columns) > 0 {
 		return errors.New("its records have no column: all that are named are those of its path")
 	}
+	if i := slices.Index(f.columns, ""); i >= 0 && f.text() && (len(in.opts.Columns) == 0 || in.extra(f) != ExtraIgnore) {
+		return setting.Errorf("header: column %d has no name (the index of pandas or R? %s with %s ignore passes over it)", i+1, setting.Columns, setting.Extra)
+	}
 	proven := f.named() || len(in.opts.Columns) > 0
 	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
 		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
@@ -235,7 +239,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		}
 		switch {
 		case in.extra(f) == ExtraIgnore:
-			f.ignored = append(f.ignored, name)
+			f.ignored = append(f.ignored, cmp.Or(name, `""`))
 		case !proven:
 			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
 		default:

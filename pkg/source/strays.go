@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +30,8 @@ const sub = 0x1a // SUB, Control-Z
 // not because they are data.
 type strays struct {
 	repeats bool   // a record can repeat the header
-	length  uint32 // of the first column's name, if so
+	column  int    // the first that has a name, if so
+	length  uint32 // of that name
 	begins  byte   // its first byte
 	cr      string // the reason for a record whose last value ends with CR; none: such a value is data
 	noCR    bool   // a record's end has no CR
@@ -56,9 +58,11 @@ func (f *inputFile) strays(o *Options) (s strays) {
 		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
 	}
 	// One column without a header is often a list of words, of which its name can be one.
-	if s.repeats = len(f.columns) > 1 || len(f.columns) == 1 && f.headed; s.repeats {
-		s.length, s.begins = uint32(len(f.columns[0])), f.columns[0][0]
+	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
+	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.headed); s.repeats {
+		s.length, s.begins = uint32(len(f.columns[s.column])), f.columns[s.column][0]
 	}
+	s.column = max(s.column, 0)
 	return s
 }
 
@@ -68,7 +72,7 @@ func (f *inputFile) text() bool {
 }
 
 // stray is the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
-// the first value.
+// the first value of a column that has a name.
 func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason string) {
 	if !r.file.text() {
 		return len(offsets), ""
@@ -80,8 +84,8 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 		if i+1 < len(offsets) {
 			next = int(offsets[i+1] - r.off)
 		}
-		first := &fields[i*cols]
-		doubt := buf[start] >= bom[0] || buf[start] == sub || next == r.textEnd || first.Len == s.length && buf[first.Off] == s.begins
+		named := &fields[i*cols+s.column]
+		doubt := buf[start] >= bom[0] || buf[start] == sub || next == r.textEnd || named.Len == s.length && buf[named.Off] == s.begins
 		if cr && next-start > 2 && (buf[next-2] == '\r' || buf[next-2] == '\n') {
 			before := buf[next-3] // of a record's CR LF, or a blank line's
 			doubt = doubt || s.noCR || before == '\r' || before == '\n' || buf[next-2] == '\n'

@@ -45,6 +45,8 @@ func TestStrays(t *testing.T) {
 		{name: "header in a dump", in: "1\x012\x10a\x01b\x103\x014\x10", o: dump, want: []string{"1/2", "!it repeats", "3/4"}},
 		{name: "header in other columns", in: "b,a\n1,2\nb,a\n", o: Options{Columns: ab}, want: []string{"2/1", "!it repeats"}},
 
+		{name: "header of pandas with its index", in: ",a,b\n0,1,2\n,a,b\n,3,4\n", o: Options{Dialect: of("pandas"), Columns: ab, Extra: ExtraIgnore}, want: []string{"1/2", "!it repeats", "3/4"}},
+
 		{name: "mark and header", in: mark + "a,b\n1,2\n" + mark + "a,b\n3,4\n", want: []string{"1/2", "!a byte order mark", "3/4"}},
 		{name: "mark before a record", in: "a,b\n1,2\n" + mark + "3,4\n", want: []string{"1/2", "!a byte order mark"}},
 		{name: "mark of a dialect", in: "1\t2\n" + mark + "3\t4\n", o: Options{Dialect: of("mysql"), Columns: ab}, want: []string{"1/2", "!a byte order mark"}},
