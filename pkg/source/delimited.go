@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"bulkload/pkg/charset"
 	"bulkload/pkg/delimited"
@@ -167,13 +168,31 @@ func (f *inputFile) decoder() delimited.Charset {
 // sequential says that a file can be read from its beginning only.
 func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
 
-// noHeader refuses a text whose first record would be a row of names.
+// noHeader refuses a text whose first record would be a row of names, and sees whether the last columns came later than the file.
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
 	if bad == nil && len(o.Columns) > 1 && alike(names, o.Columns) {
 		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
 	}
+	if bad == nil {
+		f.shorten(len(names), o)
+	}
 	return nil
+}
+
+// shorten gives a file whose first record has so many values the first columns only, where missing ones are NULL: as text of Hive is that is
+// older than its table's last columns. All records of the file must be alike. One value can be a whole line whose separator is another one.
+func (f *inputFile) shorten(found int, o *Options) {
+	hive := o.Missing == "" && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
+	if found < 2 || !hive && o.Missing != MissingNull {
+		return
+	}
+	columns := slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool {
+		return slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name })
+	})
+	if f.short = found < len(columns); f.short {
+		f.columns = columns[:found]
+	}
 }
 
 // excelSep takes the separator from a line such as sep=; with which text for Excel can begin, and says how long that is.

@@ -42,6 +42,7 @@ type inputFile struct {
 	first       bool             // of all files
 	headed      bool             // text: its first record was its header
 	blank       bool             // text: it has no records
+	short       bool             // text without a header: its records have the first columns only
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say

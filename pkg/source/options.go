@@ -67,7 +67,8 @@ type Options struct {
 	// for are never an error: ExtraFail is refused.
 	Extra Extra
 	// Missing is what becomes of a column that a file lacks. Default: it is an error; a JSON line lacks no column, as what it
-	// leaves out is NULL. With MissingNull and without Columns, and
+	// leaves out is NULL. Text without a header lacks the last Columns where its first record has fewer values, but two at least; of the
+	// dialects of Hive these are NULL by default. With MissingNull and without Columns, and
 	// unless Extra is ExtraIgnore, the columns are those of all files.
 	Missing Missing
 	// Partitions says what directories name=value on the path of a file mean, below the input and above it. Default, and

@@ -222,7 +222,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		place, ok := at[name]
 		switch {
 		case ok:
-		case in.opts.Missing == MissingNull:
+		case in.opts.Missing == MissingNull, f.short:
 			place = placeNull
 			f.missing = append(f.missing, name)
 		case !proven:

@@ -61,7 +61,7 @@ func SpecFields() []SpecField {
 		{Name: "trim", Type: FieldText, Flag: "trim", Default: "no", Doc: "Which ends of values without quotes lose their blanks and tabs.", Enum: []string{"no", "left", "right", "both"}},
 		{Name: "charset", Type: FieldText, Flag: "charset", Default: "bytes are taken as they are", Doc: "Character set of text and of JSON lines, such as utf-8, gbk, cp1252 or utf-16. Bytes that are no character of it make a bad record."},
 		{Name: "extra", Type: FieldText, Flag: "extra", Default: "fail (text), ignore (Parquet, with columns)", Doc: "What becomes of columns that are not among those asked for.", Enum: []string{"fail", "ignore"}},
-		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails.", Enum: []string{"fail", "null"}},
+		{Name: "missing", Type: FieldText, Flag: "missing", Default: "fail", Doc: "What becomes of a column that a file lacks: it is NULL there, or the job fails. Text without a header lacks the last columns where its first record has fewer values; in text of Hive they are NULL by default.", Enum: []string{"fail", "null"}},
 
 		{Name: "partitions", Type: FieldTexts, Flag: "partitions", Default: "auto", Doc: "Directories name=value above the files: columns of their files (auto), nothing (off), or the names that must be there, in their order."},
 		{Name: "where", Type: FieldTexts, Flag: "where", Doc: "Which partitions are read: name=value, with !=, <, <=, > or >= too, compared as text. All must hold."},
