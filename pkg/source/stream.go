@@ -106,8 +106,8 @@ func (s *textStream) unpack() error {
 	stop := func() {}
 	if s.file.compression == packedRejects {
 		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
-	} else if s.file.compression == "" {
-		text = rawReader{s}
+	} else if s.file.compression == "" || s.file.info.Size() == 0 {
+		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {
 		z, end, err := compressionOf(s.file.compression).open(rawReader{s}, s.file)
 		if err != nil {
