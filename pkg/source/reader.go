@@ -120,6 +120,7 @@ func (r *Reader) flush(k, end int) error {
 		if rows+1 < len(offsets) {
 			to = int(offsets[rows+1] - r.off)
 		}
+		to = r.endOf(fields[rows*cols:(rows+1)*cols], from, to)
 		if err := r.flushRows(fields[:rows*cols], offsets[:rows], from); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -37,6 +38,8 @@ type strays struct {
 	noCR    bool   // a record's end has no CR
 	noSub   bool   // 0x1A is a separator
 	escape  string
+
+	comments bool // can stand behind a record
 }
 
 // strays are those of the file.
@@ -54,7 +57,7 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	}
 	field, record := o.dumpSeps()
 	if s.noSub = d == nil && (field == sub || record == sub); d != nil {
-		s.escape = d.Escape
+		s.escape, s.comments = d.Escape, d.Comment != ""
 		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
 	}
 	// One column without a header is often a list of words, of which its name can be one.
@@ -90,14 +93,28 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 			before := buf[next-3] // of a record's CR LF, or a blank line's
 			doubt = doubt || s.noCR || before == '\r' || before == '\n' || buf[next-2] == '\n'
 		}
-		if doubt {
-			if reason := r.strayReason(start, next, fields[i*cols:(i+1)*cols]); reason != "" {
+		if doubt || s.comments {
+			values := fields[i*cols : (i+1)*cols]
+			if reason := r.strayReason(start, r.endOf(values, start, next), values); reason != "" {
 				return i, reason
 			}
 		}
 		start = next
 	}
 	return len(offsets), ""
+}
+
+// endOf is where the record buf[start:next] with such values ends, before comments that follow it.
+func (r *Reader) endOf(values []Span, start, next int) int {
+	last := values[len(values)-1]
+	from := int(last.Off) + int(last.Len)
+	if !r.strays.comments || last.IsNull() || int(last.Off) < start || from > next {
+		return next // the value stands elsewhere
+	}
+	if i := bytes.Index(r.buf[from:next], []byte(cmp.Or(r.file.dialect.RecordSep, "\n"))); i >= 0 {
+		return from + i + len(cmp.Or(r.file.dialect.RecordSep, "\n"))
+	}
+	return next
 }
 
 // strayReason says why the record buf[start:end] is no data, if it is none. Its values are given where they are known.

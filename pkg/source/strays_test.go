@@ -81,6 +81,8 @@ func TestStrays(t *testing.T) {
 		{name: "CR LF of a dialect with LF, header", in: "a\tb\r\n1\t2\r\n", o: Options{Dialect: of("mysql-batch")}, err: "header: its line ends with CR LF"},
 		{name: "CR LF of a dialect with LF, match", in: "a\tb\r\n1\t2\r\n", o: Options{Dialect: of("mysql-batch", func(d *dialect.Dialect) { d.Header = "match" }), Columns: ab}, err: "header: its line ends with CR LF"},
 
+		{name: "CR CR LF before a comment", in: "1,2\r\r\n#c\n3,4\r\n#\r\r\n5,6\n#\x1a", o: Options{Dialect: csv("no", func(d *dialect.Dialect) { d.Comment = "#" }), Columns: ab}, want: []string{"!its line ends with CR CR LF", "3/4", "5/6"}},
+
 		{name: "Control-Z of one column", in: "a\n1\n\x1a", want: []string{"1", "!the text ends with 0x1A"}},
 		{name: "Control-Z on a line", in: "a\n1\n\x1a\r\n", want: []string{"1", "!the text ends with 0x1A"}},
 		{name: "many", in: "a\n1\n\x1a\x1a\x1a", want: []string{"1", "!the text ends with 0x1A"}},
