@@ -90,6 +90,20 @@ func someRows(m *manifest.Manifest, o Options) error {
 	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
 }
 
+// AllColumns refuses an input if no record has a chosen column, such as a member of JSON lines whose name is mistyped: it would be
+// NULL in every row. If columns may be missing, it warns.
+func (o Options) AllColumns(lacking []string, records int64) error {
+	if len(lacking) == 0 || records == 0 {
+		return nil
+	}
+	if o.Missing != source.MissingNull {
+		return fail.Errorf(fail.Input, "no record of the input has %s; nothing was loaded: see that the names are right (%s null takes what is missing as NULL)",
+			someOf(lacking), setting.Missing)
+	}
+	o.Events.Warn("no record of the input has these columns, which are NULL in all", "columns", someOf(lacking), "records", records)
+	return nil
+}
+
 // expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.
 func expected(records int64, want *int64) error {
 	if want == nil || records == *want {

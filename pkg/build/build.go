@@ -32,6 +32,8 @@ type Options struct {
 	Expect *int64
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
+	// Missing says whether no record needs to have a chosen column, see [source.Options].
+	Missing source.Missing
 	// Allowed is that of [WorkOptions].
 	Allowed func() error
 
@@ -204,7 +206,8 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, o.ReadError(r.explainSpill(err))
 	}
 	records := in.Records() + o.Budget.Extra()
-	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect))); err != nil {
+	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect)),
+		o.AllColumns(in.Lacking(), records-o.Budget.Bad())); err != nil {
 		return t, err
 	}
 	o.Events.Phase("sort")

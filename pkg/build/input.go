@@ -45,6 +45,7 @@ type Input struct {
 	streams    *Streams
 	allowEmpty bool
 	expect     *int64 // records
+	missing    source.Missing
 }
 
 // OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
@@ -93,7 +94,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect, missing: o.Missing}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, o, fail.With(fail.Config, err)
@@ -177,7 +178,7 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 // BuildTables is [Input.Build] for several tables, see [RunTables].
 func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
 	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Allowed: w.Allowed, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
 	}

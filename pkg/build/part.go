@@ -27,8 +27,9 @@ type PartRead struct {
 	SpillBytes int64         `json:"spill_bytes"`
 	SpillRuns  int64         `json:"spill_runs"`
 	Took       time.Duration `json:"took_ns"`
-	Sums       SplitSums     `json:"sums"`    // of the part's splits
-	Regions    []PartRegion  `json:"regions"` // that have rows of the part, in order
+	Sums       SplitSums     `json:"sums"`              // of the part's splits
+	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order
+	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 }
 
 // PartRegion is what a part has of a region.
@@ -82,7 +83,7 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 	}
 	stats := sorter.Stats()
 	p = &PartRead{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs,
-		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}}
+		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}, Lacking: in.Lacking()}
 	o.Events.Phase("write")
 	if err := p.write(ctx, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, Locate(err, in)

@@ -38,7 +38,8 @@ type tally struct {
 	places int
 	whole  bool // all of the input was counted
 
-	cutPacked bool // packed files were read in part
+	lacking   []string // chosen columns that no record has had
+	cutPacked bool     // packed files were read in part
 }
 
 type regionTally struct {

@@ -36,7 +36,7 @@ func (e *Estimate) warn(plan *build.Plan, t *tally, o BuildOptions) {
 	}
 	for _, c := range []preflight.Check{
 		e.warnSkew(o.Skew), e.warnHot(), e.warnSize(), e.warnEmpty(), e.warnKeys(plan, t), e.warnNames(plan, t),
-		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
+		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnColumns(t), e.warnSample(t),
 	} {
 		if c.Severity != preflight.SeverityOK {
 			e.Warnings = append(e.Warnings, c)
@@ -210,6 +210,15 @@ func (e *Estimate) warnBad() preflight.Check {
 	}
 	return preflight.Doubtful("bad records", setting.Textf("a load sets them aside into its reject file, with reasons, as long as %s allows them", setting.BadRecords),
 		"%d records have no row (%s)", e.BadRecords, e.from())
+}
+
+// warnColumns says which chosen columns no record has, of those that were read.
+func (e *Estimate) warnColumns(t *tally) preflight.Check {
+	if len(t.lacking) == 0 {
+		return preflight.Check{}
+	}
+	return preflight.Doubtful("columns", setting.Textf("see that the names are right: a load refuses columns that no record has, unless %s null accepts that", setting.Missing),
+		"no record has %s (%s)", strings.Join(t.lacking[:min(len(t.lacking), namedInText)], ", "), e.from())
 }
 
 // warnSample says where the sample may be unlike the rest.

@@ -13,6 +13,8 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/preflight"
@@ -94,6 +96,11 @@ func TestWarnings(t *testing.T) {
 		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
 			in: []string{"2 records have no row", "`bad_records`"}},
+		{name: "a column of no record", input: text("lines.jsonl", repeat(500, `{"id":%d,"a":1}`+"\n")),
+			change: func(s *spec.Spec) {
+				s.Key, s.Format, s.Columns, s.Missing = "id", "json", []string{"id", "a", "tpyo"}, "null"
+			}, want: []string{"columns"},
+			in: []string{"no record has tpyo (of all 500 rows)", "`missing` null"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := spec.Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
@@ -126,6 +133,19 @@ func splitList(t *testing.T, list string) [][]byte {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestColumnThatNoRecordHas: a plan that has read all of the input ends as a load does.
+func TestColumnThatNoRecordHas(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(name, []byte(`{"id":1,"a":2}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := spec.Spec{Inputs: []string{name}, Key: "id", Columns: []string{"id", "tpyo"}}
+	_, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{WorkOptions: build.WorkOptions{SpillDir: t.TempDir()}, Splits: new([][]byte)})
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "no record of the input has tpyo") {
+		t.Error(err)
+	}
 }
 
 // TestSuggest makes a plan for the split points that it suggests: regions of

@@ -69,7 +69,7 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 
 // judge says whether what all maps have read may be built.
 func judge(maps []*MapDone, p *share.Plan) error {
-	return build.Judge(parts(maps), p.Job.BadRecords, p.Job.AllowEmpty, p.Job.Expect)
+	return build.Judge(parts(maps), p.Job)
 }
 
 // Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles

@@ -112,7 +112,11 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		return err
 	}
 	m.rows = sums.Sum
-	return build.Judge(m.parts(), m.plan.Job.BadRecords, m.plan.Job.AllowEmpty, m.plan.Job.Expect)
+	if err := build.Judge(m.parts(), m.plan.Job); err != nil {
+		return err
+	}
+	build.WarnLacking(m.parts(), m.w.Events)
+	return nil
 }
 
 func (m *merge) parts() (parts []*build.PartRead) {

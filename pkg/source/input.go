@@ -37,8 +37,9 @@ type Input struct {
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
 	sums    splitSums      // of what was read of each split
-	mu      sync.Mutex     // held while records are counted
-	lookups int64          // how often those before a split were asked for
+	met     metColumns
+	mu      sync.Mutex // held while records are counted
+	lookups int64      // how often those before a split were asked for
 
 	resolve Resolve
 	inputs  []string // as they were given
@@ -121,6 +122,7 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 		in.counts[i].Store(-1)
 	}
 	in.sums.init(len(in.splits))
+	in.met.begin(len(in.columns), in.files)
 	return in, nil
 }
 

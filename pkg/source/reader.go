@@ -88,6 +88,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 			r.delimited = delimited.New(d, r.file.cols, r.file.decoder())
 		}
 		err = r.readText(s)
+		r.met()
 	}
 	if err == nil {
 		err = r.finishSum()
