@@ -54,6 +54,7 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 		key := strings.Join(k.Columns, " + ")
 		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
 	}
+	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(r.Keys[0].Columns[0])))
 }
 
 // reasons say what a setting of text means.
@@ -108,24 +109,51 @@ func (r *Report) hasSetting(field string) (string, bool) {
 
 func (r *Report) jobColumns(line func(string, ...any)) {
 	line("")
-	named := r.Format == "json" || r.Format == "text" && r.names != nil
 	if r.extra {
 		line("missing: 'null'   # the files do not all have the same columns")
 	}
-	if !named {
-		line("# The columns are those of the files:")
-		for _, c := range r.Columns {
-			line("#   %s: %s", comment(scalar(c.Name)), c.about())
-		}
-		return
-	}
-	if r.Format == "text" {
+	switch {
+	case r.Format == "text" && r.unnamed:
+		line("# The first name of the header is empty, and its line is skipped: the columns are named here, in this order.")
+	case r.Format == "text" && r.names != nil:
 		line("# The records have no names: give the columns yours, in this order.")
 	}
 	line("columns:")
 	for _, c := range r.Columns {
-		line("  - %s   # %s", scalar(c.Name), c.about())
+		what := ""
+		if c.Within != "" {
+			what = "# "
+		}
+		line("  %s- %s   # %s", what, scalar(c.Name), c.about())
 	}
+	r.jobCells(line)
+}
+
+// jobCells gives columns the types that all of their values have, and of a sample says them.
+func (r *Report) jobCells(line func(string, ...any)) {
+	what := ""
+	line("")
+	line("# Text is stored as it is, other types in the bytes of HBase's Bytes: type text, or leave the line out, if readers expect text.")
+	if !r.Sample.Whole {
+		line("# The sample is not all of the input: types that hold for it are comments.")
+		what = "# "
+	}
+	line("cells:")
+	for i := range r.Columns {
+		t := r.Columns[i].cellType()
+		if t.Type == "" {
+			continue
+		}
+		more := ""
+		if t.Layout != "" {
+			more = ", layout: " + scalar(t.Layout)
+		}
+		if t.Type == "timestamp" {
+			more += ", zone: UTC"
+		}
+		line("  %s- {column: %s, type: %s%s}", what, scalar(r.Columns[i].Name), t.Type, more)
+	}
+	line("  - rest: true   # all other columns, as text")
 }
 
 // about is what a job file says of a column.
