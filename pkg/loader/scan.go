@@ -75,12 +75,15 @@ func (r ScanRequest) withDefaults() ScanRequest {
 // PrefixEnd is the row after all rows with a prefix, for ScanRequest.Stop; nil, the table's end, when the prefix is empty
 // or 0xFF only.
 func PrefixEnd(prefix []byte) []byte {
-	end := bytes.TrimRight(prefix, "\xff")
-	if len(end) == 0 {
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff { // bytes.TrimRight takes runes, and would trim all bytes that are not UTF-8
+		n--
+	}
+	if n == 0 {
 		return nil
 	}
-	end = bytes.Clone(end)
-	end[len(end)-1]++
+	end := bytes.Clone(prefix[:n])
+	end[n-1]++
 	return end
 }
 
