@@ -20,7 +20,7 @@ import (
 )
 
 // splitsHelp says in which forms split points are given.
-const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, a list with commas and bytes as \xNN, or @FILE with one a line`
+const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, bytesalt:N or javasalt:N for a byte of N salts, a list with commas and bytes as \xNN, or @FILE with one a line`
 
 type createOptions struct {
 	families    []string

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
 )
 
 // maxSalts is how many values the salts of a key may have for a scan, which
@@ -43,10 +44,10 @@ scan:
 
 // isSalt says whether a part has few values that can be determined without a row.
 func isSalt(c keygen.Call) bool {
-	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "spread"
+	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
 
-// saltModulus is the number of a salt's values.
+// saltModulus is the number of a salt's values, or of javasalt's that are not negative.
 func saltModulus(c keygen.Call, modulus int) int {
 	switch {
 	case len(c.Ints) > 0:
@@ -60,6 +61,13 @@ func saltModulus(c keygen.Call, modulus int) int {
 // saltValues are all values of a salt, in order: one byte each, or decimal
 // digits of one width.
 func saltValues(c keygen.Call, modulus int) [][]byte {
+	if c.Func == "javasalt" {
+		var values [][]byte
+		for _, b := range partition.JavaSaltValues(saltModulus(c, modulus)) {
+			values = append(values, []byte{b})
+		}
+		return values
+	}
 	values := make([][]byte, saltModulus(c, modulus))
 	width := len(fmt.Sprint(len(values) - 1))
 	for i := range values {
@@ -79,6 +87,9 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 	for _, p := range k.head {
 		if c, ok := p.(keygen.Call); ok {
 			m := saltModulus(c, modulus)
+			if c.Func == "javasalt" {
+				m = min(2*m-1, 256)
+			}
 			if m < 1 || m > maxSalts || n*m > maxSalts {
 				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %d values, too many to read the rows of each by themselves", k.spec, maxSalts)
 			}

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -155,16 +156,22 @@ func (a *Advice) byKey(o AdviceOptions) {
 	}
 	call, _ := keygen.Parts(o.Key)[0].(keygen.Call)
 	form := map[string]string{"md5hex": "hex", "sha1hex": "hex", "sha256hex": "hex", "crc32hex": "hex", "murmur3hex": "hex",
-		"md5raw": "uniform", "sha1raw": "uniform", "sha256raw": "uniform", "crc32raw": "uniform", "murmur3raw": "uniform", "md5shift": "md5", "salt": "salt"}[call.Func]
+		"md5raw": "uniform", "sha1raw": "uniform", "sha256raw": "uniform", "crc32raw": "uniform", "murmur3raw": "uniform", "md5shift": "md5", "salt": "salt", "bytesalt": "bytesalt", "javasalt": "javasalt"}[call.Func]
+	if (form == "bytesalt" || form == "javasalt") && len(call.Ints) == 0 {
+		form = ""
+	}
 	switch {
 	case form == "":
 		a.because("the key %s begins with no salt or hash: bulkload plan %s %d finds split points in the keys themselves", o.Key, setting.Suggest, a.Regions)
 		return
-	case form == "salt" && len(call.Ints) > 0:
-		if n := call.Ints[0]; n != a.Regions {
+	case len(call.Ints) > 0 && strings.HasSuffix(form, "salt"):
+		splits, _ := partition.SplitsOfSalt(form, call.Ints[0])
+		if n := len(splits) + 1; n != a.Regions {
 			a.because("the key's salt has %d values, so there are %d regions, not %d", n, n, a.Regions)
 			a.Regions = n
 		}
+		a.Splits = fmt.Sprintf("%s:%d", form, min(call.Ints[0], partition.MaxRegions))
+		return
 	case form == "salt":
 		a.because("the salt gets as many values as there are regions, one region each")
 	default:
