@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/fail"
@@ -135,6 +136,32 @@ func keepsOrder(e keygen.Expr) bool {
 		return len(c.Args) >= 3 && isColumn(c.Args[0]) && sortsByTime(c.Args[2])
 	}
 	return false
+}
+
+// Ranges says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
+// does not keep their order, and those behind them whose order it keeps. Without any of these there are no ranges.
+func (t *Table) Ranges() (alike, ordered []string) {
+	if t.key == nil {
+		return nil, nil
+	}
+	for _, p := range splitSalt(t.key).rest {
+		columns := keygen.Columns(p)
+		switch {
+		case len(columns) == 0:
+		case keepsOrder(p):
+			ordered = append(ordered, columns...)
+		case len(ordered) > 0:
+			return alike, without(ordered, alike)
+		default:
+			alike = append(alike, columns...)
+		}
+	}
+	return alike, without(ordered, alike)
+}
+
+// without are the names of a list that are not in another.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
 }
 
 // latestFirst says whether a part puts greater values first.
