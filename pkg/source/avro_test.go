@@ -258,7 +258,8 @@ func TestAvroColumns(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{}, `["id" "addr" "tags" "at"] [["1" "{\"city\":\"上海\",\"zip\":200000}" "[\"a\",\"b\"]" "1970-01-01 00:00:01.5"] ["2" "" "[]" "1970-01-01 00:00:00"]]`},
+		{Options{}, "column span: a duration has no text: choose columns, or give `extra` ignore"},
+		{Options{Extra: ExtraIgnore}, `["id" "addr" "tags" "at"] [["1" "{\"city\":\"上海\",\"zip\":200000}" "[\"a\",\"b\"]" "1970-01-01 00:00:01.5"] ["2" "" "[]" "1970-01-01 00:00:00"]]`},
 		{Options{Columns: []string{"at", "addr.city", "id"}}, `["at" "addr.city" "id"] [["1970-01-01 00:00:01.5" "上海" "1"] ["1970-01-01 00:00:00" "" "2"]]`},
 		{Options{Columns: []string{"addr.zip", "addr"}}, `["addr.zip" "addr"] [["200000" "{\"city\":\"上海\",\"zip\":200000}"] ["" ""]]`},
 		{Options{Columns: []string{"id", "new"}, Missing: MissingNull}, `["id" "new"] [["1" ""] ["2" ""]]`},

@@ -33,6 +33,7 @@ type inputFile struct {
 	order       []int    // for each column of the schema its place in the file, or that it has none; nil: the same
 	missing     []string // columns of the schema that it lacks
 	ignored     []string // its columns that are not in the schema
+	others      []string // columns whose type has no text, and nobody asked for them
 	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta

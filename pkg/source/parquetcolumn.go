@@ -255,6 +255,9 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 	}); err != nil {
 		return err
 	}
+	if c.typ.fault != nil {
+		return c.typ.fault
+	}
 	if err := p.reserve(c.dictRegion(), len(text)); err != nil {
 		return err
 	}

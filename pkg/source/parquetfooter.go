@@ -15,6 +15,7 @@ type footer struct {
 	elements []schemaElement // depth first, the root before all
 	groups   []footerGroup
 	writer   string // created_by
+	meta     map[string]string
 }
 
 // footerGroup is a row group.
@@ -115,13 +116,15 @@ func readAt(raw io.ReaderAt, b []byte, at int64) error {
 // parseFooter reads a footer in Thrift's compact protocol. What may follow it, a signature, is passed over.
 func parseFooter(b []byte) (*footer, error) {
 	t := thrift{b: b}
-	f := &footer{}
+	f := &footer{meta: map[string]string{}}
 	t.structure(func(id int16, typ byte) {
 		switch {
 		case id == 2 && typ == thriftList:
 			t.structures(func() { f.elements = append(f.elements, t.schemaElement()) })
 		case id == 4 && typ == thriftList:
 			t.structures(func() { f.groups = append(f.groups, t.footerGroup()) })
+		case id == 5 && typ == thriftList:
+			t.structures(func() { t.keyValue(f.meta) })
 		case id == 6 && typ == thriftBinary:
 			f.writer = string(t.binary())
 		default:
@@ -137,6 +140,22 @@ func parseFooter(b []byte) (*footer, error) {
 		}
 	}
 	return f, nil
+}
+
+// keyValue reads an entry of the file's metadata.
+func (t *thrift) keyValue(meta map[string]string) {
+	var key, value string
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 1 && typ == thriftBinary:
+			key = string(t.binary())
+		case id == 2 && typ == thriftBinary:
+			value = string(t.binary())
+		default:
+			t.skip(0, typ)
+		}
+	})
+	meta[key] = value
 }
 
 func (t *thrift) schemaElement() schemaElement {

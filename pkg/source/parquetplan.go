@@ -12,6 +12,8 @@ type parquetMeta struct {
 	footer *footer     // until the columns are known
 	tree   *schemaNode // likewise
 
+	rules textRules
+
 	leaves []leaf        // what is read, a leaf twice if two columns have it
 	flat   int           // how many of them, the first ones, are columns; the others are parts of nested columns
 	nested []nestedPlace // the nested columns
@@ -57,6 +59,9 @@ func (m *parquetMeta) sum() uint32 {
 	for _, l := range m.leaves {
 		t := l.typ
 		fmt.Fprintf(h, "%q %d %d %t %d %d %d %d;", l.name, t.kind, t.width, t.bytes, t.def, t.rep, t.scale, t.unit)
+		if t.calendar != nil {
+			fmt.Fprint(h, t.calendar)
+		}
 	}
 	fmt.Fprint(h, m.groups)
 	for _, c := range m.chunks {
@@ -72,6 +77,7 @@ const usualPage = 1<<20 + 64<<10
 // these it matters whether they can be read.
 func (f *inputFile) planParquet(schema []string, o *Options) error {
 	m := &f.meta
+	m.rules.zone = o.Location
 	var inner []leaf
 	for place, name := range schema {
 		from := place
@@ -91,7 +97,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 			return fmt.Errorf("column %s is nowhere in its schema", nameText(name))
 		}
 		if n.leaf() && n.rep == 0 {
-			t, err := typeOf(n, o.Location)
+			t, err := typeOf(n, &m.rules)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", nameText(name), err)
 			}
@@ -99,7 +105,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 			continue
 		}
 		first := len(inner)
-		s, err := shapeOf(n, o, func(n *schemaNode, typ columnType) int {
+		s, err := shapeOf(n, &m.rules, func(n *schemaNode, typ columnType) int {
 			inner = append(inner, leaf{name + " (" + n.name + ")", n.first, place, typ})
 			return len(inner) - 1 - first
 		})

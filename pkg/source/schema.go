@@ -110,6 +110,16 @@ func (in *Input) extra(f *inputFile) Extra {
 	return ExtraFail
 }
 
+// passesTextless says that columns whose type has no text are left out: where columns are chosen, or others ignored.
+func (o *Options) passesTextless() bool {
+	return o.Extra == ExtraIgnore || o.Extra == "" && len(o.Columns) > 0
+}
+
+// textless says what can be done about a column whose type has no text.
+func textless(err error) error {
+	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
+}
+
 // named says that the names of a file's columns are that for certain, and not data of a file without a header.
 func (f *inputFile) named() bool {
 	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON || f.format == FormatTable
@@ -124,6 +134,7 @@ func (f *inputFile) nulls() bool {
 // others, and plans their decoding.
 func (f *inputFile) choose(o *Options) (err error) {
 	if f.format != FormatJSON && f.format != FormatAvro {
+		f.passOver(f.others)
 		return nil
 	}
 	if f.order != nil {
@@ -146,7 +157,7 @@ func (f *inputFile) choose(o *Options) (err error) {
 	ignored := f.ignored
 	f.ignored = nil
 	f.passOver(ignored)
-	f.passOver(f.avro.others)
+	f.passOver(f.others)
 	return f.avro.compile(f.columns, o)
 }
 
