@@ -285,6 +285,16 @@ func TestAvroColumns(t *testing.T) {
 	}
 }
 
+// TestAvroOfPolars reads a file whose record has the empty name, as fastavro reads it.
+func TestAvroOfPolars(t *testing.T) {
+	rows, err := chosenRows(t, Options{}, "../../testdata/source/avro/polars.avro")
+	const want = `[map["at":"2026-03-05 08:09:10.123456" "d":"2026-03-05" "flag":"true" "id":"1" "name":"a" "s":"{\"p\":1,\"q\":\"z\"}" "tags":"[\"a\",\"b\"]" "x":"1.5"]` +
+		` map["at":<nil> "d":"1582-10-04" "flag":"false" "id":"2" "name":<nil> "s":"{\"p\":null,\"q\":\"y\"}" "tags":"[]" "x":<nil>]]`
+	if got := fmt.Sprintf("%q", rows); err != nil || got != want {
+		t.Errorf("%s, %v, want\n%s", got, err, want)
+	}
+}
+
 // TestAvroBadRecord: the place is the block and the number in it, and the values are a line of CSV, which is read again.
 func TestAvroBadRecord(t *testing.T) {
 	var rows [][]string
