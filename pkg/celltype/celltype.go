@@ -32,7 +32,7 @@ const Names = "text, short, int, long, float, double, boolean, decimal, date, ti
 type Type struct {
 	Type     string // one of [Names]; empty: text
 	Encoding string // hbase (default) or phoenix
-	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string // of its text, default UTC
 }
 
@@ -82,19 +82,11 @@ func (c Type) Converter() (Converter, error) {
 
 // dates are the texts of the types date and timestamp.
 func (c Type) dates() (*keygen.Dates, error) {
-	layout := c.Layout
-	switch {
-	case layout != "":
-	case c.Type == "date":
-		layout = "yyyy-MM-dd"
-	default:
-		layout = TimestampLayout
+	if c.Type == "timestamp" {
+		return keygen.NewTimestamps(c.Layout, c.Zone)
 	}
-	return keygen.NewDates(layout, c.Zone)
+	return keygen.NewDates(c.layoutOr("yyyy-MM-dd"), c.Zone)
 }
-
-// TimestampLayout is how a timestamp is written if nothing else is said.
-const TimestampLayout = "yyyy-MM-dd HH:mm:ss"
 
 // integer gives big-endian two's complement of so many bytes, as HBase's
 // Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
@@ -236,15 +228,18 @@ func boolean(phoenix bool) Converter {
 // nanoseconds within the millisecond behind it, in 4 bytes.
 func instant(dates *keygen.Dates, phoenix, nanos bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
+		if !nanos {
+			ms, err := dates.Millis(text)
+			if err != nil {
+				return dst, ValueError(text, "is "+err.Error())
+			}
+			return appendMillis(dst, ms, phoenix), nil
+		}
 		ms, ns, err := dates.Parse(text)
 		if err != nil {
 			return dst, ValueError(text, "is "+err.Error())
 		}
-		dst = appendMillis(dst, ms, phoenix)
-		if nanos {
-			dst = binary.BigEndian.AppendUint32(dst, uint32(ns))
-		}
-		return dst, nil
+		return binary.BigEndian.AppendUint32(appendMillis(dst, ms, phoenix), uint32(ns)), nil
 	}
 }
 

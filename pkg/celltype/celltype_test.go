@@ -150,6 +150,9 @@ func TestDates(t *testing.T) {
 	}{
 		{"date", "", "", "2017-01-01", "2017-01-01T00:00:00Z"},
 		{"timestamp", "", "Asia/Shanghai", "2017-01-01 01:01:01", "2016-12-31T17:01:01Z"},
+		{"timestamp", "", "", "2017-01-01 01:01:01.5", "2017-01-01T01:01:01.5Z"},
+		{"timestamp", "", "", "2017-01-01 01:01:01.250000", "2017-01-01T01:01:01.25Z"},
+		{"timestamp", "", "", "1969-12-31 23:59:59.999", "1969-12-31T23:59:59.999Z"},
 		{"timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "", "2017-01-01T01:01:01.250+08:00", "2016-12-31T17:01:01.25Z"},
 		{"timestamp", "d.M.yyyy", "Europe/Berlin", "1.7.2020", "2020-06-30T22:00:00Z"},
 		{"timestamp", "yyyyMMddHHmmss", "", "20150524002300", "2015-05-24T00:23:00Z"},
@@ -192,7 +195,10 @@ func TestConversionErrors(t *testing.T) {
 		{"decimal", "phoenix", "", strings.Repeat("9", 39), "more than 38 digits"},
 		{"decimal", "phoenix", "", "1e200", "is out of range"},
 		{"date", "", "", "2017-02-29", `value of 10 bytes is not a date of the layout yyyy-MM-dd`},
-		{"timestamp", "", "", "2017-02-28 10:00:00.5", "is not a date"},
+		{"timestamp", "", "", "2017-02-28 10:00:00.", "is not a date"},
+		{"timestamp", "", "", "2017-02-28 10:00:00,5", "is not a date"},
+		{"timestamp", "", "", "2017-02-28 10:00:00.1234", "is finer than a millisecond: a layout with [.SSS] cuts"},
+		{"timestamp", "", "", "2017-02-28 10:00:00.000000001", "is finer than a millisecond"},
 		{"date", "", "unix", "99999999999999999", "is a number out of range"},
 	} {
 		_, err := converterOf(t, Type{Type: c.typ, Encoding: c.encoding, Layout: c.layout})(nil, []byte(c.text))

@@ -37,7 +37,7 @@ type CellSpec struct {
 
 	Type     string `yaml:"type" json:"type,omitempty"`         // default text
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
-	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
 
 	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
