@@ -25,12 +25,12 @@ func ValueError(text []byte, why string) error {
 }
 
 // Names are the names of types in the order in which messages list them.
-const Names = "text, short, int, long, float, double, boolean, decimal, date, timestamp"
+const Names = "text, short, int, long, float, double, boolean, decimal, decimal(P,S), date, timestamp"
 
 // Type is how the text of a column becomes bytes of a cell and back. Its
 // zero value is text, whose bytes are the column's.
 type Type struct {
-	Type     string // one of [Names]; empty: text
+	Type     string // one of [Names], of a decimal(P,S) such as decimal(18,2); empty: text
 	Encoding string // hbase (default) or phoenix
 	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string // of its text, default UTC
@@ -46,11 +46,15 @@ func (c Type) Converter() (Converter, error) {
 	default:
 		return nil, fmt.Errorf("encoding %q is none of hbase, phoenix", c.Encoding)
 	}
+	precision, scale, fixed, err := c.Decimal()
+	if err != nil {
+		return nil, err
+	}
 	timed := c.Type == "date" || c.Type == "timestamp"
 	if !timed && (c.Layout != "" || c.Zone != "") {
 		return nil, fmt.Errorf("layout and zone are of the types date and timestamp")
 	}
-	switch c.Type {
+	switch c.base() {
 	case "", "text":
 		return nil, nil
 	case "short":
@@ -66,10 +70,14 @@ func (c Type) Converter() (Converter, error) {
 	case "boolean":
 		return boolean(phoenix), nil
 	case "decimal":
+		encode := appendHBaseDecimal
 		if phoenix {
-			return appendPhoenixDecimal, nil
+			encode = appendPhoenixDecimal
 		}
-		return appendHBaseDecimal, nil
+		if fixed {
+			return fixedDecimal(precision, scale, encode), nil
+		}
+		return encode, nil
 	case "date", "timestamp":
 		dates, err := c.dates()
 		if err != nil {
