@@ -112,6 +112,9 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 	if r.extra {
 		line("missing: 'null'   # the files do not all have the same columns")
 	}
+	if r.ignore && (r.Format == "parquet" || r.Format == "avro") {
+		line("extra: ignore   # columns whose type has no text are left out")
+	}
 	if !named {
 		line("# The columns are those of the files:")
 		for _, c := range r.Columns {

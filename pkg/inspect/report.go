@@ -22,6 +22,7 @@ type Report struct {
 	reading *reading
 	names   []string // of text without header
 	extra   bool     // files differ in their columns
+	ignore  bool     // columns whose type has no text are left out
 }
 
 // File is one that can be read.

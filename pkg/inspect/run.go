@@ -45,8 +45,8 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}}
-	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory}
+	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
+	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
 	if s.Format != "csv" && s.Format != "dump" { // these are text, which is looked at
 		so.Format = source.Format(s.Format)
 	}
