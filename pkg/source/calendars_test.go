@@ -182,6 +182,30 @@ func TestCalendarsUnknown(t *testing.T) {
 	}
 }
 
+// TestCalendarsAreIdentity has one checksum of a file's plan, whenever it is opened, and others of files that count otherwise.
+func TestCalendarsAreIdentity(t *testing.T) {
+	sums := map[uint32]string{}
+	for _, zone := range []string{"Asia/Shanghai", "UTC", "+08:00", ""} {
+		meta := map[string]string{"org.apache.spark.version": "2.4.8", "org.apache.spark.timeZone": zone}
+		path := writeOld(t, "spark_schema", meta, 0, 0, 0, 0)
+		var sum uint32
+		for i := range 3 {
+			in, err := Open(t.Context(), disk, []string{path}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 && in.files[0].headSum != sum {
+				t.Fatalf("zone %q: the checksum changes", zone)
+			}
+			sum = in.files[0].headSum
+		}
+		if other, ok := sums[sum]; ok {
+			t.Errorf("zones %q and %q have the same checksum", zone, other)
+		}
+		sums[sum] = zone
+	}
+}
+
 // TestCalendarsOfAvro reads old dates and timestamps as the metadata of Spark and Hive says.
 func TestCalendarsOfAvro(t *testing.T) {
 	for _, tt := range []struct {

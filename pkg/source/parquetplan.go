@@ -60,7 +60,7 @@ func (m *parquetMeta) sum() uint32 {
 		t := l.typ
 		fmt.Fprintf(h, "%q %d %d %t %d %d %d %d;", l.name, t.kind, t.width, t.bytes, t.def, t.rep, t.scale, t.unit)
 		if t.calendar != nil {
-			fmt.Fprint(h, t.calendar)
+			fmt.Fprint(h, t.calendar.String())
 		}
 	}
 	fmt.Fprint(h, m.groups)

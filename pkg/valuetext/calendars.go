@@ -19,6 +19,19 @@ type Calendar struct {
 	doubt  error   // why old values are refused
 }
 
+// String says the same of calendars that count alike.
+func (c *Calendar) String() string {
+	switch {
+	case c == nil:
+		return "gregorian"
+	case c.doubt != nil:
+		return c.doubt.Error()
+	case c.hybrid != nil:
+		return fmt.Sprintf("hybrid in %s, standard %d", c.hybrid.zone, c.hybrid.standard)
+	}
+	return "hybrid"
+}
+
 // Day is the day since 1970 with the date in the Gregorian calendar that the file means by a day.
 func (c *Calendar) Day(day int64) (int64, error) {
 	if day < HybridDays && c.doubt != nil {
