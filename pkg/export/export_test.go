@@ -236,7 +236,7 @@ func TestStandIns(t *testing.T) {
 // TestRefused are values that a format or the job could not bring back, and options that contradict each other.
 func TestRefused(t *testing.T) {
 	day := typed(t, celltype.Type{Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss.SSS"}, "2017-09-01 08:00:00.250")
-	timed := spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Type: "timestamp"}}}}
+	timed := spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss"}}}}
 	plain := spec.Spec{Columns: []string{"a"}}
 	for name, c := range map[string]struct {
 		o     Options
