@@ -41,9 +41,23 @@ type Output struct {
 	Uploads *upload.Limiter // bounds what is written, if it lies on HDFS
 }
 
-// WritingDir holds files that are not complete. HBase's loader skips names
-// that start with an underscore.
-const WritingDir = "_writing"
+// WritingDir holds files that are not complete, and MergeDir what merges of
+// shares have noted, below the directory of the families.
+const (
+	WritingDir = "_writing"
+	MergeDir   = "_merge"
+)
+
+// Reserved says whether a directory of that name is not a family's.
+func Reserved(name string) bool { return name == WritingDir || name == MergeDir }
+
+// CheckFamily refuses a family whose directory could not be told from others.
+func CheckFamily(name string) error {
+	if Reserved(name) {
+		return fail.Errorf(fail.Config, "family %s: bulkload keeps its own files in a directory of that name, so it writes no HFiles of this family", name)
+	}
+	return nil
+}
 
 // writing is where files lie that are not complete.
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
@@ -62,6 +76,11 @@ func (o Output) withDefaults() Output {
 // Prepare makes the directories, several at a time.
 func (o Output) Prepare(ctx context.Context, families ...string) error {
 	const atATime = 8
+	for _, f := range families {
+		if err := CheckFamily(f); err != nil {
+			return err
+		}
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atATime)
 	for _, d := range append([]string{o.writing()}, families...) {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"bulkload/pkg/build"
@@ -90,6 +88,9 @@ func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOpt
 	defer c.Close()
 	facts, err := loadFacts(ctx, env, c, table, files)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkMergeDir(ctx, fsys, l.Path, facts.Table); err != nil {
 		return nil, err
 	}
 	if err := phoenix(ctx, c, facts, o); err != nil {
@@ -257,85 +258,6 @@ func loadFacts(ctx context.Context, env *cluster.Env, c *loader.Cluster, table s
 		}
 	}
 	return cluster.TableFacts(ctx, env, c, table, families...)
-}
-
-// listHFiles opens every file of every family. A file that is no HFile, or
-// holds cells of another family, is an error: to skip it would lose rows.
-func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
-	families, err := fsys.ReadDir(ctx, dir)
-	if err != nil {
-		return nil, fail.With(fail.Input, err)
-	}
-	var files []manifest.File
-	for _, d := range families {
-		if strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") {
-			if d.Name() == build.WritingDir {
-				return nil, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, build.WritingDir)
-			}
-			continue
-		}
-		if !d.IsDir() {
-			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles lie in %s/FAMILY/", path.Join(dir, d.Name()), dir)
-		}
-		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
-		if err != nil {
-			return nil, fail.With(fail.Input, err)
-		}
-		for _, x := range list {
-			f, err := describeFile(ctx, fsys, dir, d.Name(), x)
-			if err != nil {
-				return nil, fail.With(fail.Input, err)
-			}
-			files = append(files, f)
-		}
-	}
-	if len(files) == 0 {
-		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they lie in %s/FAMILY/)", dir, dir)
-	}
-	return files, nil
-}
-
-func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
-	name := path.Join(dir, family, info.Name())
-	if info.IsDir() {
-		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
-	}
-	m, err := filecheck.ReadMeta(ctx, fsys, name)
-	if err != nil {
-		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if m.Cells == 0 {
-		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
-	}
-	if string(m.Family) != family {
-		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.Family)
-	}
-	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
-}
-
-// sameFiles says whether the directory still holds what the manifest lists.
-func sameFiles(m *manifest.Manifest, files []manifest.File) error {
-	have := make(map[string]manifest.File, len(files))
-	for _, f := range files {
-		have[f.Name] = f
-	}
-	for _, want := range m.Files {
-		f, ok := have[want.Name]
-		if !ok {
-			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, or lost", want.Name)
-		}
-		if f.Bytes != want.Bytes || f.Cells != want.Cells {
-			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
-		}
-		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
-			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)
-		}
-		delete(have, want.Name)
-	}
-	for name := range have {
-		return fmt.Errorf("%s is in no line of the manifest", name)
-	}
-	return nil
 }
 
 func totalBytes(files []manifest.File) (n int64) {

@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/upload"
 )
 
-// mergeDir is where merges note what they have done, below the output. Names that begin with an underscore are not loaded.
-const mergeDir = "_merge"
+// mergeDir is where merges note what they have done, below the output.
+const mergeDir = build.MergeDir
 
 // Merged is what merge K of M has written: its regions, from one on and before another.
 type Merged struct {

@@ -184,7 +184,7 @@ func (c CellSpec) validate() []error {
 			bad("column %q is named twice", column)
 		}
 	}
-	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") || strings.HasPrefix(c.Family, "_") {
+	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") {
 		bad("%q is no name of a family", c.Family)
 	}
 	switch {
