@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,7 +123,18 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 		}
 	}
 	so.Regions = len(so.Shared)
+	if len(plans) > 1 && slices.ContainsFunc(plans, (*Plan).index) {
+		so.Leading = plans[0].Ranges.Len()
+		for _, p := range plans {
+			so.Follows = append(so.Follows, slices.Repeat([]bool{p.index()}, p.Ranges.Len())...)
+		}
+	}
 	return so
+}
+
+// index says whether the rows are entries of an index: one of a record has its key in the first table.
+func (p *Plan) index() bool {
+	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
 // A Table is one of those that a build writes: what its files hold, and where they go.
@@ -160,6 +172,7 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	defer runtime.KeepAlive(floor)
 	sort := sortOptions(o, plans)
 	sort.Memory = memory
+	o.resume.forgetLosing(sort.Leading, o.Budget)
 	if o.resume.complete(o.Budget) {
 		m, err := o.resume.Manifests(tables)
 		if err != nil {

@@ -85,6 +85,20 @@ func (r *Resume) complete(budget *source.Budget) bool {
 	return true
 }
 
+// forgetLosing has those of the first table's regions, so many, written again that left duplicates out, while files of indexes
+// may be missing: an index has no entry of a record that was left out, and only the merge tells which these are. 0 says that
+// no table is an index.
+func (r *Resume) forgetLosing(leading int, budget *source.Budget) {
+	if r == nil || leading == 0 || r.complete(budget) {
+		return
+	}
+	for ordinal, w := range r.Written {
+		if ordinal < leading && (w.Dups > 0 || w.Records == 0) {
+			delete(r.Written, ordinal)
+		}
+	}
+}
+
 // start counts the files of earlier attempts as written.
 func (r *Resume) start(w *writers) {
 	if r == nil {

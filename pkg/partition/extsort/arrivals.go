@@ -124,15 +124,19 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
-// leaveOut reports the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
-func (m *Merge) leaveOut(c *cursor) {
-	if m.arrivals == nil || m.arrivals.leftOut == nil {
-		return
-	}
+// leaves is the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
+func (m *Merge) leaves(c *cursor) *cursor {
 	if m.policy == KeepLast {
-		c = &m.current
+		return &m.current
 	}
-	m.arrivals.leftOut(c.record[recordHeader-2:])
+	return c
+}
+
+// leaveOut reports it.
+func (m *Merge) leaveOut(c *cursor) {
+	if m.arrivals != nil && m.arrivals.leftOut != nil {
+		m.arrivals.leftOut(m.leaves(c).record[recordHeader-2:])
+	}
 }
 
 // feedBlock takes the next block of a feed.

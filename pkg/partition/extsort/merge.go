@@ -93,6 +93,10 @@ type Merge struct {
 	whole   []byte // its record, where the payload is another's
 
 	arrivals *arrivals // nil: all cursors are there from the beginning
+
+	losers  *lostRecords // takes the records whose rows are left out; nil: nobody asks
+	lost    []uint64     // of these, not given yet
+	without *lostRecords // whose rows are left out; nil: none
 }
 
 // Region merges one region. Different regions may be merged concurrently.
@@ -155,13 +159,20 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 			}
 		}
 	}
-	return s.mergeCursors(cursors, policy, all)
+	return s.mergeCursors(region, cursors, policy, all)
 }
 
-func (s *Sorter) mergeCursors(cursors []cursor, policy Policy, all bool) (*Merge, error) {
+func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all bool) (*Merge, error) {
 	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all, stays: len(s.runs) == 0}
+	if s.lost != nil && !all {
+		if region < s.o.Leading {
+			m.losers = s.lost
+		} else if s.o.Follows[region] && len(s.lost.set) > 0 {
+			m.without = s.lost
+		}
+	}
 	for i := range cursors {
-		if err := cursors[i].next(); err != nil {
+		if err := m.move(&cursors[i]); err != nil {
 			m.Close()
 			return nil, err
 		}
@@ -208,6 +219,7 @@ func (m *Merge) Next() bool {
 	}
 	c := m.tree.min()
 	if c.ended {
+		m.err = m.giveLost(0)
 		return false
 	}
 	sort := c.sort
@@ -223,7 +235,12 @@ func (m *Merge) Next() bool {
 			return true
 		}
 		m.dups++
-		m.leaveOut(c)
+		if m.leaveOut(c); m.losers != nil {
+			m.lost = append(m.lost, m.leaves(c).seq())
+			if m.err = m.giveLost(lostAtOnce); m.err != nil {
+				return false
+			}
+		}
 		switch {
 		case m.policy == Fail:
 			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
@@ -237,9 +254,37 @@ func (m *Merge) Next() bool {
 	}
 }
 
+// lostAtOnce is how many lost records a merge gives at a time.
+const lostAtOnce = 512
+
+// giveLost gives the lost records, if they are more than that.
+func (m *Merge) giveLost(more int) error {
+	if len(m.lost) <= more {
+		return nil
+	}
+	err := m.losers.add(m.lost...)
+	m.lost = m.lost[:0]
+	return err
+}
+
+// move moves a cursor to its next row that is not of a lost record. The row that is shown is copied first where it is
+// moved by more than one: it stays valid for one step only.
+func (m *Merge) move(c *cursor) error {
+	err := c.next()
+	for n := 0; m.without != nil && err == nil && !c.ended && m.without.has(c.seq()); n++ {
+		if n == 0 && !m.stays {
+			m.held = append(m.held[:0], m.current.record...)
+			m.current.record = m.held
+		}
+		m.dups++
+		err = c.next()
+	}
+	return err
+}
+
 // advance moves the least cursor.
 func (m *Merge) advance() bool {
-	if m.err = m.tree.min().next(); m.err != nil {
+	if m.err = m.move(m.tree.min()); m.err != nil {
 		return false
 	}
 	m.tree.replay()

@@ -64,6 +64,11 @@ type Options struct {
 	Duplicates Policy
 	// Policies are those of each region, where they differ. Default: Duplicates, of all.
 	Policies []Policy
+	// Leading and Follows are for rows of one record, which share its sequence number: where its row in one of the first Leading
+	// regions is left out as a duplicate, a merge of a region that follows leaves its row out, too.
+	// Follows has an entry for each region; nil: none follows.
+	Leading int
+	Follows []bool
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
 	// Limit is how many bytes of runs may lie in Dir at a time; more is a [LimitError]. Default: no limit.
@@ -107,6 +112,7 @@ type Sorter struct {
 	done    bool
 
 	disk quota
+	lost *lostRecords // nil: no region follows
 }
 
 // New prepares a sort. It touches neither disk nor memory to speak of. A budget
@@ -118,15 +124,26 @@ func New(o Options) (*Sorter, error) {
 	if o.Shared != nil && len(o.Shared) != o.Regions {
 		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
 	}
+	if o.Follows != nil && len(o.Follows) != o.Regions {
+		return nil, fmt.Errorf("it is said of %d regions whether they follow, of %d", len(o.Follows), o.Regions)
+	}
 	if o.Policies != nil && len(o.Policies) != o.Regions {
 		return nil, fmt.Errorf("policies of %d regions for %d regions", len(o.Policies), o.Regions)
 	}
 	o = o.withDefaults()
+	most := o.Memory / lostShare
+	if o.Follows != nil {
+		o.Memory -= most
+	}
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
 		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
 	}
-	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}, nil
+	s := &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}
+	if o.Follows != nil {
+		s.lost = &lostRecords{dir: o.Dir, most: int(most / seqSize), disk: &s.disk}
+	}
+	return s, nil
 }
 
 // A Writer takes rows from one worker; it is not safe for concurrent use.
@@ -268,5 +285,8 @@ func (s *Sorter) Close() error {
 		errs = append(errs, r.close())
 	}
 	s.writers, s.runs = nil, nil
+	if s.lost != nil {
+		errs = append(errs, s.lost.close())
+	}
 	return errors.Join(errs...)
 }
