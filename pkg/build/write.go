@@ -42,10 +42,12 @@ type Output struct {
 }
 
 // WritingDir holds files that are not complete, and MergeDir what merges of
-// shares have noted, below the directory of the families.
+// shares have noted, below the directory of the families. A name that begins with
+// LoadingPrefix is a directory of files that a load has cut or merged.
 const (
-	WritingDir = "_writing"
-	MergeDir   = "_merge"
+	WritingDir    = "_writing"
+	MergeDir      = "_merge"
+	LoadingPrefix = "_loading-"
 )
 
 // Reserved says whether a directory of that name is not a family's.

@@ -62,6 +62,7 @@ type tableLoad struct {
 	Loading  bool                 // files are on their way
 	Files    map[string]loadState // by path
 	Leaves   map[string]fileRecord
+	Replaced []string // paths of files that were cut or merged: others have their rows
 	verified bool
 }
 
@@ -272,6 +273,7 @@ func (h *History) replay(r journal.Record) (err error) {
 		for _, p := range w.Parents {
 			delete(h.Files, p.Path)
 			delete(h.Leaves, p.Path)
+			h.Replaced = append(h.Replaced, p.Path)
 		}
 		h.Set(w.Children, FileReady)
 		return err

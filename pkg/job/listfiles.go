@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/staging"
 )
@@ -67,6 +68,8 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 		return name == manifest.FileName || name == staging.JournalName || kind != "" && kind != "_*", nil
 	case name == build.WritingDir:
 		return false, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, name)
+	case strings.HasPrefix(name, build.LoadingPrefix):
+		return false, fail.With(fail.Check, setting.Errorf("%s holds %s: a load of it was begun, and its journal is not here; give its command where its %s is, or remove %s", dir, name, setting.State, name))
 	case name == "_temporary":
 		return false, fail.Errorf(fail.Input, "%s holds %s: the job that writes it has not finished; run it again, or remove %s", dir, name, name)
 	}
@@ -112,7 +115,7 @@ func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 	for _, want := range m.Files {
 		f, ok := have[want.Name]
 		if !ok {
-			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, or lost", want.Name)
+			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, by a command whose state is elsewhere, or lost", want.Name)
 		}
 		if f.Bytes != want.Bytes || f.Cells != want.Cells {
 			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
