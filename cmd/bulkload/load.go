@@ -29,7 +29,8 @@ the table; local ones are uploaded to a staging directory first, and stay.
 
 Every file is read as a whole before the first is loaded: compared byte by byte
 with the checksum in build's manifest, or, without one, checked block by block and
-cell by cell. If one is damaged, nothing is loaded.
+cell by cell. If one is damaged, nothing is loaded. Nor is anything if two files have
+other values for one cell of the same timestamp: HBase would show either.
 
 The same command after a crash resumes, and after a success does nothing until
 there is something else in DIR.` + "\n" + exitHelp,
@@ -105,7 +106,7 @@ there is something else in DIR.` + "\n" + exitHelp,
 	cmd.Flags().DurationVar(&state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this load, such as 30m (default: exit with 75 at once)")
 	cmd.Flags().BoolVar(&state.Restart, "restart", false, "discard the checkpoint and load all that is in DIR")
 	cmd.Flags().BoolVar(&skipCode, "skip-exit-code", false, "exit with 99, not 0, when the load was done by an earlier run")
-	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is")
+	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is, and so are two with other values for one cell")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&replicate, "replicate", "yes", "whether peers of replication get the load: yes, or no where they are loaded too")

@@ -204,6 +204,11 @@ func (d *dirLoad) steps(ctx context.Context, table string) error {
 			return err
 		}
 	}
+	if !d.o.TrustFiles {
+		if err := d.conflicts(ctx); err != nil {
+			return err
+		}
+	}
 	d.st.Plan = p
 	if err := errors.Join(d.st.Record(checkpoint.EventPlan, *p), d.attempt()); err != nil {
 		return err

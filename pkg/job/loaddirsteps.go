@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -14,8 +15,10 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/rewrite"
 	"bulkload/pkg/rowkey"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
@@ -32,6 +35,19 @@ func (d *dirLoad) findTable(ctx context.Context, table string, families []string
 		return err
 	}
 	return phoenix(ctx, d.c, d.facts, d.o)
+}
+
+// conflicts refuses files that have other values for one cell. Those of a build have no rows between each other's, and are not read.
+func (d *dirLoad) conflicts(ctx context.Context) error {
+	var files []loader.HFile
+	for _, f := range d.all.Files {
+		files = append(files, loader.HFile{Family: f.Family, Path: path.Join(d.at.Path, f.Name), First: f.FirstRow, Last: f.LastRow})
+	}
+	err := rewrite.Conflict(ctx, d.out.FS, files)
+	if err != nil && fail.KindOf(err) == fail.Unexpected && ctx.Err() == nil {
+		return fail.With(fail.Input, fmt.Errorf("read files that have rows between each other's: %w", err))
+	}
+	return err
 }
 
 // plan is what is to be recorded before anything is done, with the staging directory of local files: that of an earlier attempt

@@ -12,6 +12,7 @@ import (
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 )
@@ -62,5 +63,56 @@ func TestLoadUnderscoreFamilies(t *testing.T) {
 	}
 	if got, err := cluster.AdminT(t).Digest(t.Context(), name.String()); err != nil || !strings.HasPrefix(got, fmt.Sprintf("rows=100 cells=%d ", cells)) {
 		t.Errorf("the table has %s, want %d cells, %v", got, cells, err)
+	}
+}
+
+// TestLoadConflictIsRefused gives two files with other values of one cell: nothing of them is loaded, since HBase would show either.
+// Loaded one after the other, the later one is seen.
+func TestLoadConflictIsRefused(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, cluster)
+	write := func(values ...string) string {
+		dir := t.TempDir()
+		for i, v := range values {
+			c := hfile.Cell{Row: []byte("r"), Family: []byte("f"), Qualifier: []byte("q"), Timestamp: 5, Type: hfile.Put, Value: []byte(v)}
+			jobtest.WriteCells(t, hdfsio.Local{}, path.Join(dir, "f", fmt.Sprintf("%032d", i)), []hfile.Cell{c}, hfile.Options{})
+		}
+		return dir
+	}
+	seen := func(table string) string {
+		t.Helper()
+		got, err := cluster.AdminT(t).Run(t.Context(), "get", table, "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	two := []string{strings.Repeat("first ", 3), strings.Repeat("second ", 300)}
+	table := jobtest.FreshTableAt(t, env, nil, nil)
+	dir := write(two...)
+	if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off"}); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), "other values for one cell") {
+		t.Errorf("two files with other values: %v", err)
+	}
+	if got := seen(table); got != "" {
+		t.Errorf("something is loaded: %s", got)
+	}
+	for _, v := range two {
+		if _, err := LoadDir(t.Context(), env, table, write(v), LoadOptions{Verify: "off"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := seen(table); !strings.Contains(got, v[:6]) {
+			t.Errorf("after the load of %.6s: %.80s", v, got)
+		}
+	}
+	if _, err := LoadDir(t.Context(), env, table, write("same", "same"), LoadOptions{Verify: "off"}); err != nil {
+		t.Errorf("two files with the same cell: %v", err)
+	}
+	// What HBase shows where nobody looks.
+	for _, most := range []int{32, 1} {
+		table := jobtest.FreshTableAt(t, env, nil, nil)
+		if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off", TrustFiles: true, MaxFiles: most}); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("at most %d files: %.60s", most, seen(table))
 	}
 }
