@@ -172,7 +172,11 @@ func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all b
 		}
 	}
 	for i := range cursors {
-		if err := m.move(&cursors[i]); err != nil {
+		err := cursors[i].next()
+		if err == nil && m.without != nil {
+			err = m.skip(&cursors[i])
+		}
+		if err != nil {
 			m.Close()
 			return nil, err
 		}
@@ -267,11 +271,10 @@ func (m *Merge) giveLost(more int) error {
 	return err
 }
 
-// move moves a cursor to its next row that is not of a lost record. The row that is shown is copied first where it is
-// moved by more than one: it stays valid for one step only.
-func (m *Merge) move(c *cursor) error {
-	err := c.next()
-	for n := 0; m.without != nil && err == nil && !c.ended && m.without.has(c.seq()); n++ {
+// skip moves a cursor that stands at a row of a lost record to the next that is not. The row that is shown is copied before: it
+// stays valid for one step of its cursor only.
+func (m *Merge) skip(c *cursor) (err error) {
+	for n := 0; err == nil && !c.ended && m.without.has(c.seq()); n++ {
 		if n == 0 && !m.stays {
 			m.held = append(m.held[:0], m.current.record...)
 			m.current.record = m.held
@@ -284,7 +287,11 @@ func (m *Merge) move(c *cursor) error {
 
 // advance moves the least cursor.
 func (m *Merge) advance() bool {
-	if m.err = m.move(m.tree.min()); m.err != nil {
+	c := m.tree.min()
+	if m.err = c.next(); m.err == nil && m.without != nil {
+		m.err = m.skip(c)
+	}
+	if m.err != nil {
 		return false
 	}
 	m.tree.replay()
