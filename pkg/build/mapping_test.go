@@ -346,3 +346,17 @@ func TestBadValues(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
+
+// TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and none of one by whose
+// name a directory is the program's own.
+func TestUnderscoreFamilies(t *testing.T) {
+	for family, ok := range map[string]bool{"_cf": true, "_": true, WritingDir: false, MergeDir: false, TemporaryDir: false, LoadingPrefix + "1": false} {
+		m, err := buildText(t, spec.Spec{Key: "a", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: family}}, Skip: []string{"a", "c"}}}, "a,b,c\nx,1,y\n")
+		if (err == nil) != ok || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), family)) {
+			t.Errorf("family %s: %v", family, err)
+		}
+		if ok && err == nil && (len(m.Files) != 1 || m.Files[0].Family != family || !strings.HasPrefix(m.Files[0].Name, family+"/")) {
+			t.Errorf("family %s: %+v", family, m.Files)
+		}
+	}
+}

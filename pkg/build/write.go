@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,13 +51,18 @@ const (
 	LoadingPrefix = "_loading-"
 )
 
+// TemporaryDir is where Hadoop's jobs write until they are committed.
+const TemporaryDir = "_temporary"
+
 // Reserved says whether a directory of that name is not a family's.
-func Reserved(name string) bool { return name == WritingDir || name == MergeDir }
+func Reserved(name string) bool {
+	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
+}
 
 // CheckFamily refuses a family whose directory could not be told from others.
 func CheckFamily(name string) error {
 	if Reserved(name) {
-		return fail.Errorf(fail.Config, "family %s: bulkload keeps its own files in a directory of that name, so it writes no HFiles of this family", name)
+		return fail.Errorf(fail.Config, "family %s: a directory of that name is for unfinished files or notes, so no HFiles of this family are written", name)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func passedOver(dir string, entry fs.FileInfo) (bool, error) {
 		return false, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, name)
 	case strings.HasPrefix(name, build.LoadingPrefix):
 		return false, fail.With(fail.Check, setting.Errorf("%s holds %s: a load of it was begun, and its journal is not here; give its command where its %s is, or remove %s", dir, name, setting.State, name))
-	case name == "_temporary":
+	case name == build.TemporaryDir:
 		return false, fail.Errorf(fail.Input, "%s holds %s: the job that writes it has not finished; run it again, or remove %s", dir, name, name)
 	}
 	return name == build.MergeDir, nil

@@ -90,7 +90,7 @@ func TestLoadConflictIsRefused(t *testing.T) {
 	two := []string{strings.Repeat("first ", 3), strings.Repeat("second ", 300)}
 	table := jobtest.FreshTableAt(t, env, nil, nil)
 	dir := write(two...)
-	if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off"}); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), "other values for one cell") {
+	if _, err := LoadDir(t.Context(), env, table, dir, LoadOptions{Verify: "off"}); fail.KindOf(err) != fail.Input || !strings.Contains(fmt.Sprint(err), "differ in one cell") {
 		t.Errorf("two files with other values: %v", err)
 	}
 	if got := seen(table); got != "" {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"bulkload/pkg/fail"
@@ -65,7 +66,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 		if err != nil {
 			return err
 		}
-		c := &cellCursor{Scanner: in.r.Scan(), name: name, order: next}
+		c := &cellCursor{Scanner: in.r.Scan(), name: path.Join(files[next].Family, path.Base(name)), order: next}
 		opened[c] = in
 		if next++; len(opened) > mostOverlapping {
 			return fail.Errorf(fail.Input, "more than %d files of family %s have rows between each other's: merge them, or load some of them by a command of its own", mostOverlapping, files[0].Family)
@@ -100,7 +101,7 @@ func conflict(ctx context.Context, fsys hdfsio.FS, files []loader.HFile) (err er
 			copyCell(&first, cell)
 			of = c.name
 		case in != c.name && !(bytes.Equal(first.Value, cell.Value) && bytes.Equal(first.Tags, cell.Tags)): // a reader sees the first of a file
-			return fail.With(fail.Input, fail.AboutData(cell.Row, "%s and %s have other values for one cell, in a row of %d bytes: load the file that counts by a later command of its own", of, c.name, len(cell.Row)))
+			return fail.With(fail.Input, fail.AboutData(cell.Row, "%s and %s differ in one cell, in a row of %d bytes: load the file that counts by itself, after the other", of, c.name, len(cell.Row)))
 		}
 		in = c.name
 		switch {

@@ -54,7 +54,7 @@ func TestConflict(t *testing.T) {
 			files = append(files, jobtest.WriteCells(t, fsys, fmt.Sprintf("/job/f/%032x", i), cells, hfile.Options{}))
 		}
 		err := Conflict(t.Context(), fsys, files)
-		if (err != nil) != want || err != nil && (fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "/job/f/")) {
+		if (err != nil) != want || err != nil && (fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "f/0000000000000000")) {
 			rt.Fatalf("conflict %v: %v", want, err)
 		}
 		if want {
