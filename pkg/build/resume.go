@@ -86,7 +86,7 @@ func (r *Resume) complete(budget *source.Budget) bool {
 }
 
 // forgetLosing has those of the first table's regions, so many, written again that left duplicates out, while files of indexes
-// may be missing: an index has no entry of a record that was left out, and only the merge tells which these are. 0 says that
+// may be missing: an index has no entry of a record that was left out, and only the merge shows which these are. 0 says that
 // no table is an index.
 func (r *Resume) forgetLosing(leading int, budget *source.Budget) {
 	if r == nil || leading == 0 || r.complete(budget) {

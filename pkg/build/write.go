@@ -59,7 +59,7 @@ func Reserved(name string) bool {
 	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
 }
 
-// CheckFamily refuses a family whose directory could not be told from others.
+// CheckFamily refuses a family whose directory would have a reserved name.
 func CheckFamily(name string) error {
 	if Reserved(name) {
 		return fail.Errorf(fail.Config, "family %s: a directory of that name is for unfinished files or notes, so no HFiles of this family are written", name)
