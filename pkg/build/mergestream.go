@@ -43,7 +43,7 @@ func MergeStream(ctx context.Context, plan *Plan, in chunk.Source, regions Regio
 	s := &Streamed{Merged: []PartRegion{}, Regions: []WrittenRecord{}}
 	rows := &streamRows{plan: plan, reader: chunk.NewReader(in, run)}
 	done := NewDone()
-	w := &writers{plan: plan, sort: rows, out: out, sample: samples, events: o.Events, gate: o.Gate, resume: &Resume{Done: &done, Checkpoint: noCheckpoint{}}}
+	w := &writers{plan: plan, sort: rows, out: out, sample: samples, events: o.Events, gate: o.Gate, resume: &Resume{Done: &done, Checkpoint: noCheckpoint{&done}}}
 	for {
 		region, err := rows.reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -75,13 +75,14 @@ func MergeStream(ctx context.Context, plan *Plan, in chunk.Source, regions Regio
 // regionOfStream is a region of which nobody knows the size before it is written: files get blocks of 128 MiB.
 func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 
-// noCheckpoint is of a build that is done again as a whole: what it has written is in the records alone.
-type noCheckpoint struct{}
+// noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.
+type noCheckpoint struct{ done *Done }
 
-func (noCheckpoint) Spilling(SpillRecord) error   { return nil }
-func (noCheckpoint) Streaming(StreamRecord) error { return nil }
-func (noCheckpoint) Sorted(SortedRecord) error    { return nil }
-func (noCheckpoint) Wrote(WrittenRecord) error    { return nil }
+func (c noCheckpoint) Spilling(s SpillRecord) error   { c.done.ForgetSpill(s.Dir); return nil }
+func (c noCheckpoint) Streaming(s StreamRecord) error { c.done.Stream(s); return nil }
+func (c noCheckpoint) Sorted(s SortedRecord) error    { c.done.Sort(s); return nil }
+func (c noCheckpoint) Wrote(w WrittenRecord) error    { c.done.Write(w); return nil }
+func (c noCheckpoint) Lost(l LostRecord) error        { c.done.Lose(l); return nil }
 
 // streamRows are the rows of a stream of chunks, region after region.
 type streamRows struct {

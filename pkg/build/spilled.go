@@ -49,7 +49,6 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 	if o.Dir, err = os.MkdirTemp(parent, SpillPrefix(r.Name)+"*"); err != nil {
 		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
 	}
-	r.Spill = o.Dir
 	if err := r.Checkpoint.Spilling(SpillRecord{o.Dir}); err != nil {
 		return nil, false, err
 	}
@@ -110,7 +109,6 @@ func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums Split
 	if old := r.Sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil
 	}
-	r.Sorted = &s
 	return r.Checkpoint.Sorted(s)
 }
 
@@ -138,7 +136,6 @@ func (r *Resume) DropSpill() error {
 	if err := RemoveSpill(r.Name, r.Spill); err != nil {
 		return err
 	}
-	r.ForgetSpill("")
 	return r.Checkpoint.Spilling(SpillRecord{})
 }
 

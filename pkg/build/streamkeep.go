@@ -82,7 +82,7 @@ func (k *keeper) note(r StreamRecord) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.r.streamed(r)
+	return k.r.Checkpoint.Streaming(r)
 }
 
 func (k *keeper) keep(ctx context.Context, one *stream) (err error) {

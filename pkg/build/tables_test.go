@@ -322,9 +322,15 @@ func (s *stopping) step() error {
 	return nil
 }
 
-func (s *stopping) Spilling(SpillRecord) error { return s.step() }
-func (s *stopping) Sorted(SortedRecord) error  { return s.step() }
-func (s *stopping) Wrote(WrittenRecord) error  { return s.step() }
+func (s *stopping) Spilling(r SpillRecord) error {
+	return errors.Join(s.noCheckpoint.Spilling(r), s.step())
+}
+func (s *stopping) Sorted(r SortedRecord) error {
+	return errors.Join(s.noCheckpoint.Sorted(r), s.step())
+}
+func (s *stopping) Wrote(r WrittenRecord) error {
+	return errors.Join(s.noCheckpoint.Wrote(r), s.step())
+}
 
 // TestTablesResume stops a build of several tables at every record of its journal, each a further time, and holds what the
 // last attempt leaves to separate builds.
@@ -358,14 +364,14 @@ func TestTablesResume(t *testing.T) {
 			}
 			return k.BuildTables(t.Context(), tables, WorkOptions{Workers: 2, SpillDir: t.TempDir()}, 0, r)
 		}
-		_, err = attempt(&stopping{left: stop})
+		_, err = attempt(&stopping{noCheckpoint{&done}, stop})
 		if ended = err == nil; !ended && !errors.Is(err, errStopped) {
 			t.Fatalf("stopped at %d: %v", stop, err)
 		}
-		if _, err := attempt(&stopping{left: stop / 2}); err != nil && !errors.Is(err, errStopped) {
+		if _, err := attempt(&stopping{noCheckpoint{&done}, stop / 2}); err != nil && !errors.Is(err, errStopped) {
 			t.Fatalf("stopped at %d again: %v", stop, err)
 		}
-		m, err := attempt(noCheckpoint{})
+		m, err := attempt(noCheckpoint{&done})
 		if err != nil {
 			t.Fatalf("resumed after %d: %v", stop, err)
 		}

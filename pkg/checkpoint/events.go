@@ -26,6 +26,7 @@ const (
 	EventSubmitted    Event = "submitted"
 	EventEnded        Event = "ended"
 	EventWritten      Event = "written"
+	EventLost         Event = "lost"
 	EventBuilt        Event = "built"
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
@@ -63,8 +64,8 @@ type EventInfo struct {
 	When   string
 }
 
-// EventInfos are those of all events that are written. Each is written in one
-// place, and read in one: [HistoryOf].
+// EventInfos are those of all events that are written. Each is written by
+// [Job.Record], and read in one place, which that and [HistoryOf] have.
 func EventInfos() []EventInfo {
 	return []EventInfo{
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
@@ -79,6 +80,7 @@ func EventInfos() []EventInfo {
 		{EventSubmitted, SubmissionRecord{}, true, "after its application is known"},
 		{EventEnded, EndedRecord{}, true, "after its application is certain to have ended without its output: another one may be submitted"},
 		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
+		{EventLost, build.LostRecord{}, true, "after files of regions proved not to be there as they were written: these, and what was built of them, are to be written again"},
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},

@@ -33,8 +33,8 @@ type Options struct {
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// Job is the journal of a job with what it reported when it was opened. All
-// methods do nothing without a directory.
+// Job is the journal of a job with the history that it tells. Nothing but a record changes the history, see [Job.Record].
+// Without a directory nothing is kept.
 type Job struct {
 	Identity
 	Dir  string
@@ -42,7 +42,7 @@ type Job struct {
 	Log  *journal.Journal
 	History
 	stop stopAfter
-	hold sync.RWMutex // its readers record
+	hold sync.Mutex // one record after the other
 }
 
 // MakeDir makes the directory of all jobs.
@@ -125,29 +125,33 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 		return err
 	}
 	kept := *made // the table is still the job's own
-	kept.Compared, st.Fresh = nil, &kept
+	kept.Compared = nil
 	return st.Record(EventFresh, kept)
 }
 
-// Record appends to the journal.
+// Record appends to the journal, and applies the record to the history as a replay would: so what the process knows is what the
+// next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while nobody reads
+// what their records change.
 func (st *Job) Record(e Event, data any) error {
-	if st.Log == nil {
-		return nil
-	}
 	info, err := infoOf(e, data)
 	if err != nil {
 		return err
 	}
-	st.hold.RLock()
-	defer st.hold.RUnlock()
-	appendTo := st.Log.Append
-	if info.Synced {
-		appendTo = st.Log.AppendSync
+	st.hold.Lock()
+	defer st.hold.Unlock()
+	var r journal.Record
+	if st.Log != nil {
+		r, err = st.Log.Add(string(e), data, info.Synced)
+	} else {
+		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
 	}
-	if err := appendTo(string(e), data); err != nil {
+	if err != nil {
 		return fail.With(fail.HDFS, err)
 	}
-	st.stop.seen(string(e))
+	if err := st.apply(r); err != nil {
+		return fail.With(fail.Unexpected, &recordError{r, err})
+	}
+	st.stop.seen(st, r)
 	return nil
 }
 
@@ -164,11 +168,7 @@ func (st *Job) Turn(number int, table string) error {
 	if number == st.table {
 		return nil
 	}
-	if err := st.Record(EventTable, TurnRecord{number, table}); err != nil {
-		return err
-	}
-	st.turn(number)
-	return nil
+	return st.Record(EventTable, TurnRecord{number, table})
 }
 
 // Publish copies the journal beside the files on HDFS, for people and for
@@ -234,6 +234,7 @@ func (r buildRecords) Spilling(s build.SpillRecord) error   { return r.st.Record
 func (r buildRecords) Streaming(s build.StreamRecord) error { return r.st.Record(EventStream, s) }
 func (r buildRecords) Sorted(s build.SortedRecord) error    { return r.st.Record(EventSorted, s) }
 func (r buildRecords) Wrote(w build.WrittenRecord) error    { return r.st.Record(EventWritten, w) }
+func (r buildRecords) Lost(l build.LostRecord) error        { return r.st.Record(EventLost, l) }
 
 // DefaultState is where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.

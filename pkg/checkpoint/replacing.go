@@ -38,7 +38,6 @@ func (st *Job) DropReplacing(ctx context.Context, c *loader.Cluster, table loade
 	if err := st.deleteReplacing(ctx, c, table); err != nil {
 		return err
 	}
-	st.Replacing = SnapshotRecord{}
 	return st.Record(EventReplacing, SnapshotRecord{})
 }
 

@@ -109,7 +109,7 @@ func (h *History) AnyLoading() bool {
 func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
 	for _, r := range records {
-		if err := h.replay(r); err != nil {
+		if err := h.apply(r); err != nil {
 			return h, &recordError{r, err}
 		}
 	}
@@ -134,9 +134,10 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// replay takes a record into account. It is the one place where journals are
-// read, those of version 0.1 too. Events that are not known are ignored.
-func (h *History) replay(r journal.Record) (err error) {
+// apply takes a record into account. It is the one place where journals are
+// read, those of version 0.1 too, and where the process that writes a record takes it into account.
+// Events that are not known are ignored.
+func (h *History) apply(r journal.Record) (err error) {
 	h.records++
 	if r.Time.After(h.Last) {
 		h.Last = r.Time
@@ -161,7 +162,7 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventSorted:
 		s, err := Decode[build.SortedRecord](r)
-		h.Sorted = &s
+		h.Sort(s)
 		h.step(r, "write")
 		return err
 	case EventSpill:
@@ -189,7 +190,11 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
-		h.Written[w.InSort()] = w
+		h.Write(w)
+		return err
+	case EventLost:
+		l, err := Decode[build.LostRecord](r)
+		h.Lose(l)
 		return err
 	case EventBuilt:
 		b, err := Decode[BuiltRecord](r)
@@ -233,7 +238,7 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventLoading:
 		l, err := Decode[FilesRecord](r)
 		h.Loading = true
-		h.Set(l.Files, FileReady)
+		h.set(l.Files, FileReady)
 		h.step(r, "load")
 		return err
 	case EventPrepared:
@@ -246,26 +251,26 @@ func (h *History) replay(r journal.Record) (err error) {
 			err = errors.New("it names no files")
 		}
 		for _, g := range s.Groups {
-			h.Set(g.Files, FileSent)
+			h.set(g.Files, FileSent)
 			h.region(g.Region).Server = g.Server
 		}
 		return err
 	case EventLoaded:
 		f, err := Decode[FilesRecord](r)
-		h.Set(f.Files, FileLoaded)
+		h.set(f.Files, FileLoaded)
 		h.loadedFiles += len(f.Files)
 		h.region(f.Region).Files += len(f.Files)
 		return err
 	case EventReturned:
 		f, err := Decode[FilesRecord](r)
-		h.Set(f.Files, FileReady)
+		h.set(f.Files, FileReady)
 		return err
 	case EventFenced:
 		f, err := Decode[FencingRecord](r)
 		was := cmp.Or(f.From, f.To)
 		delete(h.Files, was)
 		delete(h.Leaves, was)
-		h.Set([]fileRecord{f.File}, FileReady)
+		h.set([]fileRecord{f.File}, FileReady)
 		return err
 	case EventCut, EventMerged:
 		w, err := Decode[RewrittenRecord](r)
@@ -273,7 +278,7 @@ func (h *History) replay(r journal.Record) (err error) {
 			delete(h.Files, p.Path)
 			delete(h.Leaves, p.Path)
 		}
-		h.Set(w.Children, FileReady)
+		h.set(w.Children, FileReady)
 		return err
 	case EventVerified:
 		h.verified = true
@@ -300,7 +305,7 @@ func (h *History) replay(r journal.Record) (err error) {
 	return nil
 }
 
-func (h *History) Set(files []fileRecord, to loadState) {
+func (h *History) set(files []fileRecord, to loadState) {
 	for _, f := range files {
 		h.Files[f.Path] = to
 		h.Leaves[f.Path] = f

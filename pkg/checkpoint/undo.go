@@ -95,7 +95,7 @@ func (h *History) replayUndo(r journal.Record) error {
 	if Event(r.Event) == EventUndoing {
 		u, err := Decode[UndoRecord](r)
 		if h.Undo = nil; u.Timestamp != 0 {
-			h.BeginUndo(u)
+			h.beginUndo(u)
 		}
 		return err
 	}
@@ -110,7 +110,7 @@ func (h *History) replayUndo(r journal.Record) error {
 		if err == nil && (m.Undo == nil || len(m.Undo.Tables) != len(m.Tables)) {
 			err = errors.New("it does not say what the undo does in each table")
 		}
-		h.Undo.Wrote(m)
+		h.Undo.wrote(m)
 		return err
 	}
 	if Event(r.Event) == EventTableUndone {
@@ -127,16 +127,16 @@ func (h *History) replayUndo(r journal.Record) error {
 	return err
 }
 
-// Wrote takes the files with markers into account.
-func (u *Undoing) Wrote(m MarkersRecord) {
+// wrote takes the files with markers into account.
+func (u *Undoing) wrote(m MarkersRecord) {
 	u.Result, u.Markers, u.Built = m.Undo, [][]fileRecord{m.Files}, true
 	for _, t := range m.Tables {
 		u.Markers = append(u.Markers, t.Files)
 	}
 }
 
-// BeginUndo makes room for the loads of an undo's files. How far the job's own got stays known.
-func (h *History) BeginUndo(u UndoRecord) {
+// beginUndo makes room for the loads of an undo's files. How far the job's own got stays known.
+func (h *History) beginUndo(u UndoRecord) {
 	h.Undo = &Undoing{UndoRecord: u, Out: map[int]bool{}}
 	if h.loads == nil {
 		h.loads = h.tableLoads()

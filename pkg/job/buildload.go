@@ -63,11 +63,12 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
+	submitted := j.submission() // none is left when the record is written
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
 	j.dropSpill()
-	j.dropSubmission(ctx)
+	j.dropSubmission(ctx, submitted)
 	return files, nil
 }
 

@@ -103,7 +103,6 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	}
 	r := *j.st.Fresh
 	r.Compared, j.result.Fresh.Before = before, before
-	j.st.Fresh = &r
 	return j.st.Record(checkpoint.EventFresh, r)
 }
 

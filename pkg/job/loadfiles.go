@@ -83,7 +83,6 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords(files)}); err != nil {
 			return nil, err
 		}
-		log.Set(checkpoint.ToRecords(files), checkpoint.FileReady)
 	}
 	for name, f := range log.Leaves {
 		switch log.Files[name] {

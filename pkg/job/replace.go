@@ -93,7 +93,6 @@ func (j *run) replace(ctx context.Context, b *built) error {
 		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
 			return err
 		}
-		j.st.History.Replace = nil
 	}
 	if !j.spec.Replace {
 		return nil
@@ -141,11 +140,7 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	if err := proveStaged(ctx, j.stage, &manifest.Manifest{Files: b.markers}, j.st, j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
-	if err := j.st.Record(checkpoint.EventReplaced, done); err != nil {
-		return err
-	}
-	j.st.History.Replace = done.Replace
-	return nil
+	return j.st.Record(checkpoint.EventReplaced, done)
 }
 
 // writeMarkers compares the export with the snapshot and writes the markers.
@@ -253,7 +248,6 @@ func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
 		return nil, err
 	}
-	j.st.History.Replacing, j.st.History.Replace = rec, nil
 	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
 }
 

@@ -118,7 +118,6 @@ func (j *run) plan(ctx context.Context) error {
 	if err := freshTimestamp(ctx, &now, j.o); err != nil {
 		return err
 	}
-	j.st.History.Plan = &now
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
@@ -151,11 +150,12 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 
 // finish does what is left of the job.
 func (j *run) finish(ctx context.Context) error {
+	before := j.st.Built
 	files, err := j.buildChecked(ctx)
 	if err != nil {
 		return err
 	}
-	if j.st.Built == nil { // by an earlier attempt
+	if j.st.Built != before { // else by an earlier attempt
 		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
@@ -223,12 +223,8 @@ func (j *run) prove(ctx context.Context) error {
 	if j.st.AnyLoading() || len(j.st.Written) == 0 {
 		return nil
 	}
-	before := len(j.st.Written)
 	if err := j.st.Resume().CheckTables(ctx, j.buildTables(), j.o.Gate, j.o.Events); err != nil {
 		return err
-	}
-	if len(j.st.Written) < before {
-		j.st.Built = nil // and built again
 	}
 	j.proven = j.st.Built != nil
 	return nil

@@ -70,7 +70,6 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	}
 	now := *k
 	now.Snapshot = ""
-	j.st.Rekey = &now
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 

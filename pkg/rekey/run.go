@@ -136,7 +136,6 @@ func (j *run) record() error {
 	}
 	now := *k
 	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
-	j.st.Rekey = &now
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
@@ -173,8 +172,9 @@ func (j *run) open(ctx context.Context) error {
 	if k.Created != 0 {
 		return nil
 	}
-	k.Created = j.source.Created.UnixMilli()
-	return j.st.Record(checkpoint.EventRekey, *k)
+	now := *k
+	now.Created = j.source.Created.UnixMilli()
+	return j.st.Record(checkpoint.EventRekey, now)
 }
 
 // plan finds or makes the new table and names the staging directory, or takes
@@ -198,7 +198,6 @@ func (j *run) plan(ctx context.Context) (err error) {
 		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
 			return err
 		}
-		j.st.Plan = p
 		if err := j.st.Record(checkpoint.EventPlan, *p); err != nil {
 			return err
 		}

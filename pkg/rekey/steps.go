@@ -56,7 +56,6 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	if err != nil {
 		return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
 	}
-	j.st.Built = m
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
@@ -89,6 +88,9 @@ func (j *run) earlier(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	for _, d := range damaged {
 		j.o.Events.Warn("a file of an earlier attempt is damaged, and all are built again", "file", d.Path, "found", d.Error())
+	}
+	if err := j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: []int{}}); err != nil {
+		return nil, err
 	}
 	return nil, j.open(ctx)
 }

@@ -224,7 +224,6 @@ func (u *undo) begin() error {
 	if err := u.st.Record(checkpoint.EventUndoing, begun); err != nil {
 		return err
 	}
-	u.st.BeginUndo(begun)
 	u.undoing = u.st.Undo
 	return nil
 }

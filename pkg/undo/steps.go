@@ -44,11 +44,7 @@ func (u *undo) wrote(files [][]loader.HFile) error {
 	for i, t := range u.tables[1:] {
 		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: checkpoint.ToRecords(files[i+1])})
 	}
-	if err := u.st.Record(checkpoint.EventMarkers, record); err != nil {
-		return err
-	}
-	u.undoing.Wrote(record)
-	return nil
+	return u.st.Record(checkpoint.EventMarkers, record)
 }
 
 // writeFiles writes the markers of each table, if nothing is lost by them in any.
@@ -120,7 +116,6 @@ func (t *target) takeOut(ctx context.Context) error {
 	if err := u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
 		return err
 	}
-	u.undoing.Out[t.number] = true
 	u.o.Events.Note("the load is out of a table", "table", t.table.String(), "markers", t.result.Markers)
 	return nil
 }
