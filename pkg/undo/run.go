@@ -186,7 +186,11 @@ func (u *undo) steps(ctx context.Context) error {
 		}
 	} else {
 		before := *u.undoing.Result
-		before.DryRun, before.Elapsed = false, 0
+		before.DryRun, before.Elapsed, before.Tables = false, 0, nil
+		for _, r := range u.undoing.Result.Tables { // copies: what this attempt adds is not in the journal
+			own := *r
+			before.Tables = append(before.Tables, &own)
+		}
 		*u.result = before
 		files := 0
 		for i, r := range resultsOf(u.result) {
