@@ -52,7 +52,7 @@ func (d *Done) Lose(l LostRecord) {
 // on after a crash. Each call returns when the record is as safe as it says, and
 // [Done] has it.
 type Checkpoint interface {
-	// Spilling is called before sorted runs are written into a directory, and with an empty one when they are gone.
+	// Spilling is called before a directory for sorted runs is made, and with an empty one when it is gone.
 	Spilling(SpillRecord) error
 	// Streaming is called before a stream is copied into a file, when the copy is whole, and when it is gone. The record is
 	// synced. Several goroutines may call it, one at a time.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -46,11 +47,12 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	if o.Dir, err = os.MkdirTemp(parent, SpillPrefix(r.Name)+"*"); err != nil {
-		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
-	}
+	o.Dir = filepath.Join(parent, SpillPrefix(r.Name)+rand.Text())
 	if err := r.Checkpoint.Spilling(SpillRecord{o.Dir}); err != nil {
 		return nil, false, err
+	}
+	if err := os.Mkdir(o.Dir, 0o700); err != nil {
+		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
 	}
 	o.Keep = true
 	s, err = extsort.New(o)

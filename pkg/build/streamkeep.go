@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -221,12 +222,13 @@ func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
 	if k.r == nil {
 		return spool.CreateNameless(dir, "bulkload-stream-*")
 	}
-	f, err := spool.Create(dir, SpillPrefix(k.r.Name)+"stream-*")
-	if err != nil {
+	name := filepath.Join(dir, SpillPrefix(k.r.Name)+"stream-"+rand.Text())
+	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: name}); err != nil {
 		return nil, err
 	}
-	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: f.Name()}); err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	f, err := spool.Create(name)
+	if err != nil {
+		return nil, errors.Join(err, k.note(StreamRecord{Input: one.given, Place: one.place}))
 	}
 	return f, nil
 }

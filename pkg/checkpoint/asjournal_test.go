@@ -49,6 +49,7 @@ func everyEvent() []struct {
 		event Event
 		data  any
 	}{
+		{EventDiscarded, DiscardedRecord{}},
 		{EventStream, build.StreamRecord{Input: "-", Place: "-", Copy: "/tmp/copy"}},
 		{EventRekey, RekeyRecord{From: "old", Snapshot: "s", Own: true, Now: 5}},
 		{EventReadSnapshot, ReadSnapshotRecord{Input: "table:y", Place: "y", Table: "y", Snapshot: "r"}},
@@ -56,6 +57,8 @@ func everyEvent() []struct {
 		{EventFresh, FreshRecord{Table: "t", From: "old", Old: made, Made: made}},
 		{EventPlan, plan},
 		{EventAttempt, AttemptRecord{Attempt: 1, PID: 2, Host: "h"}},
+		{EventChecking, CheckingRecord{Table: "t", Token: "hdfs://nn/hbase/staging/0"}},
+		{EventChecking, CheckingRecord{Table: "t", Token: "hdfs://nn/hbase/staging/0", Gone: true}},
 		{EventSpill, build.SpillRecord{Dir: "/tmp/spill"}},
 		{EventSorted, build.SortedRecord{Regions: []int{0, 1, 2}}},
 		{EventSubmitting, SubmissionRecord{Tag: "tag", Dir: "hdfs://nn/y", Weights: []int64{1, 2}}},

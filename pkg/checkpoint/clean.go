@@ -167,8 +167,11 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if err = c.stagingOf(ctx, left, trace); err != nil {
 		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
 	}
+	if err == nil {
+		err = c.preparedOf(ctx, &left, trace)
+	}
 	if left.Remove && c.o.Remove {
-		e := errors.Join(build.RemoveSpill(dir, trace.Spill), dropRead(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
+		e := errors.Join(build.RemoveSpill(dir, trace.Spill), withCluster(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
 		for _, s := range trace.Streams {
 			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
 		}

@@ -14,12 +14,14 @@ type Event string
 
 // The events, in the order in which a job has them.
 const (
+	EventDiscarded    Event = "discarded"
 	EventStream       Event = "stream"
 	EventRekey        Event = "rekey"
 	EventReadSnapshot Event = "read_snapshot"
 	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
+	EventChecking     Event = "checking"
 	EventSpill        Event = "spill"
 	EventSorted       Event = "sorted"
 	EventSubmitting   Event = "submitting"
@@ -68,13 +70,15 @@ type EventInfo struct {
 // [Job.Record], and read in one place, which that and [HistoryOf] have.
 func EventInfos() []EventInfo {
 	return []EventInfo{
+		{EventDiscarded, DiscardedRecord{}, true, "after all that the job had done was discarded, its journal too: it begins again"},
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
 		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input, or the table is scanned; without either, when it is not read any more"},
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
-		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
+		{EventChecking, CheckingRecord{}, false, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
+		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
 		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},
 		{EventSubmitted, SubmissionRecord{}, true, "after its application is known"},

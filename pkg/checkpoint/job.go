@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
@@ -41,8 +44,9 @@ type Job struct {
 	lock *journal.Lock
 	Log  *journal.Journal
 	History
-	stop stopAfter
-	hold sync.Mutex // one record after the other
+	stop      stopAfter
+	fresh     bool       // there was no journal, or an empty one: nothing can have been lost with it
+	recording sync.Mutex // one record after the other
 }
 
 // MakeDir makes the directory of all jobs.
@@ -64,6 +68,8 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 		return st, nil
 	}
 	st.Dir = o.StateDir(id)
+	info, err := os.Stat(filepath.Join(st.Dir, journal.FileName))
+	st.fresh = errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	if err := durable.MakePrivateDir(st.Dir); err != nil {
 		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
@@ -111,18 +117,30 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := dropRead(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
+	if err := withCluster(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
 		return err
 	}
+	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	made := st.Fresh
-	if err := st.reopen(); err != nil || made == nil {
+	made, prepared := st.Fresh, st.Prepared
+	if err := st.reopen(); err != nil {
 		return err
+	}
+	if err := st.Record(EventDiscarded, DiscardedRecord{}); err != nil {
+		return err
+	}
+	for _, token := range slices.Sorted(maps.Keys(prepared)) {
+		if err := st.Record(EventChecking, CheckingRecord{Table: prepared[token], Token: token}); err != nil {
+			return err
+		}
+	}
+	if made == nil {
+		return nil
 	}
 	kept := *made // the table is still the job's own
 	kept.Compared = nil
@@ -137,8 +155,8 @@ func (st *Job) Record(e Event, data any) error {
 	if err != nil {
 		return err
 	}
-	st.hold.Lock()
-	defer st.hold.Unlock()
+	st.recording.Lock()
+	defer st.recording.Unlock()
 	var r journal.Record
 	if st.Log != nil {
 		r, err = st.Log.Add(string(e), data, info.Synced)
@@ -153,13 +171,6 @@ func (st *Job) Record(e Event, data any) error {
 	}
 	st.stop.seen(st, r)
 	return nil
-}
-
-// Hold keeps records back until release is called: while something stands that the journal does not know, and that is taken
-// back in a moment. So no record is written while there is such a thing.
-func (st *Job) Hold() (release func()) {
-	st.hold.Lock()
-	return st.hold.Unlock
 }
 
 // Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a
@@ -204,16 +215,34 @@ func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
 	return fsys.Rename(ctx, name+".new", name)
 }
 
-// Close ends the journal and releases the lock.
+// Close ends the journal and releases the lock. Of a job that has done nothing, and has left nothing, no directory stays.
 func (st *Job) Close() error {
 	var errs []error
 	if st.Log != nil {
 		errs = append(errs, fail.With(fail.HDFS, st.Log.Close()))
 	}
 	if st.lock != nil {
-		errs = append(errs, st.lock.Release())
+		errs = append(errs, st.forget(), st.lock.Release())
 	}
 	return errors.Join(errs...)
+}
+
+// forget removes the directory of a job that has done nothing, unless others have put something into it.
+func (st *Job) forget() error {
+	if st.Log == nil || !st.nothing() || st.records == 0 && !st.fresh {
+		return nil
+	}
+	list, err := os.ReadDir(st.Dir)
+	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
+		return err
+	}
+	for _, name := range []string{journal.FileName, journal.LockName, ""} { // who waits for the lock sees that its file is gone
+		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
+			return fail.With(fail.Config, err)
+		}
+	}
+	st.Dir = ""
+	return nil
 }
 
 // Decode reads a record's own fields.

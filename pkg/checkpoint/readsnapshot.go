@@ -57,8 +57,8 @@ func (st *Job) DropRead(ctx context.Context, c *loader.Cluster) error {
 	return errors.Join(errs...)
 }
 
-// dropRead connects to the cluster if there is anything to drop.
-func dropRead(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
+// withCluster connects to the cluster if there is anything to drop.
+func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
 	if n == 0 {
 		return nil
 	}

@@ -34,6 +34,7 @@ type History struct {
 	phase        string                        // that follows what is finished
 	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
 	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Prepared     map[string]string             // HBase's staging directories that may be there, with their tables
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
@@ -244,6 +245,18 @@ func (h *History) apply(r journal.Record) (err error) {
 	case EventPrepared:
 		t, err := Decode[TokenRecord](r)
 		h.Token = t.Token
+		h.prepare(t.Token, h.atHand())
+		return err
+	case EventCleaned:
+		t, err := Decode[TokenRecord](r)
+		h.prepare(t.Token, "")
+		return err
+	case EventChecking:
+		c, err := Decode[CheckingRecord](r)
+		if c.Gone {
+			c.Table = ""
+		}
+		h.prepare(c.Token, c.Table)
 		return err
 	case EventSending:
 		s, err := Decode[SendingRecord](r)

@@ -8,6 +8,7 @@ import (
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/staging"
 )
@@ -131,13 +132,18 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
 }
 
+// checking notes the directory that HBase makes for a check.
+func (j *run) checking(table loader.TableName, token string, gone bool) error {
+	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: gone})
+}
+
 // check looks at what the job depends on. It changes nothing of the job.
 func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
-			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Hold: j.st.Hold}
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Checking: j.checking}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {

@@ -183,6 +183,7 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 	if len(all) != len(j.targets) {
 		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.targets))
 	}
+	j.dropPrepared(ctx)
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
 	staging := checkpoint.StagingRemoved
@@ -200,6 +201,13 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
+}
+
+// dropPrepared removes the staging directories of HBase's that attempts which were killed have left.
+func (j *run) dropPrepared(ctx context.Context) {
+	if err := j.st.DropPrepared(ctx, j.env, j.c); err != nil {
+		j.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.

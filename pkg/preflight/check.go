@@ -100,8 +100,9 @@ type Options struct {
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
 	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
-	// Hold is called before HBase makes a directory for the check, and what it gives when that is gone. Default: nothing is.
-	Hold func() (release func())
+	// Checking is called when HBase has made a directory for the check, and when that is gone, so that one is known which a killed
+	// process leaves. An error ends the check. Default: nobody is told.
+	Checking func(table loader.TableName, token string, gone bool) error
 }
 
 // Report is what was looked at before a job, in a fixed order. A check
@@ -174,6 +175,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	f.askSecurity(asking)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if f.bulk.noteErr != nil {
+		return nil, f.bulk.noteErr
 	}
 	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
 	for _, c := range r.Checks {

@@ -23,6 +23,7 @@ type bulkFacts struct {
 	token      string // the directory that HBase made and removed again
 	prepareErr error
 	cleanupErr error
+	noteErr    error       // of [Options.Checking]
 	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
 	stagingErr error
 	owner      string // of that directory: who HBase acts as; empty when not known
@@ -63,18 +64,18 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
-	if f.o.Hold != nil {
-		defer f.o.Hold()()
-	}
-	f.bulk.ask(ctx, f.env, c, f.name)
+	f.bulk.ask(ctx, f.env, c, f.name, f.o.Checking)
 }
 
 // ask has HBase make a directory for a load, and remove it again: it shows
 // the right to load, and HBase's own staging directory.
-func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName) {
+func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, note func(table loader.TableName, token string, gone bool) error) {
 	b.asked = true
 	if b.token, b.prepareErr = c.Prepare(ctx, table); b.prepareErr != nil {
 		return
+	}
+	if note != nil {
+		b.noteErr = note(table, b.token, false)
 	}
 	if l, err := env.Conf.Resolve(b.token); err != nil {
 		b.stagingErr = err
@@ -85,7 +86,9 @@ func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	b.cleanupErr = c.Cleanup(ctx, table, b.token)
+	if b.cleanupErr = c.Cleanup(ctx, table, b.token); b.cleanupErr == nil && note != nil {
+		b.noteErr = errors.Join(b.noteErr, note(table, b.token, true))
+	}
 }
 
 func checkVersion(s loader.Status, err error) Check {

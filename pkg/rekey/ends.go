@@ -92,6 +92,9 @@ func (j *run) end(ctx context.Context) error {
 	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err
 	}
+	if err := j.st.DropPrepared(ctx, j.env, j.c); err != nil {
+		j.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
 	k := j.st.Rekey
 	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: NextSince(k.Created)}
 	done := *j.result.Summary()

@@ -296,6 +296,15 @@ func (w *world) nothingLeft() {
 	if err != nil {
 		w.t.Error(err)
 	}
+	prepared, err := jobtest.UserFS(w.t, w.cluster, "hbase").ReadDir(w.t.Context(), "/hbase/staging")
+	for _, d := range prepared {
+		if strings.Contains(d.Name(), "__"+strings.ReplaceAll(w.new, ":", "_")+"__") {
+			w.t.Errorf("HBase keeps %s", d.Name())
+		}
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
 	if left := w.snapshots(); len(left) > 0 {
 		w.t.Errorf("snapshots %q", left)
 	}

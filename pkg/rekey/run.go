@@ -38,7 +38,7 @@ type run struct {
 // Run does the whole job: snapshot, new table, files, load, verification. With a
 // state directory the same call after a crash resumes, and after a success does
 // nothing. With an error comes the result as far as it is known, or nil.
-func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (_ *result.Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	req, err := request.resolve()
 	if err != nil {
@@ -60,7 +60,12 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	defer func() {
+		err = errors.Join(err, st.Close())
+		if r != nil {
+			r.Job = st.Dir // none, if nothing was done
+		}
+	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if err := j.restart(ctx); err != nil {

@@ -276,6 +276,9 @@ func (u *undo) end(ctx context.Context) error {
 	if err := u.dropSnapshots(ctx); err != nil {
 		return err
 	}
+	if err := u.st.DropPrepared(ctx, u.env, u.c); err != nil {
+		u.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
 	if err := u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result}); err != nil {
 		return err
 	}

@@ -266,15 +266,12 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// leftNothing sees that no snapshot of the table is left.
+// leftNothing sees that no snapshot of the table is left, and no directory of an undo or of HBase's for one.
 func (n *nights) leftNothing() {
 	n.t.Helper()
-	fsys, _, err := n.env.Resolve("hdfs:///")
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	fsys := jobtest.UserFS(n.t, n.cluster, "hbase")
 	_, qualifier, _ := strings.Cut(n.table, ":")
-	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina"} {
+	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina", "/hbase/staging"} {
 		list, err := fsys.ReadDir(n.t.Context(), dir)
 		if err != nil {
 			n.t.Fatal(err)
