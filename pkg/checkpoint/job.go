@@ -151,12 +151,28 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 // next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while nobody reads
 // what their records change.
 func (st *Job) Record(e Event, data any) error {
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	return st.record(e, data)
+}
+
+// RecordMade makes a thing and records what make gives of it. No other record is written meanwhile: so at no record there is a
+// thing that the journal does not know.
+func (st *Job) RecordMade(e Event, make func() (any, error)) error {
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	data, err := make()
+	if err != nil {
+		return err
+	}
+	return st.record(e, data)
+}
+
+func (st *Job) record(e Event, data any) error {
 	info, err := infoOf(e, data)
 	if err != nil {
 		return err
 	}
-	st.recording.Lock()
-	defer st.recording.Unlock()
 	var r journal.Record
 	if st.Log != nil {
 		r, err = st.Log.Add(string(e), data, info.Synced)

@@ -132,9 +132,16 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
 }
 
-// checking notes the directory that HBase makes for a check.
-func (j *run) checking(table loader.TableName, token string, gone bool) error {
-	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: gone})
+// making notes the directory that HBase makes for a check, gone that it is gone.
+func (j *run) making(table loader.TableName, make func() (string, error)) error {
+	return j.st.RecordMade(checkpoint.EventChecking, func() (any, error) {
+		token, err := make()
+		return checkpoint.CheckingRecord{Table: table.String(), Token: token}, err
+	})
+}
+
+func (j *run) gone(table loader.TableName, token string) error {
+	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
 }
 
 // check looks at what the job depends on. It changes nothing of the job.
@@ -143,7 +150,7 @@ func (j *run) check(ctx context.Context) error {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
-			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Checking: j.checking}
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {

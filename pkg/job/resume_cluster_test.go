@@ -225,7 +225,7 @@ func TestKilledAfterAnyRecordIsResumed(t *testing.T) {
 			}
 			p.judge(10)
 			if c.after != "done" {
-				if r.Attempt != 2 && c.after != "plan" {
+				if r.Attempt != 2 && c.after != "plan" && !strings.HasPrefix(c.after, "checking") { // which may be before the first attempt's record
 					t.Errorf("attempt %d", r.Attempt)
 				}
 			} else if !r.Already || r.DoneAt.IsZero() {

@@ -100,9 +100,10 @@ type Options struct {
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
 	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
-	// Checking is called when HBase has made a directory for the check, and when that is gone, so that one is known which a killed
-	// process leaves. An error ends the check. Default: nobody is told.
-	Checking func(table loader.TableName, token string, gone bool) error
+	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
+	// is known which a killed process leaves. An error of theirs ends the check. Default: nothing is kept.
+	Making func(table loader.TableName, make func() (token string, err error)) error
+	Gone   func(table loader.TableName, token string) error
 }
 
 // Report is what was looked at before a job, in a fixed order. A check

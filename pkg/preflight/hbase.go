@@ -23,7 +23,7 @@ type bulkFacts struct {
 	token      string // the directory that HBase made and removed again
 	prepareErr error
 	cleanupErr error
-	noteErr    error       // of [Options.Checking]
+	noteErr    error       // of [Options.Making] or Gone
 	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
 	stagingErr error
 	owner      string // of that directory: who HBase acts as; empty when not known
@@ -64,18 +64,25 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
-	f.bulk.ask(ctx, f.env, c, f.name, f.o.Checking)
+	f.bulk.ask(ctx, f.env, c, f.name, f.o)
 }
 
 // ask has HBase make a directory for a load, and remove it again: it shows
 // the right to load, and HBase's own staging directory.
-func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, note func(table loader.TableName, token string, gone bool) error) {
+func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, o Options) {
 	b.asked = true
-	if b.token, b.prepareErr = c.Prepare(ctx, table); b.prepareErr != nil {
-		return
+	prepare := func() (string, error) {
+		b.token, b.prepareErr = c.Prepare(ctx, table)
+		return b.token, b.prepareErr
 	}
-	if note != nil {
-		b.noteErr = note(table, b.token, false)
+	if o.Making == nil {
+		_, _ = prepare()
+	} else {
+		b.noteErr = o.Making(table, prepare)
+	}
+	if b.prepareErr != nil {
+		b.noteErr = nil // nothing was made
+		return
 	}
 	if l, err := env.Conf.Resolve(b.token); err != nil {
 		b.stagingErr = err
@@ -86,8 +93,8 @@ func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	if b.cleanupErr = c.Cleanup(ctx, table, b.token); b.cleanupErr == nil && note != nil {
-		b.noteErr = errors.Join(b.noteErr, note(table, b.token, true))
+	if b.cleanupErr = c.Cleanup(ctx, table, b.token); b.cleanupErr == nil && o.Gone != nil {
+		b.noteErr = errors.Join(b.noteErr, o.Gone(table, b.token))
 	}
 }
 
