@@ -205,7 +205,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		switch resp.GetState() {
 		case pb.GetProcedureResultResponse_FINISHED:
 			if e := resp.GetException().GetGenericException(); e != nil {
-				return &RemoteError{Class: e.GetClassName(), Message: e.GetMessage(), Trace: e.GetMessage()}
+				return remoteError(e.GetClassName(), e.GetMessage(), e.GetMessage())
 			}
 			return nil
 		case pb.GetProcedureResultResponse_NOT_FOUND:
