@@ -284,11 +284,16 @@ func filesText(v *result.Verification) string {
 	if f == nil {
 		f = &result.StoreFiles{}
 	}
-	text := fmt.Sprintf("%d HFiles lie in the stores with the checksums of what was written, %d sampled rows are as written", f.Files, v.Sampled)
-	if f.Compacted > 0 {
-		text += fmt.Sprintf("; %d of the files were compacted since", f.Compacted)
+	rows := fmt.Sprintf("%d sampled rows are as written", v.Sampled)
+	lie := fmt.Sprintf("%d HFiles lie in the stores with the checksums of what was written", f.Files-f.Compacted)
+	compacted := fmt.Sprintf("%d of %d HFiles were compacted before they were looked for, and of their rows only sampled ones were compared", f.Compacted, f.Files)
+	switch {
+	case f.Compacted == 0:
+		return lie + ", " + rows
+	case f.Compacted == f.Files:
+		return compacted + ": " + rows
 	}
-	return text
+	return lie + "; " + compacted + ": " + rows
 }
 
 // maskedText says what the table has and readers do not see; empty where there is nothing such.
