@@ -45,6 +45,7 @@ type Job struct {
 	Log  *journal.Journal
 	History
 	stop      stopAfter
+	begun     bool       // an attempt, by this process
 	fresh     bool       // there was no journal, or an empty one: nothing can have been lost with it
 	recording sync.Mutex // one record after the other
 }
@@ -185,8 +186,23 @@ func (st *Job) record(e Event, data any) error {
 	if err := st.apply(r); err != nil {
 		return fail.With(fail.Unexpected, &recordError{r, err})
 	}
+	st.begun = st.begun || e == EventAttempt
 	st.stop.seen(st, r)
 	return nil
+}
+
+// Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
+// attempt was interrupted.
+func (st *Job) Fail(ctx context.Context, cause error) {
+	n := len(st.Attempts)
+	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
+		return
+	}
+	r := FailedRecord{Error: cause.Error(), Stopped: ctx.Err() != nil}
+	if fail.KindOf(cause) == fail.Verify {
+		r.Phase = "verify"
+	}
+	_ = st.Record(EventFailed, r)
 }
 
 // Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a

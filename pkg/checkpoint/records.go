@@ -222,5 +222,7 @@ type TokenRecord struct {
 
 // FailedRecord is why an attempt ended.
 type FailedRecord struct {
-	Error string `json:"error"`
+	Error   string `json:"error"`
+	Phase   string `json:"phase,omitempty"`   // in which it ended, where the records before do not say
+	Stopped bool   `json:"stopped,omitempty"` // by a signal
 }

@@ -300,7 +300,11 @@ func (h *History) apply(r journal.Record) (err error) {
 		f, err := Decode[FailedRecord](r)
 		if n := len(h.Attempts); n > 0 {
 			h.Attempts[n-1].State, h.Attempts[n-1].Error = JobFailed, f.Error
+			if f.Stopped {
+				h.Attempts[n-1].State = JobStopped
+			}
 		}
+		h.phase = cmp.Or(f.Phase, h.phase)
 		return err
 	case EventDone:
 		d, err := Decode[DoneRecord](r)

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"bulkload/pkg/checkpoint"
@@ -99,7 +98,7 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	}
 	before, err := j.fitsBefore(ctx, b)
 	if err != nil {
-		return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		return err
 	}
 	r := *j.st.Fresh
 	r.Compared, j.result.Fresh.Before = before, before

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"bulkload/internal/cleanup"
@@ -60,7 +59,7 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	files, err := j.makeFiles(building)
 	if refused := p.refused(); refused != nil {
 		j.takeBack(ctx, before)
-		return nil, errors.Join(refused, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: refused.Error()}))
+		return nil, refused
 	}
 	j.preflight = nil
 	if err == nil {

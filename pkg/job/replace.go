@@ -106,10 +106,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if err == nil {
 		err = j.afterCompared(ctx, j.compare(ctx, b))
 	}
-	if err != nil {
-		return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
-	}
-	return nil
+	return err
 }
 
 // refuseExport refuses exports that are no table's whole content.
@@ -231,7 +228,7 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
 				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
 				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.History.Replacing.Snapshot, setting.Restart)
-			return errors.Join(fail.With(fail.Verify, err), j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+			return fail.With(fail.Verify, err)
 		}
 	}
 	return j.dropCompared(ctx)

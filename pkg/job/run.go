@@ -171,7 +171,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *re
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
-	err = j.finish(ctx)
+	if err = j.finish(ctx); err != nil {
+		st.Fail(ctx, err)
+	}
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
 }

@@ -77,6 +77,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
 	if err := j.steps(ctx); err != nil {
+		st.Fail(ctx, err)
 		return j.result, errors.Join(err, j.giveBack(ctx, err))
 	}
 	return j.result, nil

@@ -2,7 +2,6 @@ package rekey
 
 import (
 	"context"
-	"errors"
 	"path"
 	"path/filepath"
 
@@ -54,7 +53,7 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	j.proven = false
 	m, err := Build(ctx, j.source, p, out, j.options())
 	if err != nil {
-		return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		return nil, err
 	}
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ func (u *undo) work(ctx context.Context) error {
 	}
 	err := u.steps(ctx)
 	if err != nil {
-		_ = u.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: "undo: " + err.Error()})
+		u.st.Fail(ctx, fmt.Errorf("undo: %w", err))
 	}
 	return err
 }
