@@ -36,7 +36,7 @@ type Options struct {
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// Job is the journal of a job with the history that it tells. Nothing but a record changes the history, see [Job.Record].
+// Job is the journal of a job with the history that it gives. Nothing but a record changes the history, see [Job.Record].
 // Without a directory nothing is kept.
 type Job struct {
 	Identity
