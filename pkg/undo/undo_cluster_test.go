@@ -269,7 +269,7 @@ func TestUndo(t *testing.T) {
 // leftNothing sees that no snapshot of the table is left, and no directory of an undo or of HBase's for one.
 func (n *nights) leftNothing() {
 	n.t.Helper()
-	fsys := jobtest.UserFS(n.t, n.cluster, "hbase")
+	fsys := jobtest.UserFS(n.t, testcluster.Shared(n.t), "hbase")
 	_, qualifier, _ := strings.Cut(n.table, ":")
 	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina", "/hbase/staging"} {
 		list, err := fsys.ReadDir(n.t.Context(), dir)
