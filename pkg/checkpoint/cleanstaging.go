@@ -126,8 +126,9 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 // with one in which a file lies stays.
 func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
 	var errs []error
+	decided := *job
 	for _, token := range slices.Sorted(maps.Keys(trace.Prepared)) {
-		left, err := c.prepared(ctx, *job, token, trace.Prepared[token])
+		left, err := c.prepared(ctx, decided, token, trace.Prepared[token])
 		if left != nil {
 			c.result.Dirs = append(c.result.Dirs, *left)
 			if job.Remove && !left.Remove {

@@ -46,6 +46,7 @@ type Job struct {
 	History
 	stop      stopAfter
 	begun     bool       // an attempt, by this process
+	torn      bool       // a record was not written
 	fresh     bool       // there was no journal, or an empty one: nothing can have been lost with it
 	recording sync.Mutex // one record after the other
 }
@@ -181,6 +182,7 @@ func (st *Job) record(e Event, data any) error {
 		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
 	}
 	if err != nil {
+		st.torn = true
 		return fail.With(fail.HDFS, err)
 	}
 	if err := st.apply(r); err != nil {
@@ -261,7 +263,7 @@ func (st *Job) Close() error {
 
 // forget removes the directory of a job that has done nothing, unless others have put something into it.
 func (st *Job) forget() error {
-	if st.Log == nil || !st.nothing() || st.records == 0 && !st.fresh {
+	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: by its directory alone
 		return nil
 	}
 	list, err := os.ReadDir(st.Dir)
