@@ -87,5 +87,5 @@ func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord
 	if err != nil {
 		return err
 	}
-	return c.DeleteSnapshot(ctx, table, r.Snapshot)
+	return c.EndSnapshot(ctx, table, r.Snapshot, r.Created)
 }
