@@ -164,7 +164,7 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	if err == nil && closed != nil {
 		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
 	}
-	return m, errors.Join(err, closed)
+	return m, errors.Join(tablesource.ByScans(err), closed)
 }
 
 // exportInput is what is read, a snapshot's files or a table.

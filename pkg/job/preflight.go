@@ -88,6 +88,7 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 		return nil, err
 	}
 	if err := j.replaceable(ctx); err != nil {
+		j.takeBack(ctx, earlierWork{files: len(j.st.Written) > 0, runs: true})
 		return nil, err
 	}
 	return j.build(ctx)

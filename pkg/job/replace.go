@@ -149,7 +149,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: j.spec.Mapping.CellTTL != nil, Events: j.o.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
 	if err != nil {
-		return done, fail.With(fail.HDFS, err)
+		return done, tablesource.FilesFailure(err)
 	}
 	limit := j.spec.MaxDeletes()
 	done.Replace = &result.Replace{Rows: s.Rows, Deleted: s.Deleted, Changed: s.Changed, Limit: limit.String()}
@@ -248,7 +248,7 @@ func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
 		return nil, err
 	}
-	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
+	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true, FilesOnly: true})
 }
 
 // afterCompared deletes the snapshot where nothing needs it: after an error, and
