@@ -108,8 +108,8 @@ func EventInfos() []EventInfo {
 		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},
 		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
-		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next"},
-		{EventTableUndone, TurnRecord{}, true, "after the load is out of one of several tables, and that was verified; the next one's files follow"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the table at hand were written again, of which none is loaded then"},
+		{EventTableUndone, TurnRecord{}, true, "after the load is out of a table, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }

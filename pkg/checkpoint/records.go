@@ -43,11 +43,12 @@ type PlanRecord struct {
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
 // read, and by which time.
 type RekeyRecord struct {
-	From       string `json:"from"`     // the table; empty: that of the snapshot
-	Snapshot   string `json:"snapshot"` // its name
-	Own        bool   `json:"own"`      // taken for the job, and deleted at its end
-	Created    int64  `json:"created"`  // the time that an own one is given, in milliseconds
-	Now        int64  `json:"now"`      // by which cells have expired, likewise
+	From       string `json:"from"`                  // the table; empty: that of the snapshot
+	Snapshot   string `json:"snapshot"`              // its name
+	Own        bool   `json:"own"`                   // taken for the job, and deleted at its end
+	Created    int64  `json:"created"`               // the time that an own one is given, in milliseconds
+	Makes      bool   `json:"makes_table,omitempty"` // the table was not there, and an attempt may have made it
+	Now        int64  `json:"now"`                   // by which cells have expired, likewise
 	Since      int64  `json:"since,omitempty"`
 	Key        string `json:"key"`
 	OldKey     string `json:"old_key,omitempty"` // by which the old keys are taken apart
@@ -222,5 +223,6 @@ type TokenRecord struct {
 
 // FailedRecord is why an attempt ended.
 type FailedRecord struct {
-	Error string `json:"error"`
+	Error   string `json:"error"`
+	Differs bool   `json:"differs,omitempty"` // an undo has found a table not as predicted
 }

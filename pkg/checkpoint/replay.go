@@ -263,6 +263,9 @@ func (h *History) apply(r journal.Record) (err error) {
 		if err == nil && !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
 			err = errors.New("it names no files")
 		}
+		if h.undoUnderWay() {
+			h.Undo.Sent[h.table] = true
+		}
 		for _, g := range s.Groups {
 			h.set(g.Files, FileSent)
 			h.region(g.Region).Server = g.Server
@@ -300,6 +303,9 @@ func (h *History) apply(r journal.Record) (err error) {
 		f, err := Decode[FailedRecord](r)
 		if n := len(h.Attempts); n > 0 {
 			h.Attempts[n-1].State, h.Attempts[n-1].Error = JobFailed, f.Error
+		}
+		if h.undoUnderWay() && f.Differs {
+			h.Undo.Differs = true
 		}
 		return err
 	case EventDone:

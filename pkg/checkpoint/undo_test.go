@@ -140,7 +140,10 @@ func TestUndoOfTablesIsReplayed(t *testing.T) {
 		{EventTableUndone, TurnRecord{2, "by_v"}, "[pending pending undone]", 0},
 		{EventTable, TurnRecord{1, "x"}, "[pending pending undone]", 0},
 		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
-		{EventMarkers, undo, "[pending under way undone]", 0}, // written again
+		{EventMarkers, undo, "[pending pending undone]", 0}, // written again, before one was sent
+		{EventLoading, FilesRecord{Files: files("m1")}, "[pending under way undone]", 0},
+		{EventSending, SendingRecord{Groups: []FilesRecord{{Region: "cd", Files: files("m1")}}}, "[pending under way undone]", 1},
+		{EventMarkers, undo, "[pending under way undone]", 0}, // and after
 		{EventTableUndone, TurnRecord{1, "x"}, "[pending undone undone]", 0},
 		{EventUndone, UndoneRecord{&result.Undo{Timestamp: 7}}, "[undone undone undone]", 0},
 	} {
