@@ -128,7 +128,7 @@ func (j *run) record() error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey}
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
 		}
@@ -167,7 +167,7 @@ func (j *run) open(ctx context.Context) error {
 		ref = tablesource.Ref{Snapshot: k.Snapshot}
 	}
 	var err error
-	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created}); err != nil {
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true}); err != nil {
 		return err
 	}
 	j.source = j.opened.Snapshot
