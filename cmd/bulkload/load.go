@@ -36,13 +36,13 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 				return usageError{errors.New("no table: name it with --table")}
 			}
 			if verify != "full" && verify != "off" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, off", verify), "verify")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is invalid: want full or off", verify), "verify")}
 			}
 			if replicate != "yes" && replicate != "no" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is none of yes, no", replicate), "replicate")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is invalid: want yes or no", replicate), "replicate")}
 			}
 			if phoenix != "refuse" && phoenix != "ignore" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is none of refuse, ignore", phoenix), "phoenix-indexes")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is invalid: want refuse or ignore", phoenix), "phoenix-indexes")}
 			}
 			stage, err := loader.ParseStage(way)
 			if err != nil {

@@ -33,10 +33,10 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 func (l *logFlags) check() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level), "log-level")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is invalid: want debug, info, warn or error", l.level), "log-level")}
 	}
 	if l.format != "text" && l.format != "json" && l.format != "auto" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is none of text, json, auto", l.format), "log-format")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is invalid: want text, json or auto", l.format), "log-format")}
 	}
 	return nil
 }

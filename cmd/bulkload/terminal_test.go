@@ -177,7 +177,7 @@ func TestLiveView(t *testing.T) {
 				t.Errorf("%d lines of the log:\n%s", len(log), text)
 			}
 			for _, l := range log {
-				if !regexp.MustCompile(`(phase=(read|sort|write)( .*)?|"phase":"(read|sort|write)".*}|inputs are read.*header=yes"}?)$`).MatchString(l) {
+				if !regexp.MustCompile(`(phase=(read|sort|write)( .*)?|"phase":"(read|sort|write)".*}|inputs detected.*header=yes"}?)$`).MatchString(l) {
 					t.Errorf("torn: %q", l)
 				}
 			}

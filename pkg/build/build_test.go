@@ -296,7 +296,7 @@ func TestSpecIsReadStrictly(t *testing.T) {
 	}
 	for bad, want := range map[string]string{
 		"key: nope(id)":                   `key: key spec "nope(id)", position 1: unknown function "nope"`,
-		"key: id\nempty: maybe":           `empty: "maybe" is none of skip, store`,
+		"key: id\nempty: maybe":           `empty: "maybe" is invalid: want one of skip, store`,
 		"key: id\nfield_sep: '123456789'": "field_sep: ",
 		"key: id\nbad_records: x":         "bad_records: ",
 		"key: id\ncolumns: [a, a]":        `columns: column "a" is named twice`,

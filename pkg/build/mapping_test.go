@@ -254,7 +254,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	jobtest.WriteRecords(t, input, records)
-	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 byte, take more than`) {
 		t.Error(err)
 	}
 }
@@ -286,13 +286,13 @@ func TestMappingErrors(t *testing.T) {
 		want []string
 	}{
 		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
-			[]string{`cell 1 (column a): type "number" is none of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
+			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
 		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, json and rest"}},
 		{"cells: [{qualifier: q}]", []string{"say one of column"}},
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
 		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: value of 2 bytes is no whole number`}},
-		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
-		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
+		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
+		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 )
 
 // Regions are those of a plan from one on and before another.
@@ -152,8 +153,8 @@ func AssembleStreams(ctx context.Context, plan *Plan, parts []*PartRead, streams
 	}
 	for i, want := range read {
 		if merged[i] != want.Counts {
-			return nil, nil, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %d rows with sum %016x were written, %d of %d rows with %016x were read: rows were lost on their way; nothing was loaded (the same command builds again)",
-				i, merged[i].Chunks, merged[i].Rows, merged[i].Sum, want.Chunks, want.Rows, want.Sum)
+			return nil, nil, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %s with sum %016x were written, %d of %s with %016x were read: rows were lost on their way; nothing was loaded (the same command builds again)",
+				i, merged[i].Chunks, setting.Count(merged[i].Rows, "row"), merged[i].Sum, want.Chunks, setting.Count(want.Rows, "row"), want.Sum)
 		}
 	}
 	m, err := Assemble(ctx, plan, parts, written, allowEmpty)

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/chunk"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -133,7 +134,7 @@ func (p *PartRead) Check(regions int) error {
 	before := -1
 	for _, r := range p.Regions {
 		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
-			return fmt.Errorf("it says that region %d of %d has %d rows in %d chunks, and %d left out", r.Region, regions, r.Rows, r.Chunks, r.LeftOut)
+			return fmt.Errorf("it says that region %d of %d has %s in %d chunks, and %d left out", r.Region, regions, setting.Count(r.Rows, "row"), r.Chunks, r.LeftOut)
 		}
 		before = r.Region
 	}
@@ -149,6 +150,6 @@ func (p *PartRead) balance() error {
 	if p.Records-p.Rejected == rows+left {
 		return nil
 	}
-	return fail.Errorf(fail.Unexpected, "the rows do not add up: %d records were read and %d of them rejected, %d rows were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
-		p.Records, p.Rejected, rows, left)
+	return fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+		setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows, "row"), left)
 }

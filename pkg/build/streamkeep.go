@@ -263,8 +263,8 @@ func (k *keeper) allow(one *stream) func(int64) error {
 	limit, mine := int64(k.w.SpillLimit), int64(0)
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
-			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s, of which %d bytes were read: allow more with %s, or load the export in parts",
-				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), mine, setting.SpillLimit)
+			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s, of which %s were read: allow more with %s, or load the export in parts",
+				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), setting.Count(mine, "byte"), setting.SpillLimit)
 		}
 		mine += n
 		return nil

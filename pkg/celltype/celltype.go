@@ -44,7 +44,7 @@ func (c Type) Converter() (Converter, error) {
 	case "phoenix":
 		phoenix = true
 	default:
-		return nil, fmt.Errorf("encoding %q is none of hbase, phoenix", c.Encoding)
+		return nil, fmt.Errorf("encoding %q is invalid: want hbase or phoenix", c.Encoding)
 	}
 	timed := c.Type == "date" || c.Type == "timestamp"
 	if !timed && (c.Layout != "" || c.Zone != "") {
@@ -77,7 +77,7 @@ func (c Type) Converter() (Converter, error) {
 		}
 		return instant(dates, phoenix, phoenix && c.Type == "timestamp"), nil
 	}
-	return nil, fmt.Errorf("type %q is none of %s", c.Type, Names)
+	return nil, fmt.Errorf("type %q is invalid: want one of %s", c.Type, Names)
 }
 
 // dates are the texts of the types date and timestamp.
@@ -227,7 +227,7 @@ func boolean(phoenix bool) Converter {
 				}
 			}
 		}
-		return dst, ValueError(text, "is none of true, false, t, f, yes, no, y, n, 1, 0 (type boolean)")
+		return dst, ValueError(text, "is invalid: want true, false, t, f, yes, no, y, n, 1 or 0 (type boolean)")
 	}
 }
 

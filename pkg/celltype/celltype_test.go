@@ -184,7 +184,7 @@ func TestConversionErrors(t *testing.T) {
 		{"double", "", "", "0x10", "is no number"},
 		{"double", "", "", "1_000", "is no number"},
 		{"double", "", "", "inf", "is no number"},
-		{"boolean", "", "", "maybe", "is none of true, false"},
+		{"boolean", "", "", "maybe", "is invalid: want true, false"},
 		{"decimal", "", "", ".", "is no decimal number"},
 		{"decimal", "", "", "1.2.3", "is no decimal number"},
 		{"decimal", "", "", "1e", "has an exponent"},
@@ -201,8 +201,8 @@ func TestConversionErrors(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]Type{
-		"none of text":          {Type: "number"},
-		"none of hbase":         {Type: "int", Encoding: "avro"},
+		"want one of text":      {Type: "number"},
+		"want hbase":            {Type: "int", Encoding: "avro"},
 		"are of the types":      {Type: "int", Layout: "unix"},
 		`has "YYYY"`:            {Type: "date", Layout: "YYYY-MM-dd"},
 		`has "DD"`:              {Type: "date", Layout: "yyyy-MM-DD"},

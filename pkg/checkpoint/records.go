@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/spool"
@@ -90,7 +91,7 @@ func (r InputRecord) Differs(now InputRecord) string {
 			return fmt.Sprintf("%s had %s, it has %s", r.Input, was, is)
 		}
 	case r.Size != now.Size || !r.Time.Equal(now.Time):
-		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", r.Input, r.Size, r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
+		return fmt.Sprintf("%s had %s of %s, it has %d of %s", r.Input, setting.Count(r.Size, "byte"), r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
 	case r.FileID != 0 && now.FileID != r.FileID:
 		return fmt.Sprintf("%s is another file of the same size and time (inode %d, now %d)", r.Input, r.FileID, now.FileID)
 	case !r.Change.IsZero() && !now.Change.Equal(r.Change):

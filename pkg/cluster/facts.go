@@ -105,7 +105,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 			for _, x := range f.Table.Families {
 				have = append(have, x.Name)
 			}
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with %s", name, family, have, setting.Family)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", name, family, strings.Join(have, ", "), setting.Family)
 		}
 		settings, err := FamilySettings(cf)
 		if err != nil {

@@ -283,19 +283,19 @@ func TestRefused(t *testing.T) {
 		o Options
 		s *spec.Spec
 	}{
-		`format` + "` \"xml\" is none of":      {Options{Format: "xml"}, nil},
-		"has the same columns in all records":  {Options{Format: CSV}, nil},
-		"write it as family:qualifier":         {Options{Format: CSV, Columns: []string{"a"}}, nil},
-		"is the cell of another column too":    {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
-		"column \"z\" is none of the job's: a": {Options{Format: CSV, Columns: []string{"z"}}, &plain},
-		"column \"a\" is named twice":          {Options{Format: CSV, Columns: []string{"a", "a"}}, &plain},
-		"the job file names no columns":        {Options{Format: CSV}, &spec.Spec{}},
-		"qualifier_from":                       {Options{Format: CSV}, &wide},
-		"it is in a JSON object":               {Options{Format: CSV}, &object},
-		"the table does not have it":           {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
-		"type decimal of phoenix has no text":  {Options{Format: CSV}, &phoenix},
-		"a path into an object":                {Options{Format: JSONL}, &paths},
-		"neither may be below 0":               {Options{Format: JSONL, Workers: -1}, &plain},
+		`format` + "` \"xml\" is invalid: want":       {Options{Format: "xml"}, nil},
+		"has the same columns in all records":         {Options{Format: CSV}, nil},
+		"write it as family:qualifier":                {Options{Format: CSV, Columns: []string{"a"}}, nil},
+		"is the cell of another column too":           {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
+		"column \"z\" is not a column of the job (a)": {Options{Format: CSV, Columns: []string{"z"}}, &plain},
+		"column \"a\" is named twice":                 {Options{Format: CSV, Columns: []string{"a", "a"}}, &plain},
+		"the job file names no columns":               {Options{Format: CSV}, &spec.Spec{}},
+		"qualifier_from":                              {Options{Format: CSV}, &wide},
+		"it is in a JSON object":                      {Options{Format: CSV}, &object},
+		"the table does not have it":                  {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
+		"type decimal of phoenix has no text":         {Options{Format: CSV}, &phoenix},
+		"a path into an object":                       {Options{Format: JSONL}, &paths},
+		"neither may be below 0":                      {Options{Format: JSONL, Workers: -1}, &plain},
 	} {
 		if c.s != nil {
 			c.o.Job = resolve(t, *c.s)

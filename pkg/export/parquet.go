@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"bulkload/pkg/setting"
 )
 
 // parquetEncoder writes Parquet files as Spark and pyarrow do by default:
@@ -159,7 +161,7 @@ func (e *parquetEncoder) flush() error {
 			err = cw.Close()
 		}
 		if err != nil {
-			return fmt.Errorf("row group of %d rows: %w", e.rows, err)
+			return fmt.Errorf("row group of %s: %w", setting.Count(e.rows, "row"), err)
 		}
 	}
 	e.rows, e.held = 0, 0

@@ -95,7 +95,7 @@ func (r *rows) begin(key []byte) {
 // take adds a cell to the row.
 func (r *rows) take(c *hfile.Cell) error {
 	if len(r.row.data)+len(c.Value)+len(c.Qualifier) > r.most {
-		return r.about(setting.Errorf("it has more than %d bytes, all that %s leaves for a row: give more", r.most, setting.Memory))
+		return r.about(setting.Errorf("it has more than %s, all that %s leaves for a row: give more", setting.Count(r.most, "byte"), setting.Memory))
 	}
 	if r.p.open {
 		at := len(r.row.data)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Job is a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
@@ -19,7 +21,7 @@ func (r *Report) Job() []byte {
 	if !r.Sample.Whole {
 		rest = "a sample: what follows holds for that"
 	}
-	line("# Written by bulkload inspect from %d rows (%d bytes) of %d files, %s.", r.Sample.Rows, r.Sample.Bytes, r.Sample.Files, rest)
+	line("# Written by bulkload inspect from %s (%s) of %s, %s.", setting.Count(r.Sample.Rows, "row"), setting.Count(r.Sample.Bytes, "byte"), setting.Count(r.Sample.Files, "file"), rest)
 	line("")
 	line("# table: namespace:name")
 	r.jobKeys(line)
@@ -49,7 +51,7 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 		line("# key: COLUMN")
 		return
 	}
-	line("# The row key. How many values differ was counted in the first %d rows of the sample: there may be others alike in the rest.", r.Keys[0].Rows)
+	line("# The row key. How many values differ was counted in the first %s of the sample: there may be others alike in the rest.", setting.Count(r.Keys[0].Rows, "row"))
 	for _, k := range r.Keys {
 		key := strings.Join(k.Columns, " + ")
 		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
@@ -93,7 +95,7 @@ func (r *Report) jobText(line func(string, ...any)) {
 		if n.IsNull {
 			what = "NULL"
 		}
-		line("# %s is %s, %d times", scalar(quotedText(n.Text, n.Quoted)), what, n.Count)
+		line("# %s is %s, %s", scalar(quotedText(n.Text, n.Quoted)), what, setting.Count(n.Count, "time"))
 	}
 }
 
@@ -132,7 +134,7 @@ func (r *Report) jobColumns(line func(string, ...any)) {
 func (c *Column) about() string {
 	switch {
 	case c.Partition:
-		return fmt.Sprintf("%s, of the path, %d values", c.Type, c.Distinct)
+		return fmt.Sprintf("%s, of the path, %s", c.Type, setting.Count(c.Distinct, "value"))
 	case c.Within != "":
 		return fmt.Sprintf("%s, within %s, to be named by itself", c.Type, comment(c.Within))
 	}

@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/delimited"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -203,7 +204,7 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 		}
 		r.names = names
 		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%d columns are named, and the records have %d", n, r.reading.s.width)})
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, and the records have %d", setting.Count(n, "column"), r.reading.s.width)})
 		}
 	}
 	p := newProfile(o.Values)

@@ -139,8 +139,8 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	j.result.Fresh.Before = before
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
 	if !limit.Allows(s.Deleted, s.Rows) {
-		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %d rows there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
-			j.fresh.New, j.fresh.Old, s.Deleted, s.Rows, limit, refusedHint(s, limit), j.stage.Location))
+		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %s there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
+			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, refusedHint(s, limit), j.stage.Location))
 	}
 	return before, nil
 }

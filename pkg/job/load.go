@@ -325,7 +325,7 @@ func sameFiles(m *manifest.Manifest, files []manifest.File) error {
 			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, or lost", want.Name)
 		}
 		if f.Bytes != want.Bytes || f.Cells != want.Cells {
-			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
+			return fmt.Errorf("%s has %s and %s, the manifest says %d and %d", want.Name, setting.Count(f.Bytes, "byte"), setting.Count(f.Cells, "cell"), want.Bytes, want.Cells)
 		}
 		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
 			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)

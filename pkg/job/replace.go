@@ -121,8 +121,8 @@ func (j *run) refuseExport(m *manifest.Manifest) error {
 	case m.Digest.Rows == 0:
 		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.before()))
 	case m.Rejected > 0 && !j.spec.ReplaceRejected:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %d records were set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
-			j.before(), m.Rejected, m.RejectFile, setting.ReplaceRejected))
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
+			j.before(), setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
 	}
 	return nil
 }

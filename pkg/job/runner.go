@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/tablesource"
@@ -181,7 +182,7 @@ func (j *run) finish(ctx context.Context) error {
 // end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
 func (j *run) end(ctx context.Context, all []*verified) error {
 	if len(all) != len(j.targets) {
-		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.targets))
+		return fail.Errorf(fail.Unexpected, "%s of %d are verified", setting.Count(len(all), "table"), len(j.targets))
 	}
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()

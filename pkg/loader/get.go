@@ -8,6 +8,8 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/setting"
 )
 
 // getsInFlight is how many point reads are under way at a time. They share the connections.
@@ -26,7 +28,7 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), table, err)
+		return nil, fmt.Errorf("read %s of %s: %w", setting.Count(len(keys), "row"), table, err)
 	}
 	return rows, nil
 }

@@ -174,8 +174,8 @@ func (e *RegionError) Error() string {
 	if len(e.Causes) > 0 {
 		more = ": " + strings.Join(e.Causes, "; ")
 	}
-	return fmt.Sprintf("load %d files into region %s of table %s on %s, attempt %d: %v%s",
-		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err, more)
+	return fmt.Sprintf("load %s into region %s of table %s on %s, attempt %d: %v%s",
+		setting.Count(len(e.Files), "file"), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err, more)
 }
 
 func (e *RegionError) Unwrap() error { return e.Err }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // ScanRequest says what to read.
@@ -237,7 +239,7 @@ func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err 
 		a.key = row
 		if c := &a.row.Cells[len(a.row.Cells)-1]; a.most > 0 {
 			if a.size += int64(len(row) + len(c.Family) + len(c.Qualifier) + len(c.Value)); a.size > a.most {
-				return nil, fmt.Errorf("%w: more than %d bytes", ErrRowTooLarge, a.most)
+				return nil, fmt.Errorf("%w: more than %s", ErrRowTooLarge, setting.Count(a.most, "byte"))
 			}
 		}
 	}

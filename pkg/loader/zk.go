@@ -15,6 +15,7 @@ import (
 
 	"bulkload/internal/retry"
 	"bulkload/pkg/hbaserpc"
+	"bulkload/pkg/setting"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/tsuna/gohbase/pb"
@@ -215,5 +216,5 @@ func znodePayload(name string, data []byte) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s holds %d bytes that are not HBase's", name, len(data))
+	return nil, fmt.Errorf("%s holds %s that are not HBase's", name, setting.Count(len(data), "byte"))
 }

@@ -93,7 +93,7 @@ func ParsePlan(text string) ([][]byte, error) {
 		for _, a := range all {
 			names = append(names, a.name)
 		}
-		return nil, fmt.Errorf("%q is none of the algorithms %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%q is not an algorithm: want one of %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
 	}
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 || n > MaxRegions {

@@ -101,7 +101,7 @@ func checkVersion(s loader.Status, err error) Check {
 	case major != "2":
 		return Doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
 	}
-	return good(name, "HBase %s, %d region servers", s.Version, len(s.Servers))
+	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
 }
 
 // checkMissing is what is said of a table that could not be asked about.
@@ -133,7 +133,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 		for _, x := range t.Families {
 			have = append(have, x.Name)
 		}
-		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (it has %q)", t.Name, wanted, have)
+		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (families: %s)", t.Name, wanted, strings.Join(have, ", "))
 	}
 	family, err := cluster.FamilySettings(cf)
 	if err != nil {

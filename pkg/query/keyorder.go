@@ -6,6 +6,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/setting"
 )
 
 // maxSalts is how many values the salts of a key may have for a scan, which
@@ -80,7 +81,7 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 		if c, ok := p.(keygen.Call); ok {
 			m := saltModulus(c, modulus)
 			if m < 1 || m > maxSalts || n*m > maxSalts {
-				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %d values, too many to read the rows of each by themselves", k.spec, maxSalts)
+				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %s, too many to read the rows of each by themselves", k.spec, setting.Count(maxSalts, "value"))
 			}
 			n *= m
 		}

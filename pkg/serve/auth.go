@@ -40,6 +40,9 @@ func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error)
 	}
 	if known == nil {
 		detail := "send a token as Authorization: Bearer, or the certificate of a client"
+		if l.keys != nil {
+			detail = "send a Kerberos ticket as Authorization: Negotiate, a token as Bearer, or the certificate of a client"
+		}
 		if r.Header.Get("Authorization") != "" {
 			detail = "the token is of no client"
 		}

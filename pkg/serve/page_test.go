@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("%s", r.body)
 	}
 	r = s.form("/search/check", url.Values{"check_id": {"A"}, "limit": {"2"}})
-	for _, want := range []string{"2 rows, and more", "Next page", "<td>0000</td>", "<td>xx</td>", `name="page" value="`, "md5hex(check_id)", "salt(check_id)", "row keys begin with"} {
+	for _, want := range []string{"first 2 rows", "Next page", "<td>0000</td>", "<td>xx</td>", `name="page" value="`, "md5hex(check_id)", "salt(check_id)", "row keys begin with"} {
 		if want == "<td>xx</td>" { // on the next page
 			continue
 		}

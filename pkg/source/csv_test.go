@@ -59,7 +59,7 @@ func TestCSV(t *testing.T) {
 		{name: "too few at the end", in: "a,b\n3", err: "record 1 at byte 4: 1 column found, 2 expected"},
 		{name: "quoted blank is no blank line", in: "a,b\n\"\"\n", err: "record 1 at byte 4: 1 column found, 2 expected"},
 		{name: "header without a name", in: "a,\n1,2\n", err: "header: column 2 has no name"},
-		{name: "header with a name twice", in: "a,b,a\n", err: `header: columns 1 and 3 have the same name, of 1 bytes`},
+		{name: "header with a name twice", in: "a,b,a\n", err: `header: columns 1 and 3 have the same name, of 1 byte`},
 		{name: "header with a bare quote", in: "a,b\"\n", err: "header: column 2, byte 3: a quote within a field that is not quoted"},
 		{name: "header that does not close", in: "a,\"b\n1,2\n", err: "header: column 2, byte 2: a quote is opened and not closed before the end of the file"},
 		{name: "unknown column", in: "a,b,c\n", o: Options{Columns: ab}, err: `unknown column "c" compared with the given names`},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/setting"
 )
 
 // probeCSV finds where the records begin, and reads the header if there is one.
@@ -51,7 +53,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(data)) // nothing but blank lines
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a quote is not closed", f.path, size)
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a quote is not closed", f.path, setting.Count(size, "byte"))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func crOnly(data []byte, comma byte, last bool) (only, more bool) {
 func checkHeader(names []string) error {
 	for i, n := range names {
 		if len(n) > maxName {
-			return fmt.Errorf("column %d has a name of %d bytes, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, len(n), maxName)
+			return fmt.Errorf("column %d has a name of %s, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, setting.Count(len(n), "byte"), maxName)
 		}
 		if bytes.IndexByte([]byte(n), 0) >= 0 {
 			return setting.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (%s)", i+1, setting.Format)
@@ -82,7 +82,7 @@ func checkHeader(names []string) error {
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
 		if j, ok := seen[n]; ok {
-			return &headerError{setting.Textf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
+			return &headerError{setting.Textf("columns %d and %d have the same name, of %s", j, i+1, setting.Count(len(n), "byte")), n}
 		}
 		seen[n] = i + 1
 	}

@@ -88,7 +88,7 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(data)) // nothing but lines that are no records
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a separator or a closing quote is missing", f.path, size)
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a separator or a closing quote is missing", f.path, setting.Count(size, "byte"))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 )
 
 // Format is the form of an input file, without its compression.
@@ -148,7 +149,7 @@ func (o Options) Validate() error {
 		return errors.New("split size, chunk size and longest record must not be negative")
 	}
 	if o.MaxRecord > mostMaxRecord || o.ChunkSize > mostMaxRecord {
-		return fmt.Errorf("the longest record and the chunk size must not be above %d bytes", mostMaxRecord)
+		return fmt.Errorf("the longest record and the chunk size must not be above %s", setting.Count(mostMaxRecord, "byte"))
 	}
 	if f, r := o.dumpSeps(); f == r {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))

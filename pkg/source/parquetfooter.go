@@ -7,6 +7,8 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+
+	"bulkload/pkg/setting"
 )
 
 // footer is what is needed of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
@@ -66,7 +68,7 @@ const parquetEncrypted = "PARE"
 func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
 	var tail [footerTail]byte
 	if size < int64(len(magicParquet))+footerTail {
-		return nil, damagedFooter("it has %d bytes", size)
+		return nil, damagedFooter("it has %s", setting.Count(size, "byte"))
 	}
 	if err := readAt(raw, tail[:], size-footerTail); err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
 	if n > size-footerTail-int64(len(magicParquet)) {
-		return nil, damagedFooter("its footer of %d bytes is longer than the file", n)
+		return nil, damagedFooter("its footer of %s is longer than the file", setting.Count(n, "byte"))
 	}
 	if n > most {
 		return nil, &MemoryError{"the footer", n, most}
@@ -133,7 +135,7 @@ func parseFooter(b []byte) (*footer, error) {
 	}
 	for i, g := range f.groups {
 		if g.rows < 0 {
-			return nil, fmt.Errorf("row group %d has %d rows", i, g.rows)
+			return nil, fmt.Errorf("row group %d has %s", i, setting.Count(g.rows, "row"))
 		}
 	}
 	return f, nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"bulkload/pkg/setting"
 )
 
 // parquetMeta is what is kept of a file's footer.
@@ -128,7 +130,7 @@ func (f *inputFile) planChunks() error {
 		group := &m.footer.groups[g]
 		for i, l := range m.leaves {
 			if len(group.chunks) != m.tree.leaves {
-				return fmt.Errorf("row group %d: it has %d columns, and the schema %d", g, len(group.chunks), m.tree.leaves)
+				return fmt.Errorf("row group %d: it has %s, and the schema %d", g, setting.Count(len(group.chunks), "column"), m.tree.leaves)
 			}
 			chunk, err := f.planChunk(&group.chunks[l.ordinal], group.rows, l.typ.rep > 0, slack)
 			if err != nil {
@@ -170,7 +172,7 @@ func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack i
 	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
 		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
 	case c.values < rows || !repeated && c.values != rows:
-		return chunk, fmt.Errorf("it has %d values for %d rows", c.values, rows)
+		return chunk, fmt.Errorf("it has %s for %s", setting.Count(c.values, "value"), setting.Count(rows, "row"))
 	}
 	chunk.end = min(chunk.end+slack, f.info.Size())
 	return chunk, chunk.codec.check()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"bulkload/pkg/setting"
 	"bulkload/pkg/valuetext"
 )
 
@@ -120,7 +121,7 @@ func typeOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	case physicalFixed:
 		t.bytes, t.width = true, n.length
 		if t.width <= 0 {
-			return t, fmt.Errorf("values of %d bytes", t.width)
+			return t, fmt.Errorf("values of %s", setting.Count(t.width, "byte"))
 		}
 	default:
 		return t, fmt.Errorf("the physical type %d is not known", n.physical)

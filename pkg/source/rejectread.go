@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"bulkload/pkg/delimited"
+	"bulkload/pkg/setting"
 )
 
 // probeRejects reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
@@ -111,7 +112,7 @@ func (r *rejectReader) next() ([]byte, error) {
 			}
 			if len(r.line) > r.most {
 				r.n++
-				return nil, r.fail(fmt.Errorf("it is longer than %d bytes, which no record takes", r.most))
+				return nil, r.fail(fmt.Errorf("it is longer than %s, which no record takes", setting.Count(r.most, "byte")))
 			}
 		}
 		r.n++

@@ -170,7 +170,7 @@ func (in *Input) fit(f *inputFile, first string) error {
 	}
 	proven := f.named() || len(in.opts.Columns) > 0
 	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
+		return &headerError{setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), f.columns[0]}
 	}
 	err := in.places(f, proven)
 	if e, ok := errors.AsType[*columnsError](err); ok {
@@ -231,7 +231,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		case !proven:
 			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
 		default:
-			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over what nobody asks for", setting.Extra)}
+			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
 		}
 	}
 	for _, c := range f.constants {
@@ -243,7 +243,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			continue
 		}
 		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", nameText(c.name)),
-			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over what nobody asks for", setting.Extra)}
+			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over columns the job does not list", setting.Extra)}
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {
 		return errors.New("it has none of the columns")

@@ -105,7 +105,7 @@ func (r *Reader) readTable(s Split) (err error) {
 			}
 			r.buf, r.extra = buf[:cap(buf)], len(buf)
 			if len(buf)-from > r.in.opts.MaxRecord {
-				return fmt.Errorf("%s: row %d: its values have %d bytes, and a record has at most %d", r.file.path, number+1, len(buf)-from, r.in.opts.MaxRecord)
+				return fmt.Errorf("%s: row %d: its values have %s, and a record has at most %d", r.file.path, number+1, setting.Count(len(buf)-from, "byte"), r.in.opts.MaxRecord)
 			}
 			r.sumRow(r.fields[k:k+cols], buf[from:])
 			r.offsets = append(r.offsets, number)

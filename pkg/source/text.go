@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"bulkload/pkg/setting"
 	"bulkload/pkg/swar"
 )
 
@@ -119,12 +120,12 @@ func (r *Reader) unbalanced(s Split) error {
 
 func (r *Reader) tooLong(n int) error {
 	e := r.rowError(r.off, r.records+1, nil)
-	e.Reason = fmt.Sprintf("the record is longer than %d bytes: a separator is missing", r.in.opts.MaxRecord)
+	e.Reason = fmt.Sprintf("the record is longer than %s: a separator is missing", setting.Count(r.in.opts.MaxRecord, "byte"))
 	switch r.file.format {
 	case FormatJSON:
-		e.Reason = fmt.Sprintf("the line is longer than %d bytes: a line feed is missing, or the file is not JSON lines", r.in.opts.MaxRecord)
+		e.Reason = fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", setting.Count(r.in.opts.MaxRecord, "byte"))
 	case FormatCSV:
-		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)
+		e.Reason = fmt.Sprintf("the record is longer than %s: most likely a quote is not closed", setting.Count(r.in.opts.MaxRecord, "byte"))
 	}
 	return &e
 }

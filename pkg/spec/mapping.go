@@ -185,7 +185,7 @@ func (c CellSpec) validate() []error {
 		}
 	}
 	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") || strings.HasPrefix(c.Family, "_") {
-		bad("%q is no name of a family", c.Family)
+		bad("%q is not a family name", c.Family)
 	}
 	switch {
 	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):
@@ -219,7 +219,7 @@ func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 		switch {
 		case v[1] == "":
 		case v[1] != "skip" && v[1] != "store":
-			bad("%s: %q is none of skip, store", v[0], v[1])
+			bad("%s: %q is invalid: want skip or store", v[0], v[1])
 		case c.Value != nil:
 			bad("%s %s: the value is the same in every row", v[0], v[1])
 		case v[1] == "store" && c.Type != "" && c.Type != "text":

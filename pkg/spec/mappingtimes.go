@@ -50,7 +50,7 @@ func (m Mapping) validateTimes() []error {
 			bad("cell_ttl", errNoColumn)
 		}
 		if !slices.Contains([]string{"", "s", "ms"}, c.Unit) {
-			bad("cell_ttl", fmt.Errorf("unit %q is none of s, ms", c.Unit))
+			bad("cell_ttl", fmt.Errorf("unit %q is invalid: want s or ms", c.Unit))
 		}
 	}
 	return errs

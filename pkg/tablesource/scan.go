@@ -171,7 +171,7 @@ type rowOrder struct {
 func (o *rowOrder) check(row loader.Row) error {
 	inside := bytes.Compare(row.Key, o.start) >= 0 && (len(o.stop) == 0 || bytes.Compare(row.Key, o.stop) < 0)
 	if !inside || o.any && bytes.Compare(row.Key, o.last) <= 0 {
-		return fmt.Errorf("%w: a row of %d bytes", ErrOutOfOrder, len(row.Key))
+		return fmt.Errorf("%w: a row of %s", ErrOutOfOrder, setting.Count(len(row.Key), "byte"))
 	}
 	o.last, o.any = append(o.last[:0], row.Key...), true
 	for i := range row.Cells {

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
 )
 
@@ -106,7 +107,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 		return err
 	}
 	if written != p.rows {
-		return fmt.Errorf("%d rows have cells of the load, a moment ago %d had", written, p.rows)
+		return fmt.Errorf("%s have cells of the load, a moment ago %d had", setting.Count(written, "row"), p.rows)
 	}
 	return nil
 }

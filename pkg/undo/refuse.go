@@ -10,14 +10,14 @@ import (
 func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	if s.Marked > 0 {
-		no("in %d rows a marker deletes timestamp %d already: somebody has undone this load, or a part of it", s.Marked, l.stamp)
+		no("in %s a marker deletes timestamp %d already: somebody has undone this load, or a part of it", setting.Count(s.Marked, "row"), l.stamp)
 	}
 	if !same(s, l.manifest.Digest) {
-		no("the table has %s with timestamp %d, and %d rows with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
-			s.Load, l.stamp, s.Foreign, l.manifest.Digest)
+		no("the table has %s with timestamp %d, and %s with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
+			s.Load, l.stamp, setting.Count(s.Foreign, "row"), l.manifest.Digest)
 	}
 	if insertOnly && s.RowsOverwritten > 0 {
-		no("%s is given, but %d rows were there before the load", setting.InsertOnly, s.RowsOverwritten)
+		no("%s is given, but %s were there before the load", setting.InsertOnly, setting.Count(s.RowsOverwritten, "row"))
 	}
 	for _, f := range s.Families {
 		need := 2 + others

@@ -186,7 +186,7 @@ func (t *target) verify(ctx context.Context) error {
 		return cluster.Failure(err)
 	}
 	if left > 0 {
-		return t.notAsPredicted(fmt.Errorf("%d rows still have cells of timestamp %d", left, t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s still have cells of timestamp %d", setting.Count(left, "row"), t.stamp))
 	}
 	if u.o.Verify != "full" {
 		return nil
@@ -207,7 +207,7 @@ func (t *target) verify(ctx context.Context) error {
 func (t *target) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:
-		return t.notAsPredicted(fmt.Errorf("%d cells of timestamp %d are still seen", now.CellsSeen, t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still seen", setting.Count(now.CellsSeen, "cell"), t.stamp))
 	case now.Rest != predicted.Rest:
 		return t.notAsPredicted(fmt.Errorf("the table has %s beside the load, predicted were %s: others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:

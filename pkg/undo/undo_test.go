@@ -226,7 +226,7 @@ func TestRefusals(t *testing.T) {
 		"versions deleted":                       {family(3, 20, 2), 0, false, "in 2 rows of family f markers delete single versions"},
 		"versions deleted, as loaded":            {family(3, 0, 2), 0, false, ""},
 		"rows were there":                        {with(family(1, 0, 0), func(s *result.Survey) { s.RowsOverwritten = 3 }), 0, true, "`insert_only` is given, but 3 rows were there"},
-		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 rows with other columns"},
+		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 row with other columns"},
 		"fewer cells":                            {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Cells-- }), 0, false, "10 rows, 19 cells"},
 		"other values":                           {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Sum++ }), 0, false, "others wrote cells of this timestamp"},
 		"marked":                                 {with(family(1, 0, 0), func(s *result.Survey) { s.Marked = 4 }), 0, false, "in 4 rows a marker deletes timestamp 200 already"},

@@ -287,7 +287,7 @@ func (s *Sorter) reduceRuns() error {
 			return nil
 		}
 		if limit < 2 {
-			return setting.Errorf("%w: %d bytes cannot merge two runs with rows this long (give more with %s)", ErrMemory, s.o.Memory, setting.Memory)
+			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.o.Memory, "byte"), setting.Memory)
 		}
 		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
 		n = max(n, 2)

@@ -31,7 +31,7 @@ func ParsePolicy(s string) (Policy, error) {
 	case "last":
 		return KeepLast, nil
 	}
-	return 0, fmt.Errorf("duplicate policy %q is none of fail, first, last", s)
+	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first or last", s)
 }
 
 // A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
@@ -44,7 +44,7 @@ type DuplicateError struct {
 func (e *DuplicateError) Data() []byte { return e.Key }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("two rows have the same key, of %d bytes", len(e.Key))
+	return fmt.Sprintf("two rows have the same key, of %s", setting.Count(len(e.Key), "byte"))
 }
 
 // ErrMemory is wrapped when a row or the number of runs asks for more than
@@ -116,15 +116,15 @@ func New(o Options) (*Sorter, error) {
 		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)
 	}
 	if o.Shared != nil && len(o.Shared) != o.Regions {
-		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
+		return nil, fmt.Errorf("shared prefixes of %s for %s", setting.Count(len(o.Shared), "region"), setting.Count(o.Regions, "region"))
 	}
 	if o.Policies != nil && len(o.Policies) != o.Regions {
-		return nil, fmt.Errorf("policies of %d regions for %d regions", len(o.Policies), o.Regions)
+		return nil, fmt.Errorf("policies of %s for %s", setting.Count(len(o.Policies), "region"), setting.Count(o.Regions, "region"))
 	}
 	o = o.withDefaults()
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
-		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
+		return nil, fmt.Errorf("%w: %s for each of %s, %d are needed", ErrMemory, setting.Count(share, "byte"), setting.Count(o.Workers, "worker"), MinMemory)
 	}
 	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}, nil
 }
@@ -160,7 +160,7 @@ func (s *Sorter) Writer() (*Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.writers) >= s.o.Workers {
-		return nil, errors.Join(fmt.Errorf("more writers than the %d workers", s.o.Workers), a.release())
+		return nil, errors.Join(fmt.Errorf("more writers than the %s", setting.Count(s.o.Workers, "worker")), a.release())
 	}
 	s.writers = append(s.writers, w)
 	return w, nil
@@ -183,8 +183,8 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 			return nil, err
 		}
 		if !w.a.room(len(key) + payload) {
-			return nil, setting.Errorf("%w: a row of %d bytes does not fit in the %d bytes of a worker (give more with %s, or fewer %s)",
-				ErrMemory, len(key)+payload, w.a.limit, setting.Memory, setting.Workers)
+			return nil, setting.Errorf("%w: a row of %s does not fit in the %s of a worker (give more with %s, or fewer %s)",
+				ErrMemory, setting.Count(len(key)+payload, "byte"), setting.Count(w.a.limit, "byte"), setting.Memory, setting.Workers)
 		}
 	}
 	w.lastSeq, w.lastRegion = seq, region
