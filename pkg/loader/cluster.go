@@ -23,11 +23,12 @@ type Cluster struct {
 	cfg Config
 	log *slog.Logger
 
-	mu      sync.Mutex
-	closed  bool
-	servers map[serverKey]*server
-	places  places
-	warned  map[string]warning // retries that the log has at level warn: by server, or call
+	mu       sync.Mutex
+	closed   bool
+	servers  map[serverKey]*server
+	places   places
+	answered bool               // places were found once
+	warned   map[string]warning // retries that the log has at level warn: by server, or call
 
 	regions regionMap
 

@@ -16,7 +16,7 @@ import (
 const getsInFlight = 16
 
 // Rows reads single rows: one Row for each key, in the order of the keys, without cells where there is none. The rows are
-// the caller's; their keys are those given.
+// the caller's; their keys are those given. A table that is disabled gives [ErrTableDisabled] at once.
 func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]Row, error) {
 	rows := make([]Row, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
@@ -34,7 +34,7 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 }
 
 func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row, err error) {
-	at := &locator{regions: &c.regions, table: table}
+	at := &locator{regions: &c.regions, table: table, prompt: true}
 	err = c.retry(ctx, "get", func(attempt int) error {
 		r, err := at.locate(ctx, key, attempt > 0)
 		if err != nil {

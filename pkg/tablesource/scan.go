@@ -156,7 +156,7 @@ func scanError(err error) error {
 	case errors.Is(err, loader.ErrRowTooLarge):
 		return fail.With(fail.Input, setting.Errorf("%w, which is all that a scan holds of one: read the table with %s files", err, setting.ReadBy))
 	case errors.Is(err, loader.ErrTableDisabled), errors.Is(err, loader.ErrTableNotFound):
-		return fail.With(fail.Input, fmt.Errorf("%w: it was disabled or dropped while it was read", err))
+		return fail.With(fail.Input, fmt.Errorf("%w (it was disabled or dropped while it was read)", err))
 	}
 	return fail.With(fail.Load, err)
 }
