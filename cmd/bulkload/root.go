@@ -52,7 +52,10 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settings.Command(cmd, g.logger); err != nil {
+			if err := settings.Command(cmd, func() *slog.Logger {
+				g.logs.calmBy(cmd, g.console)
+				return g.logger()
+			}); err != nil {
 				return usageError{err}
 			}
 			if g.output != "text" && g.output != "json" {

@@ -109,7 +109,10 @@ func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
 	}
-	return bad("table", "see whether HBase is up, and whether you may look at the table", "%s", oneLine{err})
+	if denied, ok := errors.AsType[*loader.DeniedError](err); ok {
+		return bad("table", denied.Grant, "user %s needs the right CREATE on table %s", denied.User, table)
+	}
+	return bad("table", "see whether HBase is up", "%s", oneLine{err})
 }
 
 func checkTable(t *loader.Table) Check {
@@ -185,9 +188,12 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 // checkRoundTrip says whether HBase lets the user load.
 func checkRoundTrip(b bulkFacts, user string) Check {
 	const name = "right to load"
+	var denied *loader.DeniedError
 	switch {
 	case !b.asked:
 		return Check{}
+	case errors.As(b.prepareErr, &denied):
+		return bad(name, denied.Grant, "user %s needs the right CREATE or ADMIN on the table", denied.User)
 	case b.prepareErr != nil:
 		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
 			"%s", oneLine{b.prepareErr})
