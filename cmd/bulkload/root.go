@@ -111,10 +111,25 @@ func flagError(cmd *cobra.Command, err error) error {
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usageError{fmt.Errorf("%s takes %s %q, not %d", cmd.Name(), setting.Count(len(names), "argument"), names, len(args))}
+			return usageError{fmt.Errorf("%s takes %s, %s: %d given", cmd.Name(), setting.Count(len(names), "argument"), strings.Join(names, " "), len(args))}
 		}
 		return nil
 	}
+}
+
+// unknownCommand begins cobra's error about a command that does not exist.
+const unknownCommand = "unknown command"
+
+// nearestCommand is that error in one line.
+func nearestCommand(root *cobra.Command, err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	if _, name, ok := strings.Cut(text, `"`); ok {
+		name, _, _ = strings.Cut(name, `"`)
+		if near := root.SuggestionsFor(name); len(near) > 0 {
+			text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+		}
+	}
+	return usageError{errors.New(text)}
 }
 
 // refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra

@@ -79,7 +79,7 @@ func someRecords(records, rejected int64, o Options) error {
 	case records == 0:
 		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
 	}
-	return fail.Errorf(fail.Input, "all %s of the input are bad; nothing was loaded (%s)", setting.Count(records, "record"), source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
 }
 
 // someRows is the same for a build.
@@ -87,7 +87,7 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "none of the %s of the input has a value that becomes a cell; nothing was loaded (%s)", setting.Count(m.Records, "record"), source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
 }
 
 // expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.

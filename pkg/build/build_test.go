@@ -291,7 +291,7 @@ func TestUnknownModulusIsRefused(t *testing.T) {
 
 func TestSpecIsReadStrictly(t *testing.T) {
 	_, err := spec.ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
-	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), `job file job.yaml: [3:1] unknown field "keey"`) {
+	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), `job file job.yaml:3:1: unknown field "keey"`) {
 		t.Errorf("unknown field: %v", err)
 	}
 	for bad, want := range map[string]string{

@@ -290,7 +290,7 @@ func TestMappingErrors(t *testing.T) {
 		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, json and rest"}},
 		{"cells: [{qualifier: q}]", []string{"say one of column"}},
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
-		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: value of 2 bytes is no whole number`}},
+		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is no whole number`}},
 		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
 		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
@@ -337,7 +337,7 @@ func TestBadValues(t *testing.T) {
 	}
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
 	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
-	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"

@@ -128,8 +128,6 @@ func lasting(err error) error {
 // have theirs.
 func advice(cause error) string {
 	switch cause {
-	case syscall.ENOSPC, syscall.EDQUOT:
-		return ": free space on that disk, or name another directory"
 	case fs.ErrNotExist:
 		return ": the directory was removed while the job ran"
 	case fs.ErrExist:

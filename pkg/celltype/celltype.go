@@ -19,9 +19,15 @@ type Converter func(dst, text []byte) ([]byte, error)
 // ErrValue is wrapped by what says why a text has no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
+// valueError is ErrValue, and says only what is wrong with the value.
+type valueError struct{ *keygen.ValueError }
+
+func (valueError) Is(target error) bool { return target == ErrValue }
+func (e valueError) Unwrap() error      { return e.ValueError }
+
 // ValueError reports a text that is no value of its type.
 func ValueError(text []byte, why string) error {
-	return fmt.Errorf("%w: %w", ErrValue, keygen.NewValueError(text, errors.New(why)))
+	return valueError{keygen.NewValueError(text, errors.New(why))}
 }
 
 // Names are the names of types in the order in which messages list them.

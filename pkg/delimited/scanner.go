@@ -76,7 +76,7 @@ type Fault struct {
 const (
 	reasonBare     = "a quote within a field that is not quoted (quote the field, or say quotes: lenient)"
 	reasonAfter    = "text after a closing quote"
-	reasonUnclosed = "a quote is opened and not closed before the end of the file"
+	reasonUnclosed = "a quote is opened and not closed"
 	reasonCharset  = "bytes that are no character of the character set"
 	reasonEscape   = "the escape stands before the end of the file"
 )

@@ -94,7 +94,7 @@ func (e *Estimate) warnSkew(times float64) preflight.Check {
 	}
 	hint := setting.Textf("choose split points that the keys reach evenly (bulkload plan %s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
-		hint = setting.Plain("rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere")
+		hint = setting.Plain("split points cannot part rows of one query key: put another column of the key before the heavy one, or load these rows elsewhere")
 	}
 	return preflight.Doubtful("skew", hint, "%d of %s have more than %g times their fair share of %s: %s (%s)", len(heavy), setting.Count(len(e.Regions), "region"), times, percent(fair),
 		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())

@@ -244,14 +244,14 @@ func TestRefused(t *testing.T) {
 		value string
 		says  string
 	}{
-		"0x01 in a dump":        {Options{Format: Dump}, &plain, "a\x01b", "row 2, column a: the value has a byte that the dialect reads as a separator"},
-		"0x10 in a dump":        {Options{Format: Dump}, &plain, "a\x10b", "column a: the value has a byte"},
+		"0x01 in a dump":        {Options{Format: Dump}, &plain, "a\x01b", "row 2, column a: the value has a separator, quote or escape"},
+		"0x10 in a dump":        {Options{Format: Dump}, &plain, "a\x10b", "column a: the value has a separator"},
 		"NULL in a dump":        {Options{Format: Dump, Columns: []string{"f:a"}}, nil, `\N`, "column f:a: the value is written as NULL is"},
 		"no UTF-8 in CSV":       {Options{Format: CSV}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in JSON":      {Options{Format: JSONL}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in Parquet":   {Options{Format: Parquet}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no value of the type":  {Options{Format: CSV}, &timed, "x", "column a: the bytes are no value of the column's type"},
-		"more than the layout":  {Options{Format: CSV}, &timed, day, "column a: the text of the value would be read as other bytes"},
+		"more than the layout":  {Options{Format: CSV}, &timed, day, "column a: the value's text would be read as other bytes"},
 		"a row above the bound": {Options{Format: JSONL, Memory: 1400 << 10}, &plain, strings.Repeat("x", 1300<<10), "`memory` leaves for a row"},
 	} {
 		if c.s != nil {

@@ -167,7 +167,7 @@ func (t *text) settings(m map[string]any) {
 // Faults of values that text cannot have.
 var (
 	errNotUTF8   = errors.New("the value is not UTF-8, as readers of this text expect it to be: write parquet or jsonl without the job file, which have any bytes")
-	errSeparator = errors.New("the value has a byte that the dialect reads as a separator, a quote or an escape, and no other way to write it: choose a dialect with quotes or escapes, or another format")
+	errSeparator = errors.New("the value has a separator, quote or escape, which the dialect cannot write: choose a dialect with quotes or escapes, or another format")
 	errNull      = errors.New("the value is written as NULL is: set another null_value, or choose a dialect with quotes")
 	errNoNull    = errors.New("there is no value, and the dialect has no NULL")
 	errBlanks    = errors.New("the value has blanks at an end, which the job trims: set trim to no, or choose a dialect with quotes")

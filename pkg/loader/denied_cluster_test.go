@@ -40,7 +40,7 @@ func TestRightsToCreate(t *testing.T) {
 	nobody := as("nobody")
 	for what, err := range map[string]error{
 		"user nobody needs the right CREATE: grant 'nobody', 'C', '@team' in HBase's shell": nobody.CreateTable(t.Context(), spec("team", "third")),
-		"user tina needs the right CREATE: grant 'tina', 'C', '@others' in HBase's shell":   tina.CreateTable(t.Context(), spec("others", "x")),
+		"user tina needs the right ADMIN: grant 'tina', 'A' in HBase's shell":               tina.CreateTable(t.Context(), spec("others", "x")),
 		"user nobody needs the right CREATE: grant 'nobody', 'RWC', 'team:second' in HBase's shell": func() error {
 			_, err := nobody.Describe(t.Context(), TableName{"team", "second"})
 			return err

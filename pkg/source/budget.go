@@ -55,7 +55,7 @@ func NewBudget(spec string) (*Budget, error) {
 		if e, ok := errors.AsType[*strconv.NumError](err); ok {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("bad-records %q is neither a number of records nor a share such as 0.5%%: %w", spec, err)
+		return nil, fmt.Errorf("%q is neither a number of records nor a share such as 0.5%%: %w", spec, err)
 	}
 	return b, nil
 }
@@ -93,7 +93,7 @@ func (b *Budget) Reject(e RowError) error {
 	b.extra.Add(lines - 1)
 	bad := b.bad.Add(lines)
 	if b.None() {
-		return &budgetError{row: e.keep(), text: setting.Textf("no bad record is allowed: %s N or P%% sets them aside", setting.BadRecords)}
+		return &budgetError{row: e.keep(), text: setting.Textf("no bad record is allowed: see %s", setting.BadRecords)}
 	}
 	if b.File != nil {
 		if err := b.File.Write(e); err != nil {

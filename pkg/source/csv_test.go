@@ -52,8 +52,8 @@ func TestCSV(t *testing.T) {
 		{name: "space before a quote", in: "a,b\n1, \"2\"\n", err: "record 1 at byte 4, column b: a quote within a field that is not quoted"},
 		{name: "text after a quote", in: "a,b\n\"1\"x,2\n", err: "record 1 at byte 4, column a: text after a closing quote"},
 		{name: "CR after a quote", in: "a,b\n\"1\"\r,2\n", err: "record 1 at byte 4, column a: text after a closing quote"},
-		{name: "unclosed quote", in: "a,b\n1,2\n3,\"4\n5,6\n", err: "record 2 at byte 8, column b: a quote is opened and not closed before the end of the file: the quote is at byte 10"},
-		{name: "unclosed quote that is doubled", in: "a,b\n1,\"\"\"", err: "record 1 at byte 4, column b: a quote is opened and not closed before the end of the file: the quote is at byte 6"},
+		{name: "unclosed quote", in: "a,b\n1,2\n3,\"4\n5,6\n", err: "record 2 at byte 8, column b: a quote is opened and not closed: the quote is at byte 10"},
+		{name: "unclosed quote that is doubled", in: "a,b\n1,\"\"\"", err: "record 1 at byte 4, column b: a quote is opened and not closed: the quote is at byte 6"},
 		{name: "too few", in: "a,b\n1,2\n\n3\n", err: "record 2 at byte 9: 1 column found, 2 expected"},
 		{name: "too many", in: "a,b\n1,2,3\n", err: "record 1 at byte 4: 3 columns found, 2 expected"},
 		{name: "too few at the end", in: "a,b\n3", err: "record 1 at byte 4: 1 column found, 2 expected"},
@@ -61,10 +61,10 @@ func TestCSV(t *testing.T) {
 		{name: "header without a name", in: "a,\n1,2\n", err: "header: column 2 has no name"},
 		{name: "header with a name twice", in: "a,b,a\n", err: `header: columns 1 and 3 have the same name, of 1 byte`},
 		{name: "header with a bare quote", in: "a,b\"\n", err: "header: column 2, byte 3: a quote within a field that is not quoted"},
-		{name: "header that does not close", in: "a,\"b\n1,2\n", err: "header: column 2, byte 2: a quote is opened and not closed before the end of the file"},
+		{name: "header that does not close", in: "a,\"b\n1,2\n", err: "header: column 2, byte 2: a quote is opened and not closed"},
 		{name: "unknown column", in: "a,b,c\n", o: Options{Columns: ab}, err: `unknown column "c" compared with the given names`},
 		{name: "missing column", in: "a\n", o: Options{Columns: ab}, err: `column "b" is missing compared with the given names`},
-		{name: "no names", in: "1,2\n", o: Options{Header: HeaderNone}, err: "text without a header needs the names of its columns"},
+		{name: "no names", in: "1,2\n", o: Options{Header: HeaderNone}, err: "text without a header needs the names of its columns: give `columns`"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := writeFile(t, "x.csv", []byte(tt.in))

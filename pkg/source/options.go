@@ -196,7 +196,7 @@ func (o Options) checkDialect() error {
 
 var (
 	errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
-	errNoHeader  = errors.New("text without a header needs the names of its columns")
+	errNoHeader  = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 )
 
 func (o Options) checkComma() error {

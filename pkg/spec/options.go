@@ -30,7 +30,7 @@ type Option struct {
 func ParseOptions(name string, data []byte) (Options, error) {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
+		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 	}
 	var o Options
 	for i, doc := range f.Docs {
@@ -41,7 +41,7 @@ func ParseOptions(name string, data []byte) (Options, error) {
 			continue
 		}
 		if err := o.UnmarshalYAML(doc.Body); err != nil {
-			return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
+			return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 		}
 	}
 	return o, nil
@@ -102,9 +102,14 @@ func badNode(node ast.Node, why string) error {
 	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
 }
 
-// yamlText is an error of the parser in one line, with the line and column that it is about.
-func yamlText(err error) string {
+// yamlText is an error of the parser in one line: the file, the line, the column, and what is wrong.
+func yamlText(name string, err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n")
+	if place, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(place, "[") {
+		text = name + ":" + place[1:] + ": " + rest
+	} else {
+		text = name + ": " + text
+	}
 	for line := range strings.Lines(yaml.FormatError(err, false, true)) {
 		if strings.HasPrefix(line, ">") && strings.Contains(line, "{{") {
 			return text + " (a text that begins with {{, or stands in [ ], needs quotes: '{{ .Date }}')"
