@@ -160,7 +160,7 @@ func (o *adviseOptions) statement(spec *spec.Spec, a *table.Advice) (string, err
 }
 
 func printAdvice(w io.Writer, spec *spec.Spec, a *table.Advice, statement string) {
-	fmt.Fprintf(w, "%d regions, of %s each in the end\n", a.Regions, ui.Bytes(a.RegionBytes))
+	fmt.Fprintf(w, "%s, of %s each in the end\n", setting.Count(a.Regions, "region"), ui.Bytes(a.RegionBytes))
 	for _, r := range a.Reasons {
 		fmt.Fprintf(w, "  - %s\n", r)
 	}

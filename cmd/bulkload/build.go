@@ -19,6 +19,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -210,7 +211,7 @@ func (w *workFlags) workOptions(e progress.Events) build.WorkOptions {
 
 func printFiles(w io.Writer, m *manifest.Manifest, out string) {
 	for _, f := range m.Files {
-		fmt.Fprintf(w, "  %s  %d rows  %s  %s … %s\n", path.Join(out, f.Name), f.Rows, ui.Bytes(f.Bytes),
+		fmt.Fprintf(w, "  %s  %s  %s  %s … %s\n", path.Join(out, f.Name), setting.Count(f.Rows, "row"), ui.Bytes(f.Bytes),
 			rowkey.String(f.FirstRow), rowkey.String(f.LastRow))
 	}
 }

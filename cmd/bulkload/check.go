@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/preflight"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -80,7 +81,7 @@ func (o *checkOptions) run(cmd *cobra.Command, g *globals) error {
 		return err
 	}
 	if r.Errors > 0 {
-		return &fail.Error{Kind: fail.Check, Err: fmt.Errorf("table %s: %d of %d checks found errors", r.Table, r.Errors, len(r.Checks))}
+		return &fail.Error{Kind: fail.Check, Err: fmt.Errorf("table %s: %d of %s found errors", r.Table, r.Errors, setting.Count(len(r.Checks), "check"))}
 	}
 	return nil
 }
@@ -107,5 +108,5 @@ func printChecks(w io.Writer, r *preflight.Report) {
 			fmt.Fprintf(w, "%-5s  %-*s  -> %s\n", "", width, "", c.Hint)
 		}
 	}
-	fmt.Fprintf(w, "%d checks in %s: %d errors, %d warnings\n", len(r.Checks), r.Elapsed.Round(time.Millisecond), r.Errors, r.Warnings)
+	fmt.Fprintf(w, "%s in %s: %s, %s\n", setting.Count(len(r.Checks), "check"), r.Elapsed.Round(time.Millisecond), setting.Count(r.Errors, "error"), setting.Count(r.Warnings, "warning"))
 }

@@ -10,6 +10,7 @@ import (
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -31,8 +32,8 @@ func newCleanCmd(g *globals) *cobra.Command {
 		Short: "Remove what finished and abandoned jobs left behind",
 		Long: `Clean lists the directories that jobs have left on this machine and in the staging
 directory on HDFS, and says which it would remove; with --yes it removes them.
-A job that runs, one to which something happened of late, and one with files of
-which it is not known whether HBase has taken them stay. What the program did not
+A job that runs, one that changed lately, and one with files of which it is not
+known whether HBase has taken them stay. What the program did not
 make itself is not touched. A finished job whose state is gone is a new one when
 its command is run again.` + "\n" + exitHelp,
 		Example: `  bulkload clean
@@ -46,7 +47,7 @@ its command is run again.` + "\n" + exitHelp,
 	f.StringVar(&o.state, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload)")
 	f.StringVar(&o.staging, "staging", "", "directory on HDFS where jobs have theirs (default /tmp/bulkload-USER)")
 	f.StringVar(&o.id, "job", "", "only this job, of any age: the name of its directory, or the twelve digits at its end")
-	f.Var(&o.olderThan, "older-than", "leave jobs to which something happened since, such as 7d or 12h")
+	f.Var(&o.olderThan, "older-than", "keep jobs that changed since, such as 7d or 12h")
 	f.BoolVar(&o.force, "force", false, "also jobs with files of which it is not known whether HBase has them; rows may be lost")
 	f.BoolVar(&o.yes, "yes", false, "remove")
 	return cmd
@@ -92,9 +93,9 @@ func printCleaning(w io.Writer, r *checkpoint.Cleaning) {
 	case removed == 0:
 		fmt.Fprintln(w, "nothing to remove")
 	case r.Removed:
-		fmt.Fprintf(w, "%d directories removed, %s\n", removed, ui.Bytes(bytes))
+		fmt.Fprintf(w, "%s removed, %s\n", setting.Count(removed, "directory"), ui.Bytes(bytes))
 	default:
-		fmt.Fprintf(w, "%d directories with %s would be removed: give --yes to do it\n", removed, ui.Bytes(bytes))
+		fmt.Fprintf(w, "%s with %s would be removed: give --yes to do it\n", setting.Count(removed, "directory"), ui.Bytes(bytes))
 	}
 }
 

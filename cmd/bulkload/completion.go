@@ -34,7 +34,7 @@ values of flags. Release archives have the scripts in completions/.`,
 			case "fish":
 				return cmd.Root().GenFishCompletion(w, true)
 			}
-			return usageError{fmt.Errorf("shell %q is none of bash, zsh, fish", args[0])}
+			return usageError{fmt.Errorf("shell %q is invalid: want bash, zsh or fish", args[0])}
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/undo"
 
 	"github.com/spf13/cobra"
@@ -85,12 +86,12 @@ func printDiff(out io.Writer, s *result.Survey) {
 }
 
 func printSurvey(out io.Writer, s *result.Survey) {
-	fmt.Fprintf(out, "table %s, timestamp %d: %d rows, %d cells\n", s.Table, s.Timestamp, s.Load.Rows, s.Load.Cells)
+	fmt.Fprintf(out, "table %s, timestamp %d: %s, %s\n", s.Table, s.Timestamp, setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
 	fmt.Fprintf(out, "rows:  %d added, %d were there before\n", s.RowsAdded, s.RowsOverwritten)
 	fmt.Fprintf(out, "cells: %d added, %d overwritten, %d of them with the value that was there; %d are seen now\n", s.CellsAdded, s.CellsOverwritten, s.CellsUnchanged, s.CellsSeen)
 	for _, f := range s.Families {
 		if f.Compacted > 0 {
-			fmt.Fprintf(out, "family %s: a compaction has written %d of %d cells again, and keeps %d versions: what it dropped counts as added\n", f.Family, f.Compacted, f.Cells, f.Versions)
+			fmt.Fprintf(out, "family %s: a compaction has written %d of %s again, and keeps %s: what it dropped counts as added\n", f.Family, f.Compacted, setting.Count(f.Cells, "cell"), setting.Count(f.Versions, "version"))
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

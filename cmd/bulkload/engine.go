@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/mapreduce"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/pflag"
@@ -54,10 +55,10 @@ func (e *engineFlags) settings(f *pflag.FlagSet) (*mapreduce.Settings, error) {
 		return nil, nil
 	case "yarn":
 	default:
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--engine %q is none of local, yarn", e.engine), "engine")}
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--engine %q is invalid: want local or yarn", e.engine), "engine")}
 	}
 	if e.onStop != "detach" && e.onStop != "kill" {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--on-stop %q is none of detach, kill", e.onStop), "on-stop")}
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--on-stop %q is invalid: want detach or kill", e.onStop), "on-stop")}
 	}
 	s := e.yarn
 	const mega = 1 << 20
@@ -101,6 +102,6 @@ func printYARN(w io.Writer, y *mapreduce.Settings, e *estimate.Estimate) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(w, "\nyarn: %d maps of %d MiB and %d reduces of %d MiB, about %s shuffled, %s of processor time\n",
-		p.Maps, p.MapMemory, p.Reduces, p.ReduceMemory, ui.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
+	fmt.Fprintf(w, "\nyarn: %s of %d MiB and %s of %d MiB, about %s shuffled, %s of processor time\n",
+		setting.Count(p.Maps, "map"), p.MapMemory, setting.Count(p.Reduces, "reduce"), p.ReduceMemory, ui.Bytes(p.ShuffleBytes), ui.Round(p.CoreTime))
 }

@@ -78,7 +78,7 @@ func exitCode(err error) int {
 	if errors.Is(err, errAlready) {
 		return exitAlready
 	}
-	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), "unknown command") {
+	if _, ok := errors.AsType[usageError](err); ok || strings.HasPrefix(err.Error(), unknownCommand) {
 		return exitUsage
 	}
 	kind := fail.KindOf(err)

@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/export"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
 
@@ -173,7 +174,7 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	if err == nil && closed != nil {
 		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
 	}
-	return m, errors.Join(err, closed)
+	return m, errors.Join(tablesource.ByScans(err), closed)
 }
 
 // openSource opens what is read. It deletes the snapshots of exports that were killed before, and its own if ctx ends.
@@ -213,12 +214,12 @@ func printExport(w io.Writer, m *export.Manifest, to string, took time.Duration)
 		as = "by scans since"
 	}
 	fmt.Fprintf(w, "done: table %s %s %s, to %s in %s\n", m.Table, as, m.Created.Format(time.RFC3339), to, ui.Round(took))
-	fmt.Fprintf(w, "  %s in %d files, %s\n", m.Digest, len(m.Files), ui.Bytes(m.Bytes))
+	fmt.Fprintf(w, "  %s in %s, %s\n", m.Digest, setting.Count(len(m.Files), "file"), ui.Bytes(m.Bytes))
 	if m.NoCells > 0 {
-		fmt.Fprintf(w, "  %d rows have none of the columns and were left out\n", m.NoCells)
+		fmt.Fprintf(w, "  %s have none of the columns and were left out\n", setting.Count(m.NoCells, "row"))
 	}
 	if m.LeftOver > 0 {
-		fmt.Fprintf(w, "  %d cells belong to none of the columns and were left out\n", m.LeftOver)
+		fmt.Fprintf(w, "  %s belong to none of the columns and were left out\n", setting.Count(m.LeftOver, "cell"))
 	}
 	if len(m.Columns) > 0 {
 		fmt.Fprintf(w, "  columns: %s\n", strings.Join(m.Columns, ", "))

@@ -9,6 +9,7 @@ import (
 	"bulkload/internal/ui"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -64,8 +65,8 @@ func newHFileMetaCmd(g *globals, c *clusterFlags) *cobra.Command {
 }
 
 func printMeta(w io.Writer, v filecheck.HFileMeta) {
-	fmt.Fprintf(w, "%s\n  HFile %s, %s, %d cells, %d index levels\n", v.File, v.Version, ui.Bytes(v.Bytes), v.Cells, v.IndexLevels)
-	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%d keys)\n", v.Compression, v.Encoding, v.Bloom, v.BloomKeys)
+	fmt.Fprintf(w, "%s\n  HFile %s, %s, %s, %s\n", v.File, v.Version, ui.Bytes(v.Bytes), setting.Count(v.Cells, "cell"), setting.Count(v.IndexLevels, "index level"))
+	fmt.Fprintf(w, "  compression %s, encoding %s, bloom %s (%s)\n", v.Compression, v.Encoding, v.Bloom, setting.Count(v.BloomKeys, "key"))
 	fmt.Fprintf(w, "  rows %s … %s\n", v.FirstRow, v.LastRow)
 	for _, e := range v.Info {
 		fmt.Fprintf(w, "  %-30s %s\n", e.Key, e.Text)

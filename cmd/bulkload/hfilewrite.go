@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -225,7 +226,7 @@ func newHFileCheckCmd(g *globals, c *clusterFlags) *cobra.Command {
 				}
 			}
 			if bad > 0 {
-				return fmt.Errorf("%d of %d files are damaged", bad, len(args))
+				return fmt.Errorf("%d of %s are damaged", bad, setting.Count(len(args), "file"))
 			}
 			return nil
 		},

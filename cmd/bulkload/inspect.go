@@ -31,15 +31,14 @@ func newInspectCmd(g *globals) *cobra.Command {
 	o := &inspectOptions{}
 	cmd := &cobra.Command{
 		Use:   "inspect PATH…",
-		Short: "Say what lies in files: format, dialect, columns, and a job file to start from",
+		Short: "Say what is in files: format, dialect, columns; write a starting job file",
 		Long: `Inspect reads the beginnings of files and says their format, compression, character
 set and dialect, their columns with guessed types, what stands for NULL, which
 columns could be a key, and what a job would refuse. --write makes a job file of it.
 
-Where the sample can be read in more than one way, that is doubt: inspect names the
-readings and the first place where they differ, writes no job file and ends with
-exit code 2. The flags that say how text is written decide: give those, and
-inspect again. Refused files end with exit code 5. Values are shown with --values
+If the sample is ambiguous, inspect lists the readings and the first place where
+they differ, writes no job file and ends with exit code 2. The flags that say how
+text is written decide: give those, and inspect again. Refused files end with exit code 5. Values are shown with --values
 only. What is found holds for the sample.` + "\n" + exitHelp,
 		Example: `  bulkload inspect /exports/check/20171012
   bulkload inspect hdfs://nn/warehouse/check --write check.yaml
@@ -139,7 +138,7 @@ func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 	if r.Sample.Whole && r.Sample.Files > 0 {
 		all = ": all of the input"
 	}
-	fmt.Fprintf(w, "sample: %d rows, %s of %d of %d files%s\n", r.Sample.Rows, ui.Bytes(r.Sample.Bytes), r.Sample.Files, len(r.Files), all)
+	fmt.Fprintf(w, "sample: %s, %s of %d of %s%s\n", setting.Count(r.Sample.Rows, "row"), ui.Bytes(r.Sample.Bytes), r.Sample.Files, setting.Count(len(r.Files), "file"), all)
 	if d := r.Dialect; d != nil {
 		fmt.Fprintf(w, "dialect: %s%s (%s)\n", d.Preset, settingsText(d.Settings), r.Writer)
 	}
@@ -156,10 +155,10 @@ func printInspection(w io.Writer, r *inspect.Report, wrote string) {
 		if n.Quoted {
 			text += " in quotes"
 		}
-		fmt.Fprintf(w, "%s is %s, %d times\n", text, as, n.Count)
+		fmt.Fprintf(w, "%s is %s, %s\n", text, as, setting.Count(n.Count, "time"))
 	}
 	if len(r.Keys) > 0 {
-		fmt.Fprintf(w, "keys that the first %d rows of the sample suggest:\n", r.Keys[0].Rows)
+		fmt.Fprintf(w, "keys that the first %s of the sample suggest:\n", setting.Count(r.Keys[0].Rows, "row"))
 		for i := range r.Keys {
 			fmt.Fprintf(w, "  %s\n", r.Keys[i].String())
 		}
@@ -207,7 +206,7 @@ func settingsText(list []inspect.Setting) string {
 func printDoubt(w io.Writer, d inspect.Doubt) {
 	fmt.Fprintf(w, "DOUBT about %s: %s\n", strings.Join(d.About, ", "), d.Text)
 	for _, r := range d.Readings {
-		fmt.Fprintf(w, "  %s%s: %d columns, %d rows (%s)\n", r.Dialect, settingsText(r.Settings), r.Columns, r.Rows, r.Text)
+		fmt.Fprintf(w, "  %s%s: %s, %s (%s)\n", r.Dialect, settingsText(r.Settings), setting.Count(r.Columns, "column"), setting.Count(r.Rows, "row"), r.Text)
 	}
 	if p := d.Place; p != nil {
 		fmt.Fprintf(w, "  first at %s, byte %d", p.File, p.Byte)

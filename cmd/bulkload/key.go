@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -231,11 +232,11 @@ func (w *keyWriter) report() error {
 func lengthText(least, most int) string {
 	switch most {
 	case least:
-		return fmt.Sprintf("%d bytes", least)
+		return setting.Count(least, "byte")
 	case keygen.MaxKey:
-		return fmt.Sprintf("%d bytes or more", least)
+		return fmt.Sprintf("%s or more", setting.Count(least, "byte"))
 	}
-	return fmt.Sprintf("%d to %d bytes", least, most)
+	return fmt.Sprintf("%d to %s", least, setting.Count(most, "byte"))
 }
 
 func printFunctions(w io.Writer) {

@@ -6,6 +6,7 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
@@ -17,7 +18,8 @@ func newLoadCmd(g *globals) *cobra.Command {
 	c, watch, limits := &clusterFlags{}, &watchFlags{}, &limitFlags{}
 	var table, verify, staging, way, phoenix, replicate string
 	var maxFiles int
-	var trust bool
+	var trust, skipCode bool
+	var state checkpoint.Options
 	cmd := &cobra.Command{
 		Use:   "load --table TABLE DIR",
 		Short: "Load a directory of HFiles into a table",
@@ -27,7 +29,11 @@ the table; local ones are uploaded to a staging directory first, and stay.
 
 Every file is read as a whole before the first is loaded: compared byte by byte
 with the checksum in build's manifest, or, without one, checked block by block and
-cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
+cell by cell. If one is damaged, nothing is loaded. Nor is anything if two files have
+other values for one cell of the same timestamp: HBase would show either.
+
+The same command after a crash resumes, and after a success does nothing until
+there is something else in DIR.` + "\n" + exitHelp,
 		Example: `  bulkload load --table test:check hfiles
   bulkload load --table test:check hdfs:///tmp/check-hfiles`,
 		Args: exactArgs("DIR"),
@@ -36,13 +42,13 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 				return usageError{errors.New("no table: name it with --table")}
 			}
 			if verify != "full" && verify != "off" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, off", verify), "verify")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is invalid: want full or off", verify), "verify")}
 			}
 			if replicate != "yes" && replicate != "no" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is none of yes, no", replicate), "replicate")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--replicate %q is invalid: want yes or no", replicate), "replicate")}
 			}
 			if phoenix != "refuse" && phoenix != "ignore" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is none of refuse, ignore", phoenix), "phoenix-indexes")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--phoenix-indexes %q is invalid: want refuse or ignore", phoenix), "phoenix-indexes")}
 			}
 			stage, err := loader.ParseStage(way)
 			if err != nil {
@@ -51,9 +57,18 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			if maxFiles < 0 {
 				return usageError{settings.AboutFlags(fmt.Errorf("--max-files %d is below 0", maxFiles), "max-files")}
 			}
+			if state.LockWait < 0 {
+				return usageError{settings.AboutFlags(fmt.Errorf("--lock-wait %s is below 0", state.LockWait), "lock-wait")}
+			}
 			if err := limits.check(cmd); err != nil {
 				return err
 			}
+			if state.Dir == "" {
+				if state.Dir, err = checkpoint.DefaultState(); err != nil {
+					return err
+				}
+			}
+			state.Version = version
 			env, err := c.open(g)
 			if err != nil {
 				return err
@@ -66,12 +81,18 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 			}
 			work := build.WorkOptions{Events: s.events()}
 			defer limits.hold(cmd.Context(), env, &work)()
-			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, Unreplicated: replicate == "no", PhoenixIndexes: phoenix,
+			r, err := job.LoadDir(cmd.Context(), env, table, args[0], job.LoadOptions{Verify: verify, Staging: staging, Stage: stage, MaxFiles: maxFiles, TrustFiles: trust, Unreplicated: replicate == "no", PhoenixIndexes: phoenix, State: state,
 				LoadConcurrency: limits.calls, Uploads: work.Uploads, Gate: work.Gate, Events: work.Events})
 			if err := s.end(r, err); err != nil {
 				return err
 			}
-			return g.summarize(cmd.OutOrStdout(), r)
+			if err := g.summarize(cmd.OutOrStdout(), r); err != nil {
+				return err
+			}
+			if r.Already && skipCode {
+				return errAlready
+			}
+			return nil
 		},
 	}
 	c.add(cmd.Flags())
@@ -80,7 +101,12 @@ cell by cell. If one is damaged, nothing is loaded.` + "\n" + exitHelp,
 	watch.add(cmd.Flags())
 	cmd.Flags().StringVar(&table, "table", "", "table, namespace:name or name")
 	cmd.Flags().StringVar(&staging, "staging", "", "directory on HDFS for files that are uploaded (default /tmp/bulkload-USER)")
-	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is")
+	cmd.Flags().StringVar(&state.Dir, "state", "", "directory of all jobs' state (default $BULKLOAD_STATE, $XDG_STATE_HOME/bulkload or ~/.local/state/bulkload)")
+	cmd.Flags().StringVar(&state.JobID, "job-id", "", "distinguishes loads of the same files: a date, an orchestrator's run id")
+	cmd.Flags().DurationVar(&state.LockWait, "lock-wait", 0, "wait up to so long for another process that runs this load, such as 30m (default: exit with 75 at once)")
+	cmd.Flags().BoolVar(&state.Restart, "restart", false, "discard the checkpoint and load all that is in DIR")
+	cmd.Flags().BoolVar(&skipCode, "skip-exit-code", false, "exit with 99, not 0, when the load was done by an earlier run")
+	cmd.Flags().BoolVar(&trust, "trust-files", false, "load files without reading them before: a damaged one is loaded as it is, and so are two with other values for one cell")
 	cmd.Flags().IntVar(&maxFiles, "max-files", 0, maxFilesHelp)
 	cmd.Flags().StringVar(&way, "load-mode", "auto", "load mode: secure (through HBase's staging directory), direct (from where the files are) or auto (as the table needs it)")
 	cmd.Flags().StringVar(&replicate, "replicate", "yes", "whether peers of replication get the load: yes, or no where they are loaded too")

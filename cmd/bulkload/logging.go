@@ -12,8 +12,10 @@ import (
 	"syscall"
 
 	"bulkload/internal/settings"
+	"bulkload/internal/ui"
 	"bulkload/pkg/progress"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -22,10 +24,11 @@ type logFlags struct {
 	level  string
 	format string
 	quiet  bool
+	calm   bool // a live view shows what the log would: warnings and errors only, unless a level is given
 }
 
 func (l *logFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error; rows and their keys are in debug only")
+	f.StringVar(&l.level, "log-level", "info", "debug, info, warn or error; rows and their keys are in debug only; where a live view is drawn, warn unless it is given")
 	f.StringVar(&l.format, "log-format", "auto", "text, json, or auto: text, without the time where systemd's journal has it")
 	f.BoolVar(&l.quiet, "quiet", false, "log errors only, show no progress and print no summary")
 }
@@ -33,10 +36,10 @@ func (l *logFlags) add(f *pflag.FlagSet) {
 func (l *logFlags) check() error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is none of debug, info, warn, error", l.level), "log-level")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-level %q is invalid: want debug, info, warn or error", l.level), "log-level")}
 	}
 	if l.format != "text" && l.format != "json" && l.format != "auto" {
-		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is none of text, json, auto", l.format), "log-format")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--log-format %q is invalid: want text, json or auto", l.format), "log-format")}
 	}
 	return nil
 }
@@ -46,6 +49,9 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.level)); err != nil {
 		level = slog.LevelInfo
+	}
+	if l.calm {
+		level = slog.LevelWarn
 	}
 	if l.quiet {
 		level = slog.LevelError
@@ -63,6 +69,17 @@ func (l *logFlags) newLogger(w io.Writer, untimed bool) *slog.Logger {
 		}
 	}
 	return slog.New(jobHandler{slog.NewTextHandler(w, o), &jobAttrs{}})
+}
+
+// calmBy leaves the log's lines about what a job does to the live view, where the command has one, the log is text for a person, and
+// nobody has given a level.
+func (l *logFlags) calmBy(cmd *cobra.Command, console *ui.Console) {
+	progress, level := cmd.Flags().Lookup("progress"), cmd.Flags().Lookup("log-level")
+	if progress == nil || level == nil {
+		return
+	}
+	mode := progress.Value.String()
+	l.calm = !level.Changed && l.format != "json" && (mode == "auto" || mode == "live") && ui.CanDraw(console.File)
 }
 
 // spokenAttr is an attribute in which errors and texts name settings as flags.

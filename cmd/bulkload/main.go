@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"bulkload/internal/settings"
@@ -142,5 +143,8 @@ func execute(ctx context.Context, g *globals, args []string) (cmd *cobra.Command
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	cmd, err = root.ExecuteContextC(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), unknownCommand) {
+		err = nearestCommand(root, err)
+	}
 	return cmd, settings.WithOrigins(cmd, err)
 }

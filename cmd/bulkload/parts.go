@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/job"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func (s *splitFlags) runner() (func(context.Context, *cluster.Env, spec.Job, job
 	case "directory":
 		return job.RunParts, nil
 	}
-	return nil, usageError{settings.AboutFlags(fmt.Errorf("--split-by %q is none of none, directory", s.by), "split-by")}
+	return nil, usageError{settings.AboutFlags(fmt.Errorf("--split-by %q is invalid: want none or directory", s.by), "split-by")}
 }
 
 // printParts says what became of the parts that this run had to do with.
@@ -43,7 +44,7 @@ func printParts(w io.Writer, parts []result.Part) {
 	for _, p := range parts {
 		switch p.Status {
 		case result.PartDone:
-			fmt.Fprintf(w, "%s: %d records read, %d rows (%d cells) in %d HFiles, %s, in %s\n", p.Input, p.Records, p.Rows, p.Cells, p.HFiles,
+			fmt.Fprintf(w, "%s: %s read, %s (%s) in %s, %s, in %s\n", p.Input, setting.Count(p.Records, "record"), setting.Count(p.Rows, "row"), setting.Count(p.Cells, "cell"), setting.Count(p.HFiles, "HFile"),
 				ui.Bytes(p.Written), p.Elapsed.Round(time.Millisecond))
 		case result.PartFailed, result.PartBusy, result.PartStopped:
 			fmt.Fprintf(w, "%s: %s\n", p.Input, p.Status)
@@ -107,7 +108,7 @@ func rejectsText(r *result.Result) string {
 	case files == 2:
 		return r.Manifest.RejectFile + " and 1 more file"
 	}
-	return fmt.Sprintf("%s and %d more files", r.Manifest.RejectFile, files-1)
+	return fmt.Sprintf("%s and %s", r.Manifest.RejectFile, setting.Count(files-1, "more file"))
 }
 
 // partsSoFar prints what became of the parts of a run that failed; in JSON the result has them.

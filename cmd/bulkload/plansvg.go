@@ -15,6 +15,7 @@ import (
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/estimate"
+	"bulkload/pkg/setting"
 )
 
 //go:embed plan.svg.tmpl
@@ -94,7 +95,7 @@ func newChart(e *estimate.Estimate) *svgChart {
 	if e.Table != "" {
 		c.Title += " of table " + e.Table
 	}
-	c.Subtitle = fmt.Sprintf("key %s · %s%d rows · %s of HFiles · %d regions", e.Key, about, e.Rows, ui.Bytes(e.HFileBytes), len(e.Regions))
+	c.Subtitle = fmt.Sprintf("key %s · %s%s · %s of HFiles · %s", e.Key, about, setting.Count(e.Rows, "row"), ui.Bytes(e.HFileBytes), setting.Count(len(e.Regions), "region"))
 	c.Subtitle = cut(c.Subtitle, (svgWidth-2*16)/svgChar)
 	fair := 1 / float64(len(e.Regions))
 	greatest, name, start := fair, len("region"), len("from")

@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,21 +46,21 @@ func printEstimate(w io.Writer, e *estimate.Estimate, width int) {
 		return
 	}
 	if e.Rows == 0 {
-		fmt.Fprintf(w, "%d files without a record: nothing to do\n", e.Files)
+		fmt.Fprintf(w, "%s without a record: nothing to do\n", setting.Count(e.Files, "file"))
 		return
 	}
-	fmt.Fprintf(w, "%s from %d files with %s, %s\n", rowsText(e), e.Files, ui.Bytes(e.InputBytes), regionsText(e))
+	fmt.Fprintf(w, "%s from %s with %s, %s\n", rowsText(e), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes), regionsText(e))
 	printReading(w, e.Reading)
 	fmt.Fprintf(w, "  hfiles  %d with %s\n", e.HFiles, ui.Bytes(e.HFileBytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), e.Workers)
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(e.WriteTime), setting.Count(e.Workers, "worker"))
 	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", ui.Bytes(e.SpillBytes), e.Runs, ui.Bytes(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory there would be none\n", ui.Bytes(e.SpillBytes), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
 	fmt.Fprintf(w, "  keys    %s\n", keyText(e.KeyLength))
-	fmt.Fprintf(w, "sizes and times are estimated from %d rows of %d places, regions from %s\n\n", e.SampledRows, e.Places, countedText(e))
+	fmt.Fprintf(w, "sizes and times are estimated from %s of %s, regions from %s\n\n", setting.Count(e.SampledRows, "row"), setting.Count(e.Places, "place"), countedText(e))
 	printRegions(w, e, width)
 	printWarnings(w, e.Warnings)
 }
@@ -71,17 +72,17 @@ func printTables(w io.Writer, e *estimate.Estimate, width int) {
 	for _, t := range tables {
 		files, bytes, spill, write = files+t.HFiles, bytes+t.HFileBytes, spill+t.SpillBytes, write+t.WriteTime
 	}
-	fmt.Fprintf(w, "%d tables, by one reading of %d files with %s\n", len(tables), e.Files, ui.Bytes(e.InputBytes))
+	fmt.Fprintf(w, "%s, by one reading of %s with %s\n", setting.Count(len(tables), "table"), setting.Count(e.Files, "file"), ui.Bytes(e.InputBytes))
 	printReading(w, e.Reading)
 	fmt.Fprintf(w, "  hfiles  %d with %s\n", files, ui.Bytes(bytes))
-	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %d workers\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), e.Workers)
+	fmt.Fprintf(w, "  time    %s: read and sort %s, write %s, with %s\n", ui.Round(e.Time()), ui.Round(e.ReadTime), ui.Round(write), setting.Count(e.Workers, "worker"))
 	fmt.Fprintf(w, "  memory  %s at the peak\n", ui.Bytes(e.Memory))
 	if e.Spills {
-		fmt.Fprintf(w, "  spill   %s in %d runs; with %s more memory there would be none\n", ui.Bytes(spill), e.Runs, ui.Bytes(e.MoreMemory))
+		fmt.Fprintf(w, "  spill   %s in %s; with %s more memory there would be none\n", ui.Bytes(spill), setting.Count(e.Runs, "run"), ui.Bytes(e.MoreMemory))
 	} else {
 		fmt.Fprintln(w, "  spill   none: all rows fit in memory")
 	}
-	fmt.Fprintf(w, "sizes and times are estimated from %d records of %d places, regions from %s\n", e.SampledRows, e.Places, countedText(e))
+	fmt.Fprintf(w, "sizes and times are estimated from %s of %s, regions from %s\n", setting.Count(e.SampledRows, "record"), setting.Count(e.Places, "place"), countedText(e))
 	for _, t := range tables {
 		name := "table " + t.Table
 		if t.Index != "" {
@@ -104,7 +105,7 @@ func rowsText(e *estimate.Estimate) string {
 	if e.Exact {
 		about = ""
 	}
-	return fmt.Sprintf("%s%d rows (about %d cells)", about, e.Rows, e.Cells)
+	return fmt.Sprintf("%s%s (about %s)", about, setting.Count(e.Rows, "row"), setting.Count(e.Cells, "cell"))
 }
 
 // regionsText is how many regions get rows.
@@ -115,21 +116,21 @@ func regionsText(e *estimate.Estimate) string {
 			used++
 		}
 	}
-	return fmt.Sprintf("into %d of %d regions", used, len(e.Regions))
+	return fmt.Sprintf("into %d of %s", used, setting.Count(len(e.Regions), "region"))
 }
 
 func keyText(l estimate.Lengths) string {
 	if l.Min == l.Max {
-		return fmt.Sprintf("%d bytes", l.Max)
+		return setting.Count(l.Max, "byte")
 	}
-	return fmt.Sprintf("%d to %d bytes, %.1f on average", l.Min, l.Max, l.Mean)
+	return fmt.Sprintf("%d to %s, %.1f on average", l.Min, setting.Count(l.Max, "byte"), l.Mean)
 }
 
 func countedText(e *estimate.Estimate) string {
 	if e.Exact {
 		return "all of them"
 	}
-	return fmt.Sprintf("%d rows of %d places", e.CountedRows, e.CountPlaces)
+	return fmt.Sprintf("%s of %s", setting.Count(e.CountedRows, "row"), setting.Count(e.CountPlaces, "place"))
 }
 
 // shareLine is one region, or several neighbours that share a line.

@@ -23,7 +23,7 @@ func (p *progressFlags) add(f *pflag.FlagSet) {
 // observer is the one that was asked for, nil for none. A live view needs a terminal that can move its cursor.
 func (p *progressFlags) observer(s *session) (observer, error) {
 	if !slices.Contains([]string{"auto", "live", "lines", "off"}, p.mode) {
-		return nil, usageError{settings.AboutFlags(fmt.Errorf("--progress %q is none of auto, live, lines, off", p.mode), "progress")}
+		return nil, usageError{settings.AboutFlags(fmt.Errorf("--progress %q is invalid: want auto, live, lines or off", p.mode), "progress")}
 	}
 	switch {
 	case p.mode == "off" || s.quiet:

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func (r *readFlags) add(f *pflag.FlagSet) {
 
 func (r *readFlags) run(cmd *cobra.Command, g *globals, spec spec.Job, q query.Query) error {
 	if !slices.Contains([]string{"jsonl", "csv", "table"}, r.format) {
-		return usageError{settings.AboutFlags(fmt.Errorf("--format %q is none of jsonl, csv, table", r.format), "format")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--format %q is invalid: want jsonl, csv or table", r.format), "format")}
 	}
 	if g.json() && r.format != "jsonl" {
 		return usageError{settings.AboutFlags(fmt.Errorf("--output json ends with a JSON object, which does not go with --format %s", r.format), "output", "format")}
@@ -118,8 +119,8 @@ func (r *readFlags) report(g *globals, out, messages io.Writer, st *query.ReadSt
 
 // explain prints what was read of each region.
 func explain(w io.Writer, st *query.ReadStats) {
-	fmt.Fprintf(w, "%d rows of %d salts and %d regions: %s to find the cluster and the table, %s to read\n",
-		st.Rows, st.Heads, len(st.Regions), ui.Round(st.Dial), ui.Round(st.Scan))
+	fmt.Fprintf(w, "%s of %s and %s: %s to find the cluster and the table, %s to read\n",
+		setting.Count(st.Rows, "row"), setting.Count(st.Heads, "salt"), setting.Count(len(st.Regions), "region"), ui.Round(st.Dial), ui.Round(st.Scan))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "region\trange\tserver\tscans\trows\tbytes\ttime\tblocks\tdisk reads")
 	for _, r := range st.Regions {

@@ -7,6 +7,7 @@ import (
 
 	"bulkload/internal/report"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 )
 
 const (
@@ -22,10 +23,10 @@ func differingText(s progress.Start) string {
 	}
 	text := ""
 	if n := progress.CountFiles(s.Reading.Lacking); n > 0 {
-		text += fmt.Sprintf("; %d of %d files lack columns, which are NULL there", n, s.Files)
+		text += fmt.Sprintf("; %d of %s lack columns, which are NULL there", n, setting.Count(s.Files, "file"))
 	}
 	if n := progress.CountFiles(s.Reading.PassedOver); n > 0 && (n < s.Files || len(s.Reading.PassedOver) > 1) { // else they are alike
-		text += fmt.Sprintf("; %d of %d files have columns that were passed over", n, s.Files)
+		text += fmt.Sprintf("; %d of %s have columns that were passed over", n, setting.Count(s.Files, "file"))
 	}
 	return text
 }
@@ -51,16 +52,16 @@ func printReading(w io.Writer, r *progress.Reading) {
 		return
 	}
 	for _, way := range r.Ways[:min(len(r.Ways), mostWays)] {
-		fmt.Fprintf(w, "  read    %d files as %s\n", way.Files, wayText(way))
+		fmt.Fprintf(w, "  read    %s as %s\n", setting.Count(way.Files, "file"), wayText(way))
 	}
 	if n := len(r.Ways) - mostWays; n > 0 {
-		fmt.Fprintf(w, "          and in %d more ways\n", n)
+		fmt.Fprintf(w, "          and in %s\n", setting.Count(n, "more way"))
 	}
 	if len(r.Partitions) > 0 {
 		fmt.Fprintf(w, "  by path %s\n", partitionsText(r))
 	}
-	printDiffering(w, "lack", r.Lacking)
-	printDiffering(w, "have, and nobody asks for,", r.PassedOver)
+	printDiffering(w, "missing from", r.Lacking)
+	printDiffering(w, "not listed by the job, in", r.PassedOver)
 }
 
 // partitionsText is the columns that paths give, and what chose among them.
@@ -74,10 +75,10 @@ func partitionsText(r *progress.Reading) string {
 
 func printDiffering(w io.Writer, what string, list []progress.FileColumns) {
 	for _, l := range list[:min(len(list), mostWays)] {
-		fmt.Fprintf(w, "  columns %d files %s %s: %s\n", len(l.Files), what, firstOf(l.Columns, mostColumns), firstOf(l.Files, mostDiffers))
+		fmt.Fprintf(w, "  columns %s, %s %s: %s\n", firstOf(l.Columns, mostColumns), what, setting.Count(len(l.Files), "file"), firstOf(l.Files, mostDiffers))
 	}
 	if len(list) > mostWays {
-		fmt.Fprintf(w, "          and %d more files %s others\n", progress.CountFiles(list[mostWays:]), what)
+		fmt.Fprintf(w, "          and others, %s %s\n", what, setting.Count(progress.CountFiles(list[mostWays:]), "more file"))
 	}
 }
 
@@ -96,10 +97,10 @@ func addReading(r *report.Report, reading *progress.Reading) {
 		return
 	}
 	for _, way := range reading.Ways[:min(len(reading.Ways), mostWays)] {
-		r.ReadAs = append(r.ReadAs, fmt.Sprintf("%d files: %s", way.Files, wayText(way)))
+		r.ReadAs = append(r.ReadAs, fmt.Sprintf("%s: %s", setting.Count(way.Files, "file"), wayText(way)))
 	}
 	if n := len(reading.Ways) - mostWays; n > 0 {
-		r.ReadAs = append(r.ReadAs, fmt.Sprintf("and in %d more ways", n))
+		r.ReadAs = append(r.ReadAs, fmt.Sprintf("and in %s", setting.Count(n, "more way")))
 	}
 	if len(reading.Partitions) > 0 {
 		r.Partitions = partitionsText(reading)

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rekey"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 
 	"github.com/spf13/cobra"
@@ -192,7 +193,7 @@ func printRekey(w io.Writer, r *result.Result, q rekey.Request) {
 	if r.Already {
 		fmt.Fprint(w, "done already, nothing was done now (--restart does it again); it was: ")
 	}
-	fmt.Fprintf(w, "%d rows of table %s read, %d rows (%d cells) in %d HFiles of %s loaded into table %s in %s", m.Records, q.From, m.Digest.Rows, m.Digest.Cells, m.HFiles,
+	fmt.Fprintf(w, "%s of table %s read, %s (%s) in %s of %s loaded into table %s in %s", setting.Count(m.Records, "row"), q.From, setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"),
 		ui.Bytes(m.Bytes), q.To, r.Elapsed.Round(time.Millisecond))
 	switch v := r.Verify; {
 	case v == nil || v.Mode == "off":

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/replace"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -71,13 +72,13 @@ func (r *replacePlan) print(w io.Writer) {
 	}
 	about, how := "", "all keys of the input were compared with a snapshot of the table"
 	if p.OneOf > 1 {
-		about, how = "about ", fmt.Sprintf("estimated from one of %d keys, of which %d are not in the export; more --memory compares more", p.OneOf, p.Seen)
+		about, how = "about ", fmt.Sprintf("estimated from one of %s, of which %d are not in the export; more --memory compares more", setting.Count(p.OneOf, "key"), p.Seen)
 	}
 	verdict := "allows"
 	if p.Refused {
 		verdict = "refuses that: see that the export is complete, or give a higher limit; it allows"
 	}
-	fmt.Fprintf(w, "\nreplace: %s%d of the table's %d rows (%.2f%%) are not in the export and would be deleted (%s)\nrun %s at most %s\n", about, p.Deleted, p.Rows, share, how, verdict, r.text())
+	fmt.Fprintf(w, "\nreplace: %s%d of the table's %s (%.2f%%) are not in the export and would be deleted (%s)\nrun %s at most %s\n", about, p.Deleted, setting.Count(p.Rows, "row"), share, how, verdict, r.text())
 }
 
 // text is the limit in words.

@@ -16,6 +16,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -273,7 +274,7 @@ func verifyText(v *result.Verification) string {
 	case v.Mode == "files":
 		return filesText(v) + maskedText(v.Masked)
 	case v.Mode == "sample":
-		return fmt.Sprintf("%d sampled rows were read back", v.Sampled) + maskedText(v.Masked)
+		return fmt.Sprintf("%s were read back", setting.Count(v.Sampled, "sampled row")) + maskedText(v.Masked)
 	}
 	return "no (--verify off)"
 }
@@ -284,11 +285,16 @@ func filesText(v *result.Verification) string {
 	if f == nil {
 		f = &result.StoreFiles{}
 	}
-	text := fmt.Sprintf("%d HFiles lie in the stores with the checksums of what was written, %d sampled rows are as written", f.Files, v.Sampled)
-	if f.Compacted > 0 {
-		text += fmt.Sprintf("; %d of the files were compacted since", f.Compacted)
+	rows := setting.Count(v.Sampled, "sampled row") + " are as written"
+	lie := setting.Count(f.Files-f.Compacted, "HFile") + " lie in the stores with the checksums of what was written"
+	compacted := fmt.Sprintf("%d of %s were compacted before they were looked for, and of their rows only sampled ones were compared", f.Compacted, setting.Count(f.Files, "HFile"))
+	switch {
+	case f.Compacted == 0:
+		return lie + ", " + rows
+	case f.Compacted == f.Files:
+		return compacted + ": " + rows
 	}
-	return text
+	return lie + "; " + compacted + ": " + rows
 }
 
 // maskedText says what the table has and readers do not see; empty where there is nothing such.
@@ -296,7 +302,7 @@ func maskedText(m result.Masked) string {
 	if m.Rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; of %d rows readers do not see all that was loaded: %d cells are masked by newer cells, %d are hidden by delete markers", m.Rows, m.Newer, m.Deleted)
+	return fmt.Sprintf("; of %s readers do not see all that was loaded: %s are masked by newer cells, %d are hidden by delete markers", setting.Count(m.Rows, "row"), setting.Count(m.Newer, "cell"), m.Deleted)
 }
 
 // reportSettings are the settings with their origins.

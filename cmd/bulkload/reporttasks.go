@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 )
 
 // Bounds of the tasks in a report: those that are seen at once, and all. The file of tasks has every one.
@@ -25,12 +26,12 @@ func reportTasks(y *result.YARN) *report.Tasks {
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %d maps and %d reduces, %s shuffled", y.Application, y.Maps, y.Reduces, ui.Bytes(y.Shuffled))
+	fmt.Fprintf(&text, "%s: %s and %s, %s shuffled", y.Application, setting.Count(y.Maps, "map"), setting.Count(y.Reduces, "reduce"), ui.Bytes(y.Shuffled))
 	switch {
 	case y.Failed == 1:
 		text.WriteString(", 1 attempt failed and was made again")
 	case y.Failed > 1:
-		fmt.Fprintf(&text, ", %d attempts failed and were made again", y.Failed)
+		fmt.Fprintf(&text, ", %s failed and were made again", setting.Count(y.Failed, "attempt"))
 	}
 	if y.Stragglers > 0 {
 		fmt.Fprintf(&text, ", %d took twice as long as half of their kind", y.Stragglers)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -8,8 +9,10 @@ import (
 
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // globals are the flags of every command.
@@ -49,17 +52,20 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settings.Command(cmd, g.logger); err != nil {
+			if err := settings.Command(cmd, func() *slog.Logger {
+				g.logs.calmBy(cmd, g.console)
+				return g.logger()
+			}); err != nil {
 				return usageError{err}
 			}
 			if g.output != "text" && g.output != "json" {
-				return usageError{settings.AboutFlags(fmt.Errorf("--output %q is none of text, json", g.output), "output")}
+				return usageError{settings.AboutFlags(fmt.Errorf("--output %q is invalid: want text or json", g.output), "output")}
 			}
 			return g.logs.check()
 		},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&g.output, "output", "text", "text, or json: one JSON object last on standard output")
 	f.BoolVar(&g.showData, "show-data", false, "show values and row keys in error messages, which go into logs, results, reports and lineage; otherwise their places and lengths are")
@@ -73,21 +79,57 @@ HBase itself would, uploads them to HDFS, loads them and verifies what is visibl
 	return root
 }
 
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.Flags().Lookup("input") != nil:
+		return usageError{fmt.Errorf("unexpected argument %q: did you mean --input %[1]s?", args[0])}
 	}
-	return nil
+	return usageError{fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath())}
+}
+
+// flagError suggests the nearest flag for one that a command does not have.
+func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return usageError{settings.FlagValue(invalid)}
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usageError{err}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	name := unknown.GetSpecifiedName()
+	if near := settings.Nearest(name, known); near != "" && len(name) > 1 {
+		return usageError{fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near)}
+	}
+	return usageError{fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())}
 }
 
 // exactArgs asks for arguments by name.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usageError{fmt.Errorf("%s takes %d arguments %q, not %d", cmd.Name(), len(names), names, len(args))}
+			return usageError{fmt.Errorf("%s takes %s, %s: %d given", cmd.Name(), setting.Count(len(names), "argument"), strings.Join(names, " "), len(args))}
 		}
 		return nil
 	}
+}
+
+// unknownCommand begins cobra's error about a command that does not exist.
+const unknownCommand = "unknown command"
+
+// nearestCommand is that error in one line.
+func nearestCommand(root *cobra.Command, err error) error {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	if _, name, ok := strings.Cut(text, `"`); ok {
+		name, _, _ = strings.Cut(name, `"`)
+		if near := root.SuggestionsFor(name); len(near) > 0 {
+			text += fmt.Sprintf(" (did you mean %s?)", strings.Join(near, " or "))
+		}
+	}
+	return usageError{errors.New(text)}
 }
 
 // refuseUnknown makes a group of commands, such as table, an error where it is given a name that is none of them; cobra

@@ -29,8 +29,8 @@ func newScanCmd(g *globals) *cobra.Command {
 key. A table with a salt is read by one scan for each of its values, several at a
 time, and their rows are merged in the order of the original key.
 
---from is the first key that is wanted, --to the first that is not: values of the
-original key's first columns, separated by commas. Bytes are written \xNN, a comma
+--from is inclusive, --to is exclusive: values of the original key's first columns,
+separated by commas. Bytes are written \xNN, a comma
 \, and a backslash \\. Columns that have one value in both may be hashed. Where
 the key is hashed before it could be in order, no range can be computed, and scan
 says so; --full then reads the whole table and prints the rows in the range.
@@ -50,11 +50,11 @@ of the regions. With --output json it is in the last object.` + "\n\n" + formatH
 	f := cmd.Flags()
 	o.addTable(f)
 	o.readFlags.add(f)
-	f.StringVar(&o.from, "from", "", "first original key that is wanted: values of its first columns")
-	f.StringVar(&o.to, "to", "", "first original key that is not wanted any more")
+	f.StringVar(&o.from, "from", "", "first original key, inclusive: values of its first columns")
+	f.StringVar(&o.to, "to", "", "end of the range of original keys, exclusive")
 	f.StringVar(&o.prefix, "prefix", "", "all original keys that begin so: values of their first columns, the last may be a beginning")
 	f.StringVar(&o.startRow, "start-row", "", `first row key, bytes as \xNN`)
-	f.StringVar(&o.stopRow, "stop-row", "", "first row key that is not wanted any more")
+	f.StringVar(&o.stopRow, "stop-row", "", "end of the range of row keys, exclusive")
 	f.StringVar(&o.rowsPrefix, "row-prefix", "", "all row keys that begin so")
 	f.BoolVar(&o.full, "full", false, "read the whole table and print the rows whose cells lie in the range")
 	return cmd

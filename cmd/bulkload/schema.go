@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"bulkload/internal/settings"
@@ -84,6 +85,9 @@ func fieldsSchema(fields []spec.SpecField, settings *schema) *schema {
 			s.Type = "string"
 		}
 		s.Enum, s.Description = f.Enum, f.Doc
+		if slices.Contains(f.Enum, "decimal(P,S)") { // any numbers
+			s.Enum, s.Pattern = nil, "^("+strings.ReplaceAll(strings.Join(f.Enum, "|"), "decimal(P,S)", `decimal\([0-9]+, *[0-9]+\)`)+")$"
+		}
 		if f.Default != "" {
 			s.Description += " Default: " + f.Default + "."
 		}

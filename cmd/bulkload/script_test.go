@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode":    exitcode,
+			"mistake":     mistake,
 			"validresult": validresult,
 		},
 	})
@@ -95,6 +96,7 @@ func TestClusterScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode":    exitcode,
+			"mistake":     mistake,
 			"nextpage":    nextpage,
 			"validresult": validresult,
 			"lockedby":    lockedby,

@@ -71,9 +71,9 @@ func (o *serveOptions) hosts(a net.Addr) ([]string, error) {
 	switch {
 	case o.insecure:
 	case o.clients == "":
-		return nil, fmt.Errorf("--listen %s can be reached by others, and whoever reaches it can read all tables of the job files: name who may with --clients, or give --insecure if that is meant, or a loopback address", o.listen)
+		return nil, fmt.Errorf("--listen %s can be reached by others, who could read all tables: name who may with --clients, give --insecure, or a loopback address", o.listen)
 	case o.tls.Cert == "":
-		return nil, fmt.Errorf("--listen %s can be reached by others, and tokens and rows would go over the network as they are: give --tls-cert and --tls-key, or --insecure if something else encrypts", o.listen)
+		return nil, fmt.Errorf("--listen %s can be reached by others, without encryption: give --tls-cert and --tls-key, or --insecure if something else encrypts", o.listen)
 	}
 	return nil, nil
 }

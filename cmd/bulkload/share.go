@@ -11,6 +11,7 @@ import (
 	"bulkload/internal/ui"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,7 @@ func (o *buildOptions) runShare(cmd *cobra.Command, g *globals) error {
 	if g.json() || g.logs.quiet {
 		return nil
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %d records read, %d rejected, %s in %s\n", of, made.Records, made.Rejected, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "done: share %s, %s read, %d rejected, %s in %s\n", of, setting.Count(made.Records, "record"), made.Rejected, ui.Bytes(made.Bytes), strings.TrimSuffix(o.out, "/")+"/"+made.Chunks)
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"bulkload/pkg/setting"
 )
 
 // aboutData is an error that has a value, a row key or the like, which its message has not: logs, results, reports and
@@ -80,5 +82,5 @@ func bounded(text string, most int) string {
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return fmt.Sprintf("%s … (%d bytes more)", text[:end], len(text)-end)
+	return fmt.Sprintf("%s … (%s more)", text[:end], setting.Count(len(text)-end, "byte"))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,10 +75,10 @@ func (s *specFlags) addText(f *pflag.FlagSet) {
 	f.StringVar(&r.NullQuoted, "null-quoted", "", "text: whether a value in quotes can be NULL: yes or no")
 	f.IntVar(&r.SkipLines, "skip-lines", 0, "text: lines at the start of each file that are no records")
 	f.IntVar(&r.SkipEnd, "skip-end", 0, "text: lines at the end of each file that are no records")
-	f.StringVar(&r.Comment, "comment", "", "text: what a line begins with that is no record")
+	f.StringVar(&r.Comment, "comment", "", "text: prefix of comment lines, such as #")
 	f.StringVar(&r.Trim, "trim", "", "text: ends of values without quotes that lose their blanks: no, left, right, both")
 	f.StringVar(&r.Charset, "charset", "", "text and JSON lines: character set, such as gbk or utf-16 (default: bytes are taken as they are, JSON lines are UTF-8)")
-	f.StringVar(&r.Extra, "extra", "", "columns that nobody asks for: fail (default for text) or ignore")
+	f.StringVar(&r.Extra, "extra", "", "columns the job does not list: fail (default for text) or ignore")
 	f.StringSliceVar((*[]string)(&r.Partitions), "partitions", nil, "directories name=value above the files: auto (columns, default), off, or their names")
 	f.StringArrayVar((*[]string)(&r.Where), "where", nil, "which partitions are read, such as dt=2026-11-01 or 'dt>=2026-11-01'; may be repeated: all must hold")
 	f.StringVar(&r.Missing, "missing", "", "columns that a file lacks: fail (default) or null")
@@ -97,6 +98,9 @@ func (s *specFlags) addTable(f *pflag.FlagSet) {
 // load reads the job file and puts what flags gave over it.
 func (s *specFlags) load(cmd *cobra.Command) (spec.Job, error) {
 	given := s.merge(cmd)
+	if s.jobFile == "" && given.Key == "" && given.Table == "" {
+		return spec.Job{}, usageError{settings.AboutFlags(errors.New("no job: name a job file with --job, or give --table and --key"), "job")}
+	}
 	if err := stdinOnce(cmd, given); err != nil {
 		return spec.Job{}, err
 	}

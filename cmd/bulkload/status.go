@@ -13,6 +13,7 @@ import (
 	"bulkload/internal/settings"
 	"bulkload/internal/ui"
 	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/setting"
 
 	"github.com/spf13/cobra"
 )
@@ -165,7 +166,7 @@ func liveLine(s *checkpoint.State) string {
 	if start := l.Progress.Start; start.Parts > 1 {
 		fmt.Fprintf(&b, ", directory %d of %d", start.Part, start.Parts)
 	}
-	fmt.Fprintf(&b, ", %d rows", s.Rows)
+	fmt.Fprintf(&b, ", %s", setting.Count(s.Rows, "row"))
 	if l.RowsRate > 0 {
 		fmt.Fprintf(&b, ", %.0f rows/s", l.RowsRate)
 	}
@@ -194,7 +195,7 @@ func tableText(t checkpoint.TableState) string {
 	if t.Undo == checkpoint.UndoDone {
 		state = t.Undo
 	}
-	return fmt.Sprintf("%s: %s, %d rows in %d HFiles of %s for %d regions, %d files loaded", name, state, t.Rows, t.HFiles, ui.Bytes(t.Bytes), t.Regions, t.Loaded)
+	return fmt.Sprintf("%s: %s, %s in %s of %s for %s, %s loaded", name, state, setting.Count(t.Rows, "row"), setting.Count(t.HFiles, "HFile"), ui.Bytes(t.Bytes), setting.Count(t.Regions, "region"), setting.Count(t.Loaded, "file"))
 }
 
 // printJob prints all that is known of one job.
@@ -222,10 +223,10 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 		line("key", "%s", s.Key)
 	}
 	if s.Inputs > 0 {
-		line("inputs", "%d files, %s", s.Inputs, ui.Bytes(s.InBytes))
+		line("inputs", "%s, %s", setting.Count(s.Inputs, "file"), ui.Bytes(s.InBytes))
 	}
-	line("written", "%d HFiles, %s, for %d regions", s.HFiles, ui.Bytes(s.Bytes), s.Regions)
-	line("loaded", "%d files", s.Loaded)
+	line("written", "%s, %s, for %s", setting.Count(s.HFiles, "HFile"), ui.Bytes(s.Bytes), setting.Count(s.Regions, "region"))
+	line("loaded", "%s", setting.Count(s.Loaded, "file"))
 	for _, t := range s.Tables {
 		line("of these", "%s", tableText(t))
 	}
@@ -236,7 +237,7 @@ func printJob(w io.Writer, s *checkpoint.State, now time.Time) {
 		line("replace", "%s", freshLine(s, hourText(s.Fresh.At, now)))
 	}
 	if s.Sent > 0 && s.State != checkpoint.JobRunning {
-		line("outcome", "unknown: HBase may hold %d files of this job; run the same command, which resolves the outcome", s.Sent)
+		line("outcome", "unknown: HBase may hold %s of this job; run the same command, which resolves the outcome", setting.Count(s.Sent, "file"))
 	}
 	switch s.Undo {
 	case checkpoint.UndoUnderWay:

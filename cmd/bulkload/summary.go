@@ -8,6 +8,7 @@ import (
 
 	"bulkload/internal/ui"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 )
 
 // summarize prints the line by which people learn what a job came to. With --output json the result is reported at the end.
@@ -37,14 +38,14 @@ func summary(r *result.Result, s *session) string {
 	m := r.Manifest
 	if m != nil {
 		if m.Records > 0 {
-			fmt.Fprintf(&b, "%d records read, ", m.Records)
+			fmt.Fprintf(&b, "%s read, ", setting.Count(m.Records, "record"))
 		}
-		fmt.Fprintf(&b, "%d rows (%d cells) in %d HFiles of %s", m.Digest.Rows, m.Digest.Cells, m.HFiles, ui.Bytes(m.Bytes))
+		fmt.Fprintf(&b, "%s (%s) in %s of %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
 	} else {
-		fmt.Fprintf(&b, "%d files of %s", s.outcome.progress.Start.Files, ui.Bytes(s.outcome.progress.Start.Bytes))
+		fmt.Fprintf(&b, "%s of %s", setting.Count(s.outcome.progress.Start.Files, "file"), ui.Bytes(s.outcome.progress.Start.Bytes))
 	}
 	if r.Regions > 0 {
-		fmt.Fprintf(&b, " loaded into %d regions", r.Regions)
+		fmt.Fprintf(&b, " loaded into %s", setting.Count(r.Regions, "region"))
 	}
 	fmt.Fprintf(&b, " in %s", took.Round(time.Millisecond))
 	if all := took.Seconds(); m != nil && all > 0 {
@@ -63,21 +64,21 @@ func summary(r *result.Result, s *session) string {
 		case "files":
 			fmt.Fprintf(&b, "; verified: %s", filesText(v))
 		case "sample":
-			fmt.Fprintf(&b, "; verified: %d sampled rows are as written", v.Sampled)
+			fmt.Fprintf(&b, "; verified: %s are as written", setting.Count(v.Sampled, "sampled row"))
 		default:
 			b.WriteString("; not verified (--verify off)")
 		}
 		b.WriteString(maskedText(v.Masked))
 	}
 	if m != nil && m.Duplicates > 0 {
-		fmt.Fprintf(&b, "; %d rows left out because another row has their key", m.Duplicates)
+		fmt.Fprintf(&b, "; %s left out because another row has their key", setting.Count(m.Duplicates, "row"))
 	}
 	for _, t := range r.Tables {
 		if m := t.Manifest; m != nil {
-			fmt.Fprintf(&b, "; table %s, %d rows in %d HFiles of %s", t.Table, m.Digest.Rows, m.HFiles, ui.Bytes(m.Bytes))
+			fmt.Fprintf(&b, "; table %s, %s in %s of %s", t.Table, setting.Count(m.Digest.Rows, "row"), setting.Count(m.HFiles, "HFile"), ui.Bytes(m.Bytes))
 		}
 		if t.Regions > 0 {
-			fmt.Fprintf(&b, " loaded into %d regions", t.Regions)
+			fmt.Fprintf(&b, " loaded into %s", setting.Count(t.Regions, "region"))
 		}
 		if v := t.Verify; v != nil {
 			b.WriteString(maskedText(v.Masked))
@@ -85,7 +86,7 @@ func summary(r *result.Result, s *session) string {
 	}
 	b.WriteString(differingText(s.outcome.progress.Start))
 	if m != nil && m.Rejected > 0 {
-		fmt.Fprintf(&b, "; %d bad records set aside in %s", m.Rejected, rejectsText(r))
+		fmt.Fprintf(&b, "; %s set aside in %s", setting.Count(m.Rejected, "bad record"), rejectsText(r))
 	}
 	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/table"
 
@@ -20,12 +21,13 @@ import (
 )
 
 // splitsHelp says in which forms split points are given.
-const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, a list with commas and bytes as \xNN, or @FILE with one a line`
+const splitsHelp = `hex:N, decimal:N, uniform:N, md5:N or salt:N for N regions, bytesalt:N or javasalt:N for a byte of N salts, a list with commas and bytes as \xNN, or @FILE with one a line`
 
 type createOptions struct {
 	families    []string
 	splits      string
 	salts       int
+	salted      bool // salts are given
 	like        string
 	compression string
 	encoding    string
@@ -74,8 +76,8 @@ gets families, attributes and split points of another one.` + "\n" + exitHelp,
 // spec is the table that the flags describe; a template is what --like names.
 func (o *createOptions) spec(name loader.TableName, like *table.Template) (loader.TableSpec, error) {
 	spec := loader.TableSpec{Name: name, CreateNamespace: true, Attributes: map[string]string{}}
-	if o.salts < 0 || o.salts > partition.MaxRegions {
-		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is outside 0..%d", o.salts, partition.MaxRegions), "salts")
+	if o.salted && (o.salts < 1 || o.salts > partition.MaxRegions) {
+		return spec, settings.AboutFlags(fmt.Errorf("--salts %d is not a number of salts from 1 to %d", o.salts, partition.MaxRegions), "salts")
 	}
 	if o.salts > 0 && o.splits != "" {
 		return spec, settings.AboutFlags(errors.New("--splits and --salts exclude each other"), "splits", "salts")
@@ -112,7 +114,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 	name, settings, _ := strings.Cut(text, ":")
 	f := loader.Family{Name: name, Compression: o.compression, Encoding: o.encoding, Bloom: o.bloom, BlockSize: int(o.blockSize), Versions: o.versions, TTL: o.ttl}
 	if name == "" || strings.ContainsAny(name, "/,=") {
-		return f, fmt.Errorf("%q is no name of a family", name)
+		return f, fmt.Errorf("%q is not a family name: give one, and repeat --family for each", name)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		if setting == "" {
@@ -136,7 +138,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 		case "ttl":
 			f.TTL, err = strconv.ParseInt(value, 10, 64)
 		default:
-			err = errors.New("it is none of compression, encoding, bloom, block-size, versions, ttl")
+			err = errors.New("unknown setting: want compression, encoding, bloom, block-size, versions or ttl")
 		}
 		if err != nil {
 			return f, fmt.Errorf("%s, setting %s: %w", name, key, err)
@@ -148,7 +150,7 @@ func (o *createOptions) family(text string) (loader.Family, error) {
 	_, e3 := hfile.ParseBloomType(f.Bloom)
 	var e4 error
 	if f.BlockSize < 0 || f.BlockSize > hfile.MaxBlockSize || f.Versions < 0 || f.TTL < 0 || f.TTL > loader.Forever {
-		e4 = fmt.Errorf("a block size of %d bytes, %d versions or a TTL of %d s is out of range", f.BlockSize, f.Versions, f.TTL)
+		e4 = fmt.Errorf("a block size of %s, %s or a TTL of %d s is out of range", setting.Count(f.BlockSize, "byte"), setting.Count(f.Versions, "version"), f.TTL)
 	}
 	if err := errors.Join(e1, e2, e3, e4); err != nil {
 		return f, fmt.Errorf("%s: %w", name, err)
@@ -161,6 +163,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	if err != nil {
 		return usageError{err}
 	}
+	o.salted = cmd.Flags().Changed("salts")
 	ctx := cmd.Context()
 	if o.show && o.like == "" {
 		spec, err := o.spec(name, nil)
@@ -199,7 +202,7 @@ func (o *createOptions) run(cmd *cobra.Command, g *globals, c *clusterFlags, giv
 	v := map[string]any{"table": spec.Name.String(), "created": created, "regions": len(spec.SplitKeys) + 1}
 	return g.print(cmd.OutOrStdout(), v, func(w io.Writer) {
 		if created {
-			fmt.Fprintf(w, "table %s created with %d regions\n", spec.Name, len(spec.SplitKeys)+1)
+			fmt.Fprintf(w, "table %s created with %s\n", spec.Name, setting.Count(len(spec.SplitKeys)+1, "region"))
 		} else {
 			fmt.Fprintf(w, "table %s exists already and is left as it is\n", spec.Name)
 		}

@@ -141,10 +141,11 @@ func TestLiveView(t *testing.T) {
 		view, colours bool
 		lines         bool // of the log
 	}{
-		{name: "80 columns", width: 80, height: 24, view: true, colours: true, lines: true},
-		{name: "120 columns", width: 120, height: 40, view: true, colours: true, lines: true},
-		{name: "45 columns, 5 rows", width: 45, height: 5, view: true, colours: true, lines: true},
-		{name: "no colours", width: 80, height: 24, env: []string{"NO_COLOR=1"}, view: true, lines: true},
+		{name: "80 columns", width: 80, height: 24, view: true, colours: true},
+		{name: "120 columns", width: 120, height: 40, view: true, colours: true},
+		{name: "45 columns, 5 rows", width: 45, height: 5, view: true, colours: true},
+		{name: "no colours", width: 80, height: 24, env: []string{"NO_COLOR=1"}, view: true},
+		{name: "with the log", width: 80, height: 24, args: []string{"--log-level", "info"}, view: true, colours: true, lines: true},
 		{name: "errors only", width: 80, height: 24, args: []string{"--log-level", "error"}, view: true, colours: true},
 		{name: "json", width: 80, height: 24, args: []string{"--log-format", "json"}, view: true, colours: true, lines: true},
 		{name: "dumb", width: 80, height: 24, env: []string{"TERM=dumb"}, lines: true},
@@ -177,7 +178,7 @@ func TestLiveView(t *testing.T) {
 				t.Errorf("%d lines of the log:\n%s", len(log), text)
 			}
 			for _, l := range log {
-				if !regexp.MustCompile(`(phase=(read|sort|write)( .*)?|"phase":"(read|sort|write)".*}|inputs are read.*header=yes"}?)$`).MatchString(l) {
+				if !regexp.MustCompile(`(phase=(read|sort|write)( .*)?|"phase":"(read|sort|write)".*}|inputs detected.*header=yes"}?)$`).MatchString(l) {
 					t.Errorf("torn: %q", l)
 				}
 			}

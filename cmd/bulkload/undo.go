@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/undo"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (o *undoOptions) run(cmd *cobra.Command, g *globals) error {
 	case err != nil:
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-mode: %w", err), "load-mode")}
 	case o.verify != "full" && o.verify != "range":
-		return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is none of full, range", o.verify), "verify")}
+		return usageError{settings.AboutFlags(fmt.Errorf("--verify %q is invalid: want full or range", o.verify), "verify")}
 	case o.calls < 0:
 		return usageError{settings.AboutFlags(fmt.Errorf("--load-concurrency %d is below 0", o.calls), "load-concurrency")}
 	case o.lockWait < 0:
@@ -118,12 +119,12 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 		if s == nil {
 			continue
 		}
-		line("load", "%d rows, %d cells", s.Load.Rows, s.Load.Cells)
-		line("removes", "%d cells that are seen; %d more are hidden by newer ones", s.CellsSeen, s.Load.Cells-s.CellsSeen)
-		line("restores", "%d older cells in %d rows", s.CellsRestored, s.RowsRestored)
-		line("vanish", "%d rows, of which nothing else is seen", s.RowsGone)
+		line("load", "%s, %s", setting.Count(s.Load.Rows, "row"), setting.Count(s.Load.Cells, "cell"))
+		line("removes", "%s that are seen; %d more are hidden by newer ones", setting.Count(s.CellsSeen, "cell"), s.Load.Cells-s.CellsSeen)
+		line("restores", "%s in %s", setting.Count(s.CellsRestored, "older cell"), setting.Count(s.RowsRestored, "row"))
+		line("vanish", "%s, of which nothing else is seen", setting.Count(s.RowsGone, "row"))
 		for _, f := range s.Families {
-			line("family", "%s: %d rows, %d cells, %d of them written again by a compaction, versions kept: %d", f.Family, f.Rows, f.Cells, f.Compacted, f.Versions)
+			line("family", "%s: %s, %s, %d of them written again by a compaction, versions kept: %d", f.Family, setting.Count(f.Rows, "row"), setting.Count(f.Cells, "cell"), f.Compacted, f.Versions)
 		}
 	}
 	for _, why := range r.Refused {
@@ -139,7 +140,7 @@ func printUndo(w io.Writer, r *result.Undo, err error) {
 	case r.DryRun:
 		line("dry run", "nothing was changed, and nothing would be lost")
 	default:
-		line("undone", "by %d markers in %d files, %s, in %s; verified: %s", markers, files, ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
+		line("undone", "by %s in %s, %s, in %s; verified: %s", setting.Count(markers, "marker"), setting.Count(files, "file"), ui.Bytes(bytes), r.Elapsed.Round(time.Millisecond), r.Verify)
 	}
 }
 

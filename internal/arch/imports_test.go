@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,51 +42,58 @@ func readArrows(t *testing.T) (rooms []room, lines []string) {
 	return rooms, lines
 }
 
+// root is the directory of the module.
+const root = "../.."
+
+// goFiles are the names of all Go files of this module, from its root.
+func goFiles(t *testing.T) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." {
+			if _, err := os.Stat(filepath.Join(root, name, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || name == "build" || d.Name() == "testdata" {
+				return fs.SkipDir
+			}
+		}
+		if strings.HasSuffix(name, ".go") {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // imports are those of all packages of this module but for tests, each with
 // the packages of this module that it imports.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]map[string]bool{}
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	for _, file := range goFiles(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		if d.IsDir() && path != root {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(d.Name(), ".") || path == filepath.Join(root, "build") || d.Name() == "testdata" {
-				return filepath.SkipDir
-			}
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
+		dir := path.Dir(file)
 		if all[dir] == nil {
 			all[dir] = map[string]bool{}
 		}
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
 			if ours, ok := strings.CutPrefix(name, "bulkload/"); ok {
 				all[dir][ours] = true
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	sorted := map[string][]string{}
 	for dir, names := range all {

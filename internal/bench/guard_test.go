@@ -35,7 +35,7 @@ func TestByChance(t *testing.T) {
 		mine := pairs(func(i int) bool { return slices.Contains(all[:n], float64(i)) })
 		as, orders := 0, 0
 		for set := range 1 << (n + m) {
-			member := func(i int) bool { return set>>i&1 == 1 }
+			member := func(i int) bool { return (set>>i)&1 == 1 }
 			count := 0
 			for i := range n + m {
 				if member(i) {

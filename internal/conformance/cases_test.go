@@ -244,7 +244,7 @@ func (r *random) cells(o hfile.Options) []hfile.Cell {
 	if r.one(25) {
 		big := make([]byte, pick(r, 200_000, 1<<20))
 		for i := range big {
-			big[i] = byte(r.Uint32()) >> (i >> 12 & 7)
+			big[i] = byte(r.Uint32()) >> ((i >> 12) & 7)
 		}
 		cells[r.IntN(len(cells))].Value = big
 	}

@@ -12,7 +12,12 @@
 // have no judge: their rows, bad records and errors must not depend on splits,
 // chunks and workers.
 //
-// The judge is testdata/judge.py. With -short there is none, and rows are
+// TestRandom draws the dialect too: separators, quotes, escapes, texts for NULL and
+// neighbours of them, headers, comments and compressions. Its judge is a reader in
+// plain_test.go, which goes byte by byte and has nothing of the program but the
+// settings' names.
+//
+// The judge of all others is testdata/judge.py. With -short there is none, and rows are
 // compared with the table alone. Otherwise it needs python3 and no packages of
 // it. With BULKLOAD_DIALECTS=1 files have 50 MB, and DuckDB and fastavro read
 // what they can; make test-dialects installs them. A missing judge is a failure.
@@ -23,4 +28,5 @@
 //	BULKLOAD_DIALECTS_PYTHON  the python3 with duckdb, fastavro, cramjam and backports.zstd
 //	BULKLOAD_DIALECTS_SEED    seed of the tables and of the damage, printed by every run
 //	BULKLOAD_DIALECTS_DAMAGE  damaged files of each dialect (default 60, with -short 20)
+//	BULKLOAD_DIALECTS_FILES   files of TestRandom (default 2000, with -short or -race 300)
 package dialects

@@ -11,7 +11,7 @@ import (
 // commands gives the command as the documents ask an operator to: again while it fails; and with --restart, once, when it
 // refuses after a fault that it may refuse.
 func (r *round) commands(ctx context.Context, o *Outcome) error {
-	patience := int(r.fault.Pick >> 8 % 2)
+	patience := int((r.fault.Pick >> 8) % 2)
 	for len(o.Exits) < mostRuns {
 		p, err := r.run(ctx, r.argv, len(o.Exits) == 0, o)
 		if err != nil || p.exit == 0 || r.undecided {

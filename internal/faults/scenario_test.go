@@ -112,7 +112,7 @@ func TestRow02ListedFileMissing(t *testing.T) {
 	list, err := fsys.ReadDir(t.Context(), p+"/f")
 	must(t, err)
 	must(t, fsys.Rename(t.Context(), p+"/f/"+list[0].Name(), r.stage+"/away"))
-	got := give(t, l, "load", "--table="+r.table, dir)
+	got := give(t, l, "load", "--state="+r.state, "--table="+r.table, dir)
 	if got.exit != 5 || !strings.Contains(got.lastError(), list[0].Name()) {
 		t.Errorf("exit code %d: %s", got.exit, got.lastError())
 	}
@@ -131,7 +131,7 @@ func TestRow05Straddling(t *testing.T) {
 	for _, regions := range []int{2, 20} {
 		t.Run(strconv.Itoa(regions), func(t *testing.T) {
 			r, dir := built(t, l, Job{Spec: data.Spec{Rows: 3000, Seed: 5, Regions: regions}, Form: data.CSV, Memory: "64MiB"}, nil)
-			got := give(t, l, "load", "--table="+r.table, "--verify=off", dir)
+			got := give(t, l, "load", "--state="+r.state, "--table="+r.table, "--verify=off", dir)
 			if got.exit != 0 {
 				t.Fatal(got.lastError())
 			}
@@ -166,7 +166,7 @@ func TestRow10Junk(t *testing.T) {
 	fsys, p, err := l.env.Resolve(dir)
 	must(t, err)
 	must(t, fsys.Rename(t.Context(), p+"/_bulkload.json", p+"/f/notes.txt"))
-	got := give(t, l, "load", "--table="+r.table, dir)
+	got := give(t, l, "load", "--state="+r.state, "--table="+r.table, dir)
 	if got.exit == 0 || !strings.Contains(got.lastError(), "notes.txt") {
 		t.Errorf("exit code %d: %s", got.exit, got.lastError())
 	}
@@ -186,7 +186,7 @@ func TestRow11ManyFiles(t *testing.T) {
 	if n := len(stageFiles(t, r)); n < 33 {
 		t.Fatalf("%d files are too few for the test", n)
 	}
-	if got := give(t, l, "load", "--table="+r.table, "--verify=off", "--max-files=16", dir); got.exit != 0 {
+	if got := give(t, l, "load", "--state="+r.state, "--table="+r.table, "--verify=off", "--max-files=16", dir); got.exit != 0 {
 		t.Fatal(got.lastError())
 	}
 	files, err := l.storeFiles(t.Context(), r.table)

@@ -45,7 +45,7 @@ func parseDay(text string, zone *time.Location, now time.Time) (day, error) {
 			return day{T: t}, nil
 		}
 	}
-	return day{}, fmt.Errorf("%q is no date: such as 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
+	return day{}, fmt.Errorf("%q is not a date; write 2026-11-20, today, yesterday or 2026-11-20T00:00:00+00:00", text)
 }
 
 // String is the day as 2006-01-02.

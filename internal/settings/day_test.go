@@ -50,7 +50,7 @@ func TestParseDay(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"2026-02-29", "2026-13-01", "tomorrow", "20-11-2026", "2026-11-20T25:00:00Z", " ", "1763596800"} {
-		if d, err := parseDay(text, time.UTC, at("2026-01-01T00:00:00Z")); err == nil || !strings.Contains(err.Error(), "is no date") {
+		if d, err := parseDay(text, time.UTC, at("2026-01-01T00:00:00Z")); err == nil || !strings.Contains(err.Error(), "is not a date") {
 			t.Errorf("%q is taken as %s: %v", text, d, err)
 		}
 	}

@@ -130,7 +130,7 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 			continue
 		}
 		hint := ""
-		if near := nearest(strings.ToLower(rest), known); near != "" {
+		if near := Nearest(strings.ToLower(rest), known); near != "" {
 			hint = Variable(near)
 		}
 		log.Warn("environment variable names no setting", "variable", name, "did_you_mean", hint)
@@ -139,15 +139,15 @@ func warnUnknown(log *slog.Logger, root *cobra.Command, environ []string) {
 
 // suggest is the end of a message about a name that is not known.
 func suggest(name string, known []string) string {
-	if near := nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
+	if near := Nearest(strings.ReplaceAll(name, "-", "_"), known); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return " (bulkload config show lists the settings)"
 }
 
-// nearest is the known name that takes the fewest changes, at most a third of
+// Nearest is the known name that takes the fewest changes, at most a third of
 // its letters, else "".
-func nearest(name string, known []string) string {
+func Nearest(name string, known []string) string {
 	best, least := "", max(1, len(name)/3)+1
 	for _, k := range known {
 		if slices.ContainsFunc(Renames(), func(r Rename) bool { return Snake(r.Old) == k }) {

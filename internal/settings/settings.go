@@ -164,11 +164,29 @@ func (s *Settled) set(cmd *cobra.Command, f *pflag.Flag, values []string, origin
 			if mask.Secret(f) {
 				return fmt.Errorf("%s: not a value that --%s takes", origin, f.Name)
 			}
-			return fmt.Errorf("%s: %q: %w", origin, mask.URLs(v), cause(err))
+			return valueError(origin+": ", mask.URLs(v), err)
 		}
 	}
 	s.Origins[f.Name] = origin
 	return nil
+}
+
+// FlagValue is an error about the value of a flag that was given: the flag, the value, and what is wrong with it.
+func FlagValue(err *pflag.InvalidValueError) error {
+	f := err.GetFlag()
+	if mask.Secret(f) {
+		return fmt.Errorf("--%s: not a value that it takes", f.Name)
+	}
+	return valueError("--"+f.Name+" ", mask.URLs(err.GetValue()), err)
+}
+
+// valueError names a value once, also where the cause does.
+func valueError(where, value string, err error) error {
+	err = cause(err)
+	if strings.Contains(err.Error(), strconv.Quote(value)) {
+		return fmt.Errorf("%s: %w", strings.TrimRight(where, ": "), err)
+	}
+	return fmt.Errorf("%s%q: %w", where, value, err)
 }
 
 // cause is what is wrong with a value, without the flag that was not given.

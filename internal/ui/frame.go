@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 )
 
 const (
@@ -93,7 +94,7 @@ func (f *frame) tasks() string {
 	case t.Failed == 1:
 		text += "; 1 attempt failed"
 	case t.Failed > 1:
-		text += fmt.Sprintf("; %d attempts failed", t.Failed)
+		text += fmt.Sprintf("; %s failed", setting.Count(t.Failed, "attempt"))
 	}
 	return text
 }
@@ -191,7 +192,7 @@ func (f *frame) job() string {
 	case n == 1:
 		text += ", 1 warning"
 	case n > 1:
-		text += fmt.Sprintf(", %d warnings", n)
+		text += fmt.Sprintf(", %s", setting.Count(n, "warning"))
 	}
 	return f.paint(cutText(text, f.width), f.ended && f.failed, "31")
 }

@@ -90,11 +90,13 @@ func textualIn(n *node, open map[*node]bool) error {
 	}
 	open[n] = true
 	defer func() { open[n] = false }()
+	switch n.logical {
+	case logicalDuration:
+		return errors.New("a duration has no text")
+	case logicalBigDecimal: // its scale is within the bytes
+		return errors.New("a big-decimal cannot be read: write a decimal or a string")
+	}
 	switch n.kind {
-	case kindFixed:
-		if n.logical == logicalDuration {
-			return errors.New("a duration has no text; choose other columns")
-		}
 	case kindArray, kindMap:
 		return textualIn(n.items, open)
 	case kindUnion:

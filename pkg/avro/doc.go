@@ -36,8 +36,11 @@
 //	timestamp-millis, -micros,    2006-01-02 15:04:05, and a fraction as above, in [Options.Location]
 //	-nanos
 //	local-timestamp-...           the same, as stored
-//	duration                      refused by name, if it is chosen
+//	duration, big-decimal         refused by name, if it is chosen
 //	array, map, record            JSON
+//
+// Dates and timestamps that are instants are of the Gregorian calendar. Files of old writers that say so in their metadata have
+// those before 1582-10-15 and 1900 by the hybrid calendar, as Spark and Hive read them ([valuetext.AvroCalendars]).
 //
 // A logical type that is unknown, or does not fit its type, leaves the type: as Avro has it. Whether a string is UTF-8
 // is not checked.

@@ -3,6 +3,8 @@ package avro
 import (
 	"errors"
 	"io"
+
+	"bulkload/pkg/valuetext"
 )
 
 const (
@@ -119,6 +121,13 @@ func (h *Header) finish() (*Header, error) {
 		return nil, &Error{Reason: "avro.schema", Err: err}
 	}
 	h.root = root
+	text := map[string]string{}
+	for key, value := range h.Meta {
+		text[key] = string(value)
+	}
+	if c := valuetext.AvroCalendars(text, root.name); c != (valuetext.Calendars{}) {
+		root.count(c, map[*node]bool{})
+	}
 	for _, f := range root.fields {
 		h.Columns = append(h.Columns, f.name)
 		h.Types = append(h.Types, f.node.typeName())

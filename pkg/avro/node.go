@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	hamba "github.com/hamba/avro/v2"
+
+	"bulkload/pkg/valuetext"
 )
 
 type kind uint8
@@ -39,6 +41,10 @@ const (
 	logicalInstant // a timestamp, of UTC
 	logicalLocal   // a timestamp without a zone
 	logicalDuration
+	logicalBigDecimal
+	// Those of writers whose calendar is not the Gregorian one, or not known.
+	logicalOldDate
+	logicalOldInstant
 )
 
 // A node is a type of the schema. Nodes of named types are shared, and of recursive ones go in circles. They do not
@@ -54,6 +60,7 @@ type node struct {
 	fields           []field
 	items            *node // of an array; the values of a map
 	branches         []*node
+	calendar         *valuetext.Calendar // of an old date or instant
 
 	empty bool  // its values take no bytes
 	min   int64 // bytes that a value takes at least, 1 or more unless it is empty
@@ -117,6 +124,29 @@ func (n *node) setLogical(known hamba.LogicalSchema, prop func(string) any) {
 		n.logical = logicalUUID
 	case name == "duration" && n.kind == kindFixed && n.size == 12:
 		n.logical = logicalDuration
+	case name == "big-decimal" && n.kind == kindBytes:
+		n.logical = logicalBigDecimal
+	}
+}
+
+// count has a node, and those below it, count dates and instants as the file's writer did.
+func (n *node) count(c valuetext.Calendars, done map[*node]bool) {
+	if n == nil || done[n] {
+		return
+	}
+	done[n] = true
+	switch {
+	case n.logical == logicalDate && c.Dates != nil:
+		n.logical, n.calendar = logicalOldDate, c.Dates
+	case n.logical == logicalInstant && c.Instants != nil:
+		n.logical, n.calendar = logicalOldInstant, c.Instants
+	}
+	n.items.count(c, done)
+	for _, b := range n.branches {
+		b.count(c, done)
+	}
+	for i := range n.fields {
+		n.fields[i].node.count(c, done)
 	}
 }
 
@@ -190,11 +220,13 @@ func (n *node) typeName() string {
 		return "uuid"
 	case n.logical == logicalDuration:
 		return "duration"
-	case n.logical == logicalDate:
+	case n.logical == logicalBigDecimal:
+		return "big-decimal"
+	case n.logical == logicalDate, n.logical == logicalOldDate:
 		return "date"
 	case n.logical == logicalTime:
 		return "time-" + unitName(n.unit)
-	case n.logical == logicalInstant:
+	case n.logical == logicalInstant, n.logical == logicalOldInstant:
 		return "timestamp-" + unitName(n.unit)
 	case n.logical == logicalLocal:
 		return "local-timestamp-" + unitName(n.unit)

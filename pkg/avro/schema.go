@@ -48,7 +48,8 @@ func parseSchema(text []byte) (*node, error) {
 }
 
 // bare is a type without what does not matter to its writer's data: defaults, aliases, orders and documentation. The
-// library refuses a file for a default that does not fit its type, as in ["string","null"] with null, which is common.
+// library refuses a file for a default that does not fit its type, as in ["string","null"] with null, which is common,
+// and for an empty name, which polars gives the top record.
 func bare(v any, depth int) (any, error) {
 	if depth > maxSchemaDepth {
 		return nil, fmt.Errorf("the schema has types more than %d deep within each other", maxSchemaDepth)
@@ -64,6 +65,9 @@ func bare(v any, depth int) (any, error) {
 	case map[string]any:
 		for _, key := range []string{"default", "aliases", "order", "doc"} {
 			delete(v, key)
+		}
+		if depth == 0 && v["name"] == "" {
+			v["name"] = "unnamed"
 		}
 		for _, key := range []string{"type", "items", "values"} {
 			if t, ok := v[key]; ok {

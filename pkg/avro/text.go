@@ -8,9 +8,8 @@ import (
 
 // Values become the texts that Parquet's become: see pkg/source.
 
-// appendInstant writes the date and the clock of a number of parts of a second since 1970, in a zone unless it is nil.
-func appendInstant(dst []byte, v, unit int64, zone *time.Location) []byte {
-	second, fraction := floorDiv(v, unit), floorMod(v, unit)
+// appendInstant writes the date and the clock of a second since 1970 and parts of it, in a zone unless it is nil.
+func appendInstant(dst []byte, second, fraction, unit int64, zone *time.Location) []byte {
 	if zone != nil && zone != time.UTC {
 		_, offset := time.Unix(second, 0).In(zone).Zone()
 		second += int64(offset)

@@ -85,16 +85,10 @@ func (c *cursor) scalar(n *node) bool {
 		}
 	case kindInt:
 		v, ok := c.int()
-		if ok {
-			c.number(n, v)
-		}
-		return ok
+		return ok && c.number(n, v)
 	case kindLong:
 		v, ok := c.long()
-		if ok {
-			c.number(n, v)
-		}
-		return ok
+		return ok && c.number(n, v)
 	case kindFloat:
 		at, ok := c.take(4)
 		if ok {
@@ -128,19 +122,41 @@ func (c *cursor) scalar(n *node) bool {
 }
 
 // number appends an int or long.
-func (c *cursor) number(n *node, v int64) {
+func (c *cursor) number(n *node, v int64) bool {
 	switch n.logical {
 	case logicalDate:
 		c.buf = valuetext.AppendDate(c.buf, v)
 	case logicalTime:
 		c.buf = appendTime(c.buf, v, n.unit)
 	case logicalInstant:
-		c.buf = appendInstant(c.buf, v, n.unit, c.zone)
+		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, c.zone)
 	case logicalLocal:
-		c.buf = appendInstant(c.buf, v, n.unit, nil)
+		c.buf = appendInstant(c.buf, floorDiv(v, n.unit), floorMod(v, n.unit), n.unit, nil)
+	case logicalOldDate, logicalOldInstant:
+		return c.old(n, v)
 	default:
 		c.buf = strconv.AppendInt(c.buf, v, 10)
 	}
+	return true
+}
+
+// old appends a date or an instant of another calendar, which may not be known.
+func (c *cursor) old(n *node, v int64) bool {
+	if n.logical == logicalOldDate {
+		day, err := n.calendar.Day(v)
+		if err != nil {
+			return c.fail(err.Error())
+		}
+		c.buf = valuetext.AppendDate(c.buf, day)
+		return true
+	}
+	fraction := floorMod(v, n.unit)
+	second, err := n.calendar.Second(floorDiv(v, n.unit))
+	if err != nil {
+		return c.fail(err.Error())
+	}
+	c.buf = appendInstant(c.buf, second, fraction, n.unit, c.zone)
+	return true
 }
 
 // octets appends bytes of the data, of a decimal or a uuid as what they stand for.

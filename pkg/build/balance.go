@@ -57,14 +57,14 @@ func (w *writers) balance(m *manifest.Manifest) error {
 	var err error
 	switch {
 	case w.counts.records != m.Records-m.Rejected:
-		err = fmt.Errorf("%d records were read and %d of them rejected, but %d were sorted", m.Records, m.Rejected, w.counts.records)
+		err = fmt.Errorf("%s were read and %d of them rejected, but %d were sorted", setting.Count(m.Records, "record"), m.Rejected, w.counts.records)
 	case expected != m.Digest.Rows:
-		err = fmt.Errorf("%d records − %d rejected − %d duplicates − %d joined − %d without cells = %d rows, but %d were written",
-			m.Records, m.Rejected, dups, m.Joined, m.NoCells, expected, m.Digest.Rows)
+		err = fmt.Errorf("%s − %d rejected − %d duplicates − %d joined − %d without cells = %s, but %d were written",
+			setting.Count(m.Records, "record"), m.Rejected, dups, m.Joined, m.NoCells, setting.Count(expected, "row"), m.Digest.Rows)
 	case len(w.plan.Families) == 1 && rows != m.Digest.Rows:
-		err = fmt.Errorf("%d rows were counted, but the files have %d", m.Digest.Rows, rows)
+		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Rows, "row"), rows)
 	case cells != m.Digest.Cells:
-		err = fmt.Errorf("%d cells were counted, but the files have %d", m.Digest.Cells, cells)
+		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(m.Digest.Cells, "cell"), cells)
 	default:
 		return nil
 	}
@@ -79,7 +79,7 @@ func someRecords(records, rejected int64, o Options) error {
 	case records == 0:
 		return fail.Errorf(fail.Input, "the input has no records: its files are empty, or have only headers; nothing was loaded (%s)", source.AllowEmptyHint())
 	}
-	return fail.Errorf(fail.Input, "all %d records of the input are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "all records of the input (%d) are bad; nothing was loaded (%s)", records, source.AllowEmptyHint())
 }
 
 // someRows is the same for a build.
@@ -87,7 +87,21 @@ func someRows(m *manifest.Manifest, o Options) error {
 	if m.Digest.Rows > 0 || o.AllowEmpty {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "none of the %d records of the input has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
+	return fail.Errorf(fail.Input, "no record of the input (%d) has a value that becomes a cell; nothing was loaded (%s)", m.Records, source.AllowEmptyHint())
+}
+
+// AllColumns refuses an input if no record has a chosen column, such as a member of JSON lines whose name is mistyped: it would be
+// NULL in every row. If columns may be missing, it warns.
+func (o Options) AllColumns(lacking []string, records int64) error {
+	if len(lacking) == 0 || records == 0 {
+		return nil
+	}
+	if o.Missing != source.MissingNull {
+		return fail.Errorf(fail.Input, "no record of the input has %s; nothing was loaded: see that the names are right (%s null takes what is missing as NULL)",
+			someOf(lacking), setting.Missing)
+	}
+	o.Events.Warn("no record of the input has these columns, which are NULL in all", "columns", someOf(lacking), "records", records)
+	return nil
 }
 
 // expected refuses an input that has another number of records than it should: a stream that is cut short looks whole.
@@ -95,7 +109,7 @@ func expected(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil
 	}
-	return setting.Errorf("the input has %d records, and %d are expected (%s): see that the export is complete; nothing was loaded", records, *want, setting.Expect)
+	return setting.Errorf("the input has %s, and %d are expected (%s): see that the export is complete; nothing was loaded", setting.Count(records, "record"), *want, setting.Expect)
 }
 
 // ExpectedEarlier is the same of records that an earlier attempt has read: what it has made of them stays.
@@ -103,5 +117,5 @@ func ExpectedEarlier(records int64, want *int64) error {
 	if want == nil || records == *want {
 		return nil
 	}
-	return fail.Errorf(fail.Check, "an earlier attempt has read %d records, and %d are expected (%s): %s", records, *want, setting.Expect, restartHint())
+	return fail.Errorf(fail.Check, "an earlier attempt has read %s, and %d are expected (%s): %s", setting.Count(records, "record"), *want, setting.Expect, restartHint())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,8 @@ type Options struct {
 	Expect *int64
 	// AllowEmpty accepts an input of which no row comes.
 	AllowEmpty bool
+	// Missing says whether no record needs to have a chosen column, see [source.Options].
+	Missing source.Missing
 	// Allowed is that of [WorkOptions].
 	Allowed func() error
 
@@ -72,8 +75,8 @@ func (o Options) SortMemory(in *source.Input, plans ...*Plan) (int64, error) {
 	}
 	m := int64(o.Memory) - int64(o.Workers)*room - o.HeapFloor()/2
 	if m < int64(o.Workers)*extsort.MinMemory {
-		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this input: each needs %.0f MiB (give more with %s, or fewer %s)",
-			o.Memory, o.Workers, float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
+		return 0, fail.Errorf(fail.Config, "memory of %s is too little for %s on this input: each needs %.0f MiB (give more with %s, or fewer %s)",
+			o.Memory, setting.Count(o.Workers, "worker"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
 	}
 	return m, nil
 }
@@ -122,7 +125,19 @@ func sortOptions(o Options, plans []*Plan) extsort.Options {
 		}
 	}
 	so.Regions = len(so.Shared)
+	loses := slices.Contains([]extsort.Policy{extsort.KeepFirst, extsort.KeepLast}, plans[0].rowPolicy())
+	if loses && slices.ContainsFunc(plans[1:], (*Plan).index) {
+		so.Leading = plans[0].Ranges.Len()
+		for _, p := range plans {
+			so.Follows = append(so.Follows, slices.Repeat([]bool{p.index()}, p.Ranges.Len())...)
+		}
+	}
 	return so
+}
+
+// index says whether the rows are entries of an index: one of a record has its key in the first table.
+func (p *Plan) index() bool {
+	return slices.ContainsFunc(p.Mapping.Cells, func(c spec.CellSpec) bool { return c.RowKey })
 }
 
 // A Table is one of those that a build writes: what its files hold, and where they go.
@@ -160,6 +175,7 @@ func RunTables(ctx context.Context, tables []Table, in *source.Input, o Options)
 	defer runtime.KeepAlive(floor)
 	sort := sortOptions(o, plans)
 	sort.Memory = memory
+	o.resume.forgetLosing(sort.Leading, o.Budget)
 	if o.resume.complete(o.Budget) {
 		m, err := o.resume.Manifests(tables)
 		if err != nil {
@@ -204,7 +220,8 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		return t, o.ReadError(r.explainSpill(err))
 	}
 	records := in.Records() + o.Budget.Extra()
-	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect))); err != nil {
+	if err := errors.Join(Recheck(ctx, in), someRecords(records, o.Budget.Bad(), o), fail.With(fail.Input, expected(records, o.Expect)),
+		o.AllColumns(in.Lacking(), records-o.Budget.Bad())); err != nil {
 		return t, err
 	}
 	o.Events.Phase("sort")

@@ -291,12 +291,12 @@ func TestUnknownModulusIsRefused(t *testing.T) {
 
 func TestSpecIsReadStrictly(t *testing.T) {
 	_, err := spec.ParseSpec("job.yaml", []byte("table: check\nkey: id\nkeey: x\n"))
-	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), `job file job.yaml: [3:1] unknown field "keey"`) {
+	if fail.KindOf(err) != fail.Config || !strings.HasPrefix(err.Error(), `job file job.yaml:3:1: unknown field "keey"`) {
 		t.Errorf("unknown field: %v", err)
 	}
 	for bad, want := range map[string]string{
 		"key: nope(id)":                   `key: key spec "nope(id)", position 1: unknown function "nope"`,
-		"key: id\nempty: maybe":           `empty: "maybe" is none of skip, store`,
+		"key: id\nempty: maybe":           `empty: "maybe" is invalid: want one of skip, store`,
 		"key: id\nfield_sep: '123456789'": "field_sep: ",
 		"key: id\nbad_records: x":         "bad_records: ",
 		"key: id\ncolumns: [a, a]":        `columns: column "a" is named twice`,

@@ -131,7 +131,7 @@ func (m *rowMaker) noCell() error {
 
 func (m *rowMaker) tooLong(slot, n int) error {
 	s := &m.plan.slots[slot]
-	e := &keygen.FieldError{Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", n, MaxCell)}
+	e := &keygen.FieldError{Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(n, "byte"), MaxCell)}
 	if s.column >= 0 {
 		e.Column = m.plan.Columns[s.column]
 	}

@@ -65,7 +65,7 @@ func (m *rowMaker) times(data []byte, b *source.Batch, row int) ([]byte, error) 
 	}
 	if t.stamp >= 0 {
 		text := b.Field(row, t.stamp)
-		ms, _, err := t.dates.Parse(text)
+		ms, err := t.dates.Millis(text)
 		switch {
 		case len(text) == 0:
 			err = fmt.Errorf("%w: it is empty, and is the timestamp of the record's cells", celltype.ErrValue)

@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 )
 
 // maxWideRow bounds what the records of one key take together while they are
@@ -79,8 +80,8 @@ func (p *regionPart) encodeWide(ctx context.Context, m *extsort.Merge, plan *Pla
 
 func (w *wideRow) add(m *extsort.Merge) error {
 	if len(w.data)+len(m.Payload())+(len(w.records)+1)*len(w.values)*wideCellSize > maxWideRow {
-		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %d records of one key, of %d bytes, take more than %d bytes together, which is the most for one row: make a row of fewer, by a key with more in it",
-			len(w.records)+1, len(w.key), maxWideRow))
+		return fail.With(fail.BadRows, fail.AboutData(w.key, "the %s of one key, of %s, take more than %s together, which is the most for one row: make a row of fewer, by a key with more in it",
+			setting.Count(len(w.records)+1, "record"), setting.Count(len(w.key), "byte"), setting.Count(maxWideRow, "byte")))
 	}
 	w.data = append(w.data, m.Payload()...)
 	w.records = append(w.records, wideRecord{len(w.data), m.Seq()})
@@ -185,7 +186,7 @@ func (w *wideRow) decide(plan *Plan) (dups int64, err error) {
 		dups++
 		switch plan.Duplicates {
 		case extsort.Fail:
-			return dups, fail.AboutData(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %d bytes: %w", plan.Families[c.family].Name, len(c.qualifier),
+			return dups, fail.AboutData(c.qualifier, "two records have other values of one cell of family %s, with a qualifier of %s: %w", plan.Families[c.family].Name, setting.Count(len(c.qualifier), "byte"),
 				&extsort.DuplicateError{Key: bytes.Clone(w.key), First: k.seq, Second: c.seq})
 		case extsort.KeepLast:
 			*k = c

@@ -42,7 +42,7 @@ func TestFilesDoNotDependOnWorkers(t *testing.T) {
 		}
 		var first map[string]string
 		for _, workers := range []int{1, 2, 3, 8} {
-			for _, memory := range []int{512 << 20, 7 * workers * (len(c.spec.Cells)/2 + 1) << 20} {
+			for _, memory := range []int{512 << 20, (7 * workers * (len(c.spec.Cells)/2 + 1)) << 20} {
 				out := t.TempDir()
 				o := WorkOptions{Workers: workers, Memory: spec.Size(memory), SpillDir: t.TempDir()}
 				m, err := Directory(t.Context(), env, jobtest.Resolve(t, c.spec), jobtest.Family, splits, out, o)

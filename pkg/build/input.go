@@ -45,6 +45,7 @@ type Input struct {
 	streams    *Streams
 	allowEmpty bool
 	expect     *int64 // records
+	missing    source.Missing
 }
 
 // OpenInput finds the files of a spec and their columns. Streams among the inputs are read to their end, and their copies are
@@ -80,7 +81,7 @@ func (st *Streams) OpenInput(ctx context.Context, s spec.Job, w WorkOptions, r *
 func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 	o := SelectionOf(s)
 	o.Format, o.Columns, o.SplitSize, o.Splits = source.Format(s.Format), s.Columns, w.SplitSize, w.Splits
-	o.Named = s.NamedColumns()
+	o.Named, o.IfEmpty = s.NamedColumns(), s.MentionedColumns()
 	o.Charset = s.LinesCharset()
 	o.Extra, o.Missing = source.Extra(s.Extra), source.Missing(s.Missing)
 	if o.Dialect = s.Text(); o.Dialect != nil {
@@ -93,7 +94,7 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 			o.Header = source.HeaderNone
 		}
 	}
-	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect}
+	k := &Input{allowEmpty: s.AllowEmpty, expect: s.Expect, missing: o.Missing}
 	var err error
 	if k.Budget, err = source.NewBudget(s.BadRecords); err != nil {
 		return nil, o, fail.With(fail.Config, err)
@@ -112,7 +113,9 @@ func newInput(s spec.Job, w WorkOptions) (*Input, source.Options, error) {
 func (k *Input) open(ctx context.Context, s spec.Job, w WorkOptions, o source.Options) (err error) {
 	budget := Options{Workers: w.Workers, Memory: w.Memory}.WithDefaults()
 	o.Memory = budget.readerMemory()
-	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); err != nil {
+	if k.Source, err = source.Open(ctx, k.streams.Resolve, s.Inputs, o); errors.Is(err, source.ErrNoHeader) {
+		return fail.With(fail.Config, err)
+	} else if err != nil {
 		return fail.With(fail.Input, budget.inputMemory(err))
 	}
 	if err := k.namesColumns(s); err != nil {
@@ -177,7 +180,7 @@ func (k *Input) Build(ctx context.Context, plan *Plan, out Output, w WorkOptions
 // BuildTables is [Input.Build] for several tables, see [RunTables].
 func (k *Input) BuildTables(ctx context.Context, tables []Table, w WorkOptions, sample int, resume *Resume) ([]*manifest.Manifest, error) {
 	m, err := RunTables(ctx, tables, k.Source, Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir,
-		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Allowed: w.Allowed, resume: resume})
+		Budget: k.Budget, Sample: sample, Events: w.Events, Gate: w.Gate, SpillLimit: k.streams.Left(w.SpillLimit), AllowEmpty: k.allowEmpty, Expect: k.expect, Missing: k.missing, Allowed: w.Allowed, resume: resume})
 	if k.Budget.File == nil {
 		return m, err
 	}

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -66,7 +67,7 @@ func (r *Resume) sameSplits(in *source.Input) error {
 	if was == nil || len(was) == now {
 		return nil
 	}
-	return fail.Errorf(fail.Input, "the input has changed since this job began: it is read in %d splits, and was in %d", now, len(was))
+	return fail.Errorf(fail.Input, "the input has changed since this job began: it is read in %s, and was in %d", setting.Count(now, "split"), len(was))
 }
 
 // sameSplit compares a split that was read with what an earlier attempt has read.

@@ -22,7 +22,7 @@ func (deafFS) Stat(context.Context, string) (fs.FileInfo, error) { return nil, s
 func TestFailedLookForgetsNothing(t *testing.T) {
 	done := NewDone()
 	done.Written[3] = WrittenRecord{File: manifest.File{Name: "f/0123", Bytes: 10}}
-	r := &Resume{Done: &done}
+	r := &Resume{Done: &done, Checkpoint: noCheckpoint{&done}}
 	if err := r.KeepWritten(t.Context(), Output{FS: deafFS{}, Dir: t.TempDir()}); fail.KindOf(err) != fail.HDFS || !errors.Is(err, syscall.EIO) || !r.has(3) {
 		t.Errorf("%v, region 3 is written: %t", err, r.has(3))
 	}

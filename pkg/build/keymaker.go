@@ -59,7 +59,9 @@ func NewKeyMaker(s spec.Job, columns []string, o KeyOptions) (*KeyMaker, error) 
 	}
 	splits := o.Splits
 	if splits == nil && keygen.NeedsRegions(e) {
-		splits = partition.SaltSplits(n)
+		if first, ok := keygen.Parts(e)[0].(keygen.Call); ok {
+			splits, _ = partition.SplitsOfSalt(first.Func, n)
+		}
 	}
 	if o.Unique != "" && !slices.Contains(columns, o.Unique) {
 		return nil, fail.Errorf(fail.Config, "unknown column %q is to be unique (there are %s)", o.Unique, keygen.ColumnList(columns))

@@ -28,8 +28,8 @@ func explainLimits(err error, o Options) error {
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 			return err
 		}
-		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may have %d files open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
-			err, limit.Cur, setting.Workers)}
+		return &fail.Error{Kind: fail.HDFS, Err: setting.Errorf("%w: this process may have %s open (raise it with ulimit -n, or LimitNOFILE of a systemd unit, or give fewer %s)",
+			err, setting.Count(limit.Cur, "file"), setting.Workers)}
 	case spill && fail.DiskFull(err):
 		err = fail.With(fail.HDFS, err)
 		if full, ok := errors.AsType[*fail.DiskFullError](err); ok {

@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 		{"spill disk", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
 		{"spill disk by a relative name", jobtest.OwnMounts(), []string{"no space left on device", "spilled to", "bytes are free", "`spill_dir`"}},
 		{"stream disk", jobtest.OwnMounts(), []string{"no space left on device", "standard input is copied to", "bytes are free", "`spill_dir`"}},
-		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "free space on that disk"}},
+		{"output disk", jobtest.OwnMounts(), []string{"no space left on device", "bytes are free", "make room there, or name another directory"}},
 		{"open files", nil, []string{"too many open files", "files open", "ulimit -n", "LimitNOFILE"}},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
@@ -52,6 +52,10 @@ func TestLimits(t *testing.T) {
 				if !strings.Contains(message, want) {
 					t.Errorf("no %q in: %s", want, message)
 				}
+			}
+			message, _, _ = strings.Cut(message, "\n")
+			if n := strings.Count(message, "make room"); strings.Contains(message, "no space left") && n != 1 || strings.Contains(message, ".1: write ") {
+				t.Errorf("advice %d times, or a path twice: %s", n, message)
 			}
 			if !strings.HasPrefix(message, fmt.Sprintf("kind %d: ", fail.HDFS)) {
 				t.Errorf("another kind: %s", message)

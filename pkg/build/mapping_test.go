@@ -254,7 +254,7 @@ func TestWideRowTooLarge(t *testing.T) {
 		records = append(records, []string{"1", fmt.Sprint("a", i), "v"})
 	}
 	jobtest.WriteRecords(t, input, records)
-	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 bytes, take more than`) {
+	if _, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{}); fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `records of one key, of 1 byte, take more than`) {
 		t.Error(err)
 	}
 }
@@ -286,13 +286,13 @@ func TestMappingErrors(t *testing.T) {
 		want []string
 	}{
 		{"cells: [{column: a, type: number}, {rest: true, qualifier: x}, {json: true}]\nskip: [a]",
-			[]string{`cell 1 (column a): type "number" is none of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
+			[]string{`cell 1 (column a): type "number" is invalid: want one of text, short`, "cell 2 (rest): a qualifier is of one cell", "cell 3 (json): it needs a qualifier", `column "a" is under skip too`}},
 		{"cells: [{column: a, value: x, qualifier: q}]", []string{"say one of column, columns, value, json and rest"}},
 		{"cells: [{qualifier: q}]", []string{"say one of column"}},
 		{"cells: [{rest: true}, {rest: true}]", []string{"rest is given twice"}},
-		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value cannot be converted: value of 2 bytes is no whole number`}},
-		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is no name of a family`}},
-		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is none of s, ms`}},
+		{"cells: [{value: x1, qualifier: q, type: int}]", []string{`value: value of 2 bytes is no whole number`}},
+		{"cells: [{column: a, family: 'x:y'}]", []string{`"x:y" is not a family name`}},
+		{"cell_timestamp: {column: a, layout: nix}\ncell_ttl: {unit: h}", []string{`cell_timestamp: the layout "nix" has "n"`, "cell_ttl: it needs a column", `unit "h" is invalid: want s or ms`}},
 		{"cells: [{column: a, qualifier: x, qualifier_from: b}, {rest: true, qualifier_from: b}]", []string{"cell 1 (column a): qualifier_from is for", "cell 2 (rest): qualifier_from is for"}},
 		{"cells: [{columns: [a, a]}]", []string{`column "a" is named twice`}},
 	} {
@@ -337,12 +337,26 @@ func TestBadValues(t *testing.T) {
 	}
 	s := spec.Spec{Inputs: []string{input}, Key: "id", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "id"}, {Column: "n", Type: "int"}}}}
 	_, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
-	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value cannot be converted: value of 1 byte is no whole number (type int)`) {
+	if fail.KindOf(err) != fail.BadRows || !strings.Contains(err.Error(), `rows.csv: record 2 at byte 9, column n: value of 1 byte is no whole number (type int)`) {
 		t.Error(err)
 	}
 	s.BadRecords = "1"
 	m, err := Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, nil, t.TempDir(), WorkOptions{})
 	if err != nil || m.Rejected != 1 || m.Digest.Rows != 2 || m.Digest.Cells != 3 {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestUnderscoreFamilies builds files of a family whose name begins with an underscore, as HBase allows, and none of one by whose
+// name a directory is the program's own.
+func TestUnderscoreFamilies(t *testing.T) {
+	for family, ok := range map[string]bool{"_cf": true, "_": true, WritingDir: false, MergeDir: false, TemporaryDir: false, LoadingPrefix + "1": false} {
+		m, err := buildText(t, spec.Spec{Key: "a", Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "b", Family: family}}, Skip: []string{"a", "c"}}}, "a,b,c\nx,1,y\n")
+		if (err == nil) != ok || err != nil && (fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), family)) {
+			t.Errorf("family %s: %v", family, err)
+		}
+		if ok && err == nil && (len(m.Files) != 1 || m.Files[0].Family != family || !strings.HasPrefix(m.Files[0].Name, family+"/")) {
+			t.Errorf("family %s: %+v", family, m.Files)
+		}
 	}
 }

@@ -13,8 +13,10 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
+	"bulkload/pkg/spec"
 )
 
 // A PartRun is what one part has left: its chunks, and what it says that they hold.
@@ -63,17 +65,36 @@ func MergeParts(ctx context.Context, plan *Plan, runs []PartRun, chunkSize int, 
 }
 
 // Judge says whether what all parts have read is an input that may be built.
-func Judge(parts []*PartRead, badRecords string, allowEmpty bool, expect *int64) error {
+func Judge(parts []*PartRead, s spec.Spec) error {
 	t := totalsOf(parts)
-	b, err := source.NewBudget(badRecords)
+	b, err := source.NewBudget(s.BadRecords)
 	if err != nil {
 		return fail.With(fail.Config, err)
 	}
 	if err := b.Judge(t.Rejected, t.Records); err != nil {
 		return fail.With(fail.BadRows, err)
 	}
-	o := Options{AllowEmpty: allowEmpty}
-	return errors.Join(someRecords(t.Records, t.Rejected, o), fail.With(fail.Input, expected(t.Records, expect)))
+	o := Options{AllowEmpty: s.AllowEmpty, Missing: source.Missing(s.Missing)}
+	return errors.Join(someRecords(t.Records, t.Rejected, o), fail.With(fail.Input, expected(t.Records, s.Expect)),
+		o.AllColumns(lackingOf(parts), t.Records-t.Rejected))
+}
+
+// WarnLacking warns of columns that no part has, in a job that may miss them.
+func WarnLacking(parts []*PartRead, e progress.Events) {
+	t := totalsOf(parts)
+	_ = Options{Missing: source.MissingNull, Events: e}.AllColumns(lackingOf(parts), t.Records-t.Rejected) // Judge has refused the others
+}
+
+// lackingOf are the columns that no part has.
+func lackingOf(parts []*PartRead) []string {
+	var names []string
+	for i, p := range parts {
+		if i == 0 {
+			names = slices.Clone(p.Lacking)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(p.Lacking, name) })
+	}
+	return names
 }
 
 // Assemble is the manifest of a build, from what all parts have read and what was written of all regions.

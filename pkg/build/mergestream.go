@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 )
 
 // Regions are those of a plan from one on and before another.
@@ -43,7 +44,7 @@ func MergeStream(ctx context.Context, plan *Plan, in chunk.Source, regions Regio
 	s := &Streamed{Merged: []PartRegion{}, Regions: []WrittenRecord{}}
 	rows := &streamRows{plan: plan, reader: chunk.NewReader(in, run)}
 	done := NewDone()
-	w := &writers{plan: plan, sort: rows, out: out, sample: samples, events: o.Events, gate: o.Gate, resume: &Resume{Done: &done, Checkpoint: noCheckpoint{}}}
+	w := &writers{plan: plan, sort: rows, out: out, sample: samples, events: o.Events, gate: o.Gate, resume: &Resume{Done: &done, Checkpoint: noCheckpoint{&done}}}
 	for {
 		region, err := rows.reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -75,13 +76,14 @@ func MergeStream(ctx context.Context, plan *Plan, in chunk.Source, regions Regio
 // regionOfStream is a region of which nobody knows the size before it is written: files get blocks of 128 MiB.
 func regionOfStream(i int) region { return region{i: i, size: 256 << 20} }
 
-// noCheckpoint is of a build that is done again as a whole: what it has written is in the records alone.
-type noCheckpoint struct{}
+// noCheckpoint is of a build that is done again as a whole: what it has finished is in memory alone.
+type noCheckpoint struct{ done *Done }
 
-func (noCheckpoint) Spilling(SpillRecord) error   { return nil }
-func (noCheckpoint) Streaming(StreamRecord) error { return nil }
-func (noCheckpoint) Sorted(SortedRecord) error    { return nil }
-func (noCheckpoint) Wrote(WrittenRecord) error    { return nil }
+func (c noCheckpoint) Spilling(s SpillRecord) error   { c.done.ForgetSpill(s.Dir); return nil }
+func (c noCheckpoint) Streaming(s StreamRecord) error { c.done.Stream(s); return nil }
+func (c noCheckpoint) Sorted(s SortedRecord) error    { c.done.Sort(s); return nil }
+func (c noCheckpoint) Wrote(w WrittenRecord) error    { c.done.Write(w); return nil }
+func (c noCheckpoint) Lost(l LostRecord) error        { c.done.Lose(l); return nil }
 
 // streamRows are the rows of a stream of chunks, region after region.
 type streamRows struct {
@@ -152,8 +154,8 @@ func AssembleStreams(ctx context.Context, plan *Plan, parts []*PartRead, streams
 	}
 	for i, want := range read {
 		if merged[i] != want.Counts {
-			return nil, nil, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %d rows with sum %016x were written, %d of %d rows with %016x were read: rows were lost on their way; nothing was loaded (the same command builds again)",
-				i, merged[i].Chunks, merged[i].Rows, merged[i].Sum, want.Chunks, want.Rows, want.Sum)
+			return nil, nil, fail.Errorf(fail.Unexpected, "region %d: %d chunks of %s with sum %016x were written, %d of %s with %016x were read: rows were lost on their way; nothing was loaded (the same command builds again)",
+				i, merged[i].Chunks, setting.Count(merged[i].Rows, "row"), merged[i].Sum, want.Chunks, setting.Count(want.Rows, "row"), want.Sum)
 		}
 	}
 	m, err := Assemble(ctx, plan, parts, written, allowEmpty)

@@ -13,6 +13,7 @@ import (
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/upload"
@@ -97,7 +98,7 @@ func Directories(ctx context.Context, files Files, s spec.Job, shapes []Shape, d
 func NewPlans(s spec.Job, columns []string, shapes []Shape, now int64) ([]*Plan, error) {
 	targets := s.Targets()
 	if len(shapes) != len(targets) {
-		return nil, fail.Errorf(fail.Unexpected, "the shapes of %d tables are known, of a job of %d", len(shapes), len(targets))
+		return nil, fail.Errorf(fail.Unexpected, "the shapes of %s are known, of a job of %d", setting.Count(len(shapes), "table"), len(targets))
 	}
 	plans := make([]*Plan, len(targets))
 	for i, t := range targets {

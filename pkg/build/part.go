@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/chunk"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -27,8 +28,9 @@ type PartRead struct {
 	SpillBytes int64         `json:"spill_bytes"`
 	SpillRuns  int64         `json:"spill_runs"`
 	Took       time.Duration `json:"took_ns"`
-	Sums       SplitSums     `json:"sums"`    // of the part's splits
-	Regions    []PartRegion  `json:"regions"` // that have rows of the part, in order
+	Sums       SplitSums     `json:"sums"`              // of the part's splits
+	Regions    []PartRegion  `json:"regions"`           // that have rows of the part, in order
+	Lacking    []string      `json:"lacking,omitempty"` // chosen columns that no record of the part has
 }
 
 // PartRegion is what a part has of a region.
@@ -82,7 +84,7 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 	}
 	stats := sorter.Stats()
 	p = &PartRead{Records: in.RecordsOf(part.From, part.To) + o.Budget.Extra(), Rejected: o.Budget.Bad(), SpillBytes: stats.SpillBytes, SpillRuns: stats.Runs,
-		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}}
+		Sums: sumsOf(in)[part.From:part.To], Regions: []PartRegion{}, Lacking: in.Lacking()}
 	o.Events.Phase("write")
 	if err := p.write(ctx, sorter, chunk.NewWriter(sink, c), o); err != nil {
 		return nil, Locate(err, in)
@@ -133,7 +135,7 @@ func (p *PartRead) Check(regions int) error {
 	before := -1
 	for _, r := range p.Regions {
 		if r.Region <= before || r.Region >= regions || r.Rows <= 0 || r.Chunks <= 0 || r.LeftOut < 0 {
-			return fmt.Errorf("it says that region %d of %d has %d rows in %d chunks, and %d left out", r.Region, regions, r.Rows, r.Chunks, r.LeftOut)
+			return fmt.Errorf("it says that region %d of %d has %s in %d chunks, and %d left out", r.Region, regions, setting.Count(r.Rows, "row"), r.Chunks, r.LeftOut)
 		}
 		before = r.Region
 	}
@@ -149,6 +151,6 @@ func (p *PartRead) balance() error {
 	if p.Records-p.Rejected == rows+left {
 		return nil
 	}
-	return fail.Errorf(fail.Unexpected, "the rows do not add up: %d records were read and %d of them rejected, %d rows were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
-		p.Records, p.Rejected, rows, left)
+	return fail.Errorf(fail.Unexpected, "the rows do not add up: %s were read and %d of them rejected, %s were written and %d left out as duplicates (this is a fault of bulkload or of this machine: report it)",
+		setting.Count(p.Records, "record"), p.Rejected, setting.Count(rows, "row"), left)
 }

@@ -71,7 +71,7 @@ func mergeRuns(t *testing.T, dir string, plan *Plan, in *Input, runs []PartRun, 
 		}
 		written = append(written, w)
 	}
-	if err := Judge(parts, "100%", true, nil); err != nil {
+	if err := Judge(parts, spec.Spec{BadRecords: "100%", AllowEmpty: true}); err != nil {
 		return nil, err
 	}
 	return Assemble(t.Context(), plan, parts, written, true)
@@ -210,11 +210,21 @@ func TestJudge(t *testing.T) {
 		"another count": {parts, "2", &other, fail.Input},
 		"no records":    {parts[2:], "2", nil, fail.Input},
 	} {
-		if err := Judge(c.parts, c.budget, false, c.expect); fail.KindOf(err) != c.kind || (err == nil) != (c.kind == fail.Unexpected) {
+		if err := Judge(c.parts, spec.Spec{BadRecords: c.budget, Expect: c.expect}); fail.KindOf(err) != c.kind || (err == nil) != (c.kind == fail.Unexpected) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := Judge(parts[2:], "0", true, nil); err != nil {
+	lacking := []*PartRead{{Records: 1, Lacking: []string{"a", "b"}}, {Lacking: []string{"a", "b", "c"}}, {Records: 1, Lacking: []string{"b", "c"}}}
+	if err := Judge(lacking, spec.Spec{}); fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "no record of the input has b;") {
+		t.Error(err)
+	}
+	if err := Judge(lacking, spec.Spec{Reading: spec.Reading{Missing: "null"}}); err != nil {
+		t.Error(err)
+	}
+	if err := Judge(append(lacking, &PartRead{Records: 1}), spec.Spec{}); err != nil {
+		t.Error(err)
+	}
+	if err := Judge(parts[2:], spec.Spec{BadRecords: "0", AllowEmpty: true}); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,7 @@ func (o Options) readerMemory() int64 {
 // memoryFor is the budget that leaves each worker's reader so many bytes.
 func (o Options) memoryFor(reader int64) spec.Size {
 	n := (reader + extsort.MinMemory) * int64(o.Workers)
-	return spec.Size((n + n/31 + 1<<20) >> 20 << 20)
+	return spec.Size(((n + n/31 + 1<<20) >> 20) << 20)
 }
 
 // inputMemory says what to do about an input that a reader has too little memory for.
@@ -28,7 +28,7 @@ func (o Options) inputMemory(err error) error {
 	case !ok:
 		return err
 	case me.Need > 0:
-		return fail.With(fail.Config, setting.Errorf("%w: give %s %s for %d workers, or fewer %s", err, setting.Memory, o.memoryFor(me.Need), o.Workers, setting.Workers))
+		return fail.With(fail.Config, setting.Errorf("%w: give %s %s for %s, or fewer %s", err, setting.Memory, o.memoryFor(me.Need), setting.Count(o.Workers, "worker"), setting.Workers))
 	}
-	return fail.With(fail.Config, setting.Errorf("%w: give more with %s (it is %s for %d workers), or fewer %s", err, setting.Memory, o.Memory, o.Workers, setting.Workers))
+	return fail.With(fail.Config, setting.Errorf("%w: give more with %s (it is %s for %s), or fewer %s", err, setting.Memory, o.Memory, setting.Count(o.Workers, "worker"), setting.Workers))
 }

@@ -70,7 +70,7 @@ const (
 func noteReading(e progress.Events, r *progress.Reading, files int) {
 	for i, w := range r.Ways {
 		if i == mostNoted {
-			e.Note("inputs are read in more ways", "ways", len(r.Ways)-i)
+			e.Note("inputs detected in more ways", "ways", len(r.Ways)-i)
 			break
 		}
 		kv := []any{"files", w.Files, "format", w.Format, "detected", w.Detected}
@@ -80,7 +80,7 @@ func noteReading(e progress.Events, r *progress.Reading, files int) {
 		if w.Settings != "" {
 			kv = append(kv, "settings", w.Settings)
 		}
-		e.Note("inputs are read", kv...)
+		e.Note("inputs detected", kv...)
 	}
 	if len(r.Partitions) > 0 {
 		e.Note("partitions are columns", "columns", strings.Join(r.Partitions, ","), "where", strings.Join(r.Where, ", "))

@@ -15,8 +15,7 @@ import (
 	"bulkload/pkg/source"
 )
 
-// Done is what earlier attempts of a build have finished. The attempt that is
-// under way adds to it.
+// Done is what attempts of a build have finished: the records of their [Checkpoint], each taken into account.
 type Done struct {
 	Spill   string                // directory of the sorted runs, empty if there is none
 	Sorted  *SortedRecord         // nil: the input has not been read to its end
@@ -30,10 +29,30 @@ type Done struct {
 // NewDone is what nothing has been done of.
 func NewDone() Done { return Done{Written: map[int]WrittenRecord{}} }
 
+// Sort takes it into account that all of the input is sorted.
+func (d *Done) Sort(s SortedRecord) { d.Sorted = &s }
+
+// Write takes the files of a region into account.
+func (d *Done) Write(w WrittenRecord) { d.Written[w.InSort()] = w }
+
+// LostRecord is regions whose files are not there as they were written.
+type LostRecord struct {
+	Regions []int `json:"regions"` // ordinals in the sort
+}
+
+// Lose takes it into account that files are to be written again.
+func (d *Done) Lose(l LostRecord) {
+	for _, ordinal := range l.Regions {
+		delete(d.Written, ordinal)
+	}
+	d.Built, d.BuiltTables = nil, nil // a record says it again when they are there
+}
+
 // Checkpoint keeps what a build has finished, so that another attempt can go
-// on after a crash. Each call returns when the record is as safe as it says.
+// on after a crash. Each call returns when the record is as safe as it says, and
+// [Done] has it.
 type Checkpoint interface {
-	// Spilling is called before sorted runs are written into a directory, and with an empty one when they are gone.
+	// Spilling is called before a directory for sorted runs is made, and with an empty one when it is gone.
 	Spilling(SpillRecord) error
 	// Streaming is called before a stream is copied into a file, when the copy is whole, and when it is gone. The record is
 	// synced. Several goroutines may call it, one at a time.
@@ -42,6 +61,8 @@ type Checkpoint interface {
 	Sorted(SortedRecord) error
 	// Wrote is called when the files of a region have their names. Several goroutines may call it.
 	Wrote(WrittenRecord) error
+	// Lost is called when files of earlier attempts are not there as they were written. The record is synced.
+	Lost(LostRecord) error
 }
 
 // Resume makes a build keep what it has finished and resume from what an earlier
@@ -85,6 +106,20 @@ func (r *Resume) complete(budget *source.Budget) bool {
 	return true
 }
 
+// forgetLosing has those of the first table's regions, so many, written again that left duplicates out, while files of indexes
+// may be missing: an index has no entry of a record that was left out, and only the merge shows which these are. 0 says that
+// no table is an index.
+func (r *Resume) forgetLosing(leading int, budget *source.Budget) {
+	if r == nil || leading == 0 || r.complete(budget) {
+		return
+	}
+	for ordinal, w := range r.Written {
+		if ordinal < leading && (w.Dups > 0 || w.Records == 0) {
+			delete(r.Written, ordinal)
+		}
+	}
+}
+
 // start counts the files of earlier attempts as written.
 func (r *Resume) start(w *writers) {
 	if r == nil {
@@ -124,7 +159,6 @@ func (r *Resume) wrote(files []*pendingFile, p *pendingRegion, from int) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Written[from+record.Region] = record
 	return r.Checkpoint.Wrote(record)
 }
 

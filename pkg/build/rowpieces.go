@@ -5,6 +5,7 @@ import (
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
+	"bulkload/pkg/setting"
 )
 
 // pieceBytes is about how many bytes of rows a piece has.
@@ -74,7 +75,7 @@ func (p *rangePieces) encode(ctx context.Context, r *pieceWriter) (bool, error) 
 
 func (p *rangePieces) end(r *pieceWriter) error {
 	if got := r.part.taken + r.dups; got != p.rows {
-		return fail.Errorf(fail.Unexpected, "region %d: %d rows were merged of %d; nothing was loaded (this is a fault of bulkload or of this machine: report it)", p.region, got, p.rows)
+		return fail.Errorf(fail.Unexpected, "region %d: %s were merged of %d; nothing was loaded (this is a fault of bulkload or of this machine: report it)", p.region, setting.Count(got, "row"), p.rows)
 	}
 	return nil
 }

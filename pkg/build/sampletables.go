@@ -55,7 +55,9 @@ func (s *Sample) Foresee() {
 		return
 	}
 	rows := s.TotalRows * int64(1+len(whole.Further))
-	s.Forecast = s.Sort.Forecast(rows, int64(float64(whole.SortedBytes)/float64(whole.stored)*float64(rows)))
+	o := sortOptions(whole.Options, whole.plans())
+	o.Workers, o.Memory = s.Sort.Workers, s.Sort.Memory
+	s.Forecast = o.Forecast(rows, int64(float64(whole.SortedBytes)/float64(whole.stored)*float64(rows)))
 	if share := s.share(); s.all != nil {
 		s.Forecast.Written, s.Forecast.Most = int64(float64(s.Forecast.Written)*share), int64(float64(s.Forecast.Most)*share)
 	}

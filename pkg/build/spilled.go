@@ -2,6 +2,7 @@ package build
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -46,12 +47,12 @@ func (r *Resume) openSort(o extsort.Options, budget *source.Budget, e progress.E
 	if err != nil {
 		return nil, false, fail.With(fail.Config, err)
 	}
-	if o.Dir, err = os.MkdirTemp(parent, SpillPrefix(r.Name)+"*"); err != nil {
-		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
-	}
-	r.Spill = o.Dir
+	o.Dir = filepath.Join(parent, SpillPrefix(r.Name)+rand.Text())
 	if err := r.Checkpoint.Spilling(SpillRecord{o.Dir}); err != nil {
 		return nil, false, err
+	}
+	if err := os.Mkdir(o.Dir, 0o700); err != nil {
+		return nil, false, fail.With(fail.Config, setting.Errorf("directory for sorted rows: %w (name one with %s)", err, setting.SpillDir))
 	}
 	o.Keep = true
 	s, err = extsort.New(o)
@@ -110,7 +111,6 @@ func (r *Resume) afterSort(sorter *extsort.Sorter, totals sortTotals, sums Split
 	if old := r.Sorted; old != nil && old.sortTotals == s.sortTotals && slices.Equal(old.Runs, s.Runs) && slices.Equal(old.Regions, s.Regions) && slices.Equal(old.Sums, s.Sums) {
 		return nil
 	}
-	r.Sorted = &s
 	return r.Checkpoint.Sorted(s)
 }
 
@@ -138,7 +138,6 @@ func (r *Resume) DropSpill() error {
 	if err := RemoveSpill(r.Name, r.Spill); err != nil {
 		return err
 	}
-	r.ForgetSpill("")
 	return r.Checkpoint.Spilling(SpillRecord{})
 }
 

@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ func (k *keeper) note(r StreamRecord) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.r.streamed(r)
+	return k.r.Checkpoint.Streaming(r)
 }
 
 func (k *keeper) keep(ctx context.Context, one *stream) (err error) {
@@ -221,12 +222,13 @@ func (k *keeper) create(one *stream, dir string) (*spool.File, error) {
 	if k.r == nil {
 		return spool.CreateNameless(dir, "bulkload-stream-*")
 	}
-	f, err := spool.Create(dir, SpillPrefix(k.r.Name)+"stream-*")
-	if err != nil {
+	name := filepath.Join(dir, SpillPrefix(k.r.Name)+"stream-"+rand.Text())
+	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: name}); err != nil {
 		return nil, err
 	}
-	if err := k.note(StreamRecord{Input: one.given, Place: one.place, Copy: f.Name()}); err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	f, err := spool.Create(name)
+	if err != nil {
+		return nil, errors.Join(err, k.note(StreamRecord{Input: one.given, Place: one.place}))
 	}
 	return f, nil
 }
@@ -263,8 +265,8 @@ func (k *keeper) allow(one *stream) func(int64) error {
 	limit, mine := int64(k.w.SpillLimit), int64(0)
 	return func(n int64) error {
 		if k.take(n) > limit && limit > 0 {
-			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s, of which %d bytes were read: allow more with %s, or load the export in parts",
-				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), mine, setting.SpillLimit)
+			return fail.Errorf(fail.Config, "the limit of %s for local disk (%s) is reached by the copy of %s, of which %s were read: allow more with %s, or load the export in parts",
+				spec.Size(limit).Rounded(), setting.SpillLimit, one.what(), setting.Count(mine, "byte"), setting.SpillLimit)
 		}
 		mine += n
 		return nil

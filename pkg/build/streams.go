@@ -105,7 +105,7 @@ func (s *Streams) add(one *stream) error {
 		}
 	}
 	if len(s.list) == mostStreams {
-		return fail.Errorf(fail.Config, "more than %d inputs are streams", mostStreams)
+		return fail.Errorf(fail.Config, "more than %s are streams", setting.Count(mostStreams, "input"))
 	}
 	s.list = append(s.list, one)
 	s.byInput[one.given] = one

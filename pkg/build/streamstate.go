@@ -3,6 +3,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 
 	"bulkload/pkg/spool"
@@ -46,23 +47,17 @@ func (d *Done) Stream(r StreamRecord) {
 // DropStreams removes the copies of streams, when nothing will read them again.
 func (r *Resume) DropStreams() error {
 	var errs []error
-	for place, s := range r.Streams {
+	for place, s := range maps.Clone(r.Streams) {
 		if s.Copy == "" {
 			continue
 		}
 		err := RemoveSpill(r.Name, s.Copy)
 		if err == nil {
-			err = r.streamed(StreamRecord{Input: s.Input, Place: place})
+			err = r.Checkpoint.Streaming(StreamRecord{Input: s.Input, Place: place})
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// streamed notes what became of a copy.
-func (r *Resume) streamed(s StreamRecord) error {
-	r.Done.Stream(s)
-	return r.Checkpoint.Streaming(s)
 }
 
 // StdinInput is the input that is standard input.

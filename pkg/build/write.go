@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,9 +42,30 @@ type Output struct {
 	Uploads *upload.Limiter // bounds what is written, if it lies on HDFS
 }
 
-// WritingDir holds files that are not complete. HBase's loader skips names
-// that start with an underscore.
-const WritingDir = "_writing"
+// WritingDir holds files that are not complete, and MergeDir what merges of
+// shares have noted, below the directory of the families. A name that begins with
+// LoadingPrefix is a directory of files that a load has cut or merged.
+const (
+	WritingDir    = "_writing"
+	MergeDir      = "_merge"
+	LoadingPrefix = "_loading-"
+)
+
+// TemporaryDir is where Hadoop's jobs write until they are committed.
+const TemporaryDir = "_temporary"
+
+// Reserved says whether a directory of that name is not a family's.
+func Reserved(name string) bool {
+	return name == WritingDir || name == MergeDir || name == TemporaryDir || strings.HasPrefix(name, LoadingPrefix)
+}
+
+// CheckFamily refuses a family whose directory would have a reserved name.
+func CheckFamily(name string) error {
+	if Reserved(name) {
+		return fail.Errorf(fail.Config, "family %s: a directory of that name is for unfinished files or notes, so no HFiles of this family are written", name)
+	}
+	return nil
+}
 
 // writing is where files lie that are not complete.
 func (o Output) writing() string { return cmp.Or(o.Writing, WritingDir) }
@@ -62,6 +84,11 @@ func (o Output) withDefaults() Output {
 // Prepare makes the directories, several at a time.
 func (o Output) Prepare(ctx context.Context, families ...string) error {
 	const atATime = 8
+	for _, f := range families {
+		if err := CheckFamily(f); err != nil {
+			return err
+		}
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atATime)
 	for _, d := range append([]string{o.writing()}, families...) {

@@ -15,6 +15,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 )
 
 // WriteRetry says how persistently a file is written that could not be
@@ -55,7 +56,7 @@ func (r WriteRetry) Persist(ctx context.Context, e progress.Events, what string,
 			since = t
 		}
 		if d := time.Since(since); failed >= r.Attempts && d >= r.Patience {
-			return fail.With(fail.HDFS, fmt.Errorf("%w (written %d times, and nothing was finished for %s)", err, failed, d.Round(time.Millisecond)))
+			return fail.With(fail.HDFS, fmt.Errorf("%w (written %s, and nothing was finished for %s)", err, setting.Count(failed, "time"), d.Round(time.Millisecond)))
 		}
 		pause, _ := pauses.Next(since, failed)
 		e.Note("a file could not be written and is written again", "file", what, "try", failed+1, "pause", pause, "error", err)
@@ -127,8 +128,6 @@ func lasting(err error) error {
 // have theirs.
 func advice(cause error) string {
 	switch cause {
-	case syscall.ENOSPC, syscall.EDQUOT:
-		return ": free space on that disk, or name another directory"
 	case fs.ErrNotExist:
 		return ": the directory was removed while the job ran"
 	case fs.ErrExist:

@@ -209,7 +209,7 @@ func TestWriteGivenUp(t *testing.T) {
 		want   string
 	}{
 		{fs.ErrPermission, 2, "permission denied"},
-		{syscall.ENOSPC, 2, "free space on that disk"},
+		{syscall.ENOSPC, 2, "make room there, or name another directory"},
 		{hdfsio.ErrQuota, 2, "quota"},
 		{errors.New("no answer"), 6, "written 6 times"},
 	} {

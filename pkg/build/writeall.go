@@ -44,18 +44,48 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.w.from+a.i, b.w.from+b.i))
 	})
 	tables[0].events.Total("write", total)
-	var next atomic.Int64
-	if len(regions) == 0 {
-		n = 0
-	}
-	helpers := newHelpers(n)
 	for _, w := range tables {
-		w.helpers = helpers
 		if l, ok := w.out.FS.(hdfsio.Local); ok {
 			w.out.FS = l.Grouped()
 		}
 	}
-	err := workers.Run(ctx, n, func(ctx context.Context, _ int) error {
+	// Indexes come last: which records have no row in the first table is known when this is written.
+	data, indexes := regions, []tableRegion(nil)
+	if len(tables) > 1 {
+		slices.SortStableFunc(regions, func(a, b tableRegion) int { return cmp.Compare(btoi(a.w.plan.index()), btoi(b.w.plan.index())) })
+		at := slices.IndexFunc(regions, func(r tableRegion) bool { return r.w.plan.index() })
+		if at >= 0 {
+			data, indexes = regions[:at], regions[at:]
+		}
+	}
+	err := writeRegions(ctx, n, tables, data)
+	if err == nil && len(indexes) > 0 {
+		if s, ok := tables[0].sort.(interface{ SealLost() error }); ok {
+			err = s.SealLost()
+		}
+		if err == nil {
+			err = writeRegions(ctx, n, tables, indexes)
+		}
+	}
+	for _, w := range tables {
+		slices.SortFunc(w.files, func(a, b manifest.File) int {
+			return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
+		})
+	}
+	return err
+}
+
+// writeRegions writes some regions with the given number of workers.
+func writeRegions(ctx context.Context, n int, tables []*writers, regions []tableRegion) error {
+	if len(regions) == 0 {
+		return nil
+	}
+	var next atomic.Int64
+	helpers := newHelpers(n)
+	for _, w := range tables {
+		w.helpers = helpers
+	}
+	return workers.Run(ctx, n, func(ctx context.Context, _ int) error {
 		if err := takeRegions(ctx, regions, &next, max(completing/n, 1)); err != nil {
 			helpers.leave()
 			return err
@@ -63,12 +93,13 @@ func writeAll(ctx context.Context, n int, tables []*writers) error {
 		helpers.help()
 		return nil
 	})
-	for _, w := range tables {
-		slices.SortFunc(w.files, func(a, b manifest.File) int {
-			return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Family, b.Family))
-		})
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
 	}
-	return err
+	return 0
 }
 
 // again writes the region from the sorted rows until its files are there, when an earlier write has failed.

@@ -50,11 +50,20 @@ func (r *Resume) CheckTables(ctx context.Context, tables []Table, gate progress.
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files of an earlier attempt: %w", err))
 	}
+	lost := map[int]bool{}
 	for i, d := range damaged {
 		e.Warn("a file of an earlier attempt is damaged and is written again", "error", d)
-		delete(r.Written, ordinals[i])
+		lost[ordinals[i]] = true
 	}
-	return nil
+	return r.lose(lost)
+}
+
+// lose notes that files are to be written again.
+func (r *Resume) lose(regions map[int]bool) error {
+	if len(regions) == 0 {
+		return nil
+	}
+	return r.Checkpoint.Lost(LostRecord{slices.Sorted(maps.Keys(regions))})
 }
 
 // outOf is where the files of a region go, by its ordinal in the sort. One table needs no plan.
@@ -77,7 +86,7 @@ func (r *Resume) KeepWritten(ctx context.Context, out Output) error {
 
 // KeepTables is [Resume.KeepWritten] for the files of several tables.
 func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
-	before := len(r.Written)
+	lost := map[int]bool{}
 	for ordinal, w := range r.Written {
 		out := outOf(tables, ordinal)
 		for _, f := range append([]manifest.File{w.File}, w.Others...) {
@@ -90,7 +99,7 @@ func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
 					continue
 				}
 			}
-			delete(r.Written, ordinal)
+			lost[ordinal] = true
 		}
 	}
 	for _, t := range tables {
@@ -98,8 +107,5 @@ func (r *Resume) KeepTables(ctx context.Context, tables []Table) error {
 			return fail.With(fail.HDFS, err)
 		}
 	}
-	if kept := len(r.Written); kept < before {
-		r.Built = nil // what the journal says of it, it says again when they are there
-	}
-	return nil
+	return r.lose(lost)
 }

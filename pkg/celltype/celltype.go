@@ -19,20 +19,26 @@ type Converter func(dst, text []byte) ([]byte, error)
 // ErrValue is wrapped by what says why a text has no bytes in a type.
 var ErrValue = errors.New("value cannot be converted")
 
+// valueError is ErrValue, and says only what is wrong with the value.
+type valueError struct{ *keygen.ValueError }
+
+func (valueError) Is(target error) bool { return target == ErrValue }
+func (e valueError) Unwrap() error      { return e.ValueError }
+
 // ValueError reports a text that is no value of its type.
 func ValueError(text []byte, why string) error {
-	return fmt.Errorf("%w: %w", ErrValue, keygen.NewValueError(text, errors.New(why)))
+	return valueError{keygen.NewValueError(text, errors.New(why))}
 }
 
 // Names are the names of types in the order in which messages list them.
-const Names = "text, short, int, long, float, double, boolean, decimal, date, timestamp"
+const Names = "text, short, int, long, float, double, boolean, decimal, decimal(P,S), date, timestamp"
 
 // Type is how the text of a column becomes bytes of a cell and back. Its
 // zero value is text, whose bytes are the column's.
 type Type struct {
-	Type     string // one of [Names]; empty: text
+	Type     string // one of [Names], of a decimal(P,S) such as decimal(18,2); empty: text
 	Encoding string // hbase (default) or phoenix
-	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Layout   string // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string // of its text, default UTC
 }
 
@@ -44,13 +50,17 @@ func (c Type) Converter() (Converter, error) {
 	case "phoenix":
 		phoenix = true
 	default:
-		return nil, fmt.Errorf("encoding %q is none of hbase, phoenix", c.Encoding)
+		return nil, fmt.Errorf("encoding %q is invalid: want hbase or phoenix", c.Encoding)
+	}
+	precision, scale, fixed, err := c.Decimal()
+	if err != nil {
+		return nil, err
 	}
 	timed := c.Type == "date" || c.Type == "timestamp"
 	if !timed && (c.Layout != "" || c.Zone != "") {
 		return nil, fmt.Errorf("layout and zone are of the types date and timestamp")
 	}
-	switch c.Type {
+	switch c.base() {
 	case "", "text":
 		return nil, nil
 	case "short":
@@ -66,10 +76,14 @@ func (c Type) Converter() (Converter, error) {
 	case "boolean":
 		return boolean(phoenix), nil
 	case "decimal":
+		encode := appendHBaseDecimal
 		if phoenix {
-			return appendPhoenixDecimal, nil
+			encode = appendPhoenixDecimal
 		}
-		return appendHBaseDecimal, nil
+		if fixed {
+			return fixedDecimal(precision, scale, encode), nil
+		}
+		return encode, nil
 	case "date", "timestamp":
 		dates, err := c.dates()
 		if err != nil {
@@ -77,24 +91,16 @@ func (c Type) Converter() (Converter, error) {
 		}
 		return instant(dates, phoenix, phoenix && c.Type == "timestamp"), nil
 	}
-	return nil, fmt.Errorf("type %q is none of %s", c.Type, Names)
+	return nil, fmt.Errorf("type %q is invalid: want one of %s", c.Type, Names)
 }
 
 // dates are the texts of the types date and timestamp.
 func (c Type) dates() (*keygen.Dates, error) {
-	layout := c.Layout
-	switch {
-	case layout != "":
-	case c.Type == "date":
-		layout = "yyyy-MM-dd"
-	default:
-		layout = TimestampLayout
+	if c.Type == "timestamp" {
+		return keygen.NewTimestamps(c.Layout, c.Zone)
 	}
-	return keygen.NewDates(layout, c.Zone)
+	return keygen.NewDates(c.layoutOr("yyyy-MM-dd"), c.Zone)
 }
-
-// TimestampLayout is how a timestamp is written if nothing else is said.
-const TimestampLayout = "yyyy-MM-dd HH:mm:ss"
 
 // integer gives big-endian two's complement of so many bytes, as HBase's
 // Bytes.toBytes; Phoenix flips the sign, so that bytes sort as numbers do.
@@ -103,7 +109,7 @@ func integer(size int, phoenix bool) Converter {
 	shift := 64 - 8*size
 	return func(dst, text []byte) ([]byte, error) {
 		v, why := ParseLong(text)
-		if why == "" && v<<shift>>shift != v {
+		if why == "" && (v<<shift)>>shift != v {
 			why = "is out of range"
 		}
 		if why != "" {
@@ -227,7 +233,7 @@ func boolean(phoenix bool) Converter {
 				}
 			}
 		}
-		return dst, ValueError(text, "is none of true, false, t, f, yes, no, y, n, 1, 0 (type boolean)")
+		return dst, ValueError(text, "is invalid: want true, false, t, f, yes, no, y, n, 1 or 0 (type boolean)")
 	}
 }
 
@@ -236,15 +242,18 @@ func boolean(phoenix bool) Converter {
 // nanoseconds within the millisecond behind it, in 4 bytes.
 func instant(dates *keygen.Dates, phoenix, nanos bool) Converter {
 	return func(dst, text []byte) ([]byte, error) {
+		if !nanos {
+			ms, err := dates.Millis(text)
+			if err != nil {
+				return dst, ValueError(text, "is "+err.Error())
+			}
+			return appendMillis(dst, ms, phoenix), nil
+		}
 		ms, ns, err := dates.Parse(text)
 		if err != nil {
 			return dst, ValueError(text, "is "+err.Error())
 		}
-		dst = appendMillis(dst, ms, phoenix)
-		if nanos {
-			dst = binary.BigEndian.AppendUint32(dst, uint32(ns))
-		}
-		return dst, nil
+		return binary.BigEndian.AppendUint32(appendMillis(dst, ms, phoenix), uint32(ns)), nil
 	}
 }
 

@@ -23,7 +23,7 @@ type JSONForm struct {
 // JSON is the form of the type's values. The zero JSONForm is that of text.
 func (c Type) JSON() JSONForm {
 	phoenix := c.Encoding == "phoenix"
-	switch c.Type {
+	switch c.base() {
 	case "short":
 		return JSONForm{"integer", "int32", integerText(2, phoenix)}
 	case "int":

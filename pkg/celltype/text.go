@@ -38,7 +38,7 @@ type Appender func(dst, value []byte) ([]byte, bool)
 // Appender is that of the type, nil where [Type.Reverter] is.
 func (c Type) Appender() Appender {
 	phoenix := c.Encoding == "phoenix"
-	switch c.Type {
+	switch c.base() {
 	case "short":
 		return integerText(2, phoenix)
 	case "int":

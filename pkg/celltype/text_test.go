@@ -20,7 +20,7 @@ func TestReverters(t *testing.T) {
 		{Type{Type: "decimal"}, "-12.50"}, {Type{Type: "decimal"}, "0.001"}, {Type{Type: "decimal"}, "-0.07"}, {Type{Type: "decimal"}, "255"},
 		{Type{Type: "decimal"}, "-128"}, {Type{Type: "decimal"}, "12E3"},
 		{Type{Type: "date"}, "2017-10-12"}, {Type{Type: "timestamp", Zone: "Asia/Shanghai"}, "1969-12-31 23:00:01"},
-		{Type{Type: "timestamp", Layout: "unix"}, "1483203661"}, {Type{Type: "date", Layout: "unixms"}, "-5"},
+		{Type{Type: "timestamp"}, "2026-03-05 08:09:10.05"}, {Type{Type: "timestamp"}, "1900-01-01 00:00:00"}, {Type{Type: "timestamp", Layout: "unix"}, "1483203661"}, {Type{Type: "date", Layout: "unixms"}, "-5"},
 		{Type{Type: "timestamp", Layout: "yyyy-MM-dd'T'HH:mm:ss[.SSS]X", Zone: "Asia/Kolkata"}, "1969-12-31T23:59:59.5+0530"},
 	} {
 		for _, encoding := range []string{"hbase", "phoenix"} {

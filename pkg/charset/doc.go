@@ -40,11 +40,25 @@
 //
 // Every byte, pair and longer sequence is decoded as by x/text, which follows
 // the WHATWG's standard, with three exceptions. Bytes that are no character are
-// said to be. Pairs of GB18030 and Shift JIS for private use, which x/text lacks,
-// are the characters U+E000 to U+E864 that GB 18030-2005 and code page 932 give
-// them: names of people are written with them. And the second byte of a character
-// of four in GB18030 must be a digit; x/text takes 3A to 3F too. Tests hold this
-// to all that x/text decodes, and to Python's codecs.
+// said to be. Pairs of GB18030, Shift JIS and code page 949 for private use, which
+// x/text lacks, are the characters U+E000 to U+E864 that GB 18030-2005 and the code
+// pages give them: names of people are written with them. Of these x/text reads
+// A3A0 of GB18030 as a space. And the second byte of a character of four in
+// GB18030 must be a digit; x/text takes 3A to 3F too. Tests hold this to all that
+// x/text decodes, and to Python's codecs.
+//
+// Where vendors disagree, Java 17 decodes otherwise:
+//
+//	gb18030     38 sequences that GB 18030-2022 moved: A6D9 to A6F3, A8BC, FE59 to
+//	            FEA0, and those of four bytes that they were exchanged with
+//	gbk         A892, and 80 pairs that are private in Java's GBK and characters in
+//	            GB18030
+//	big5        14 signs of A145 to A247. Java's Big5 has other characters from C6A1
+//	            to C8FE, Big5-HKSCS 6 of C6CF to C6DF; x-windows-950 has private ones
+//	            where Hong Kong's are
+//	shift_jis   nothing in windows-31j; Java's Shift_JIS has 7 signs otherwise
+//	euc-jp      7 signs, a wave and a minus among them; x-eucJP-Open FCFB and FCFC too
+//	euc-kr      nothing; A2E8 of Java's EUC-KR is no character here
 //
 // In the parts of ISO 8859 but the first, bytes 80 to 9F are no characters; in
 // Windows' code pages those that have none stand for control characters.

@@ -46,7 +46,7 @@ func FuzzCharset(f *testing.F) {
 			var m uint64
 			m, skip = c.Starts(p[at:], skip)
 			for i := range min(blockSize, len(p)-at) {
-				starts[at+i] = m>>i&1 != 0
+				starts[at+i] = (m>>i)&1 != 0
 			}
 		}
 		for i := 0; i < len(p); {

@@ -34,7 +34,7 @@ var sets = []known{
 	add("big5", "big5hkscs cp950 windows950 ms950 950 zht16mswin950 zht16big5", tabled(Charset{form: double, safe: 0x40, asciiTrail: true, plain: true}, traditionalchinese.Big5, nil)),
 	add("shift_jis", "sjis cp932 windows932 windows31j ms932 932 xsjis ja16sjis", tabled(Charset{form: double, safe: 0x40}, japanese.ShiftJIS, private932())),
 	add("euc-jp", "ujis eucjpms xeucjp ja16euc", tabled(Charset{form: eucJP, safe: 0x80}, japanese.EUCJP, nil)),
-	add("euc-kr", "cp949 uhc windows949 ms949 949 ksc56011987 ko16mswin949 ko16ksc5601", tabled(Charset{form: double, safe: 0x41, plain: true}, korean.EUCKR, nil)),
+	add("euc-kr", "cp949 uhc windows949 ms949 949 ksc56011987 ko16mswin949 ko16ksc5601", tabled(Charset{form: double, safe: 0x41, plain: true}, korean.EUCKR, private949())),
 	one("cp1252", "latin1 we8mswin1252", charmap.Windows1252),
 	one("iso-8859-1", "l1 we8iso8859p1", charmap.ISO8859_1),
 	one("iso-8859-2", "latin2 ee8iso8859p2", charmap.ISO8859_2),

@@ -8,13 +8,18 @@ type privateRun struct {
 	n     int
 }
 
+// privateBlank is the pair of GB18030 that the WHATWG reads as an ideographic
+// space. The standard, Java and Python have U+E5E5 for it.
+const privateBlank = 0xa3a0
+
 // privateUse gives pairs that are no characters yet the private ones that the
 // standard has for them. Names of people and places are written with these
 // where a set lacks a character, and databases keep them.
 func (t *tables) privateUse(runs []privateRun) {
 	for _, run := range runs {
 		for i := range run.n {
-			if e := &t.two[int(run.pair)+i]; *e&rare != 0 && e.size() == 2 {
+			pair := int(run.pair) + i
+			if e := &t.two[pair]; *e&rare != 0 && e.size() == 2 || pair == privateBlank {
 				*e = entryOf(string(run.first+rune(i)), 2)
 			}
 		}
@@ -42,6 +47,11 @@ func area(runs []privateRun, lead, last, from, to int, first rune) []privateRun 
 
 // private932 are the user-defined characters of code page 932, U+E000 to U+E757.
 func private932() []privateRun { return area(nil, 0xf0, 0xf9, 0x40, 0xfc, 0xe000) }
+
+// private949 are the user-defined characters of code page 949, U+E000 to U+E0BB.
+func private949() []privateRun {
+	return area(area(nil, 0xc9, 0xc9, 0xa1, 0xfe, 0xe000), 0xfe, 0xfe, 0xa1, 0xfe, 0xe05e)
+}
 
 // privateGB18030 are the user-defined areas of GB 18030-2005, U+E000 to U+E765,
 // and the pairs between its characters that it has left free, up to U+E864.

@@ -69,7 +69,7 @@ func (c *Charset) startsByRuns(p []byte, b *[blockSize]byte, high uint64, skip i
 	// The difference turns over, against the odd places, every second bit of
 	// a run from its first on, and the bit behind it if its length is odd: it
 	// has the lead bytes, and the byte behind one that is the run's last.
-	turned := (run<<1 | odd) - run ^ odd
+	turned := ((run<<1 | odd) - run) ^ odd
 	trails := turned ^ run
 	leads := turned & run
 	edge, euro := edgeMasks(b)

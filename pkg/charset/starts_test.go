@@ -32,7 +32,7 @@ func checkStarts(t *testing.T, c *Charset, x *xtext, p []byte) {
 		// No more than what is promised to be looked at.
 		starts, next := c.Starts(p[at:min(at+blockSize+Ahead, len(p))], skip)
 		for i := range blockSize {
-			if got := starts>>i&1 != 0; got != (at+i < len(p) && want[at+i]) {
+			if got := (starts>>i)&1 != 0; got != (at+i < len(p) && want[at+i]) {
 				t.Fatalf("%s: byte %d of % x: %v, skip %d", c.name, at+i, p, got, skip)
 			}
 		}
@@ -111,7 +111,7 @@ func TestStartsUnicode(t *testing.T) {
 				case "utf-16le":
 					want = want && i%2 == 0
 				}
-				if got := starts>>i&1 != 0; got != want {
+				if got := (starts>>i)&1 != 0; got != want {
 					t.Fatalf("%s, %d bytes: bit %d is %v", name, n, i, got)
 				}
 			}

@@ -26,8 +26,8 @@ const (
 	ideograph = 2<<4 | 3
 )
 
-func (e entry) text() int { return int(e >> 24 & 3) }
-func (e entry) size() int { return int(e >> 28 & 3) }
+func (e entry) text() int { return int((e >> 24) & 3) }
+func (e entry) size() int { return int((e >> 28) & 3) }
 
 // short is the text that an entry holds itself.
 func (e entry) short() text {
@@ -75,7 +75,7 @@ type tables struct {
 }
 
 func (t *tables) paired(lead, trail byte) bool {
-	return t.pairs[lead][trail>>6]>>(trail&63)&1 != 0
+	return (t.pairs[lead][trail>>6]>>(trail&63))&1 != 0
 }
 
 // A speller decodes short sequences by x/text.

@@ -24,7 +24,7 @@ type CleanOptions struct {
 	State     string        // directory of all jobs' state, default $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload
 	Staging   string        // directory on HDFS where jobs have theirs, default /tmp/bulkload-USER
 	Job       string        // only this job, of any age: the name of its directory below State, or the twelve digits at its end
-	OlderThan time.Duration // jobs to which something happened since stay; default 7 days
+	OlderThan time.Duration // jobs that changed since stay; default 7 days
 	Force     bool          // also jobs with files of which it is not known whether HBase has taken them
 	Remove    bool          // remove; default: only say what would be removed
 }
@@ -39,7 +39,7 @@ type Leftover struct {
 	Job     string       `json:"job,omitempty"` // name of its state directory; empty when that is not on this machine
 	Table   string       `json:"table,omitempty"`
 	Status  Status       `json:"status"`
-	Last    time.Time    `json:"last"`   // when something happened to it
+	Last    time.Time    `json:"last"`   // when it changed last
 	Bytes   int64        `json:"bytes"`  // in its files
 	Remove  bool         `json:"remove"` // it was removed, or would be
 	Because setting.Text `json:"because"`
@@ -167,8 +167,11 @@ func (c *cleaner) state(ctx context.Context, name string) error {
 	if err = c.stagingOf(ctx, left, trace); err != nil {
 		left.Remove, left.Because = false, setting.Plain("its directory on HDFS is not removed")
 	}
+	if err == nil {
+		err = c.preparedOf(ctx, &left, trace)
+	}
 	if left.Remove && c.o.Remove {
-		e := errors.Join(build.RemoveSpill(dir, trace.Spill), dropRead(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
+		e := errors.Join(build.RemoveSpill(dir, trace.Spill), withCluster(ctx, c.env, trace.deleteSnapshots, trace.snapshots()))
 		for _, s := range trace.Streams {
 			e = errors.Join(e, build.RemoveSpill(dir, s.Copy))
 		}
@@ -193,13 +196,13 @@ func (c *cleaner) decide(left *Leftover, trace *Trace) {
 	case trace.undoUnderWay() && !c.o.Force:
 		left.Because = setting.Textf("an undo of it is under way: run that again, which resumes it (%s removes what leads to it)", setting.Force)
 	case left.Status == JobUnresolved && !c.o.Force:
-		left.Because = setting.Textf("%d files were sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", len(trace.unresolved()), setting.Force)
+		left.Because = setting.Textf("%s sent and the outcome is unknown: run the job again, which resolves it (%s removes them, and may lose rows)", setting.Count(len(trace.unresolved()), "file"), setting.Force)
 	case age < c.o.OlderThan && (c.o.Job == "" || left.Job == "" && !c.o.Force):
 		// A job of another machine cannot be asked whether it runs, so its name alone is not enough.
-		left.Because = setting.Textf("something happened to it %s ago (%s)", roundAge(age), setting.OlderThan)
+		left.Because = setting.Textf("last changed %s ago; kept (%s)", roundAge(age), setting.OlderThan)
 	default:
 		left.Remove = true
-		left.Because = setting.Plain("nothing happened to it for " + roundAge(age))
+		left.Because = setting.Plain("last changed " + roundAge(age) + " ago")
 		if c.o.Job != "" {
 			left.Because = setting.Plain("it was named")
 		}

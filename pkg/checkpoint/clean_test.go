@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/staging"
 
 	"pgregory.net/rapid"
@@ -331,5 +334,79 @@ func TestCleanStaging(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCleanHBaseStaging removes the directories that HBase has made for a job and its journal names, unless a file is in one.
+func TestCleanHBaseStaging(t *testing.T) {
+	cluster := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, cluster)
+	table := jobtest.FreshTable(t, env, 2, nil)
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := env.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fsys := jobtest.UserFS(t, cluster, "hbase")
+	var tokens [3]string
+	for i := range tokens {
+		if tokens[i], err = c.Prepare(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(token string) bool {
+		t.Helper()
+		l, err := env.Conf.Resolve(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fsys.Stat(t.Context(), l.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	l, err := env.Conf.Resolve(tokens[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := l.Join("f/0123").Path
+	if err := fsys.MkdirAll(t.Context(), filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w, err := fsys.Create(t.Context(), file, hdfsio.CreateOptions{Perm: 0o666})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	dir := writeJournal(t, state, "ns_t-000000000001", time.Hour, `"event":"plan","table":"`+table+`"`, `"event":"checking","table":"`+table+`","token":"`+tokens[1]+`"`,
+		`"event":"checking","table":"`+table+`","token":"`+tokens[1]+`","gone":true`, `"event":"prepared","token":"`+tokens[0]+`"`, `"event":"prepared","token":"`+tokens[2]+`"`)
+	o := CleanOptions{State: state, Staging: "/tmp/nobody-has-this", Job: "ns_t-000000000001"}
+	if got, err := Clean(t.Context(), env, o); err != nil || len(got.Dirs) != 3 || !there(tokens[0]) || !there(tokens[2]) {
+		t.Errorf("a look: %q, %v", leftovers(got), err)
+	}
+	o.Remove = true
+	got, err := Clean(t.Context(), env, o)
+	if !errors.Is(err, loader.ErrStaged) || !there(tokens[0]) || there(tokens[2]) || !fileExists(dir) {
+		t.Errorf("with a file in one: %q, %v", leftovers(got), err)
+	}
+	if err := fsys.Remove(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = Clean(t.Context(), env, o); err != nil || there(tokens[0]) || fileExists(dir) {
+		t.Errorf("without one: %q, %v", leftovers(got), err)
+	}
+	if !there(tokens[1]) {
+		t.Error("one that the journal calls gone is another's by now, and was removed")
+	}
+	if err := c.RemoveStaging(t.Context(), fsys, name, tokens[1]); err != nil || there(tokens[1]) {
+		t.Error(err)
 	}
 }

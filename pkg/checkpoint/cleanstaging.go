@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
 )
@@ -116,7 +119,52 @@ func (c *cleaner) strange(ctx context.Context, fsys hdfsio.FS, l hdfsio.Location
 		return nil
 	}
 	c.decide(&left, trace)
-	return c.removeStaging(ctx, fsys, l.Path, left)
+	return errors.Join(c.preparedOf(ctx, &left, trace), c.removeStaging(ctx, fsys, l.Path, left))
+}
+
+// preparedOf removes HBase's staging directories that a job has left and its journal names, when the job itself is removed. A job
+// with one in which a file lies stays.
+func (c *cleaner) preparedOf(ctx context.Context, job *Leftover, trace *Trace) error {
+	var errs []error
+	decided := *job
+	for _, token := range slices.Sorted(maps.Keys(trace.Prepared)) {
+		left, err := c.prepared(ctx, decided, token, trace.Prepared[token])
+		if left != nil {
+			c.result.Dirs = append(c.result.Dirs, *left)
+			if job.Remove && !left.Remove {
+				job.Remove, job.Because = false, setting.Plain("its directory below HBase's staging directory is not removed")
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// prepared is one of HBase's staging directories; nil if it is gone.
+func (c *cleaner) prepared(ctx context.Context, job Leftover, token, table string) (*Leftover, error) {
+	l, err := c.env.Conf.Resolve(token)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := c.env.FS(l)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := lookAround(ctx, fsys, l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	left := job
+	left.Kind, left.Path, left.Table, left.Bytes = "staging", l.String(), table, seen.bytes
+	if err == nil && left.Remove && c.o.Remove {
+		err = withCluster(ctx, c.env, func(ctx context.Context, hbase *loader.Cluster) error {
+			return removePrepared(ctx, c.env, hbase, token, table)
+		}, 1)
+	}
+	if err != nil {
+		left.Remove, left.Because = false, setting.Plain("it could not be removed")
+	}
+	return &left, err
 }
 
 // surroundings are what is in a directory and below it.

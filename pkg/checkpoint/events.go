@@ -14,18 +14,21 @@ type Event string
 
 // The events, in the order in which a job has them.
 const (
+	EventDiscarded    Event = "discarded"
 	EventStream       Event = "stream"
 	EventRekey        Event = "rekey"
 	EventReadSnapshot Event = "read_snapshot"
 	EventFresh        Event = "fresh"
 	EventPlan         Event = "plan"
 	EventAttempt      Event = "attempt"
+	EventChecking     Event = "checking"
 	EventSpill        Event = "spill"
 	EventSorted       Event = "sorted"
 	EventSubmitting   Event = "submitting"
 	EventSubmitted    Event = "submitted"
 	EventEnded        Event = "ended"
 	EventWritten      Event = "written"
+	EventLost         Event = "lost"
 	EventBuilt        Event = "built"
 	EventSnapshotting Event = "snapshotting"
 	EventSnapshot     Event = "snapshot"
@@ -63,22 +66,25 @@ type EventInfo struct {
 	When   string
 }
 
-// EventInfos are those of all events that are written. Each is written in one
-// place, and read in one: [HistoryOf].
+// EventInfos are those of all events that are written. Each is written by
+// [Job.Record], and read in one place, which that and [HistoryOf] have.
 func EventInfos() []EventInfo {
 	return []EventInfo{
+		{EventDiscarded, DiscardedRecord{}, true, "after all that the job had done was discarded, its journal too: it begins again"},
 		{EventStream, build.StreamRecord{}, true, "before a stream is copied to local disk; with whole, when the copy is; without copy, when that is gone"},
 		{EventRekey, RekeyRecord{}, true, "before a snapshot is taken or read whose rows get new keys: which it is, and how they get them"},
 		{EventReadSnapshot, ReadSnapshotRecord{}, true, "before a snapshot is taken of a table that is an input, or the table is scanned; without either, when it is not read any more"},
 		{EventFresh, FreshRecord{}, true, "before a table is made that takes the place of another, after it is made, and after the export was compared with the other; without a table, when one of that name proved to be another's"},
 		{EventPlan, PlanRecord{}, true, "before the inputs are read for the first time: what the job is going to do"},
 		{EventAttempt, AttemptRecord{}, false, "when a process begins to work on the job"},
-		{EventSpill, build.SpillRecord{}, false, "before sorted runs are written into a directory; without one, after they are gone"},
+		{EventChecking, CheckingRecord{}, false, "after HBase made its own staging directory for a check of the job; with gone, after it removed it"},
+		{EventSpill, build.SpillRecord{}, false, "before a directory for sorted runs is made; without one, after it is gone"},
 		{EventSorted, build.SortedRecord{}, true, "after all of the input is sorted and its runs are on disk"},
 		{EventSubmitting, SubmissionRecord{}, true, "before a job is handed to YARN: the tag and the directory that it alone has"},
 		{EventSubmitted, SubmissionRecord{}, true, "after its application is known"},
 		{EventEnded, EndedRecord{}, true, "after its application is certain to have ended without its output: another one may be submitted"},
 		{EventWritten, build.WrittenRecord{}, false, "after the HFiles of a region have their names"},
+		{EventLost, build.LostRecord{}, true, "after files of regions proved not to be there as they were written: these, and what was built of them, are to be written again"},
 		{EventBuilt, BuiltRecord{}, true, "after all HFiles are written and their rows add up"},
 		{EventSnapshotting, SnapshotRecord{}, true, "before the master is asked for a snapshot; without a name, after it proved to be another's"},
 		{EventSnapshot, SnapshotRecord{}, true, "after the snapshot is complete"},
@@ -102,8 +108,8 @@ func EventInfos() []EventInfo {
 		{EventDropping, DropRecord{}, true, "before the table is dropped in whose place the job's has come"},
 		{EventDropped, DropRecord{}, true, "after it is dropped"},
 		{EventUndoing, UndoRecord{}, true, "before a finished load is taken out of the table again; without a timestamp, after that was refused and nothing was changed"},
-		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next"},
-		{EventTableUndone, TurnRecord{}, true, "after the load is out of one of several tables, and that was verified; the next one's files follow"},
+		{EventMarkers, MarkersRecord{}, true, "after the files with delete markers are written, which are loaded next; again, after those of the table at hand were written again, of which none is loaded then"},
+		{EventTableUndone, TurnRecord{}, true, "after the load is out of a table, and that was verified; the next one's files follow"},
 		{EventUndone, UndoneRecord{}, true, "after the load is out of the table, and that was verified"},
 	}
 }

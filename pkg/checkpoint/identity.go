@@ -123,6 +123,9 @@ func digestOf(parts ...string) string {
 // every cluster, and twelve that no other job has.
 func (i Identity) Name() string { return i.prefix() + i.ID[:StateDigits] }
 
+// Digits are those at the end of the name.
+func (i Identity) Digits() string { return i.ID[:StateDigits] }
+
 // prefix begins the names that the job has on any cluster.
 func (i Identity) prefix() string { return i.Table + "-" + i.rest[:StateDigits] + "-" }
 

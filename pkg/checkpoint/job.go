@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/journal"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/progress"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/staging"
@@ -33,16 +36,19 @@ type Options struct {
 	LockWait time.Duration // how long to wait for another process that runs the job; default: not at all
 }
 
-// Job is the journal of a job with what it reported when it was opened. All
-// methods do nothing without a directory.
+// Job is the journal of a job with the history that it gives. Nothing but a record changes the history, see [Job.Record].
+// Without a directory nothing is kept.
 type Job struct {
 	Identity
 	Dir  string
 	lock *journal.Lock
 	Log  *journal.Journal
 	History
-	stop stopAfter
-	hold sync.RWMutex // its readers record
+	stop      stopAfter
+	begun     bool       // an attempt, by this process
+	torn      bool       // a record was not written
+	fresh     bool       // there was no journal, or an empty one: nothing can have been lost with it
+	recording sync.Mutex // one record after the other
 }
 
 // MakeDir makes the directory of all jobs.
@@ -64,6 +70,8 @@ func Open(ctx context.Context, id Identity, o Options, e progress.Events) (_ *Jo
 		return st, nil
 	}
 	st.Dir = o.StateDir(id)
+	info, err := os.Stat(filepath.Join(st.Dir, journal.FileName))
+	st.fresh = errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	if err := durable.MakePrivateDir(st.Dir); err != nil {
 		return nil, fail.Errorf(fail.Config, "state of the job: %w (name a directory with %s)", err, setting.State)
 	}
@@ -111,51 +119,92 @@ func (st *Job) Restart(ctx context.Context, env *cluster.Env) error {
 			}
 		}
 	}
-	if err := dropRead(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
+	if err := withCluster(ctx, env, st.dropSnapshots, st.snapshots()); err != nil {
 		return err
 	}
+	_ = withCluster(ctx, env, func(ctx context.Context, c *loader.Cluster) error { return st.DropPrepared(ctx, env, c) }, len(st.Prepared)) // what stays is noted again
 	if err := errors.Join(st.Resume().DropSpill(), st.Resume().DropStreams()); err != nil {
 		return fail.With(fail.HDFS, err)
 	}
 	if err := errors.Join(st.Log.Close(), os.Remove(filepath.Join(st.Dir, journal.FileName))); err != nil {
 		return fail.With(fail.Config, err)
 	}
-	made := st.Fresh
-	if err := st.reopen(); err != nil || made == nil {
+	made, prepared := st.Fresh, st.Prepared
+	if err := st.reopen(); err != nil {
 		return err
 	}
+	if err := st.Record(EventDiscarded, DiscardedRecord{}); err != nil {
+		return err
+	}
+	for _, token := range slices.Sorted(maps.Keys(prepared)) {
+		if err := st.Record(EventChecking, CheckingRecord{Table: prepared[token], Token: token}); err != nil {
+			return err
+		}
+	}
+	if made == nil {
+		return nil
+	}
 	kept := *made // the table is still the job's own
-	kept.Compared, st.Fresh = nil, &kept
+	kept.Compared = nil
 	return st.Record(EventFresh, kept)
 }
 
-// Record appends to the journal.
+// Record appends to the journal, and applies the record to the history as a replay would: so what the process knows is what the
+// next one will read. A job without a directory has the history alone. Any number of goroutines may call it, while nobody reads
+// what their records change.
 func (st *Job) Record(e Event, data any) error {
-	if st.Log == nil {
-		return nil
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	return st.record(e, data)
+}
+
+// RecordMade makes a thing and records what make gives of it. No other record is written meanwhile: so at no record there is a
+// thing that the journal does not know.
+func (st *Job) RecordMade(e Event, make func() (any, error)) error {
+	st.recording.Lock()
+	defer st.recording.Unlock()
+	data, err := make()
+	if err != nil {
+		return err
 	}
+	return st.record(e, data)
+}
+
+func (st *Job) record(e Event, data any) error {
 	info, err := infoOf(e, data)
 	if err != nil {
 		return err
 	}
-	st.hold.RLock()
-	defer st.hold.RUnlock()
-	appendTo := st.Log.Append
-	if info.Synced {
-		appendTo = st.Log.AppendSync
+	var r journal.Record
+	if st.Log != nil {
+		r, err = st.Log.Add(string(e), data, info.Synced)
+	} else {
+		r, err = journal.NewRecord(int64(st.records)+1, string(e), data)
 	}
-	if err := appendTo(string(e), data); err != nil {
+	if err != nil {
+		st.torn = true
 		return fail.With(fail.HDFS, err)
 	}
-	st.stop.seen(string(e))
+	if err := st.apply(r); err != nil {
+		return fail.With(fail.Unexpected, &recordError{r, err})
+	}
+	st.begun = st.begun || e == EventAttempt
+	st.stop.seen(st, r)
 	return nil
 }
 
-// Hold keeps records back until release is called: while something stands that the journal does not know, and that is taken
-// back in a moment. So no record is written while there is such a thing.
-func (st *Job) Hold() (release func()) {
-	st.hold.Lock()
-	return st.hold.Unlock
+// Fail notes why the attempt that this process has begun ends, once. It is for people: a journal that does not take it says that the
+// attempt was interrupted.
+func (st *Job) Fail(ctx context.Context, cause error) {
+	n := len(st.Attempts)
+	if !st.begun || n == 0 || st.Attempts[n-1].State != JobInterrupted {
+		return
+	}
+	r := FailedRecord{Error: cause.Error(), Stopped: ctx.Err() != nil}
+	if fail.KindOf(cause) == fail.Verify {
+		r.Phase = "verify"
+	}
+	_ = st.Record(EventFailed, r)
 }
 
 // Turn goes to another table of the job, by its number in the order of loading: what is recorded of files and of a
@@ -164,11 +213,7 @@ func (st *Job) Turn(number int, table string) error {
 	if number == st.table {
 		return nil
 	}
-	if err := st.Record(EventTable, TurnRecord{number, table}); err != nil {
-		return err
-	}
-	st.turn(number)
-	return nil
+	return st.Record(EventTable, TurnRecord{number, table})
 }
 
 // Publish copies the journal beside the files on HDFS, for people and for
@@ -204,16 +249,34 @@ func (st *Job) copyTo(ctx context.Context, stage *staging.Dir) error {
 	return fsys.Rename(ctx, name+".new", name)
 }
 
-// Close ends the journal and releases the lock.
+// Close ends the journal and releases the lock. Of a job that has done nothing, and has left nothing, no directory stays.
 func (st *Job) Close() error {
 	var errs []error
 	if st.Log != nil {
 		errs = append(errs, fail.With(fail.HDFS, st.Log.Close()))
 	}
 	if st.lock != nil {
-		errs = append(errs, st.lock.Release())
+		errs = append(errs, st.forget(), st.lock.Release())
 	}
 	return errors.Join(errs...)
+}
+
+// forget removes the directory of a job that has done nothing, unless others have put something into it.
+func (st *Job) forget() error {
+	if st.Log == nil || st.torn || st.ID == "" || !st.nothing() || st.records == 0 && !st.fresh { // without an identity: by its directory alone
+		return nil
+	}
+	list, err := os.ReadDir(st.Dir)
+	if err != nil || slices.ContainsFunc(list, func(d fs.DirEntry) bool { return d.Name() != journal.FileName && d.Name() != journal.LockName }) {
+		return err
+	}
+	for _, name := range []string{journal.FileName, journal.LockName, ""} { // who waits for the lock sees that its file is gone
+		if err := os.Remove(filepath.Join(st.Dir, name)); err != nil {
+			return fail.With(fail.Config, err)
+		}
+	}
+	st.Dir = ""
+	return nil
 }
 
 // Decode reads a record's own fields.
@@ -234,6 +297,7 @@ func (r buildRecords) Spilling(s build.SpillRecord) error   { return r.st.Record
 func (r buildRecords) Streaming(s build.StreamRecord) error { return r.st.Record(EventStream, s) }
 func (r buildRecords) Sorted(s build.SortedRecord) error    { return r.st.Record(EventSorted, s) }
 func (r buildRecords) Wrote(w build.WrittenRecord) error    { return r.st.Record(EventWritten, w) }
+func (r buildRecords) Lost(l build.LostRecord) error        { return r.st.Record(EventLost, l) }
 
 // DefaultState is where jobs have their state when nothing else is said:
 // $BULKLOAD_STATE, else $XDG_STATE_HOME/bulkload, else ~/.local/state/bulkload.

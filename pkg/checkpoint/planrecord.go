@@ -17,6 +17,9 @@ import (
 	"bulkload/pkg/spec"
 )
 
+// LoadsDir says whether the job loads a directory of HFiles, which it has not built.
+func (p PlanRecord) LoadsDir() bool { return p.Key == "" }
+
 // Same says what has changed since the plan was made.
 func (p PlanRecord) Same(now PlanRecord) error {
 	var input, other []string

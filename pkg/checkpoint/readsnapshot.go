@@ -30,15 +30,6 @@ type ScanRecord struct {
 	Starts []rowkey.Key `json:"starts"`     // the first row of each part
 }
 
-// RecordRead notes a snapshot before it is taken, or that it is gone, or a scan.
-func (st *Job) RecordRead(r ReadSnapshotRecord) error {
-	if err := st.Record(EventReadSnapshot, r); err != nil {
-		return err
-	}
-	st.History.read(r)
-	return nil
-}
-
 // read takes a record into account.
 func (h *History) read(r ReadSnapshotRecord) {
 	if r.Snapshot == "" && r.Scan == nil {
@@ -59,15 +50,15 @@ func (st *Job) DropRead(ctx context.Context, c *loader.Cluster) error {
 		err := deleteSnapshot(ctx, c, r)
 		if err == nil {
 			r.Snapshot, r.Created, r.Scan = "", 0, nil
-			err = st.RecordRead(r)
+			err = st.Record(EventReadSnapshot, r)
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// dropRead connects to the cluster if there is anything to drop.
-func dropRead(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
+// withCluster connects to the cluster if there is anything to drop.
+func withCluster(ctx context.Context, env *cluster.Env, drop func(context.Context, *loader.Cluster) error, n int) error {
 	if n == 0 {
 		return nil
 	}
@@ -96,5 +87,5 @@ func deleteSnapshot(ctx context.Context, c *loader.Cluster, r ReadSnapshotRecord
 	if err != nil {
 		return err
 	}
-	return c.DeleteSnapshot(ctx, table, r.Snapshot)
+	return c.EndSnapshot(ctx, table, r.Snapshot, r.Created)
 }

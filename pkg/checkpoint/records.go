@@ -8,6 +8,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/spool"
@@ -43,11 +44,12 @@ type PlanRecord struct {
 // RekeyRecord is what a job that gives the rows of a table new keys is going to
 // read, and by which time.
 type RekeyRecord struct {
-	From       string `json:"from"`     // the table; empty: that of the snapshot
-	Snapshot   string `json:"snapshot"` // its name
-	Own        bool   `json:"own"`      // taken for the job, and deleted at its end
-	Created    int64  `json:"created"`  // the time that an own one is given, in milliseconds
-	Now        int64  `json:"now"`      // by which cells have expired, likewise
+	From       string `json:"from"`                  // the table; empty: that of the snapshot
+	Snapshot   string `json:"snapshot"`              // its name
+	Own        bool   `json:"own"`                   // taken for the job, and deleted at its end
+	Created    int64  `json:"created"`               // the time that an own one is given, in milliseconds
+	Makes      bool   `json:"makes_table,omitempty"` // the table was not there, and an attempt may have made it
+	Now        int64  `json:"now"`                   // by which cells have expired, likewise
 	Since      int64  `json:"since,omitempty"`
 	Key        string `json:"key"`
 	OldKey     string `json:"old_key,omitempty"` // by which the old keys are taken apart
@@ -90,7 +92,7 @@ func (r InputRecord) Differs(now InputRecord) string {
 			return fmt.Sprintf("%s had %s, it has %s", r.Input, was, is)
 		}
 	case r.Size != now.Size || !r.Time.Equal(now.Time):
-		return fmt.Sprintf("%s had %d bytes of %s, it has %d of %s", r.Input, r.Size, r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
+		return fmt.Sprintf("%s had %s of %s, it has %d of %s", r.Input, setting.Count(r.Size, "byte"), r.Time.Format(time.RFC3339Nano), now.Size, now.Time.Format(time.RFC3339Nano))
 	case r.FileID != 0 && now.FileID != r.FileID:
 		return fmt.Sprintf("%s is another file of the same size and time (inode %d, now %d)", r.Input, r.FileID, now.FileID)
 	case !r.Change.IsZero() && !now.Change.Equal(r.Change):
@@ -222,5 +224,7 @@ type TokenRecord struct {
 
 // FailedRecord is why an attempt ended.
 type FailedRecord struct {
-	Error string `json:"error"`
+	Error   string `json:"error"`
+	Phase   string `json:"phase,omitempty"`   // in which it ended, where the records before do not say
+	Stopped bool   `json:"stopped,omitempty"` // by a signal
 }

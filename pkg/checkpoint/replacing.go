@@ -21,10 +21,9 @@ func (st *Job) EndReplacing(ctx context.Context, c *loader.Cluster, table loader
 	if r.Snapshot == "" {
 		return nil
 	}
-	if st.History.Replace == nil { // it may not be complete: when it was asked for once more it is, or there is no table any more
-		_ = c.Snapshot(ctx, table, r.Snapshot, r.Created)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	if st.History.Replace == nil { // it may not be complete
+		if err := c.EndSnapshot(ctx, table, r.Snapshot, r.Created); err != nil {
+			return err
 		}
 	}
 	return st.DropReplacing(ctx, c, table)
@@ -38,7 +37,6 @@ func (st *Job) DropReplacing(ctx context.Context, c *loader.Cluster, table loade
 	if err := st.deleteReplacing(ctx, c, table); err != nil {
 		return err
 	}
-	st.Replacing = SnapshotRecord{}
 	return st.Record(EventReplacing, SnapshotRecord{})
 }
 

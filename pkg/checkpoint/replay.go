@@ -34,6 +34,7 @@ type History struct {
 	phase        string                        // that follows what is finished
 	Submission   *SubmissionRecord             // the job on YARN whose output is not taken yet; nil: there is none
 	Weights      []int64                       // of the regions, as jobs on YARN were packed by them; nil: there was none
+	Prepared     map[string]string             // HBase's staging directories that may be there, with their tables
 	Snapshot     string                        // that was taken
 	Snapshotting SnapshotRecord                // that was asked for
 	Read         map[string]ReadSnapshotRecord // that were taken of inputs and are not known to be gone, by place
@@ -62,6 +63,7 @@ type tableLoad struct {
 	Loading  bool                 // files are on their way
 	Files    map[string]loadState // by path
 	Leaves   map[string]fileRecord
+	Replaced []string // paths of files that were cut or merged: others have their rows
 	verified bool
 }
 
@@ -109,7 +111,7 @@ func (h *History) AnyLoading() bool {
 func HistoryOf(records []journal.Record) (History, error) {
 	h := NewHistory()
 	for _, r := range records {
-		if err := h.replay(r); err != nil {
+		if err := h.apply(r); err != nil {
 			return h, &recordError{r, err}
 		}
 	}
@@ -134,9 +136,10 @@ func (h *History) unresolved() []string {
 	return paths
 }
 
-// replay takes a record into account. It is the one place where journals are
-// read, those of version 0.1 too. Events that are not known are ignored.
-func (h *History) replay(r journal.Record) (err error) {
+// apply takes a record into account. It is the one place where journals are
+// read, those of version 0.1 too, and where the process that writes a record takes it into account.
+// Events that are not known are ignored.
+func (h *History) apply(r journal.Record) (err error) {
 	h.records++
 	if r.Time.After(h.Last) {
 		h.Last = r.Time
@@ -161,7 +164,7 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventSorted:
 		s, err := Decode[build.SortedRecord](r)
-		h.Sorted = &s
+		h.Sort(s)
 		h.step(r, "write")
 		return err
 	case EventSpill:
@@ -189,7 +192,11 @@ func (h *History) replay(r journal.Record) (err error) {
 		return err
 	case EventWritten:
 		w, err := Decode[build.WrittenRecord](r)
-		h.Written[w.InSort()] = w
+		h.Write(w)
+		return err
+	case EventLost:
+		l, err := Decode[build.LostRecord](r)
+		h.Lose(l)
 		return err
 	case EventBuilt:
 		b, err := Decode[BuiltRecord](r)
@@ -233,47 +240,63 @@ func (h *History) replay(r journal.Record) (err error) {
 	case EventLoading:
 		l, err := Decode[FilesRecord](r)
 		h.Loading = true
-		h.Set(l.Files, FileReady)
+		h.set(l.Files, FileReady)
 		h.step(r, "load")
 		return err
 	case EventPrepared:
 		t, err := Decode[TokenRecord](r)
 		h.Token = t.Token
+		h.prepare(t.Token, h.atHand())
+		return err
+	case EventCleaned:
+		t, err := Decode[TokenRecord](r)
+		h.prepare(t.Token, "")
+		return err
+	case EventChecking:
+		c, err := Decode[CheckingRecord](r)
+		if c.Gone {
+			c.Table = ""
+		}
+		h.prepare(c.Token, c.Table)
 		return err
 	case EventSending:
 		s, err := Decode[SendingRecord](r)
 		if err == nil && !slices.ContainsFunc(s.Groups, func(g FilesRecord) bool { return len(g.Files) > 0 }) {
 			err = errors.New("it names no files")
 		}
+		if h.undoUnderWay() {
+			h.Undo.Sent[h.table] = true
+		}
 		for _, g := range s.Groups {
-			h.Set(g.Files, FileSent)
+			h.set(g.Files, FileSent)
 			h.region(g.Region).Server = g.Server
 		}
 		return err
 	case EventLoaded:
 		f, err := Decode[FilesRecord](r)
-		h.Set(f.Files, FileLoaded)
+		h.set(f.Files, FileLoaded)
 		h.loadedFiles += len(f.Files)
 		h.region(f.Region).Files += len(f.Files)
 		return err
 	case EventReturned:
 		f, err := Decode[FilesRecord](r)
-		h.Set(f.Files, FileReady)
+		h.set(f.Files, FileReady)
 		return err
 	case EventFenced:
 		f, err := Decode[FencingRecord](r)
 		was := cmp.Or(f.From, f.To)
 		delete(h.Files, was)
 		delete(h.Leaves, was)
-		h.Set([]fileRecord{f.File}, FileReady)
+		h.set([]fileRecord{f.File}, FileReady)
 		return err
 	case EventCut, EventMerged:
 		w, err := Decode[RewrittenRecord](r)
 		for _, p := range w.Parents {
 			delete(h.Files, p.Path)
 			delete(h.Leaves, p.Path)
+			h.Replaced = append(h.Replaced, p.Path)
 		}
-		h.Set(w.Children, FileReady)
+		h.set(w.Children, FileReady)
 		return err
 	case EventVerified:
 		h.verified = true
@@ -282,6 +305,13 @@ func (h *History) replay(r journal.Record) (err error) {
 		f, err := Decode[FailedRecord](r)
 		if n := len(h.Attempts); n > 0 {
 			h.Attempts[n-1].State, h.Attempts[n-1].Error = JobFailed, f.Error
+			if f.Stopped {
+				h.Attempts[n-1].State = JobStopped
+			}
+		}
+		h.phase = cmp.Or(f.Phase, h.phase)
+		if h.undoUnderWay() && f.Phase == "verify" {
+			h.Undo.Differs = true
 		}
 		return err
 	case EventDone:
@@ -300,7 +330,7 @@ func (h *History) replay(r journal.Record) (err error) {
 	return nil
 }
 
-func (h *History) Set(files []fileRecord, to loadState) {
+func (h *History) set(files []fileRecord, to loadState) {
 	for _, f := range files {
 		h.Files[f.Path] = to
 		h.Leaves[f.Path] = f

@@ -235,7 +235,7 @@ func (s *State) endedBy(o journal.Owner, end *Ending) bool {
 		return false
 	}
 	a := s.Attempts[len(s.Attempts)-1]
-	return a.PID == o.PID && a.Host == o.Host && a.State == JobFailed
+	return a.PID == o.PID && a.Host == o.Host && (a.State == JobFailed || a.State == JobStopped)
 }
 
 // run reports a job that is under way.

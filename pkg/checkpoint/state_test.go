@@ -114,6 +114,14 @@ func TestReadJob(t *testing.T) {
 		{"another machine, silent", stateFiles{journal: planLine + "\n" + attemptLine(1, 7, "elsewhere"), lock: signed(7, "elsewhere", at), live: live(7, "elsewhere", at)}, JobInterrupted, nil},
 		{"failed while it lives on", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + `"event":"failed","error":"hdfs is full"`, lock: signed(me, host, at)},
 			JobFailed, func(s *State) bool { return s.Error == "hdfs is full" && s.Resumable }},
+		{"a difference was found", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"failed","error":"the table differs","phase":"verify"`, lock: signed(nobody, host, at)},
+			JobFailed, func(s *State) bool { return s.Error == "the table differs" && s.Phase == "verify" && s.Resumable }},
+		{"killed in its verification", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"loading","files":[{}]` + "\n" + loadedLines, lock: signed(nobody, host, at)},
+			JobInterrupted, func(s *State) bool { return s.Phase == "verify" }},
+		{"killed in its load", stateFiles{journal: planLine + "\n" + attemptLine(1, nobody, host) + "\n" + builtLines + "\n" + `"event":"loading","files":[{},{"path":"x"}]` + "\n" + loadedLines, lock: signed(nobody, host, at)},
+			JobInterrupted, func(s *State) bool { return s.Phase == "load" }},
+		{"stopped, as its journal says", stateFiles{journal: planLine + "\n" + attemptLine(1, me, host) + "\n" + `"event":"failed","error":"context canceled","stopped":true`, lock: signed(me, host, at)},
+			JobStopped, func(s *State) bool { return s.Resumable && s.Error == "context canceled" }},
 		{"refused", stateFiles{ending: &Ending{Schema: 1, Status: "failed", ExitCode: 3, Error: "no table", Kind: "check", Table: "ns:t", JobID: "night", Ended: now}, lock: signed(nobody, host, now)},
 			JobFailed, func(s *State) bool {
 				return *s.ExitCode == 3 && s.Table == "ns:t" && s.JobID == "night" && s.Error == "no table"

@@ -7,9 +7,22 @@ import (
 	"bulkload/pkg/progress"
 )
 
+// phaseNow is the phase that follows what is finished: of a table that has all its files the verification.
+func (h *History) phaseNow() string {
+	if h.phase != "load" || !h.Loading || h.verified {
+		return h.phase
+	}
+	for _, at := range h.Files {
+		if at != FileLoaded {
+			return h.phase
+		}
+	}
+	return "verify"
+}
+
 // take puts what a journal says into a job's state.
 func (s *State) take(h *History) {
-	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phase
+	s.Last, s.Attempts, s.Phase = h.Last, h.Attempts, h.phaseNow()
 	if p := h.Plan; p != nil {
 		s.Table, s.Key, s.Staging, s.Splits, s.Regions = p.Table, p.Key, p.Staging, p.Splits, len(p.Splits)+1
 		for _, f := range p.Inputs {

@@ -2,9 +2,11 @@
 
 package checkpoint
 
+import "bulkload/pkg/journal"
+
 // stopAfter does nothing in the program that users run; see stopafter.go.
 type stopAfter struct{}
 
 func newStopAfter() stopAfter { return stopAfter{} }
 
-func (*stopAfter) seen(string) {}
+func (*stopAfter) seen(*Job, journal.Record) {}

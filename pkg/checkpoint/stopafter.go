@@ -3,15 +3,19 @@
 package checkpoint
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"bulkload/pkg/journal"
 )
 
 // stopAfter kills the process after a record, for tests of what follows a
 // crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them. It
-// is in programs that are built with the tag stopafter only.
+// is in programs that are built with the tag stopafter only. These also hold, after
+// each record, what the process knows to what the journal says.
 type stopAfter struct {
 	event string
 	left  int
@@ -26,8 +30,12 @@ func newStopAfter() stopAfter {
 	return stopAfter{event, left}
 }
 
-func (s *stopAfter) seen(event string) {
-	if s.event != event {
+func (s *stopAfter) seen(st *Job, r journal.Record) {
+	if err := st.asJournal(); err != nil {
+		fmt.Fprintf(os.Stderr, "after record %d (%s): %v\n", r.Seq, r.Event, err)
+		os.Exit(otherState)
+	}
+	if s.event != r.Event {
 		return
 	}
 	if s.left--; s.left == 0 {
@@ -35,3 +43,6 @@ func (s *stopAfter) seen(event string) {
 		select {}
 	}
 }
+
+// otherState is the exit code of a program whose history is not that of its journal. No command ends with it.
+const otherState = 97

@@ -73,7 +73,10 @@ type Undoing struct {
 	Result  *result.Undo   // what it does, as predicted; nil before the markers are written
 	Markers [][]fileRecord // files with them, of each table in the order of loading
 	Built   bool           // they are all written
-	Out     map[int]bool   // tables of several out of which the load is, by number
+	Written int            // how often they were, in all or of one table
+	Sent    map[int]bool   // tables that may have markers, by number
+	Out     map[int]bool   // tables out of which the load is, and that was verified
+	Differs bool           // a table was not as predicted
 	Done    bool
 	DoneAt  time.Time
 }
@@ -94,8 +97,10 @@ func (h *History) undoUnderWay() bool { return h.Undo != nil && !h.Undo.Done }
 func (h *History) replayUndo(r journal.Record) error {
 	if Event(r.Event) == EventUndoing {
 		u, err := Decode[UndoRecord](r)
-		if h.Undo = nil; u.Timestamp != 0 {
-			h.BeginUndo(u)
+		if u.Timestamp == 0 {
+			h.Undo = nil
+		} else {
+			h.beginUndo(u)
 		}
 		return err
 	}
@@ -110,7 +115,8 @@ func (h *History) replayUndo(r journal.Record) error {
 		if err == nil && (m.Undo == nil || len(m.Undo.Tables) != len(m.Tables)) {
 			err = errors.New("it does not say what the undo does in each table")
 		}
-		h.Undo.Wrote(m)
+		h.Undo.wrote(m)
+		h.tableLoad = tableLoad{Token: h.Token, Files: map[string]loadState{}, Leaves: map[string]fileRecord{}} // the files at hand are others now
 		return err
 	}
 	if Event(r.Event) == EventTableUndone {
@@ -127,17 +133,22 @@ func (h *History) replayUndo(r journal.Record) error {
 	return err
 }
 
-// Wrote takes the files with markers into account.
-func (u *Undoing) Wrote(m MarkersRecord) {
-	u.Result, u.Markers, u.Built = m.Undo, [][]fileRecord{m.Files}, true
+// wrote takes the files with markers into account.
+func (u *Undoing) wrote(m MarkersRecord) {
+	u.Result, u.Markers, u.Built, u.Written = m.Undo, [][]fileRecord{m.Files}, true, u.Written+1
 	for _, t := range m.Tables {
 		u.Markers = append(u.Markers, t.Files)
 	}
 }
 
-// BeginUndo makes room for the loads of an undo's files. How far the job's own got stays known.
-func (h *History) BeginUndo(u UndoRecord) {
-	h.Undo = &Undoing{UndoRecord: u, Out: map[int]bool{}}
+// beginUndo makes room for the loads of an undo's files. How far the job's own got stays known, and that an undo which is
+// begun again has sent markers.
+func (h *History) beginUndo(u UndoRecord) {
+	sent := map[int]bool{}
+	if h.undoUnderWay() {
+		sent = h.Undo.Sent
+	}
+	h.Undo = &Undoing{UndoRecord: u, Sent: sent, Out: map[int]bool{}}
 	if h.loads == nil {
 		h.loads = h.tableLoads()
 	}
@@ -151,7 +162,7 @@ func (u *Undoing) ofTable(number int, loading bool) string {
 		return ""
 	case u.Done || u.Out[number]:
 		return UndoDone
-	case loading:
+	case loading || u.Sent[number]:
 		return UndoUnderWay
 	}
 	return UndoPending

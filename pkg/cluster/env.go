@@ -146,7 +146,7 @@ func TableName(s spec.Job) (string, error) {
 
 // errNoCluster says how a cluster is found.
 func errNoCluster(what string) error {
-	return fail.With(fail.Config, setting.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the directories with hbase-site.xml and core-site.xml, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
+	return fail.With(fail.Config, setting.Errorf("%s is not known: set HBASE_CONF_DIR and HADOOP_CONF_DIR to the configuration of the cluster, or give %s and %s", what, setting.Zookeeper, setting.HDFS))
 }
 
 // Place is a location as the one name of it.

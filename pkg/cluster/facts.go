@@ -25,7 +25,7 @@ func (e *Env) Dial(ctx context.Context) (*loader.Cluster, error) {
 	}
 	root := e.Conf.Value("hbase.rootdir")
 	if strings.HasPrefix(strings.ToLower(root), "viewfs:") {
-		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a mount table: HBase would copy each file while its region is locked, since it takes no HDFS for the same as that; set it to the hdfs:// path behind it, if region servers use that", root, origin(e.Conf, "hbase.rootdir"))
+		return nil, fail.Errorf(fail.Config, "hbase.rootdir = %s (%s) is a viewfs root, for which HBase copies files while a region is locked: set the hdfs:// path, if region servers use that", root, origin(e.Conf, "hbase.rootdir"))
 	}
 	user, err := e.User()
 	if err != nil {
@@ -105,7 +105,7 @@ func TableFacts(ctx context.Context, env *Env, c *loader.Cluster, table string, 
 			for _, x := range f.Table.Families {
 				have = append(have, x.Name)
 			}
-			return nil, fail.Errorf(fail.Check, "table %s has no family %q (it has %q): name another with %s", name, family, have, setting.Family)
+			return nil, fail.Errorf(fail.Check, "table %s has no family %q (families: %s): name another with %s", name, family, strings.Join(have, ", "), setting.Family)
 		}
 		settings, err := FamilySettings(cf)
 		if err != nil {

@@ -43,7 +43,7 @@ func TestOutOfReach(t *testing.T) {
 	}
 	env.Conf.Set("hbase.rootdir", "viewfs://c/hbase", "test")
 	if _, err := env.Dial(ctx); fail.KindOf(err) != fail.Config || !strings.Contains(err.Error(), "viewfs://c/hbase") {
-		t.Errorf("HBase on a mount table: %v", err)
+		t.Errorf("HBase on a viewfs root: %v", err)
 	}
 	if err := cluster.Failure(nil); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 func (s *Scanner) putPlain(start, row, end, n int, last bool) *Fault {
 	raw := s.Data[s.from:end]
 	switch {
-	case s.nullSizes>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+	case (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
 		s.Fields = append(s.Fields, span.Null())
 	case s.charset == nil || ascii(s.Data, s.from, end):
 		s.Fields = append(s.Fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
@@ -47,7 +47,7 @@ func (s *Scanner) put(start, row, end, n int, last bool) *Fault {
 		from, to = s.trim(from, to)
 	}
 	raw := s.Data[from:to]
-	if s.nullSizes>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, s.quoted) {
+	if (s.nullSizes>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, s.quoted) {
 		s.Fields = append(s.Fields, span.Null())
 		return nil
 	}

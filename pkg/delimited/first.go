@@ -42,6 +42,45 @@ func (s *Scanner) First(text []byte, last bool) (names []string, next int, bad *
 	return []string{string(one.Fields[0].Of(one.Data))}, end, nil
 }
 
+// One is the first record of text that begins with a record and has comments, blank lines and records behind it.
+func (s *Scanner) One(text []byte) []byte {
+	data := make([]byte, len(text)+Slack)
+	copy(data, text)
+	d := s.d.Records() // behind which a comment is a record too
+	one := New(&d, s.cols, s.charset)
+	next, bad := one.Scan(data, 0, len(text), true)
+	switch {
+	case len(one.Starts) > 1:
+		next = int(one.Starts[1])
+	case bad != nil && len(one.Starts) > 0:
+		next = bad.Start
+	}
+	return text[:next]
+}
+
+// TrimEnd is a record without what ends it, and without the blank lines behind it. What is escaped ends nothing.
+func (s *Scanner) TrimEnd(record []byte) []byte {
+	escaped := func(text []byte) bool { return s.hasEscape && !s.d.QuotedOnly && s.escaped(text) }
+	cr := func(line []byte) []byte {
+		if text, ok := bytes.CutSuffix(line, []byte{'\r'}); ok && s.cr && !escaped(text) {
+			return text
+		}
+		return line
+	}
+	if !bytes.HasSuffix(record, []byte(s.end)) {
+		return cr(record) // the end of the file
+	}
+	for {
+		line, ok := bytes.CutSuffix(record, []byte(s.end))
+		if !ok || escaped(line) {
+			return record
+		}
+		if record = cr(line); !s.cr || s.cols == 1 {
+			return record // a blank line is a record
+		}
+	}
+}
+
 // Start finds the first record that begins at a place of the text or behind it, for a dialect without quotes. The text
 // begins with a record, or within one far enough before the place that escapes before it are seen. It is -1 when none is seen.
 func (s *Scanner) Start(text []byte, at int) int {
@@ -77,7 +116,7 @@ func (s *Scanner) escaped(text []byte) bool {
 		starts, next := s.charset.Starts(text[from:min(from+64+ahead, len(text))], skip)
 		for i, c := range block {
 			switch {
-			case starts>>i&1 == 0 || c != s.escape:
+			case (starts>>i)&1 == 0 || c != s.escape:
 				n = 0
 			default:
 				n++

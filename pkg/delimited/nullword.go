@@ -31,11 +31,12 @@ func newNullWord(nulls []string) nullWord {
 }
 
 // zero is 1 for 0, and 0 for all else.
-func zero(n uint64) uint64 { return (n - 1) &^ n >> 63 }
+func zero(n uint64) uint64 { return ((n - 1) &^ n) >> 63 }
 
-// span is the place of the field data[from:to], or [span.Null]. Data has eight bytes more than that.
+// span is the place of the field data[from:to], or [span.Null]. Data has eight bytes more than that. The field is NULL if its bytes and its
+// length both are the word's: a bit that differs in either stays set.
 func (w *nullWord) span(data []byte, from, to int) span.Span {
 	size := uint64(to - from)
-	null := -uint32(zero((binary.LittleEndian.Uint64(data[from:])&w.mask ^ w.text) | size ^ w.size))
+	null := -uint32(zero((binary.LittleEndian.Uint64(data[from:])&w.mask ^ w.text) | (size ^ w.size)))
 	return span.Span{Off: uint32(from) | null, Len: uint32(size) &^ null}
 }

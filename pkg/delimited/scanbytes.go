@@ -37,7 +37,7 @@ func (s *Scanner) follows(pos, n int) bool {
 		s.known = at
 		starts, next := s.charset.Starts(s.Data[at:min(at+swar.Block+ahead, n)], 0)
 		if pos < at+swar.Block {
-			return starts>>(pos-at)&1 != 0
+			return (starts>>(pos-at))&1 != 0
 		}
 		at += swar.Block + next
 	}
@@ -77,6 +77,11 @@ func (s *Scanner) at(pos, n int, text string) bool {
 	return s.Data[pos] == text[0] && (len(text) == 1 && pos < n || pos+len(text) <= n && string(s.Data[pos:pos+len(text)]) == text)
 }
 
+// cut says that text may lie at a place: as much of it as is before n.
+func (s *Scanner) cut(pos, n int, text string) bool {
+	return n-pos < len(text) && string(s.Data[pos:n]) == text[:n-pos]
+}
+
 // stop ends a scan behind the last whole record.
 func (s *Scanner) stop(start, row int) (int, *Fault) {
 	s.Fields = s.Fields[:row]
@@ -98,7 +103,7 @@ func (s *Scanner) pass(at, n int, last bool) int {
 		return at
 	}
 	for at < n {
-		if !last && n-at < len(s.d.Comment) {
+		if !last && s.cut(at, n, s.d.Comment) {
 			return -at - 1
 		}
 		if !bytes.HasPrefix(s.Data[at:n], []byte(s.d.Comment)) {

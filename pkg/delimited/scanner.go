@@ -76,7 +76,7 @@ type Fault struct {
 const (
 	reasonBare     = "a quote within a field that is not quoted (quote the field, or say quotes: lenient)"
 	reasonAfter    = "text after a closing quote"
-	reasonUnclosed = "a quote is opened and not closed before the end of the file"
+	reasonUnclosed = "a quote is opened and not closed"
 	reasonCharset  = "bytes that are no character of the character set"
 	reasonEscape   = "the escape stands before the end of the file"
 )
@@ -177,7 +177,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				raw := data[s.from:pos]
 				switch {
-				case nulls>>min(len(raw), 63)&1 != 0 && s.d.IsNull(raw, false):
+				case (nulls>>min(len(raw), 63))&1 != 0 && s.d.IsNull(raw, false):
 					fields = append(fields, span.Null())
 				case plain || ascii(data, s.from, pos):
 					fields = append(fields, span.Span{Off: uint32(s.from), Len: uint32(len(raw))})
@@ -251,7 +251,7 @@ func (s *Scanner) Scan(data []byte, start, n int, last bool) (next int, bad *Fau
 				}
 				skip = start
 				s.field = field{from: start}
-			case !last && pos+max(len(s.sep), len(s.end)) > n:
+			case !last && (s.cut(pos, n, s.sep) || s.cut(pos, n, s.end)):
 				return s.stop(start, row) // what follows decides
 			}
 		}

@@ -30,7 +30,9 @@ func preset(t testing.TB, name string, change func(*dialect.Dialect)) *dialect.D
 // dialects are the presets and some of what people make of them.
 func dialects(t testing.TB) map[string]*dialect.Dialect {
 	all := map[string]*dialect.Dialect{
-		"multibyte": preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = ",;,", "#;#\n" }),
+		"multibyte":      preset(t, dialect.MySQLText, func(d *dialect.Dialect) { d.FieldSep, d.RecordSep = ",;,", "#;#\n" }),
+		"long separator": preset(t, dialect.Hive, func(d *dialect.Dialect) { d.FieldSep = ",;," }),
+		"long comment":   preset(t, dialect.Hive, func(d *dialect.Dialect) { d.FieldSep, d.Comment = ",", "a bc" }),
 		"lenient": preset(t, dialect.MySQLCSV, func(d *dialect.Dialect) {
 			d.Escape, d.Map, d.Lenient, d.RecordSep, d.Null = "", dialect.Literal, true, "", []string{"N"}
 		}),
@@ -298,6 +300,14 @@ func TestScanner(t *testing.T) {
 				}
 				if got := fmt.Sprintf("%#v", scanAll(t, s, text, func(left int) int { return min(left, r.IntN(9)) })); got != want {
 					t.Fatalf("%q of %d columns in pieces:\n%s, want\n%s", text, cols, got, want)
+				}
+				// Where a record ends, nothing that follows is waited for.
+				if records := plainRead(d, text, cols); len(records) > 1 {
+					n := records[1+r.IntN(len(records)-1)].at
+					data := append([]byte(text[:n]), make([]byte, Slack)...)
+					if next, bad := s.Scan(data, 0, n, false); next != n || bad != nil {
+						t.Fatalf("%q of %d columns: %d of %d bytes, %+v", text[:n], cols, next, n, bad)
+					}
 				}
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/span"
 	"bulkload/pkg/swar"
@@ -145,7 +146,7 @@ func TestSweeps(t *testing.T) {
 // TestEscapeState compares masks of blocks with a look at each byte.
 func TestEscapeState(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
-	for range 3000 {
+	for range race.Cases(30_000) {
 		text := make([]byte, swar.Block*(1+r.IntN(4)))
 		rare := 1 + r.IntN(30)
 		for i := range text {
@@ -195,7 +196,7 @@ func one(is bool) uint64 {
 // TestPlaces compares what is taken from masks with a look at each bit.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
-	for range 2000 {
+	for range race.Cases(200_000) {
 		m := r.Uint64() & r.Uint64()
 		some := m & r.Uint64() & r.Uint64()
 		if r.IntN(20) == 0 {
@@ -205,10 +206,10 @@ func TestPlaces(t *testing.T) {
 		var fields [swar.Block]span.Span
 		var want, got, ranks []uint32
 		for i := range uint32(swar.Block) {
-			if m>>i&1 != 0 {
+			if (m>>i)&1 != 0 {
 				want = append(want, 1000+i)
 			}
-			if some>>i&1 != 0 {
+			if (some>>i)&1 != 0 {
 				ranks = append(ranks, 7+uint32(bits.OnesCount64(m&(1<<i-1))))
 			}
 		}

@@ -27,9 +27,9 @@ func (e *escapeState) apply(seps, escapes []uint64) bool {
 		// Of a run of escapes every second byte is escaped, the one behind the run too if that is odd. The subtraction borrows
 		// through the run from its first byte, on even and on odd places apart.
 		first := esc &^ escaped
-		series := (first<<1 | odds) - first ^ odds
+		series := ((first<<1 | odds) - first) ^ odds
 		m &^= series ^ (esc | escaped)
-		escaped = series & esc >> 63
+		escaped = (series & esc) >> 63
 		// The sum carries from an escape up to the end of its field, or out of the block.
 		var carried uint64
 		carried, open = bits.Add64(^m, esc, open)
@@ -73,9 +73,9 @@ func appendRanks(dst []uint32, k int, m, some uint64) []uint32 {
 	list := dst[have : have+swar.Block]
 	for i := 0; i < count; i += 2 {
 		two := (*[2]uint32)(list[i:])
-		two[0] = uint32(k + bits.OnesCount64(m&(some-1)&^some))
+		two[0] = uint32(k + bits.OnesCount64((m&(some-1))&^some))
 		some &= some - 1
-		two[1] = uint32(k + bits.OnesCount64(m&(some-1)&^some))
+		two[1] = uint32(k + bits.OnesCount64((m&(some-1))&^some))
 		some &= some - 1
 	}
 	return dst[:have+count]

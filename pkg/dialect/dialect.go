@@ -118,13 +118,13 @@ func (d Dialect) Check() error {
 		bad("quotes", "quotes are doubled or lenient, not both")
 	}
 	if !slices.Contains(Maps(), d.Map) {
-		bad("escape_map", "%q is none of %s", d.Map, join(Maps()))
+		bad("escape_map", "%q is invalid: want one of %s", d.Map, join(Maps()))
 	}
 	if headers := []Header{HeaderYes, HeaderNo, HeaderFirst, HeaderMatch}; !slices.Contains(headers, d.Header) {
-		bad("header", "%q is none of %s", d.Header, join(headers))
+		bad("header", "%q is invalid: want one of %s", d.Header, join(headers))
 	}
 	if trims := []Trim{TrimNone, TrimLeft, TrimRight, TrimBoth}; !slices.Contains(trims, d.Trim) {
-		bad("trim", "%q is none of %s", d.Trim, join(trims))
+		bad("trim", "%q is invalid: want one of %s", d.Trim, join(trims))
 	}
 	if strings.ContainsAny(d.FieldSep[:1]+end[:1]+d.Quote+d.Escape, "0123456789") {
 		bad("field_sep", "a digit separates or quotes nothing")

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 
 	"github.com/cespare/xxhash/v2"
@@ -38,7 +39,8 @@ type tally struct {
 	places int
 	whole  bool // all of the input was counted
 
-	cutPacked bool // packed files were read in part
+	lacking   []string // chosen columns that no record has had
+	cutPacked bool     // packed files were read in part
 }
 
 type regionTally struct {
@@ -254,7 +256,7 @@ func (w *countWorker) row(b *source.Batch, row int) error {
 	for c, span := range b.Fields[row*b.Cols : (row+1)*b.Cols] {
 		if span.Len > build.MaxCell {
 			return w.bad(b, row, &keygen.FieldError{Column: w.plan.Columns[c],
-				Err: fmt.Errorf("value of %d bytes is larger than the %d that HBase's clients take", span.Len, build.MaxCell)})
+				Err: fmt.Errorf("value of %s is larger than the %d that HBase's clients take", setting.Count(span.Len, "byte"), build.MaxCell)})
 		}
 		if span.Len > 0 || w.store && !span.IsNull() {
 			t.cells[c]++

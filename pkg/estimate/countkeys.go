@@ -70,7 +70,12 @@ func (s *scaled) finishCount(c *counting, t *tally, err error) (*tally, error) {
 		if err := s.Options.Budget.Finish(s.Input.Records()); err != nil {
 			return nil, s.Options.ReadError(err)
 		}
+		o := build.Options{Missing: s.Options.Missing} // what may be missing is among the warnings
+		if err := o.AllColumns(s.Input.Lacking(), t.seen-t.bad); err != nil {
+			return nil, err
+		}
 	}
+	t.lacking = s.Input.Lacking()
 	return t, nil
 }
 

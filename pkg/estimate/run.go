@@ -9,6 +9,7 @@ import (
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/preflight"
+	"bulkload/pkg/source"
 	"bulkload/pkg/spec"
 )
 
@@ -81,7 +82,7 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, w Options) (*Estimat
 	if err != nil {
 		return nil, err
 	}
-	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events}, spillLimit: w.SpillLimit,
+	o := BuildOptions{Options: build.Options{Workers: w.Workers, Memory: w.Memory, SpillDir: w.SpillDir, Budget: k.Budget, Events: w.Events, Missing: source.Missing(s.Missing)}, spillLimit: w.SpillLimit,
 		Exact: w.Exact, Suggest: w.Suggest, Skew: w.Skew}
 	now := time.Now().UnixMilli()
 	var tables []tableWork

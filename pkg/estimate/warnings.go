@@ -36,7 +36,7 @@ func (e *Estimate) warn(plan *build.Plan, t *tally, o BuildOptions) {
 	}
 	for _, c := range []preflight.Check{
 		e.warnSkew(o.Skew), e.warnHot(), e.warnSize(), e.warnEmpty(), e.warnKeys(plan, t), e.warnNames(plan, t),
-		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnSample(t),
+		e.warnSpill(o.spillLimit), e.warnFiles(), e.warnSalts(plan), e.warnBad(), e.warnColumns(t), e.warnSample(t),
 	} {
 		if c.Severity != preflight.SeverityOK {
 			e.Warnings = append(e.Warnings, c)
@@ -49,9 +49,9 @@ func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 // from says of what a rate is.
 func (e *Estimate) from() string {
 	if e.Exact {
-		return fmt.Sprintf("of all %d rows", e.Rows)
+		return fmt.Sprintf("of all %s", setting.Count(e.Rows, "row"))
 	}
-	return fmt.Sprintf("in a sample of %d rows", e.CountedRows)
+	return fmt.Sprintf("in a sample of %s", setting.Count(e.CountedRows, "row"))
 }
 
 // regionName is a region's number, from 1, and start.
@@ -94,9 +94,9 @@ func (e *Estimate) warnSkew(times float64) preflight.Check {
 	}
 	hint := setting.Textf("choose split points that the keys reach evenly (bulkload plan %s N finds some), or a key that begins with a salt or a hash", setting.Suggest)
 	if len(e.HeavyKeys) > 0 && e.HeavyKeys[0].Share > e.Regions[heavy[0]].Share/2 {
-		hint = setting.Plain("rows of one query key lie together, so that split points cannot part them: let the key have another column before the one that is heavy, or lead these rows elsewhere")
+		hint = setting.Plain("split points cannot part rows of one query key: put another column of the key before the heavy one, or load these rows elsewhere")
 	}
-	return preflight.Doubtful("skew", hint, "%d of %d regions have more than %g times their fair share of %s: %s (%s)", len(heavy), len(e.Regions), times, percent(fair),
+	return preflight.Doubtful("skew", hint, "%d of %s have more than %g times their fair share of %s: %s (%s)", len(heavy), setting.Count(len(e.Regions), "region"), times, percent(fair),
 		e.named(heavy, func(i int) string { return e.regionName(i) + " has " + percent(e.Regions[i].Share) }), e.from())
 }
 
@@ -108,7 +108,7 @@ func (e *Estimate) warnHot() preflight.Check {
 	var texts []string
 	for _, k := range e.HeavyKeys {
 		if k.Share >= least && k.Rows >= hotRows {
-			texts = append(texts, fmt.Sprintf("%q has %s (about %d rows)", strings.Join(k.Values, " "), percent(k.Share), k.Rows))
+			texts = append(texts, fmt.Sprintf("%q has %s (about %s)", strings.Join(k.Values, " "), percent(k.Share), setting.Count(k.Rows, "row")))
 		}
 	}
 	if len(texts) == 0 {
@@ -133,8 +133,8 @@ func (e *Estimate) warnSize() preflight.Check {
 		hint = setting.Textf("the regions would be large enough if keys reached them evenly: bulkload plan %s N finds split points, or raise the table's MAX_FILESIZE", setting.Suggest)
 	}
 	return preflight.Doubtful("region size", hint,
-		"%d of %d regions get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
-		len(large), len(e.Regions), spec.Size(e.MaxRegionSize).Rounded(), e.MaxRegionFrom,
+		"%d of %s get more than the %s at which a region splits (%s), of this load alone: %s; splits and compactions follow it",
+		len(large), setting.Count(len(e.Regions), "region"), spec.Size(e.MaxRegionSize).Rounded(), e.MaxRegionFrom,
 		e.named(large, func(i int) string { return e.regionName(i) + " gets " + spec.Size(e.Regions[i].Bytes).Rounded() }))
 }
 
@@ -144,7 +144,7 @@ func (e *Estimate) warnEmpty() preflight.Check {
 		return preflight.Check{}
 	}
 	return preflight.Doubtful("empty regions", "see whether the table was split for another key: hex digits, decimal salts and plain text want split points of their own",
-		"%d of %d regions get no row: %s (%s)", len(empty), len(e.Regions), e.named(empty, e.regionName), e.from())
+		"%d of %s get no row: %s (%s)", len(empty), setting.Count(len(e.Regions), "region"), e.named(empty, e.regionName), e.from())
 }
 
 // cellBytes is what the cells of the counted rows are before encoding.
@@ -164,7 +164,7 @@ func (e *Estimate) warnKeys(plan *build.Plan, t *tally) preflight.Check {
 	}
 	keys, _, all := cellBytes(plan, t)
 	return preflight.Doubtful("key length", "every cell has the key: hash long columns (md5hex has 32 bytes), or use their short codes",
-		"%s of the keys are longer than %d bytes (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), longKey, e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
+		"%s of the keys are longer than %s (%.0f on average, %d at most); keys are %s of the bytes of cells before encoding", percent(t.longKeys/t.rows), setting.Count(longKey, "byte"), e.KeyLength.Mean, e.KeyLength.Max, percent(keys/all))
 }
 
 func (e *Estimate) warnNames(plan *build.Plan, t *tally) preflight.Check {
@@ -185,7 +185,7 @@ func (e *Estimate) warnFiles() preflight.Check {
 		return preflight.Check{}
 	}
 	return preflight.Doubtful("files", "load less often, or split the table into fewer regions",
-		"%d HFiles of %s on average: each load adds one to every region, for HBase to compact", e.HFiles, spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
+		"%s of %s on average: each load adds one to every region, for HBase to compact", setting.Count(e.HFiles, "HFile"), spec.Size(e.HFileBytes/int64(e.HFiles)).Rounded())
 }
 
 func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
@@ -196,7 +196,7 @@ func (e *Estimate) warnSalts(plan *build.Plan) preflight.Check {
 	switch regions := len(e.Regions); {
 	case salts > regions:
 		return preflight.Doubtful("salts", fmt.Sprintf("one region for each salt, or fewer salts: readers of ranges scan all %d", salts),
-			"%d salts and %d regions: several salts share a region, so that more salts spread nothing further", salts, regions)
+			"%s and %s: several salts share a region, so that more salts spread nothing further", setting.Count(salts, "salt"), setting.Count(regions, "region"))
 	case e.Suggested && keygen.NeedsRegions(plan.Key) && partition.SaltModulus(plan.Ranges.Splits()) != plan.Modulus:
 		return preflight.Doubtful("salts", fmt.Sprintf("put salt_buckets: %d into the job file, for readers and loads to agree", plan.Modulus),
 			"a table with the suggested split points does not show the number of salts")
@@ -209,7 +209,16 @@ func (e *Estimate) warnBad() preflight.Check {
 		return preflight.Check{}
 	}
 	return preflight.Doubtful("bad records", setting.Textf("a load sets them aside into its reject file, with reasons, as long as %s allows them", setting.BadRecords),
-		"%d records have no row (%s)", e.BadRecords, e.from())
+		"%s have no row (%s)", setting.Count(e.BadRecords, "record"), e.from())
+}
+
+// warnColumns says which chosen columns no record has, of those that were read.
+func (e *Estimate) warnColumns(t *tally) preflight.Check {
+	if len(t.lacking) == 0 {
+		return preflight.Check{}
+	}
+	return preflight.Doubtful("columns", setting.Textf("see that the names are right: a load refuses columns that no record has, unless %s null accepts that", setting.Missing),
+		"no record has %s (%s)", strings.Join(t.lacking[:min(len(t.lacking), namedInText)], ", "), e.from())
 }
 
 // warnSample says where the sample may be unlike the rest.

@@ -13,6 +13,8 @@ import (
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
 	"bulkload/internal/testcluster"
+	"bulkload/pkg/build"
+	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/partition"
 	"bulkload/pkg/preflight"
@@ -72,7 +74,7 @@ func TestWarnings(t *testing.T) {
 			in: []string{"1 of 10 regions have more than 2 times their fair share of 10.0%: 1 (the first) has 44.0%", "of all 30000 rows", "`suggest`"}},
 		{name: "skew is as asked", input: generated(data.Spec{Rows: 30_000, Seed: 2, RegionShare: 0.45}), splits: partition.SaltSplits(10), o: Options{Skew: 5}},
 		{name: "a heavy key", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.3}), splits: partition.SaltSplits(10), want: []string{"skew", "hot query keys"},
-			in: []string{"rows of one query key lie together"}},
+			in: []string{"split points cannot part rows of one query key"}},
 		{name: "a heavy key alone", input: generated(data.Spec{Rows: 30_000, Seed: 3, KeyShare: 0.05}), splits: partition.SaltSplits(10), want: []string{"hot query keys"},
 			in: []string{"by check_id: \"", "has 5.1% (about 1545 rows)", "of all 30000 rows"}},
 		{name: "two query columns", input: text("two.csv", "id,a,b\n"+repeat(2000, "%d,u,v\n")), change: func(s *spec.Spec) { s.Key, s.Query = "salt(a, b, 2) + a + b + id", []string{"a", "b"} },
@@ -94,6 +96,11 @@ func TestWarnings(t *testing.T) {
 		{name: "salts that the suggestion hides", input: even, change: func(s *spec.Spec) { s.Regions = 10 }, o: Options{Suggest: 7}, want: []string{"salts"}, in: nil},
 		{name: "bad records", input: text("bad.csv", "id,a\n"+repeat(500, "%d,1\n")+",2\n1,2,3\n"), change: func(s *spec.Spec) { s.Key, s.BadRecords = "id", "5" }, want: []string{"bad records"},
 			in: []string{"2 records have no row", "`bad_records`"}},
+		{name: "a column of no record", input: text("lines.jsonl", repeat(500, `{"id":%d,"a":1}`+"\n")),
+			change: func(s *spec.Spec) {
+				s.Key, s.Format, s.Columns, s.Missing = "id", "json", []string{"id", "a", "tpyo"}, "null"
+			}, want: []string{"columns"},
+			in: []string{"no record has tpyo (of all 500 rows)", "`missing` null"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := spec.Spec{Inputs: []string{c.input}, Format: "csv", Key: "salt(check_id) + md5hex(check_id) + id"}
@@ -126,6 +133,19 @@ func splitList(t *testing.T, list string) [][]byte {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestColumnThatNoRecordHas: a plan that has read all of the input ends as a load does.
+func TestColumnThatNoRecordHas(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(name, []byte(`{"id":1,"a":2}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := spec.Spec{Inputs: []string{name}, Key: "id", Columns: []string{"id", "tpyo"}}
+	_, err := Run(t.Context(), jobtest.Env(t), jobtest.Resolve(t, s), Options{WorkOptions: build.WorkOptions{SpillDir: t.TempDir()}, Splits: new([][]byte)})
+	if fail.KindOf(err) != fail.Input || !strings.Contains(err.Error(), "no record of the input has tpyo") {
+		t.Error(err)
+	}
 }
 
 // TestSuggest makes a plan for the split points that it suggests: regions of

@@ -57,8 +57,8 @@ func TestWeightsOfASample(t *testing.T) {
 	truth := make([]float64, 5)
 	for i := range rows {
 		h := uint64(i+1) * 0x9e3779b97f4a7c15
-		region := []int{0, 0, 0, 1, 1, 2, 3, 3, 3, 3}[h>>32%10] // none in the last
-		value := bytes.Repeat([]byte{'x'}, int(h>>20%64))
+		region := []int{0, 0, 0, 1, 1, 2, 3, 3, 3, 3}[(h>>32)%10] // none in the last
+		value := bytes.Repeat([]byte{'x'}, int((h>>20)%64))
 		fmt.Fprintf(&b, "%d%016x,%s\n", region, h, value)
 		truth[region] += float64(17 + 17 + len(value))
 	}

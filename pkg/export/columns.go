@@ -87,7 +87,7 @@ func (p *Plan) jobColumns(s spec.Spec) error {
 			continue
 		}
 		if len(s.Columns) > 0 && !slices.Contains(s.Columns, name) {
-			errs = append(errs, fmt.Errorf("column %q is none of the job's: %s", name, strings.Join(s.Columns, ", ")))
+			errs = append(errs, fmt.Errorf("column %q is not a column of the job (%s)", name, strings.Join(s.Columns, ", ")))
 			continue
 		}
 		c, err := p.jobColumn(s, name)

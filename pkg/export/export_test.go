@@ -240,7 +240,7 @@ func TestStandIns(t *testing.T) {
 // TestRefused are values that a format or the job could not bring back, and options that contradict each other.
 func TestRefused(t *testing.T) {
 	day := typed(t, celltype.Type{Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss.SSS"}, "2017-09-01 08:00:00.250")
-	timed := spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Type: "timestamp"}}}}
+	timed := spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Cells: []spec.CellSpec{{Column: "a", Type: "timestamp", Layout: "yyyy-MM-dd HH:mm:ss"}}}}
 	plain := spec.Spec{Columns: []string{"a"}}
 	for name, c := range map[string]struct {
 		o     Options
@@ -248,14 +248,14 @@ func TestRefused(t *testing.T) {
 		value string
 		says  string
 	}{
-		"0x01 in a dump":        {Options{Format: Dump}, &plain, "a\x01b", "row 2, column a: the value has a byte that the dialect reads as a separator"},
-		"0x10 in a dump":        {Options{Format: Dump}, &plain, "a\x10b", "column a: the value has a byte"},
+		"0x01 in a dump":        {Options{Format: Dump}, &plain, "a\x01b", "row 2, column a: the value has a separator, quote or escape"},
+		"0x10 in a dump":        {Options{Format: Dump}, &plain, "a\x10b", "column a: the value has a separator"},
 		"NULL in a dump":        {Options{Format: Dump, Columns: []string{"f:a"}}, nil, `\N`, "column f:a: the value is written as NULL is"},
 		"no UTF-8 in CSV":       {Options{Format: CSV}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in JSON":      {Options{Format: JSONL}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no UTF-8 in Parquet":   {Options{Format: Parquet}, &plain, "\xff", "column a: the value is not UTF-8"},
 		"no value of the type":  {Options{Format: CSV}, &timed, "x", "column a: the bytes are no value of the column's type"},
-		"more than the layout":  {Options{Format: CSV}, &timed, day, "column a: the text of the value would be read as other bytes"},
+		"more than the layout":  {Options{Format: CSV}, &timed, day, "column a: the value's text would be read as other bytes"},
 		"a row above the bound": {Options{Format: JSONL, Memory: 1400 << 10}, &plain, strings.Repeat("x", 1300<<10), "`memory` leaves for a row"},
 	} {
 		if c.s != nil {
@@ -287,19 +287,19 @@ func TestRefused(t *testing.T) {
 		o Options
 		s *spec.Spec
 	}{
-		`format` + "` \"xml\" is none of":      {Options{Format: "xml"}, nil},
-		"has the same columns in all records":  {Options{Format: CSV}, nil},
-		"write it as family:qualifier":         {Options{Format: CSV, Columns: []string{"a"}}, nil},
-		"is the cell of another column too":    {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
-		"column \"z\" is none of the job's: a": {Options{Format: CSV, Columns: []string{"z"}}, &plain},
-		"column \"a\" is named twice":          {Options{Format: CSV, Columns: []string{"a", "a"}}, &plain},
-		"the job file names no columns":        {Options{Format: CSV}, &spec.Spec{}},
-		"qualifier_from":                       {Options{Format: CSV}, &wide},
-		"it is in a JSON object":               {Options{Format: CSV}, &object},
-		"the table does not have it":           {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
-		"type decimal of phoenix has no text":  {Options{Format: CSV}, &phoenix},
-		"a path into an object":                {Options{Format: JSONL}, &paths},
-		"neither may be below 0":               {Options{Format: JSONL, Workers: -1}, &plain},
+		`format` + "` \"xml\" is invalid: want":       {Options{Format: "xml"}, nil},
+		"has the same columns in all records":         {Options{Format: CSV}, nil},
+		"write it as family:qualifier":                {Options{Format: CSV, Columns: []string{"a"}}, nil},
+		"is the cell of another column too":           {Options{Format: CSV, Columns: []string{"f:a", `f:\x61`}}, nil},
+		"column \"z\" is not a column of the job (a)": {Options{Format: CSV, Columns: []string{"z"}}, &plain},
+		"column \"a\" is named twice":                 {Options{Format: CSV, Columns: []string{"a", "a"}}, &plain},
+		"the job file names no columns":               {Options{Format: CSV}, &spec.Spec{}},
+		"qualifier_from":                              {Options{Format: CSV}, &wide},
+		"it is in a JSON object":                      {Options{Format: CSV}, &object},
+		"the table does not have it":                  {Options{Format: CSV}, &spec.Spec{Columns: []string{"a"}, Mapping: spec.Mapping{Skip: []string{"a"}}}},
+		"type decimal of phoenix has no text":         {Options{Format: CSV}, &phoenix},
+		"a path into an object":                       {Options{Format: JSONL}, &paths},
+		"neither may be below 0":                      {Options{Format: JSONL, Workers: -1}, &plain},
 	} {
 		if c.s != nil {
 			c.o.Job = resolve(t, *c.s)

@@ -10,12 +10,14 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"bulkload/pkg/setting"
 )
 
 // parquetEncoder writes Parquet files as Spark and pyarrow do by default:
-// optional columns, dictionaries, pages packed with Snappy. Columns of numbers
-// and booleans have their types, others are STRING, in the text that the job
-// reads; cells of an export without a job are plain bytes.
+// optional columns, dictionaries, pages packed with Snappy. Columns have their
+// types where package source reads the text that the job reads; others are
+// STRING, and cells of an export without a job plain bytes.
 type parquetEncoder struct {
 	w       *file.Writer
 	columns []parquetColumn
@@ -24,13 +26,13 @@ type parquetEncoder struct {
 	rows    int
 
 	batch  []parquet.ByteArray
+	fixed  []parquet.FixedLenByteArray
 	levels []int16
 }
 
 // parquetColumn is a column of the row group: the values that are there, and which.
 type parquetColumn struct {
-	kind    parquet.Type
-	utf8    bool
+	parquetForm
 	there   []bool
 	data    []byte // of byte arrays, one after the other
 	lengths []uint32
@@ -53,13 +55,15 @@ func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder
 	e := &parquetEncoder{columns: make([]parquetColumn, len(columns)), most: most / 3}
 	var nodes schema.FieldList
 	for i, c := range columns {
-		kind, logical := parquetType(&c)
-		node, err := schema.NewPrimitiveNodeLogical(c.name, parquet.Repetitions.Optional, logical, kind, -1, -1)
+		form, err := parquetFormOf(&c)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.name, err)
 		}
-		_, isText := logical.(schema.StringLogicalType)
-		e.columns[i].kind, e.columns[i].utf8 = kind, isText
+		node, err := schema.NewPrimitiveNodeLogical(c.name, parquet.Repetitions.Optional, form.logical, form.kind, form.width, -1)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.name, err)
+		}
+		e.columns[i].parquetForm = form
 		nodes = append(nodes, node)
 	}
 	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, nodes, -1)
@@ -70,30 +74,6 @@ func newParquetEncoder(w io.Writer, columns []column, most int) (*parquetEncoder
 	// Closing the library's writer would close what it writes to, if that could be closed.
 	e.w = file.NewParquetWriter(struct{ io.Writer }{w}, root, file.WithWriterProps(props))
 	return e, nil
-}
-
-// parquetType is that of a column: one whose values package source reads as the same text.
-func parquetType(c *column) (parquet.Type, schema.LogicalType) {
-	if c.append != nil {
-		switch c.typ.Type {
-		case "short":
-			return parquet.Types.Int32, schema.NewIntLogicalType(16, true)
-		case "int":
-			return parquet.Types.Int32, schema.NewIntLogicalType(32, true)
-		case "long":
-			return parquet.Types.Int64, schema.NewIntLogicalType(64, true)
-		case "float":
-			return parquet.Types.Float, nil
-		case "double":
-			return parquet.Types.Double, nil
-		case "boolean":
-			return parquet.Types.Boolean, nil
-		}
-	}
-	if c.bytes {
-		return parquet.Types.ByteArray, nil
-	}
-	return parquet.Types.ByteArray, schema.StringLogicalType{}
 }
 
 func (e *parquetEncoder) row(r *row) (int, error) {
@@ -122,7 +102,7 @@ func (c *parquetColumn) add(v []byte) error {
 	switch c.kind {
 	case parquet.Types.Int32, parquet.Types.Int64:
 		var n int64
-		if n, err = strconv.ParseInt(string(v), 10, 64); c.kind == parquet.Types.Int32 {
+		if n, err = c.number(v); c.kind == parquet.Types.Int32 {
 			c.ints = append(c.ints, int32(n))
 		} else {
 			c.longs = append(c.longs, n)
@@ -137,8 +117,11 @@ func (c *parquetColumn) add(v []byte) error {
 		c.doubles = append(c.doubles, f)
 	case parquet.Types.Boolean:
 		c.bools = append(c.bools, string(v) == "true")
+	case parquet.Types.FixedLenByteArray:
+		c.data, err = appendWide(c.data, v, c.width)
+		c.lengths = append(c.lengths, uint32(c.width))
 	default:
-		if c.utf8 && !utf8.Valid(v) {
+		if _, isText := c.logical.(schema.StringLogicalType); isText && !utf8.Valid(v) {
 			return errNotUTF8
 		}
 		c.data = append(c.data, v...)
@@ -159,7 +142,7 @@ func (e *parquetEncoder) flush() error {
 			err = cw.Close()
 		}
 		if err != nil {
-			return fmt.Errorf("row group of %d rows: %w", e.rows, err)
+			return fmt.Errorf("row group of %s: %w", setting.Count(e.rows, "row"), err)
 		}
 	}
 	e.rows, e.held = 0, 0
@@ -188,6 +171,13 @@ func (e *parquetEncoder) column(w file.ColumnChunkWriter, c *parquetColumn) (err
 				data += int(n)
 			}
 			_, err = w.WriteBatch(e.batch, e.levels, nil)
+		case *file.FixedLenByteArrayColumnChunkWriter:
+			e.fixed = e.fixed[:0]
+			for range c.lengths[first:value] {
+				e.fixed = append(e.fixed, c.data[data:data+c.width:data+c.width])
+				data += c.width
+			}
+			_, err = w.WriteBatch(e.fixed, e.levels, nil)
 		case *file.Int32ColumnChunkWriter:
 			_, err = w.WriteBatch(c.ints[first:value], e.levels, nil)
 		case *file.Int64ColumnChunkWriter:

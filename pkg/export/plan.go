@@ -73,7 +73,7 @@ type Plan struct {
 func Compile(o Options) (*Plan, error) {
 	o = o.withDefaults()
 	if !slices.Contains(Formats(), string(o.Format)) {
-		return nil, fail.Errorf(fail.Config, "%s %q is none of %s", setting.Format, string(o.Format), strings.Join(Formats(), ", "))
+		return nil, fail.Errorf(fail.Config, "%s %q is invalid: want one of %s", setting.Format, string(o.Format), strings.Join(Formats(), ", "))
 	}
 	if o.Workers < 0 || o.Memory < 0 {
 		return nil, fail.Errorf(fail.Config, "%s %d, %s %d: neither may be below 0", setting.Workers, o.Workers, setting.Memory, o.Memory)

@@ -101,6 +101,7 @@ func (t *text) prepare() error {
 	if d.Quote != "" {
 		t.special[d.Quote[0]] = true
 	}
+	t.special[sub] = t.special[sub] || d.Quote != "" || d.Escape != ""
 	if d.Escape != "" {
 		t.special[d.Escape[0]] = true
 		t.unescape = d.Unescaper()
@@ -109,9 +110,13 @@ func (t *text) prepare() error {
 				t.letters[b] = byte(c)
 			}
 		}
+		t.special['\r'] = t.special['\r'] || t.letters['\r'] != 0
 	}
 	return nil
 }
+
+// sub is what DOS ends texts with. A reader takes it for no data at the end of a text, unless it is in quotes or escaped.
+const sub = 0x1a
 
 // hasNull says that the dialect writes NULL in a way of its own.
 func (t *text) hasNull() bool { return len(t.d.Null) > 0 }
@@ -167,11 +172,13 @@ func (t *text) settings(m map[string]any) {
 // Faults of values that text cannot have.
 var (
 	errNotUTF8   = errors.New("the value is not UTF-8, as readers of this text expect it to be: write parquet or jsonl without the job file, which have any bytes")
-	errSeparator = errors.New("the value has a byte that the dialect reads as a separator, a quote or an escape, and no other way to write it: choose a dialect with quotes or escapes, or another format")
+	errSeparator = errors.New("the value has a separator, quote or escape, which the dialect cannot write: choose a dialect with quotes or escapes, or another format")
 	errNull      = errors.New("the value is written as NULL is: set another null_value, or choose a dialect with quotes")
 	errNoNull    = errors.New("there is no value, and the dialect has no NULL")
 	errBlanks    = errors.New("the value has blanks at an end, which the job trims: set trim to no, or choose a dialect with quotes")
 	errMark      = errors.New("the record would begin with a byte order mark, which readers pass over at the beginning of a file: choose a dialect with quotes, or another format")
+	errHeader    = errors.New("the record has the names of the columns as values, which readers take for a header: choose another format")
+	errSub       = errors.New("the record ends with 0x1A, which readers take for the end of a text: choose a dialect with quotes or escapes, or another format")
 	errComment   = errors.New("the record would begin like a comment: set no comment, or choose a dialect with quotes")
 )
 
@@ -217,7 +224,7 @@ func (t *text) append(dst, v []byte, first bool, columns int) ([]byte, error) {
 		}
 	case first && t.comments(raw):
 		return dst, errComment
-	case first && bytes.HasPrefix(raw, bom):
+	case first && bytes.HasPrefix(bytes.TrimLeft(raw, "\x1a"), bom):
 		return dst, errMark
 	case t.trimmed(v):
 		return dst, errBlanks
@@ -338,11 +345,17 @@ func (t *text) separates(v []byte) error {
 // textEncoder writes records of text.
 type textEncoder struct {
 	buffer
-	t *text
+	t     *text
+	names []string // of the header; none: files have no header
 }
 
 func newTextEncoder(w io.Writer, t *text, columns []column, first bool, most int) (*textEncoder, error) {
-	e := &textEncoder{newBuffer(w, most), t}
+	e := &textEncoder{buffer: newBuffer(w, most), t: t}
+	if t.header(true) {
+		for _, c := range columns {
+			e.names = append(e.names, c.name)
+		}
+	}
 	if !t.header(first) {
 		return e, nil
 	}
@@ -376,8 +389,34 @@ func (e *textEncoder) row(r *row) (int, error) {
 		}
 		e.b = append(e.b, e.t.d.Null[0]...)
 	}
+	switch last := len(r.values) - 1; {
+	case e.repeatsHeader(r):
+		return 0, errHeader
+	case len(e.b) > 0 && e.b[len(e.b)-1] == sub && !e.t.special[sub]:
+		return last, errSub
+	}
 	e.b = append(e.b, e.t.end...)
 	return -1, e.full()
+}
+
+// repeatsHeader reports whether the values of r are the names of the columns of a file that has a header.
+func (e *textEncoder) repeatsHeader(r *row) bool {
+	if len(e.names) == 0 {
+		return false
+	}
+	for i, name := range e.names {
+		if r.values[i].IsNull() {
+			return false
+		}
+		value := r.value(i)
+		if i == 0 {
+			value = bytes.TrimLeft(value, "\x1a")
+		}
+		if string(value) != name {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *textEncoder) close() error { return e.flush() }

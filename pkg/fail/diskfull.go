@@ -13,6 +13,7 @@ import (
 // what had to be written. Its directory is empty where that is not known.
 type DiskFullError struct {
 	Dir    string
+	Name   string // the file, as it was written; empty where that is not known
 	Free   uint64 // bytes that are left to this user
 	Advice setting.Text
 	Err    error
@@ -22,7 +23,11 @@ func (e *DiskFullError) message() setting.Text {
 	if e.Dir == "" {
 		return setting.Textf("%v (%s)", e.Err, e.Advice)
 	}
-	return setting.Textf("%v: in %s %d bytes are free (%s)", e.Err, e.Dir, e.Free, e.Advice)
+	cause := syscall.ENOSPC
+	if errors.Is(e.Err, syscall.EDQUOT) {
+		cause = syscall.EDQUOT
+	}
+	return setting.Textf("write %s: %v: %d bytes are free (%s)", e.Name, cause, e.Free, e.Advice)
 }
 
 func (e *DiskFullError) Error() string { return e.message().String() }
@@ -48,6 +53,7 @@ func ExplainFull(err error) error {
 	if name == "" {
 		return e
 	}
+	e.Name = name
 	// A file that could not be made, and its directory, need not be there.
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
 		var st syscall.Statfs_t

@@ -118,7 +118,6 @@ func (m *maker) create(ctx context.Context) error {
 	err = m.c.CreateTable(ctx, like.Spec(m.New, splits))
 	if errors.Is(err, loader.ErrTableExists) {
 		if before == nil { // it came since Make looked, and no attempt of this job had asked for it
-			m.st.Fresh = nil
 			return errors.Join(m.foreign(), m.st.Record(checkpoint.EventFresh, checkpoint.FreshRecord{}))
 		}
 		if _, err = table.Settle(ctx, m.c, m.New); err == nil {
@@ -148,7 +147,6 @@ func (m *maker) begin(ctx context.Context, splits [][]byte) error {
 	if r.Old, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
 		return err
 	}
-	m.st.Fresh = &r
 	return m.st.Record(checkpoint.EventFresh, r)
 }
 
@@ -191,7 +189,6 @@ func (m *maker) made(ctx context.Context) error {
 	if r.Made, err = checkpoint.RecordTable(ctx, m.env, m.c, t, regions); err != nil {
 		return err
 	}
-	m.st.Fresh = &r
 	return m.st.Record(checkpoint.EventFresh, r)
 }
 
@@ -228,7 +225,7 @@ func Forget(ctx context.Context, env *cluster.Env, c *loader.Cluster, st *checkp
 		return nil
 	}
 	gone := *f
-	gone.Made, st.Fresh = nil, &gone
+	gone.Made = nil
 	return st.Record(checkpoint.EventFresh, gone)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrTLS is of a server that takes TLS alone where the configuration says nothing of it.
-var ErrTLS = errors.New("the server wants TLS, the configuration does not have it: set hbase.client.netty.tls.enabled to true and hbase.rpc.tls.truststore.location to the authority of its certificate in hbase-site.xml (most likely HBASE_CONF_DIR names the directory of another cluster, or none)")
+var ErrTLS = errors.New("the server wants TLS: set hbase.client.netty.tls.enabled and hbase.rpc.tls.truststore.location in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // dialTLS shakes hands where the options say so. A failure that is for good is a *[LoginError].
 func dialTLS(ctx context.Context, nc net.Conn, host string, o Options) (net.Conn, error) {

@@ -63,6 +63,7 @@ type HDFS struct {
 	free   []*session
 	first  int // index in Addresses to try first: the last one that answered
 	closed bool
+	met    bool                   // a NameNode has taken a connection
 	avoid  map[string]avoidedNode // DataNodes, by UUID
 	key    dataKey
 	open   map[*hdfsFile]struct{} // for reading

@@ -96,6 +96,7 @@ func (h *HDFS) caller(ctx context.Context) (idleCaller, error) {
 	}
 	nc, err := (&net.Dialer{Timeout: h.o.DialTimeout}).DialContext(ctx, "tcp", h.o.Addresses[server])
 	if err == nil {
+		h.meet()
 		var c *hadooprpc.Caller
 		if c, err = h.openCaller(ctx, nc, h.o.Addresses[server]); err == nil {
 			return idleCaller{caller: c, server: server}, nil

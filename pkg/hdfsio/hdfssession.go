@@ -188,7 +188,15 @@ func (h *HDFS) pause(ctx context.Context, started time.Time, attempt int, op, na
 			return pathError(op, name, err)
 		}
 	}
-	wait, again := retry.Policy{First: 250 * time.Millisecond, Most: 10 * time.Second, Jitter: true, For: h.o.RetryTimeout}.Next(started, attempt+1)
+	unmet := h.unmet(err)
+	within := h.o.RetryTimeout
+	if unmet != nil {
+		within = min(within, firstAnswer)
+	}
+	wait, again := retry.Policy{First: 250 * time.Millisecond, Most: 10 * time.Second, Jitter: true, For: within}.Next(started, attempt+1)
+	if !again && unmet != nil {
+		return pathError(op, name, unmet)
+	}
 	if !again {
 		return pathError(op, name, fmt.Errorf("no answer for %s in %d attempts: %w",
 			time.Since(started).Round(time.Millisecond), attempt+1, err))
@@ -291,6 +299,9 @@ func (s *session) dial(network, addr string, dataNode bool) (net.Conn, error) {
 	nc, err := s.dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
+	}
+	if !dataNode {
+		s.h.meet()
 	}
 	if dataNode {
 		nc, err = s.h.secureDataNode(ctx, nc, s.defaults.encrypts())

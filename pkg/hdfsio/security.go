@@ -63,7 +63,7 @@ func (h *HDFS) logIn(ctx context.Context, nc net.Conn, addr string) (*hadooprpc.
 }
 
 // ErrSecured is of a cluster that wants a login where the configuration says nothing of it.
-var ErrSecured = errors.New("the NameNode wants a Kerberos login, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (most likely HADOOP_CONF_DIR names the directory of another cluster, or none)")
+var ErrSecured = errors.New("the NameNode wants a Kerberos login, the configuration has simple authentication: set " + HadoopAuthentication + " to kerberos in core-site.xml (is HADOOP_CONF_DIR that of this cluster?)")
 
 // wantsLogin explains a connection that a NameNode has broken: one that wants a login does so without a word.
 func (h *HDFS) wantsLogin(ctx context.Context) error {

@@ -19,17 +19,17 @@ func jenkins(key []byte, seed uint32) uint32 {
 		a += binary.LittleEndian.Uint32(key)
 		b += binary.LittleEndian.Uint32(key[4:])
 		c += binary.LittleEndian.Uint32(key[8:])
-		a = a - c ^ bits.RotateLeft32(c, 4)
+		a = (a - c) ^ bits.RotateLeft32(c, 4)
 		c += b
-		b = b - a ^ bits.RotateLeft32(a, 6)
+		b = (b - a) ^ bits.RotateLeft32(a, 6)
 		a += c
-		c = c - b ^ bits.RotateLeft32(b, 8)
+		c = (c - b) ^ bits.RotateLeft32(b, 8)
 		b += a
-		a = a - c ^ bits.RotateLeft32(c, 16)
+		a = (a - c) ^ bits.RotateLeft32(c, 16)
 		c += b
-		b = b - a ^ bits.RotateLeft32(a, 19)
+		b = (b - a) ^ bits.RotateLeft32(a, 19)
 		a += c
-		c = c - b ^ bits.RotateLeft32(b, 4)
+		c = (c - b) ^ bits.RotateLeft32(b, 4)
 		b += a
 	}
 	if len(key) == 0 {

@@ -9,6 +9,14 @@ import (
 // ErrCorrupt is wrapped by every error about bytes that no HFile has.
 var ErrCorrupt = errors.New("damaged hfile")
 
+// errNotHFile is of a file of another kind. It is ErrCorrupt too.
+var errNotHFile error = notHFile{}
+
+type notHFile struct{}
+
+func (notHFile) Error() string        { return "not an HFile" }
+func (notHFile) Is(target error) bool { return target == ErrCorrupt }
+
 // decbuf reads numbers and bytes off a slice. After the first thing that is
 // not there every read gives zero, and err says what it was.
 type decbuf struct {

@@ -264,7 +264,7 @@ func (c *cellDecoder) diff() {
 	}
 	c.rebuild(keyLen, shared)
 	ts := int64(0)
-	for i, x := range c.d.bytes(int(flag>>4&7) + 1) {
+	for i, x := range c.d.bytes(int((flag>>4)&7) + 1) {
 		ts |= int64(x) << (8 * i)
 	}
 	if flag&diffNegative != 0 {

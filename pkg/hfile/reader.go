@@ -61,14 +61,16 @@ func Open(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 		o.MaxBlock = DefaultMaxBlock
 	}
 	if size < trailerSize {
-		return nil, fmt.Errorf("%w: %d bytes are fewer than a trailer's %d", ErrCorrupt, size, trailerSize)
+		return nil, fmt.Errorf("%w: it has %d bytes, and an HFile at least %d", errNotHFile, size, trailerSize)
 	}
 	b := make([]byte, trailerSize)
 	if n, err := r.ReadAt(b, size-trailerSize); n < trailerSize {
 		return nil, fmt.Errorf("read the trailer at offset %d: %w", size-trailerSize, errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	f := &Reader{size: size}
-	if err := f.trailer.unmarshal(b, size); err != nil {
+	if err := f.trailer.unmarshal(b, size); errors.Is(err, errNotHFile) {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("trailer at offset %d: %w", size-trailerSize, err)
 	}
 	f.blocks = blockReader{r: r, limit: size - trailerSize, maxBlock: o.MaxBlock, atOnce: o.ReadAhead}
@@ -84,7 +86,7 @@ func (t *trailer) unmarshal(b []byte, size int64) error {
 	version := binary.BigEndian.Uint32(b[trailerSize-4:])
 	t.major, t.minor = int(version&0xffffff), int(version>>24)
 	if string(b[:8]) != trailerMagic {
-		return fmt.Errorf("%w: it does not start with %q: this is no HFile, or its end is missing", ErrCorrupt, trailerMagic)
+		return fmt.Errorf("%w, or its end is missing: it has no trailer", errNotHFile)
 	}
 	if t.major != majorVersion {
 		return fmt.Errorf("hfile version %d.%d: %w (known: 3)", t.major, t.minor, ErrUnsupported)

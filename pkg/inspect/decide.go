@@ -49,13 +49,17 @@ func (s *scan) readings(g *Given, more []string) []*reading {
 // headers are what the first records may be, as far as the writer and the values leave it open.
 func (s *scan) headers() []dialect.Header {
 	yes, no, same, filled := 0, 0, true, 0
+	enough := enoughTyped
+	if s.csv {
+		enough = 1 // CSV has names as a rule
+	}
 	for i := range s.files {
 		f := &s.files[i]
 		if f.records == 0 {
 			continue
 		}
 		filled++
-		switch y, n := f.names(); {
+		switch y, n := f.names(enough); {
 		case y && !n:
 			yes++
 		case n && !y:
@@ -66,7 +70,7 @@ func (s *scan) headers() []dialect.Header {
 	open := filled - yes - no
 	firstNames := false
 	if len(s.files) > 0 {
-		y, n := s.files[0].names()
+		y, n := s.files[0].names(enough)
 		firstNames = y && !n
 	}
 	var found []dialect.Header
@@ -103,7 +107,7 @@ func (s *scan) nameable() bool {
 	for i := range s.files {
 		f := &s.files[i]
 		for k, name := range f.first {
-			if len(name) == 0 || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || !utf8.Valid(name) ||
+			if len(name) == 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || !utf8.Valid(name) ||
 				slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
 				return false
 			}
@@ -113,10 +117,10 @@ func (s *scan) nameable() bool {
 }
 
 // names says what speaks for the first record of a file as names, and what against it.
-func (f *fileScan) names() (yes, no bool) {
+func (f *fileScan) names(enough int) (yes, no bool) {
 	typed := 0
 	for k, name := range f.first {
-		if f.firstToken[k] >= 0 || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || f.cols[k].again ||
+		if f.firstToken[k] >= 0 && !(k == 0 && f.unnamed()) || len(name) > 128 || bytes.ContainsAny(name, "\n\x00") || f.cols[k].again ||
 			slices.ContainsFunc(f.first[:k], func(other []byte) bool { return bytes.Equal(other, name) }) {
 			no = true
 		}
@@ -126,9 +130,16 @@ func (f *fileScan) names() (yes, no bool) {
 			no = true
 		case class != 0 && own == 0 && f.firstToken[k] < 0:
 			typed += f.cols[k].typed
+		case k == 0 && f.unnamed() && f.counted:
+			typed += f.cols[k].typed
 		}
 	}
-	return typed >= enoughTyped, no
+	return typed >= enough, no
+}
+
+// unnamed says that the first value of the first record is empty and no other: as a name, of R's row names or pandas' index.
+func (f *fileScan) unnamed() bool {
+	return len(f.first) > 1 && len(f.first[0]) == 0 && !slices.ContainsFunc(f.first[1:], func(v []byte) bool { return len(v) == 0 })
 }
 
 // null is a way of writing NULL.

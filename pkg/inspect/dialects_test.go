@@ -146,6 +146,7 @@ func TestSamples(t *testing.T) {
 			if s.Expected != nil && len(rows) != len(expected(t, *s.Expected)) {
 				t.Errorf("%d rows, want %d", len(rows), len(expected(t, *s.Expected)))
 			}
+			builds(t, r, job)
 		})
 	}
 }

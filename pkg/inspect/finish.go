@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"bulkload/pkg/setting"
 )
 
 // finish adds what is known from the whole report.
@@ -40,7 +42,7 @@ func (r *Report) finish(g *Given) {
 		r.Notes = append(r.Notes, "JSON lines have no list of columns: these are the members of the first lines, and a job passes over others")
 	}
 	if len(r.Files) > r.Sample.Files && r.Sample.Files > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d files were sampled, the others listed", r.Sample.Files, len(r.Files)))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %s were sampled, the others listed", r.Sample.Files, setting.Count(len(r.Files), "file")))
 	}
 	if r.extra {
 		r.Notes = append(r.Notes, "the files do not all have the same columns: what one lacks is NULL with missing: null")
@@ -68,7 +70,7 @@ func (r *Report) noteText() {
 	}
 	for _, n := range r.Nulls {
 		if !n.IsNull && n.Text != "" {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, stands %d times as a value and is read as text", quotedText(n.Text, n.Quoted), n.Count))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s, which exporters write for NULL, stands %s as a value and is read as text", quotedText(n.Text, n.Quoted), setting.Count(n.Count, "time")))
 		}
 	}
 }
@@ -90,9 +92,9 @@ func (r *Report) Unreadable() bool { return len(r.Refused) > 0 || len(r.Files) =
 // share is a part of rows, in words.
 func (k *Key) share() string {
 	if k.Distinct == k.Rows {
-		return fmt.Sprintf("all %d rows differ", k.Rows)
+		return fmt.Sprintf("all %s differ", setting.Count(k.Rows, "row"))
 	}
-	return fmt.Sprintf("%d different values in %d rows", k.Distinct, k.Rows)
+	return fmt.Sprintf("%s in %s", setting.Count(k.Distinct, "different value"), setting.Count(k.Rows, "row"))
 }
 
 // String is the key as a key spec, with what was measured.

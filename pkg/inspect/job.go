@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Job is a job file to start from: with comments, which say what each guess rests on. Table and key are left to be filled in. It is
@@ -19,7 +21,7 @@ func (r *Report) Job() []byte {
 	if !r.Sample.Whole {
 		rest = "a sample: what follows holds for that"
 	}
-	line("# Written by bulkload inspect from %d rows (%d bytes) of %d files, %s.", r.Sample.Rows, r.Sample.Bytes, r.Sample.Files, rest)
+	line("# Written by bulkload inspect from %s (%s) of %s, %s.", setting.Count(r.Sample.Rows, "row"), setting.Count(r.Sample.Bytes, "byte"), setting.Count(r.Sample.Files, "file"), rest)
 	line("")
 	line("# table: namespace:name")
 	r.jobKeys(line)
@@ -49,11 +51,12 @@ func (r *Report) jobKeys(line func(string, ...any)) {
 		line("# key: COLUMN")
 		return
 	}
-	line("# The row key. How many values differ was counted in the first %d rows of the sample: there may be others alike in the rest.", r.Keys[0].Rows)
+	line("# The row key. How many values differ was counted in the first %s of the sample: there may be others alike in the rest.", setting.Count(r.Keys[0].Rows, "row"))
 	for _, k := range r.Keys {
 		key := strings.Join(k.Columns, " + ")
 		line("# key: %s   # %s", comment(scalar(key)), strings.TrimPrefix(k.String(), key+": "))
 	}
+	line("# query: [%s]   # columns that a reader gives to get rows; default: the first of the key", comment(scalar(r.Keys[0].Columns[0])))
 }
 
 // reasons say what a setting of text means.
@@ -93,7 +96,7 @@ func (r *Report) jobText(line func(string, ...any)) {
 		if n.IsNull {
 			what = "NULL"
 		}
-		line("# %s is %s, %d times", scalar(quotedText(n.Text, n.Quoted)), what, n.Count)
+		line("# %s is %s, %s", scalar(quotedText(n.Text, n.Quoted)), what, setting.Count(n.Count, "time"))
 	}
 }
 
@@ -108,31 +111,61 @@ func (r *Report) hasSetting(field string) (string, bool) {
 
 func (r *Report) jobColumns(line func(string, ...any)) {
 	line("")
-	named := r.Format == "json" || r.Format == "text" && r.names != nil
 	if r.extra {
 		line("missing: 'null'   # the files do not all have the same columns")
 	}
-	if !named {
-		line("# The columns are those of the files:")
-		for _, c := range r.Columns {
-			line("#   %s: %s", comment(scalar(c.Name)), c.about())
-		}
-		return
+	if r.ignore && (r.Format == "parquet" || r.Format == "avro") {
+		line("extra: ignore   # columns whose type has no text are left out")
 	}
-	if r.Format == "text" {
+	switch {
+	case r.Format == "text" && r.unnamed:
+		line("# The first name of the header is empty, and its line is skipped: the columns are named here, in this order.")
+	case r.Format == "text" && r.names != nil:
 		line("# The records have no names: give the columns yours, in this order.")
 	}
 	line("columns:")
 	for _, c := range r.Columns {
-		line("  - %s   # %s", scalar(c.Name), c.about())
+		what := ""
+		if c.Within != "" {
+			what = "# "
+		}
+		line("  %s- %s   # %s", what, scalar(c.Name), c.about())
 	}
+	r.jobCells(line)
+}
+
+// jobCells gives columns the types that all of their values have, and of a sample says them.
+func (r *Report) jobCells(line func(string, ...any)) {
+	what := ""
+	line("")
+	line("# Text is stored as it is, other types in the bytes of HBase's Bytes: type text, or leave the line out, if readers expect text.")
+	if !r.Sample.Whole {
+		line("# The sample is not all of the input: types that hold for it are comments.")
+		what = "# "
+	}
+	line("cells:")
+	for i := range r.Columns {
+		t := r.Columns[i].cellType()
+		if t.Type == "" {
+			continue
+		}
+		more := ""
+		if t.Layout != "" {
+			more = ", layout: " + scalar(t.Layout)
+		}
+		if t.Type == "timestamp" {
+			more += ", zone: UTC"
+		}
+		line("  %s- {column: %s, type: %s%s}", what, scalar(r.Columns[i].Name), t.Type, more)
+	}
+	line("  - rest: true   # all other columns, as text")
 }
 
 // about is what a job file says of a column.
 func (c *Column) about() string {
 	switch {
 	case c.Partition:
-		return fmt.Sprintf("%s, of the path, %d values", c.Type, c.Distinct)
+		return fmt.Sprintf("%s, of the path, %s", c.Type, setting.Count(c.Distinct, "value"))
 	case c.Within != "":
 		return fmt.Sprintf("%s, within %s, to be named by itself", c.Type, comment(c.Within))
 	}

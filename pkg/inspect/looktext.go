@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/delimited"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
 )
 
@@ -62,6 +63,14 @@ func (r *Report) lookText(ctx context.Context, heads []*source.Head, chosen []in
 	if r.reading == nil {
 		return nil
 	}
+	if d := r.reading.putTogether(j.texts); d != nil {
+		r.Doubts = append(r.Doubts, *d)
+	}
+	var named bool
+	if r.names, named = j.nameFirst(r.reading); !named {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Text: "the first name of the header is empty, and the files do not all have the same names: give them as inputs of their own"})
+	}
+	r.unnamed = r.names != nil
 	r.reading.d.Charset = set.name
 	r.Dialect, r.Writer, r.header = Nearest(&r.reading.d), r.reading.s.w.what, string(r.reading.d.Header)
 	if err := j.check(r.reading); err != nil {
@@ -88,6 +97,9 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		r.Doubts = append(r.Doubts, Doubt{About: []string{"dialect"}, Text: why, Place: v.place})
 		return
 	}
+	if r.headerDoubt(j, v) && len(v.others) == 1 {
+		return
+	}
 	d := Doubt{Text: "the sample can be read in several ways, which give other values"}
 	if len(v.others) > 1 {
 		d.Place = j.difference(v.others[0], v.others[1])
@@ -106,6 +118,28 @@ func (r *Report) verdict(j *judge, v *verdict, charset string) {
 		d.About = []string{"dialect"}
 	}
 	r.Doubts = append(r.Doubts, d)
+}
+
+// headerDoubt asks whether the first records are names, and leaves of the readings those with the answer of the first.
+func (r *Report) headerDoubt(j *judge, v *verdict) bool {
+	if !slices.Contains(about(v.others), "header") || slices.Contains(about(v.others), "skip_lines") {
+		return false
+	}
+	of := map[dialect.Header]*reading{}
+	for _, o := range v.others {
+		if of[o.d.Header] == nil {
+			of[o.d.Header] = o
+		}
+	}
+	yes, no := of[dialect.HeaderYes], of[dialect.HeaderNo]
+	if yes == nil || no == nil {
+		return false
+	}
+	r.Doubts = append(r.Doubts, Doubt{About: []string{"header"}, Place: j.difference(yes, no),
+		Text: fmt.Sprintf("does the first record have the names of the columns? header: yes gives %d rows, header: no %d", yes.rows(), no.rows())})
+	first := v.others[0].d.Header
+	v.others = slices.DeleteFunc(v.others, func(o *reading) bool { return o.d.Header != first })
+	return true
 }
 
 // rows is how many records are none of names.
@@ -197,13 +231,15 @@ func (r *Report) profileText(j *judge, files []int, g *Given, o *Options) {
 	h := r.reading.d.Header
 	var names []string
 	if h == dialect.HeaderNo {
-		names = slices.Clone(g.spec.Columns)
+		if names = slices.Clone(g.spec.Columns); len(names) == 0 {
+			names = r.names
+		}
 		for k := len(names); k < r.reading.s.width; k++ {
 			names = append(names, fmt.Sprintf("c%d", k+1))
 		}
 		r.names = names
 		if n := len(g.spec.Columns); n > 0 && n != r.reading.s.width {
-			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%d columns are named, and the records have %d", n, r.reading.s.width)})
+			r.Doubts = append(r.Doubts, Doubt{About: []string{"columns"}, Text: fmt.Sprintf("%s are named, and the records have %d", setting.Count(n, "column"), r.reading.s.width)})
 		}
 	}
 	p := newProfile(o.Values)

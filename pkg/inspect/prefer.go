@@ -8,11 +8,8 @@ import (
 
 // prefer leaves out readings for others that explain better what stands there.
 func (j *judge) prefer(all []*reading) []*reading {
-	csv := len(j.texts) > 0
-	for _, t := range j.texts {
-		csv = csv && t.csv
-	}
-	for _, rule := range []func(r, better *reading) bool{lineEnds, longEnds, longSeps, byEscapes,
+	csv := j.csv()
+	for _, rule := range []func(r, better *reading) bool{lineEnds, longEnds, longSeps, byEscapes, byName,
 		func(r, better *reading) bool { return byQuotes(r, better, csv) }, strictQuotes, byTypes} {
 		kept := slices.DeleteFunc(slices.Clone(all), func(r *reading) bool {
 			return slices.ContainsFunc(all, func(better *reading) bool { return better != r && rule(r, better) })
@@ -22,6 +19,17 @@ func (j *judge) prefer(all []*reading) []*reading {
 		}
 	}
 	return all
+}
+
+// csv says that the names of all files say that they are CSV.
+func (j *judge) csv() bool {
+	return len(j.texts) > 0 && !slices.ContainsFunc(j.texts, func(t text) bool { return !t.csv })
+}
+
+// byName: a file whose name says that it is CSV, and in which no backslash speaks against it, is written as CSV is.
+func byName(r, better *reading) bool {
+	n, _ := r.s.escaped()
+	return r.s.csv && !r.s.w.quoted && n == 0 && r.s.rawN == 0 && better.s.w.doubled && r.d.FieldSep == better.d.FieldSep
 }
 
 // lineEnds: every value of the last column ends with CR, or the CR belongs to the line ends. An exporter does not mix LF and CR LF.

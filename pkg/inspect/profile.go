@@ -55,9 +55,13 @@ func (p *profile) places(names []string) []int {
 
 // Checksums of what is no value.
 const (
-	sumNull = 0
-	sumSet  = 1
+	sumNull  = 0
+	sumEmpty = 2 // an empty text: it makes no key either
+	sumSet   = 1
 )
+
+// keyed says that a key can be made of a value.
+func keyed(sum uint64) bool { return sum != sumNull && sum != sumEmpty }
 
 func (p *profile) begin() {
 	p.row = append(p.row[:0], make([]uint64, p.width)...)
@@ -67,9 +71,13 @@ func (p *profile) value(at int, v []byte) {
 	c := &p.columns[at]
 	p.row[at] = maphash.Bytes(p.seed, v) | sumSet
 	if len(v) == 0 {
+		p.row[at] = sumEmpty
 		c.Empty++
-	} else if c.Type != TypeText {
-		c.Type = join(c.Type, typeOf(v))
+	} else {
+		c.cell.narrow(v)
+		if c.Type != TypeText {
+			c.Type = join(c.Type, typeOf(v))
+		}
 	}
 	if p.values && len(c.Values) < mostShown {
 		if s := string(v[:min(len(v), 60)]); !slices.Contains(c.Values, s) {
@@ -139,7 +147,7 @@ func (p *profile) distinct(a, b int) int64 {
 	sums := make([]uint64, 0, p.kept)
 	for row := range p.kept {
 		x, y := p.sums[row*p.width+a], p.sums[row*p.width+b]
-		if x == sumNull || y == sumNull {
+		if !keyed(x) || !keyed(y) {
 			continue
 		}
 		if a != b {
@@ -154,7 +162,7 @@ func (p *profile) distinct(a, b int) int64 {
 // nulls counts the rows without one of the values.
 func (p *profile) nulls(a, b int) (n int64) {
 	for row := range p.kept {
-		if p.sums[row*p.width+a] == sumNull || p.sums[row*p.width+b] == sumNull {
+		if !keyed(p.sums[row*p.width+a]) || !keyed(p.sums[row*p.width+b]) {
 			n++
 		}
 	}
@@ -170,7 +178,7 @@ func (p *profile) keys() []Key {
 	var all []Key
 	var places []int
 	for i := range p.columns {
-		if t := p.columns[i].Type; t != TypeJSON && t != TypeUnknown && t != TypeFloat {
+		if t := p.columns[i].Type; t != TypeJSON && t != TypeUnknown && t != TypeDouble {
 			all = append(all, Key{[]string{p.columns[i].Name}, p.columns[i].Distinct, int64(p.kept), p.nulls(i, i)})
 			places = append(places, i)
 		}

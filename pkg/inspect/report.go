@@ -21,7 +21,9 @@ type Report struct {
 	header  string
 	reading *reading
 	names   []string // of text without header
+	unnamed bool     // their first is not in the header
 	extra   bool     // files differ in their columns
+	ignore  bool     // columns whose type has no text are left out
 }
 
 // File is one that can be read.
@@ -68,6 +70,7 @@ type Column struct {
 	Empty     int64    `json:"empty"`    // texts
 	Distinct  int64    `json:"distinct"` // among the rows that keys are looked for in
 	Values    []string `json:"values,omitempty"`
+	cell      cellType
 }
 
 // Null is a text that may stand for NULL.

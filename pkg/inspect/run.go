@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/setting"
 	"bulkload/pkg/source"
@@ -45,8 +46,8 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}}
-	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory}
+	r := &Report{Schema: 1, Inputs: slices.Clone(inputs), Files: []File{}, ignore: s.Extra == string(source.ExtraIgnore)}
+	so := source.Options{AllowEmpty: true, Partitions: s.Partitions, Where: s.Where, Memory: o.Memory, Extra: source.Extra(s.Extra)}
 	if s.Format != "csv" && s.Format != "dump" { // these are text, which is looked at
 		so.Format = source.Format(s.Format)
 	}
@@ -72,7 +73,45 @@ func Run(ctx context.Context, resolve source.Resolve, inputs []string, s spec.Sp
 		return nil, err
 	}
 	r.finish(g)
-	return r, nil
+	return r, r.try(ctx, resolve)
+}
+
+// try reads all of a small input by the job file that is made of it: what a job refuses of it is doubt.
+func (r *Report) try(ctx context.Context, resolve source.Resolve) error {
+	file := r.Job()
+	if file == nil || !r.Sample.Whole || len(r.Refused) > 0 {
+		return nil
+	}
+	err := tryJob(ctx, resolve, file)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		r.Doubts = append(r.Doubts, Doubt{About: []string{"inputs"}, Text: "a job refuses it: " + setting.In(err, func(n setting.Name) string { return "`" + string(n) + "`" })})
+	}
+	return nil
+}
+
+func tryJob(ctx context.Context, resolve source.Resolve, file []byte) error {
+	s, err := spec.ParseSpec("the job file", file)
+	if err != nil {
+		return err
+	}
+	j, err := s.ResolveTable()
+	if err != nil {
+		return err
+	}
+	in, err := build.OpenInput(ctx, resolve, j, build.WorkOptions{})
+	if err != nil {
+		return err
+	}
+	reader := in.Source.NewReader()
+	for split := range in.Source.Splits() {
+		if err := reader.Read(ctx, split, func(*source.Batch) error { return nil }); err != nil {
+			return errors.Join(err, in.Close())
+		}
+	}
+	return in.Close()
 }
 
 // look looks at all files, and reads the beginnings of as many as the sample allows.

@@ -93,6 +93,10 @@ type fileScan struct {
 	firstToken []int
 	cols       []stat // of the others
 	records    int    // all of them
+	counted    bool   // the first column counts the others, from 0 or 1
+	fromOne    bool   // from 1
+	again      *Place // the first record comes again
+	mark       *Place // a byte order mark stands before another record than the first
 }
 
 // scan is what texts are like, cut as a writer would have it.
@@ -107,6 +111,7 @@ type scan struct {
 	quotes, doubled   int      // values in quotes, and those of them with doubled quotes
 	rawN              int      // bare \N
 	suffix            []byte   // what all records end with, as the end of records is taken
+	csv               bool     // the names of all files say that they are CSV
 	lawful            bool     // its writer would have written this
 	bad               *Place   // the first fault, if there is one
 }
@@ -143,7 +148,7 @@ func (j *judge) bounds(t *text) (start, stop int) {
 
 // scan cuts the texts, at most limit bytes of each (0: all). It ends with the first fault.
 func (j *judge) scan(w *writer, d dialect.Dialect, limit int) *scan {
-	s := &scan{w: w, d: d, lawful: true}
+	s := &scan{w: w, d: d, csv: j.csv(), lawful: true}
 	c, l := newCutter(&s.d), w.laws(&s.d)
 	for i := range j.texts {
 		t := &j.texts[i]
@@ -186,6 +191,11 @@ func (s *scan) file(c *cutter, l *laws, f *fileScan, data []byte, at int, whole 
 			return false
 		}
 		s.ends(c, data, at, next)
+		if f.records > 0 && f.joined(c, data, at) {
+			f.records++
+			at = next
+			continue
+		}
 		if !s.record(c, l, f, data, more) {
 			s.lawful = false
 		}
@@ -231,6 +241,9 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 		s.width = max(s.width, len(c.fields))
 	}
 	f.records++
+	if !first {
+		f.count(c.value(data, c.fields[0]))
+	}
 	for i, fd := range c.fields {
 		raw := data[fd.from:fd.to]
 		token := tokenOf(raw, more)
@@ -245,6 +258,9 @@ func (s *scan) record(c *cutter, l *laws, f *fileScan, data []byte, more []strin
 			lawful = false
 		}
 		v := c.value(data, fd)
+		if i == 0 && !first {
+			v = bytes.TrimPrefix(v, mark)
+		}
 		if first {
 			f.first, f.firstField, f.firstToken = append(f.first, bytes.Clone(v)), append(f.firstField, fd), append(f.firstToken, token)
 			continue

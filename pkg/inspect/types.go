@@ -1,16 +1,20 @@
 package inspect
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
-// Type is what the values of a column look like. It is a guess: a job reads all as text.
+// Type is what the values of a column look like, in the words of job files where these have the type.
 type Type string
 
 // Types.
 const (
 	TypeText      Type = "text"
-	TypeInteger   Type = "integer"
+	TypeInt       Type = "int"
+	TypeLong      Type = "long"
 	TypeDecimal   Type = "decimal"
-	TypeFloat     Type = "float"
+	TypeDouble    Type = "double"
 	TypeDate      Type = "date"
 	TypeTimestamp Type = "timestamp"
 	TypeTime      Type = "time"
@@ -22,7 +26,7 @@ const (
 // class groups types between which the values of one column may change; 0 is text, which nothing is proven by.
 func (t Type) class() int {
 	switch t {
-	case TypeInteger, TypeDecimal, TypeFloat:
+	case TypeInt, TypeLong, TypeDecimal, TypeDouble:
 		return 1
 	case TypeDate, TypeTimestamp:
 		return 2
@@ -105,13 +109,21 @@ func numberType(v []byte) Type {
 	digits := bytes.TrimLeft(v, "+-")
 	switch {
 	case bytes.ContainsAny(v, "eE"):
-		return TypeFloat
+		return TypeDouble
 	case len(digits) > 1 && digits[0] == '0' && digits[1] != '.':
 		return TypeText
 	case bytes.IndexByte(v, '.') >= 0:
 		return TypeDecimal
 	}
-	return TypeInteger
+	for _, t := range []struct {
+		bits int
+		typ  Type
+	}{{32, TypeInt}, {64, TypeLong}} {
+		if _, err := strconv.ParseInt(string(v), 10, t.bits); err == nil {
+			return t.typ
+		}
+	}
+	return TypeDecimal
 }
 
 // join is the type of a column that has values of both.
@@ -123,10 +135,13 @@ func join(a, b Type) Type {
 		return a
 	case a.class() == 0 || a.class() != b.class():
 		return TypeText
-	case a == TypeFloat || b == TypeFloat:
-		return TypeFloat
 	case a.class() == 2:
 		return TypeTimestamp
 	}
-	return TypeDecimal
+	for _, t := range []Type{TypeDouble, TypeDecimal} {
+		if a == t || b == t {
+			return t
+		}
+	}
+	return TypeLong
 }

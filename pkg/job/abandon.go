@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"bulkload/internal/cleanup"
-	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/partition/extsort"
 )
@@ -29,9 +28,9 @@ func (j *run) abandon(ctx context.Context, cause error) error {
 		j.dropSpill()
 	}
 	if kind != fail.BadRows && kind != fail.Input && kind != fail.Config {
-		return j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: cause.Error()})
+		return nil
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	return errors.Join(j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: cause.Error()}), j.st.Restart(ctx, j.env))
+	return j.st.Restart(ctx, j.env)
 }

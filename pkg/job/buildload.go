@@ -63,11 +63,12 @@ func (j *run) build(ctx context.Context) ([]*built, error) {
 	for _, one := range m[1:] {
 		record.Tables = append(record.Tables, one.Summary())
 	}
+	submitted := j.submission() // none is left when the record is written
 	if err := j.st.Record(checkpoint.EventBuilt, record); err != nil {
 		return nil, err
 	}
 	j.dropSpill()
-	j.dropSubmission(ctx)
+	j.dropSubmission(ctx, submitted)
 	return files, nil
 }
 
@@ -146,7 +147,7 @@ func (j *run) verify(ctx context.Context, t *target, rows *loaded, r *result.Res
 func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (*loaded, error) {
 	if !j.st.AnyLoading() && j.input != nil {
 		if err := build.Recheck(ctx, j.input.Source); err != nil {
-			return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+			return nil, err
 		}
 	}
 	way := loadWay{stage: j.o.Stage, maxFiles: maxFiles(j.env, j.o.MaxFiles), calls: j.o.LoadConcurrency, gate: j.o.Gate,
@@ -154,7 +155,7 @@ func (j *run) load(ctx context.Context, t *target, b *built, r *result.Result) (
 	rows, err := loadFiles(ctx, j.c, t.facts, t.stage, b, way, j.st, j.o.Events, r)
 	j.copying.Wait() // where there was nothing to load
 	if err != nil {
-		_ = j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
+		j.st.Fail(ctx, err) // before the copy
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		j.st.Publish(ctx, j.stage.Dir, j.o.Events)

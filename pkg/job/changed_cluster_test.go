@@ -46,8 +46,8 @@ func TestReadingChangeIsRefused(t *testing.T) {
 		first, second []string
 		says          string
 	}{
-		{"header", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no"}, nil, "header was no, it is yes"},
-		{"format", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no"}, []string{"--header=no", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
+		{"header", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no", "--bad-records=1"}, []string{"--bad-records=1"}, "header was no, it is yes"},
+		{"format", jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv")), []string{"--header=no", "--bad-records=1"}, []string{"--header=no", "--bad-records=1", "--format=dump", "--field-sep=,", `--record-sep=\n`}, "was csv, it is dump"},
 		{"fewer bad records", bad, []string{"--bad-records=3"}, nil, "bad_records was 3, it is 0"},
 		{"more bad records", bad, []string{"--bad-records=3"}, []string{"--bad-records=5"}, ""}, // gives the same rows
 	} {

@@ -22,19 +22,14 @@ import (
 type submissions struct{ st *checkpoint.Job }
 
 func (s submissions) Submitting(m mapreduce.Submission) error {
-	r := checkpoint.SubmissionRecord(m)
-	s.st.Submission = &r
-	return s.st.Record(checkpoint.EventSubmitting, r)
+	return s.st.Record(checkpoint.EventSubmitting, checkpoint.SubmissionRecord(m))
 }
 
 func (s submissions) Submitted(m mapreduce.Submission) error {
-	r := checkpoint.SubmissionRecord(m)
-	s.st.Submission = &r
-	return s.st.Record(checkpoint.EventSubmitted, r)
+	return s.st.Record(checkpoint.EventSubmitted, checkpoint.SubmissionRecord(m))
 }
 
 func (s submissions) Ended(m mapreduce.Submission, how string) error {
-	s.st.Submission = nil
 	return s.st.Record(checkpoint.EventEnded, checkpoint.EndedRecord{Tag: m.Tag, How: how})
 }
 
@@ -75,7 +70,6 @@ func (j *run) buildOnYARN(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	j.result.YARN = onYARN(j.submission(), a)
 	for _, w := range a.Regions {
-		j.st.Written[w.Region] = w
 		if err := j.st.Record(checkpoint.EventWritten, w); err != nil {
 			return nil, err
 		}
@@ -126,7 +120,6 @@ func (j *run) sharePlan(ctx context.Context) (*share.Plan, error) {
 		if p.Weights, err = estimate.Weights(ctx, j.env, s, families, points, build.WorkOptions{Workers: j.o.Workers, Memory: j.o.Memory}); err != nil {
 			return nil, err
 		}
-		j.st.History.Weights = p.Weights
 	}
 	return p, j.sameFiles(p)
 }
@@ -168,9 +161,7 @@ func checkEngine(o RunOptions, s spec.Job, refuse func(inputs []string) error) e
 }
 
 // dropSubmission removes what a job on YARN has left beside its HFiles, when these are taken.
-func (j *run) dropSubmission(ctx context.Context) {
-	s := j.submission()
-	j.st.Submission = nil
+func (j *run) dropSubmission(ctx context.Context, s *mapreduce.Submission) {
 	if s == nil {
 		return
 	}

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"bulkload/pkg/checkpoint"
@@ -99,11 +98,10 @@ func (j *run) compareFresh(ctx context.Context, b *built) error {
 	}
 	before, err := j.fitsBefore(ctx, b)
 	if err != nil {
-		return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		return err
 	}
 	r := *j.st.Fresh
 	r.Compared, j.result.Fresh.Before = before, before
-	j.st.Fresh = &r
 	return j.st.Record(checkpoint.EventFresh, r)
 }
 
@@ -139,8 +137,8 @@ func (j *run) surveyBefore(ctx context.Context, b *built) (*result.Before, error
 	j.result.Fresh.Before = before
 	j.o.Events.Note("table compared with the export", "rows", s.Rows, "missing", s.Deleted, "changed", s.Changed)
 	if !limit.Allows(s.Deleted, s.Rows) {
-		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %d rows there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
-			j.fresh.New, j.fresh.Old, s.Deleted, s.Rows, limit, refusedHint(s, limit), j.stage.Location))
+		return nil, fail.With(fail.Check, setting.Errorf("table %s does not take the place of table %s, and nothing was loaded: %d of the %s there are not in the export, at most %s may be missing\n%s; the HFiles are kept in %s",
+			j.fresh.New, j.fresh.Old, s.Deleted, setting.Count(s.Rows, "row"), limit, refusedHint(s, limit), j.stage.Location))
 	}
 	return before, nil
 }

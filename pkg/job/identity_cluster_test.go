@@ -188,12 +188,12 @@ func TestDonePartIsNotSkippedWhenReadDifferently(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", Verify: "off"}
+	s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Key: "id", Columns: []string{"id", "v"}, Inputs: []string{base}, Header: "no", BadRecords: "1", Verify: "off"}
 	o := RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}
 	if _, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil {
 		t.Fatal(err)
 	}
-	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that, and these had none
+	s.Inputs, s.BadRecords = []string{base + "/./"}, "3" // a later part may need that, and these had one
 	if r, err := RunParts(t.Context(), env, jobtest.Resolve(t, s), o); err != nil || !r.Already {
 		t.Errorf("the same again: %v", err)
 	}

@@ -261,8 +261,8 @@ func TestInputsWithoutRowsAreRefused(t *testing.T) {
 		"an empty file":         {"", nil, "it is an empty file"},
 		"a header alone":        {"id,v\n", nil, "the input has no records"},
 		"a header, blank lines": {"id,v\n\n\n", nil, "the input has no records"},
-		"bad records alone":     {"id,v\n1\n2\n", func(s *spec.Spec) { s.BadRecords = "100%" }, "all 2 records of the input are bad"},
-		"no cells":              {"id,v\n1,\n2,\n", func(s *spec.Spec) { s.Cells, s.BadRecords = []spec.CellSpec{{Column: "v"}}, "2" }, "all 2 records of the input are bad"},
+		"bad records alone":     {"id,v\n1\n2\n", func(s *spec.Spec) { s.BadRecords = "100%" }, "all records of the input (2) are bad"},
+		"no cells":              {"id,v\n1,\n2,\n", func(s *spec.Spec) { s.Cells, s.BadRecords = []spec.CellSpec{{Column: "v"}}, "2" }, "all records of the input (2) are bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := jobtest.CSVSpec(filepath.Join(t.TempDir(), "a.csv"))

@@ -1,17 +1,12 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"path"
-	"slices"
-	"strings"
-	"time"
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
@@ -23,9 +18,7 @@ import (
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/progress"
-	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
-	"bulkload/pkg/staging"
 	"bulkload/pkg/upload"
 )
 
@@ -45,108 +38,9 @@ type LoadOptions struct {
 	Unreplicated bool
 	// PhoenixIndexes is ignore to load a table with indexes of Phoenix all the same. Default: it is refused.
 	PhoenixIndexes string
+	State          checkpoint.Options
 	Gate           progress.Gate // where the load waits between its steps, default nowhere
 	Events         progress.Events
-}
-
-// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
-// or another program. Files on the cluster's HDFS are moved into the table;
-// local ones are uploaded first and stay. With a manifest the table is
-// verified by it. Every file is read as a whole before the first is loaded.
-func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (*result.Result, error) {
-	if err := progress.Pass(ctx, o.Gate); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	l, err := env.Conf.Resolve(dir)
-	if err != nil {
-		return nil, fail.With(fail.Config, err)
-	}
-	fsys, err := env.FS(l)
-	if err != nil {
-		return nil, err
-	}
-	read := manifest.Read
-	if o.TrustFiles {
-		read = manifest.ReadUnchecked
-	}
-	m, err := read(ctx, fsys, l.Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fail.With(fail.Input, err)
-	}
-	files, err := listHFiles(ctx, fsys, l.Path)
-	if err != nil {
-		return nil, err
-	}
-	if m != nil {
-		if err := sameFiles(m, files); err != nil {
-			return nil, fail.With(fail.Input, fmt.Errorf("%s: %w", dir, err))
-		}
-	}
-	c, err := env.Dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	facts, err := loadFacts(ctx, env, c, table, files)
-	if err != nil {
-		return nil, err
-	}
-	if err := phoenix(ctx, c, facts, o); err != nil {
-		return nil, err
-	}
-	st := &stage{Dir: &staging.Dir{FS: fsys, Location: l}, out: build.Output{FS: fsys, Dir: l.Path}}
-	begun := progress.Start{Table: facts.Name.String(), Attempt: 1, Inputs: []string{dir}, Files: len(files), Bytes: totalBytes(files), Phases: []string{"load"}}
-	if l.Local() {
-		begun.Phases = []string{"upload", "load"}
-	} else {
-		begun.Staging = st.Location.String()
-	}
-	all := manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: files, Stamped: true} // the cells' timestamps are their writer's
-	if m != nil {
-		all = *m
-		all.Files = slices.Clone(m.Files)
-	}
-	prove := !o.TrustFiles && (!l.Local() || slices.ContainsFunc(all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
-	if prove {
-		begun.Phases = slices.Insert(begun.Phases, 0, "check")
-	}
-	if m != nil && o.Verify == "full" {
-		begun.Phases, begun.Verify = append(begun.Phases, "verify"), "full"
-	}
-	o.Events.Start(begun)
-	if prove {
-		if err := proveDir(ctx, st.out, all.Files, l.Local(), o); err != nil {
-			return nil, err
-		}
-	}
-	if l.Local() {
-		o.Events.Phase("upload")
-		o.Events.Total("upload", progress.Amount{Bytes: begun.Bytes})
-		if st, err = copying(ctx, env, facts.Name.String(), st.out, all.Files, o); err != nil {
-			return nil, err
-		}
-	}
-	st.out.Uploads = upload.NewLimiter(o.Uploads)
-	r := &result.Result{Schema: 1, Table: facts.Name.String(), Staging: st.Location.String(), Manifest: m}
-	way := loadWay{stage: o.Stage, maxFiles: maxFiles(env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: true, local: o.Unreplicated}
-	rows, err := loadFiles(ctx, c, facts, st, &built{manifest: &all}, way, &checkpoint.Job{History: checkpoint.NewHistory()}, o.Events, r)
-	if err != nil {
-		return r, err
-	}
-	if m != nil && o.Verify == "full" {
-		rows.manifest = m
-		if _, err := rows.verify(ctx, c, o.Verify, o.Events, r); err != nil {
-			return r, err
-		}
-	}
-	if l.Local() {
-		if err := st.Remove(ctx); err != nil {
-			o.Events.Warn("staging directory is left behind", "path", r.Staging, "error", err)
-		}
-	}
-	r.Elapsed = time.Since(start)
-	return r, nil
 }
 
 // phoenix refuses a table with indexes of Phoenix, unless the caller ignores them.
@@ -162,18 +56,25 @@ func phoenix(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, o Loa
 }
 
 // copying copies local HFiles into a staging directory, each verified and then
-// renamed, as a build writes them. What it learns of the copies is put in.
-func copying(ctx context.Context, env *cluster.Env, table string, from build.Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
-	if st, err = openStage(ctx, env, o.Staging, table, time.Now().UnixMilli()); err != nil {
+// renamed, as a build writes them. What it learns of the copies is put in. What an
+// earlier attempt has left there goes first.
+func copying(ctx context.Context, env *cluster.Env, to hdfsio.Location, from build.Output, files []manifest.File, o LoadOptions) (st *stage, err error) {
+	if st, err = stageAt(ctx, env, to); err != nil {
 		return nil, err
 	}
-	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	made := st
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, made.Remove(ctx))
 		}
 	}()
+	if err := st.Remove(ctx); err != nil {
+		return nil, fail.With(fail.HDFS, err)
+	}
+	if st, err = stageAt(ctx, env, to); err != nil {
+		return nil, err
+	}
+	st.out.Uploads = upload.NewLimiter(o.Uploads)
 	for i := range files {
 		f := &files[i]
 		if err := progress.Pass(ctx, o.Gate); err != nil {
@@ -246,96 +147,6 @@ func (w *toldWriter) Write(p []byte) (int, error) {
 	w.sum = crc32.Update(w.sum, crc32.MakeTable(crc32.Castagnoli), p[:n])
 	w.told(int64(n))
 	return n, err
-}
-
-// loadFacts checks the table for every family that the files have.
-func loadFacts(ctx context.Context, env *cluster.Env, c *loader.Cluster, table string, files []manifest.File) (*cluster.Facts, error) {
-	var families []string
-	for _, f := range files {
-		if !slices.Contains(families, f.Family) {
-			families = append(families, f.Family)
-		}
-	}
-	return cluster.TableFacts(ctx, env, c, table, families...)
-}
-
-// listHFiles opens every file of every family. A file that is no HFile, or
-// holds cells of another family, is an error: to skip it would lose rows.
-func listHFiles(ctx context.Context, fsys hdfsio.FS, dir string) ([]manifest.File, error) {
-	families, err := fsys.ReadDir(ctx, dir)
-	if err != nil {
-		return nil, fail.With(fail.Input, err)
-	}
-	var files []manifest.File
-	for _, d := range families {
-		if strings.HasPrefix(d.Name(), "_") || strings.HasPrefix(d.Name(), ".") {
-			if d.Name() == build.WritingDir {
-				return nil, fail.Errorf(fail.Input, "%s holds %s: the build was not finished; build again", dir, build.WritingDir)
-			}
-			continue
-		}
-		if !d.IsDir() {
-			return nil, fail.Errorf(fail.Input, "%s is no directory of a family: HFiles lie in %s/FAMILY/", path.Join(dir, d.Name()), dir)
-		}
-		list, err := fsys.ReadDir(ctx, path.Join(dir, d.Name()))
-		if err != nil {
-			return nil, fail.With(fail.Input, err)
-		}
-		for _, x := range list {
-			f, err := describeFile(ctx, fsys, dir, d.Name(), x)
-			if err != nil {
-				return nil, fail.With(fail.Input, err)
-			}
-			files = append(files, f)
-		}
-	}
-	if len(files) == 0 {
-		return nil, fail.Errorf(fail.Input, "%s holds no HFiles (they lie in %s/FAMILY/)", dir, dir)
-	}
-	return files, nil
-}
-
-func describeFile(ctx context.Context, fsys hdfsio.FS, dir, family string, info fs.FileInfo) (manifest.File, error) {
-	name := path.Join(dir, family, info.Name())
-	if info.IsDir() {
-		return manifest.File{}, fmt.Errorf("%s is a directory, where only HFiles should be", name)
-	}
-	m, err := filecheck.ReadMeta(ctx, fsys, name)
-	if err != nil {
-		return manifest.File{}, fmt.Errorf("%s: %w", name, err)
-	}
-	if m.Cells == 0 {
-		return manifest.File{}, fmt.Errorf("%s has no cells: HBase refuses such a file", name)
-	}
-	if string(m.Family) != family {
-		return manifest.File{}, fmt.Errorf("%s holds cells of family %q: it lies in the directory of another", name, m.Family)
-	}
-	return manifest.File{Name: path.Join(family, info.Name()), Family: family, FirstRow: m.FirstRow, LastRow: m.LastRow, Cells: m.Cells, Bytes: m.Bytes}, nil
-}
-
-// sameFiles says whether the directory still holds what the manifest lists.
-func sameFiles(m *manifest.Manifest, files []manifest.File) error {
-	have := make(map[string]manifest.File, len(files))
-	for _, f := range files {
-		have[f.Name] = f
-	}
-	for _, want := range m.Files {
-		f, ok := have[want.Name]
-		if !ok {
-			return fmt.Errorf("%s is missing, which the manifest lists: it was loaded already, or lost", want.Name)
-		}
-		if f.Bytes != want.Bytes || f.Cells != want.Cells {
-			return fmt.Errorf("%s has %d bytes and %d cells, the manifest says %d and %d", want.Name, f.Bytes, f.Cells, want.Bytes, want.Cells)
-		}
-		if f.Family != want.Family || !bytes.Equal(f.FirstRow, want.FirstRow) || !bytes.Equal(f.LastRow, want.LastRow) {
-			return fmt.Errorf("%s has another family or other rows at its ends than the manifest says", want.Name)
-		}
-		delete(have, want.Name)
-	}
-	for name := range have {
-		return fmt.Errorf("%s is in no line of the manifest", name)
-	}
-	return nil
 }
 
 func totalBytes(files []manifest.File) (n int64) {

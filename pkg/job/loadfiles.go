@@ -1,8 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"time"
@@ -30,6 +32,7 @@ type loadWay struct {
 	proven   bool   // every file was read as a whole just now
 	root     string // HBase's directory, a path; empty: not known
 	local    bool   // peers of replication leave it out
+	cuts     string // directory of files that are cut or merged, a path; empty: that of the files
 	before   func() // waits for what must be done before the load begins, while files are proven; nil: nothing
 }
 
@@ -66,7 +69,7 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	e.Phase("load")
 	start := time.Now()
 	family := func(name string) spec.Family { return familyIn(facts, name) }
-	rw := rewrite.New(st.out.FS, st.out.Dir, family, m.Timestamp)
+	rw := rewrite.New(st.out.FS, cmp.Or(way.cuts, st.out.Dir), family, m.Timestamp)
 	rw.Output.Uploads, rw.Gate = st.out.Uploads, way.gate
 	l := &journaledLoad{log: log, events: e, regions: map[string]bool{}}
 	req := loader.LoadRequest{Table: facts.Name, FS: st.out.FS, Stage: way.stage, MaxFiles: way.maxFiles, Calls: way.calls, Gate: way.gate, Token: log.Token, Events: l.hooks(), Rewriter: rw,
@@ -83,7 +86,6 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 		if err := log.Record(checkpoint.EventLoading, checkpoint.FilesRecord{Files: checkpoint.ToRecords(files)}); err != nil {
 			return nil, err
 		}
-		log.Set(checkpoint.ToRecords(files), checkpoint.FileReady)
 	}
 	for name, f := range log.Leaves {
 		switch log.Files[name] {
@@ -104,8 +106,13 @@ func loadFiles(ctx context.Context, c *loader.Cluster, facts *cluster.Facts, st 
 	}
 	// What was cut or merged is in the table by other files. Where the files
 	// are the caller's own, nobody must load it again.
+	for _, uri := range log.Replaced { // in earlier attempts
+		if name := pathOf(uri); !slices.Contains(l.replaced, name) {
+			l.replaced = append(l.replaced, name)
+		}
+	}
 	for _, name := range l.replaced {
-		if err := st.out.FS.Remove(ctx, name); err != nil {
+		if err := st.out.FS.Remove(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			e.Warn("a file whose rows were loaded by way of others is left behind", "path", name, "error", err)
 		}
 	}

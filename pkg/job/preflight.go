@@ -2,12 +2,12 @@ package job
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/loader"
 	"bulkload/pkg/preflight"
 	"bulkload/pkg/staging"
 )
@@ -59,7 +59,7 @@ func (j *run) buildChecked(ctx context.Context) ([]*built, error) {
 	files, err := j.makeFiles(building)
 	if refused := p.refused(); refused != nil {
 		j.takeBack(ctx, before)
-		return nil, errors.Join(refused, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: refused.Error()}))
+		return nil, refused
 	}
 	j.preflight = nil
 	if err == nil {
@@ -87,6 +87,7 @@ func (j *run) makeFiles(ctx context.Context) ([]*built, error) {
 		return nil, err
 	}
 	if err := j.replaceable(ctx); err != nil {
+		j.takeBack(ctx, earlierWork{files: len(j.st.Written) > 0, runs: true})
 		return nil, err
 	}
 	return j.build(ctx)
@@ -131,13 +132,25 @@ func (j *run) takeBackStaging(ctx context.Context) error {
 	return (&staging.Dir{FS: fsys, Location: l}).Remove(ctx)
 }
 
+// making notes the directory that HBase makes for a check, gone that it is gone.
+func (j *run) making(table loader.TableName, make func() (string, error)) error {
+	return j.st.RecordMade(checkpoint.EventChecking, func() (any, error) {
+		token, err := make()
+		return checkpoint.CheckingRecord{Table: table.String(), Token: token}, err
+	})
+}
+
+func (j *run) gone(table loader.TableName, token string) error {
+	return j.st.Record(checkpoint.EventChecking, checkpoint.CheckingRecord{Table: table.String(), Token: token, Gone: true})
+}
+
 // check looks at what the job depends on. It changes nothing of the job.
 func (j *run) check(ctx context.Context) error {
 	for _, t := range j.targets {
 		spec := t.Job
 		spec.Regions = t.plan.Modulus // which split points need not say any more
 		o := preflight.Options{WorkOptions: j.o.WorkOptions, Staging: j.o.Staging, Stage: j.o.Stage, Cluster: j.c, Streams: j.streams,
-			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Hold: j.st.Hold}
+			Probe: staging.ProbeOf(j.st.History.Plan.Staging), Making: j.making, Gone: j.gone}
 		o.SpillLimit = j.streams.Left(o.SpillLimit)
 		r, err := preflight.Run(ctx, j.env, spec, o)
 		if err != nil {

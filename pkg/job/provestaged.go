@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -33,6 +34,9 @@ func proveStaged(ctx context.Context, st *stage, m *manifest.Manifest, log *chec
 		}
 	}
 	damaged, err := (&filecheck.Checker{FS: st.out.FS, Gate: gate, Events: e}).All(ctx, work)
+	if errors.Is(err, fs.ErrNotExist) && log.Loading && log.History.Undo == nil { // an undo writes them again
+		return fail.With(fail.HDFS, setting.Errorf("files that are not loaded yet were removed: %w: put them back into %s, or load all again with %s", err, st.Location, setting.Restart))
+	}
 	if err != nil {
 		return fail.With(fail.HDFS, fmt.Errorf("read the files before they are loaded: %w", err))
 	}

@@ -93,7 +93,6 @@ func (j *run) replace(ctx context.Context, b *built) error {
 		if err := j.st.Record(checkpoint.EventReplaced, checkpoint.ReplacedRecord{}); err != nil {
 			return err
 		}
-		j.st.History.Replace = nil
 	}
 	if !j.spec.Replace {
 		return nil
@@ -107,10 +106,7 @@ func (j *run) replace(ctx context.Context, b *built) error {
 	if err == nil {
 		err = j.afterCompared(ctx, j.compare(ctx, b))
 	}
-	if err != nil {
-		return errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
-	}
-	return nil
+	return err
 }
 
 // refuseExport refuses exports that are no table's whole content.
@@ -121,8 +117,8 @@ func (j *run) refuseExport(m *manifest.Manifest) error {
 	case m.Digest.Rows == 0:
 		return fail.With(fail.Check, setting.Errorf("table %s is not replaced: the export has no rows, and all of the table would be deleted: truncate_preserve in HBase's shell empties a table", j.before()))
 	case m.Rejected > 0 && !j.spec.ReplaceRejected:
-		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %d records were set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
-			j.before(), m.Rejected, m.RejectFile, setting.ReplaceRejected))
+		return fail.With(fail.Check, setting.Errorf("table %s is not replaced, and nothing was loaded: %s set aside, and the table would lose the rows that they have there (%s): correct the export, or give %s",
+			j.before(), setting.Count(m.Rejected, "record"), m.RejectFile, setting.ReplaceRejected))
 	}
 	return nil
 }
@@ -141,11 +137,7 @@ func (j *run) compare(ctx context.Context, b *built) error {
 	if err := proveStaged(ctx, j.stage, &manifest.Manifest{Files: b.markers}, j.st, j.o.Gate, j.o.Events); err != nil {
 		return err
 	}
-	if err := j.st.Record(checkpoint.EventReplaced, done); err != nil {
-		return err
-	}
-	j.st.History.Replace = done.Replace
-	return nil
+	return j.st.Record(checkpoint.EventReplaced, done)
 }
 
 // writeMarkers compares the export with the snapshot and writes the markers.
@@ -154,7 +146,7 @@ func (j *run) writeMarkers(ctx context.Context, b *built, src *tablesource.Sourc
 	o := replace.Options{Timestamp: b.manifest.Timestamp, Now: src.Snapshot.Created, Lifetimes: j.spec.Mapping.CellTTL != nil, Events: j.o.Events}
 	s, err := replace.Compare(ctx, src.Snapshot, export, o)
 	if err != nil {
-		return done, fail.With(fail.HDFS, err)
+		return done, tablesource.FilesFailure(err)
 	}
 	limit := j.spec.MaxDeletes()
 	done.Replace = &result.Replace{Rows: s.Rows, Deleted: s.Deleted, Changed: s.Changed, Limit: limit.String()}
@@ -236,7 +228,7 @@ func (j *run) replaced(ctx context.Context, m *manifest.Manifest, v *verified) e
 			err := setting.Errorf("table %s does not hold exactly the export: readers see %d rows and %d cells, the export has %d and %d: others wrote or deleted after the snapshot %s, "+
 				"which has the table as it was before the load and is kept until the job is done or %s discards it; the same command counts again",
 				j.facts.Name, rows.Load(), cells.Load(), want.Rows, want.Cells, j.st.History.Replacing.Snapshot, setting.Restart)
-			return errors.Join(fail.With(fail.Verify, err), j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+			return fail.With(fail.Verify, err)
 		}
 	}
 	return j.dropCompared(ctx)
@@ -253,8 +245,7 @@ func (j *run) takeCompared(ctx context.Context) (*tablesource.Source, error) {
 	if err := j.st.Record(checkpoint.EventReplacing, rec); err != nil {
 		return nil, err
 	}
-	j.st.History.Replacing, j.st.History.Replace = rec, nil
-	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true})
+	return tablesource.Open(ctx, j.env, tablesource.Ref{Table: j.before()}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true, FilesOnly: true})
 }
 
 // afterCompared deletes the snapshot where nothing needs it: after an error, and

@@ -323,7 +323,7 @@ func (l *replaceLab) refusals(t *testing.T) {
 		says string
 	}{
 		"newer cells": {l.export("fourth.csv", rows), fail.Check, "22 cells newer than the job's timestamp"},
-		"rejected":    {bad, fail.Check, "1 records were set aside"},
+		"rejected":    {bad, fail.Check, "1 record set aside"},
 		"no rows":     {empty, fail.Check, "the export has no rows"},
 		"itself":      {spec.Spec{Table: l.table, Inputs: []string{"hbase:" + l.table}, Key: "$row", Columns: []string{"$row", "f:v"}}, fail.Config, "by its own rows"},
 		"several": {func() spec.Spec {

@@ -51,7 +51,7 @@ const samplesPerRegion = 20
 // With an error comes the result as far as it is known, or nil.
 // With a state directory the same call after a crash resumes,
 // and after a success does nothing.
-func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *result.Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	table, err := cluster.TableName(s)
 	if err != nil {
@@ -100,7 +100,12 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 	if err != nil {
 		return known, err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	defer func() {
+		err = errors.Join(err, st.Close())
+		if r != nil {
+			r.Job = st.Dir // none, if nothing was done
+		}
+	}()
 	if err := undone(st, o.State.Restart); err != nil {
 		return known, err
 	}
@@ -166,7 +171,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o RunOptions) (_ *re
 		j.dropTables(ctx)
 		return j.already(ctx)
 	}
-	err = j.finish(ctx)
+	if err = j.finish(ctx); err != nil {
+		st.Fail(ctx, err)
+	}
 	j.result.Elapsed = time.Since(start)
 	return j.result, err
 }

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rowkey"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/staging"
 	"bulkload/pkg/tablesource"
@@ -118,7 +119,6 @@ func (j *run) plan(ctx context.Context) error {
 	if err := freshTimestamp(ctx, &now, j.o); err != nil {
 		return err
 	}
-	j.st.History.Plan = &now
 	return j.st.Record(checkpoint.EventPlan, now)
 }
 
@@ -151,11 +151,12 @@ func (j *run) planRecord(ctx context.Context, families []spec.Family) (checkpoin
 
 // finish does what is left of the job.
 func (j *run) finish(ctx context.Context) error {
+	before := j.st.Built
 	files, err := j.buildChecked(ctx)
 	if err != nil {
 		return err
 	}
-	if j.st.Built == nil { // by an earlier attempt
+	if j.st.Built != before { // else by an earlier attempt
 		j.copying.Go(func() { j.st.Publish(ctx, j.stage.Dir, j.o.Events) }) // HBase is asked for nothing before it is there
 	}
 	if err := progress.Pass(ctx, j.o.Gate); err != nil {
@@ -181,8 +182,9 @@ func (j *run) finish(ctx context.Context) error {
 // end notes that nothing is left to do, and removes what is not needed any more. It takes every table's verification.
 func (j *run) end(ctx context.Context, all []*verified) error {
 	if len(all) != len(j.targets) {
-		return fail.Errorf(fail.Unexpected, "%d tables of %d are verified", len(all), len(j.targets))
+		return fail.Errorf(fail.Unexpected, "%s of %d are verified", setting.Count(len(all), "table"), len(j.targets))
 	}
+	j.dropPrepared(ctx)
 	j.result.Elapsed = time.Since(j.started)
 	done := *j.result.Summary()
 	staging := checkpoint.StagingRemoved
@@ -200,6 +202,13 @@ func (j *run) end(ctx context.Context, all []*verified) error {
 		j.o.Events.Warn("staging directory is left behind", "path", j.result.Staging, "error", err)
 	}
 	return nil
+}
+
+// dropPrepared removes the staging directories of HBase's that attempts which were killed have left.
+func (j *run) dropPrepared(ctx context.Context) {
+	if err := j.st.DropPrepared(ctx, j.env, j.c); err != nil {
+		j.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
 }
 
 // reopen makes the staging directory, or goes back to that of an earlier attempt.
@@ -223,12 +232,8 @@ func (j *run) prove(ctx context.Context) error {
 	if j.st.AnyLoading() || len(j.st.Written) == 0 {
 		return nil
 	}
-	before := len(j.st.Written)
 	if err := j.st.Resume().CheckTables(ctx, j.buildTables(), j.o.Gate, j.o.Events); err != nil {
 		return err
-	}
-	if len(j.st.Written) < before {
-		j.st.Built = nil // and built again
 	}
 	j.proven = j.st.Built != nil
 	return nil

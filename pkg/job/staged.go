@@ -40,7 +40,7 @@ func (s Staged) Load(ctx context.Context, o LoadOptions, r *result.Result) error
 	st := &stage{Dir: s.Dir, out: build.Output{FS: s.Dir.FS, Dir: s.Dir.Location.Path, Uploads: upload.NewLimiter(o.Uploads)}}
 	way := loadWay{stage: o.Stage, maxFiles: maxFiles(s.Env, o.MaxFiles), calls: o.LoadConcurrency, gate: o.Gate, shared: true, proven: s.Proven, local: o.Unreplicated}
 	if _, err := loadFiles(ctx, s.Cluster, s.Facts, st, &built{manifest: s.Manifest}, way, s.Journal, o.Events, r); err != nil {
-		_ = s.Journal.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()})
+		s.Journal.Fail(ctx, err) // before the copy
 		ctx, cancel := cleanup.Context(ctx)
 		defer cancel()
 		s.Journal.Publish(ctx, s.Dir, o.Events)

@@ -66,7 +66,7 @@ func (j *run) openTable(ctx context.Context, input string, ref tablesource.Ref) 
 	for _, start := range s.Scanned.Starts {
 		r.Scan.Starts = append(r.Scan.Starts, rowkey.Key(start))
 	}
-	if err := j.st.RecordRead(r); err != nil {
+	if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
@@ -108,7 +108,7 @@ func (j *run) readTable(ctx context.Context, input string, table loader.TableNam
 			return r, o, nil
 		}
 		r.Snapshot, r.Created = tablesource.NewName(table, now), now.UnixMilli()
-		if err := j.st.RecordRead(r); err != nil {
+		if err := j.st.Record(checkpoint.EventReadSnapshot, r); err != nil {
 			return r, o, err
 		}
 	}

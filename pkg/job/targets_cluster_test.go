@@ -44,6 +44,31 @@ func tablesJob(t *testing.T, env *cluster.Env) spec.Spec {
 	return s
 }
 
+// TestIndexOfReplacedValues runs a job two of whose records have one key: the index has no entry of the value that the other replaces.
+func TestIndexOfReplacedValues(t *testing.T) {
+	c := testcluster.Shared(t)
+	env := jobtest.ClusterEnv(t, c)
+	input := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(input, []byte("k,v\nk1,v1\nk2,v2\nk1,v3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for duplicates, digest := range map[string]string{"last": "v3|k1", "first": "v1|k1"} {
+		s := spec.Spec{Table: jobtest.FreshTableAt(t, env, nil, nil), Inputs: []string{input}, Key: "k", Duplicates: duplicates, Verify: "full",
+			Tables: []spec.TableSpec{{Index: "by_v", Table: jobtest.FreshTableAt(t, env, points("v2"), nil), Key: `v + "|" + k`}}}
+		if _, err := Run(t.Context(), env, jobtest.Resolve(t, s), RunOptions{State: checkpoint.Options{Dir: t.TempDir()}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{s.Table, s.Tables[0].Table} {
+			if got, err := c.AdminT(t).Run(t.Context(), "count", table); err != nil || strings.TrimSpace(got) != "2" {
+				t.Errorf("%s: table %s has %s rows, %v", duplicates, table, got, err)
+			}
+		}
+		if got, err := c.AdminT(t).Run(t.Context(), "get", s.Tables[0].Table, digest); err != nil || !strings.Contains(got, "k1") {
+			t.Errorf("%s: the entry %s is %q, %v", duplicates, digest, got, err)
+		}
+	}
+}
+
 func points(list ...string) (p [][]byte) {
 	for _, x := range list {
 		p = append(p, []byte(x))

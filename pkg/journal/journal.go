@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -131,54 +132,85 @@ func read(r io.Reader) (records []Record, whole int64, err error) {
 // have left a torn line, which nothing may follow: every later call gives that
 // error again.
 func (j *Journal) Append(event string, data any) error {
-	return j.append(event, data, false)
+	_, err := j.Add(event, data, false)
+	return err
 }
 
 // AppendSync is [Journal.Append] for a record that announces an act: it is on
 // disk, with all records before it, when AppendSync returns.
 func (j *Journal) AppendSync(event string, data any) error {
-	return j.append(event, data, true)
+	_, err := j.Add(event, data, true)
+	return err
 }
 
-func (j *Journal) append(event string, data any, sync bool) error {
-	body := []byte("{}")
-	if data != nil {
-		var err error
-		if body, err = json.Marshal(data); err != nil {
-			return fmt.Errorf("journal: record %s: %w", event, err)
-		}
-	}
-	if len(body) < 2 || body[0] != '{' {
-		return fmt.Errorf("journal: record %s is no object: %.40q", event, body)
+// Add is [Journal.Append], or [Journal.AppendSync], and gives the record as
+// [Open] will read it.
+func (j *Journal) Add(event string, data any, sync bool) (Record, error) {
+	body, err := bodyOf(event, data)
+	if err != nil {
+		return Record{}, err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
-		return j.err
+		return Record{}, j.err
 	}
-	head, err := json.Marshal(Record{Seq: j.seq + 1, Time: time.Now().UTC(), Event: event})
+	r, err := newRecord(j.seq+1, event, body)
 	if err != nil {
-		return fmt.Errorf("journal: record %s: %w", event, err)
+		return Record{}, err
 	}
-	j.line = append(j.line[:0], head[:len(head)-1]...)
-	if len(body) > 2 {
-		j.line = append(append(j.line, ','), body[1:]...)
-	} else {
-		j.line = append(j.line, '}')
-	}
-	j.line = append(j.line, '\n')
+	j.line = append(append(j.line[:0], r.Data...), '\n')
 	if _, err := j.f.Write(j.line); err != nil {
 		j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-		return j.err
+		return Record{}, j.err
 	}
 	j.seq++
 	if sync {
 		if err := j.f.Sync(); err != nil {
 			j.err = fmt.Errorf("journal %s: %w", j.f.Name(), err)
-			return j.err
+			return Record{}, j.err
 		}
 	}
-	return nil
+	return r, nil
+}
+
+// NewRecord is a record as a journal would have it, of one that is not kept.
+func NewRecord(seq int64, event string, data any) (Record, error) {
+	body, err := bodyOf(event, data)
+	if err != nil {
+		return Record{}, err
+	}
+	return newRecord(seq, event, body)
+}
+
+// bodyOf is a record's own fields, as a JSON object.
+func bodyOf(event string, data any) ([]byte, error) {
+	body := []byte("{}")
+	if data != nil {
+		var err error
+		if body, err = json.Marshal(data); err != nil {
+			return nil, fmt.Errorf("journal: record %s: %w", event, err)
+		}
+	}
+	if len(body) < 2 || body[0] != '{' {
+		return nil, fmt.Errorf("journal: record %s is no object: %.40q", event, body)
+	}
+	return body, nil
+}
+
+// newRecord puts the header before a record's own fields.
+func newRecord(seq int64, event string, body []byte) (Record, error) {
+	r := Record{Seq: seq, Time: time.Now().UTC().Round(0), Event: event} // without the monotonic clock, as it is read
+	head, err := json.Marshal(r)
+	if err != nil {
+		return Record{}, fmt.Errorf("journal: record %s: %w", event, err)
+	}
+	if len(body) > 2 {
+		r.Data = slices.Concat(head[:len(head)-1], []byte{','}, body[1:])
+	} else {
+		r.Data = head
+	}
+	return r, nil
 }
 
 // WriteTo copies the journal as it is now, whole lines only, while others may

@@ -10,7 +10,8 @@
 //
 // A wanted member is named by its path: the names from the outermost object on, with a dot between them: id, addr.city.
 // A dot that is part of a name is written \. and a backslash \\, so a\.b is the member "a.b" of the line itself and never
-// the member b of a. No other character is escaped. A name may be empty: "" is the member {"":…}. Names are compared
+// the member b of a. A path without backslashes also means the member of the line whose name is the whole path: a.b is the
+// member b of a, or the member "a.b" of the line where it has no such path. A line that has both is an error, unless a\.b is wanted as well, which then is that member. No other character is escaped. A name may be empty: "" is the member {"":…}. Names are compared
 // byte by byte after their own escapes are undone. There are no paths into arrays. An object and members of it can be
 // wanted at once.
 //
@@ -23,7 +24,8 @@
 //	object, array       its JSON text as it stands in the line, blanks and escapes included
 //
 // Where a path goes through null or a member that is not there, the value is null. Where it goes through any other value
-// that is not an object, the line is an error: its members have changed, and a null would hide that.
+// that is not an object, the line is an error: its members have changed, and a null would hide that. It is no error if the
+// line has all that the paths lead to as members of its own: {"a":1,"a.b":2}.
 //
 // # Errors
 //

@@ -61,6 +61,7 @@ const (
 	faultMany
 	faultDeep
 	faultThrough
+	faultBoth
 )
 
 // String is the fault in words.
@@ -124,6 +125,8 @@ func (f fault) String() string {
 		return fmt.Sprintf("objects and arrays are nested deeper than %d", maxDepth)
 	case faultThrough:
 		return "the value is not an object, and a member of it is wanted"
+	case faultBoth:
+		return `the line has a member of this name, and one where its path leads: name both, a dot within a name as \.`
 	}
 	return fmt.Sprintf("fault %d", uint8(f))
 }

@@ -69,7 +69,7 @@ closed:
 	if level == 0 {
 		return i, 0
 	}
-	object = objects[(level-1)/64]>>((level-1)%64)&1 == 1
+	object = (objects[(level-1)/64]>>((level-1)%64))&1 == 1
 	goto behind
 name:
 	if i >= len(b) {

@@ -19,8 +19,9 @@ import (
 
 // A wish is wanted members as a tree, for the oracle, which knows nothing of paths.
 type wish struct {
-	field int // -1: none
-	sub   map[string]*wish
+	field   int // -1: none
+	sub     map[string]*wish
+	literal map[string]int // of the top: fields whose value a member of the line may have, by its name
 }
 
 // wishes are the tree of lists of names, and the paths of the same.
@@ -42,7 +43,34 @@ func wishes(names [][]string) (tree *wish, paths []string) {
 		at.field = field
 		paths = append(paths, strings.Join(parts, "."))
 	}
+	tree.literal = map[string]int{}
+	for field, list := range names {
+		whole := strings.Join(list, ".")
+		own := tree.sub[whole]
+		if len(list) > 1 && strings.Count(whole, ".") == len(list)-1 && !strings.Contains(whole, `\`) && (own == nil || own.field < 0) {
+			tree.literal[whole] = field
+		}
+	}
 	return tree, paths
+}
+
+// fields are all that is wanted of a wish.
+func (w *wish) fields() (all []int) {
+	if w.field >= 0 {
+		all = append(all, w.field)
+	}
+	for _, sub := range w.sub {
+		all = append(all, sub.fields()...)
+	}
+	return all
+}
+
+// A met is what a line has of what is wanted.
+type met struct {
+	row     []*string
+	path    map[int]bool    // fields whose path it has
+	through map[int]bool    // fields whose path leads through a value that is no object
+	values  map[int]*string // of literals
 }
 
 // oracle is a second implementation, by jsontext, which refuses invalid UTF-8 and halves of surrogate pairs as well.
@@ -67,11 +95,25 @@ func oracle(line []byte, tree *wish, columns int) ([]*string, error) {
 	if _, err := d.ReadToken(); err != io.EOF {
 		return nil, fmt.Errorf("behind the object: %v", err)
 	}
-	row := make([]*string, columns)
-	return row, oracleObject(line, tree, row)
+	m := &met{make([]*string, columns), map[int]bool{}, map[int]bool{}, map[int]*string{}}
+	if err := oracleObject(line, tree, m); err != nil {
+		return nil, err
+	}
+	for field, value := range m.values {
+		if m.path[field] {
+			return nil, errors.New("a member and a path")
+		}
+		m.row[field] = value
+	}
+	for field := range m.through {
+		if _, ok := m.values[field]; !ok {
+			return nil, errors.New("a path through no object")
+		}
+	}
+	return m.row, nil
 }
 
-func oracleObject(raw []byte, tree *wish, row []*string) error {
+func oracleObject(raw []byte, tree *wish, m *met) error {
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -91,31 +133,49 @@ func oracleObject(raw []byte, tree *wish, row []*string) error {
 		if err != nil {
 			return err
 		}
+		text, err := oracleText(value)
+		if err != nil {
+			return err
+		}
+		if field, ok := tree.literal[name]; ok {
+			m.values[field] = text
+		}
 		w := tree.sub[name]
-		if w == nil || value.Kind() == 'n' {
+		if w == nil {
 			continue
 		}
-		if w.sub != nil {
-			if value.Kind() != '{' {
-				return errors.New("a path through no object")
-			}
-			if err := oracleObject(value, w, row); err != nil {
+		if w.sub != nil && value.Kind() == '{' {
+			if err := oracleObject(value, w, m); err != nil {
 				return err
+			}
+		} else if w.sub != nil && value.Kind() != 'n' {
+			for _, sub := range w.sub {
+				for _, field := range sub.fields() {
+					m.through[field] = true
+				}
 			}
 		}
 		if w.field >= 0 {
-			text := string(value)
-			if value.Kind() == '"' {
-				b, err := jsontext.AppendUnquote(nil, value)
-				if err != nil {
-					return err
-				}
-				text = string(b)
-			}
-			row[w.field] = &text
+			m.path[w.field], m.row[w.field] = true, text
 		}
 	}
 	return nil
+}
+
+// oracleText is a value as text, nil for null.
+func oracleText(value jsontext.Value) (*string, error) {
+	text := string(value)
+	switch value.Kind() {
+	case 'n':
+		return nil, nil
+	case '"':
+		b, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	return &text, nil
 }
 
 // texts are fields as the oracle has them.
@@ -153,7 +213,7 @@ func parse(t *testing.T, p *Parser, line []byte, columns int) ([]*string, error)
 
 // beyond are the faults of lines that encoding/json takes.
 var beyond = []fault{
-	faultArray, faultScalar, faultNoObject, faultWholeFile, faultDeep, faultMany, faultUTF8, faultSurrogate, faultTwice, faultThrough,
+	faultArray, faultScalar, faultNoObject, faultWholeFile, faultDeep, faultMany, faultUTF8, faultSurrogate, faultTwice, faultThrough, faultBoth,
 }
 
 // judge holds one line to the oracle and to encoding/json.

@@ -11,6 +11,7 @@ import (
 // A Parser parses lines. It learns the order of their members, which makes it faster and changes nothing else. It is for
 // one goroutine.
 type Parser struct {
+	plan    *Plan
 	objects []*object // as the plan's
 	columns int
 	scratch []byte // a name whose escapes are undone
@@ -21,11 +22,14 @@ type Parser struct {
 	start  int
 	fields []span.Span
 	path   string // of the member that a fault is in
+
+	literals []literalSpan // that the line has
+	through  []throughAt   // values that paths lead into and that are no objects
 }
 
 // NewParser makes a parser.
 func (p *Plan) NewParser() *Parser {
-	r := &Parser{columns: len(p.paths)}
+	r := &Parser{plan: p, columns: len(p.paths)}
 	for _, w := range p.objects {
 		r.objects = append(r.objects, newObject(w))
 	}
@@ -51,7 +55,11 @@ func (p *Parser) Parse(buf []byte, start, end int, fields []span.Span) (grown []
 	}
 	p.line++
 	p.buf, p.start, p.fields, p.path = buf, start, fields, ""
+	p.literals, p.through = p.literals[:0], p.through[:0]
 	at, f := p.parseLine(buf[start:end])
+	if f == 0 && len(p.literals)+len(p.through) > 0 {
+		at, f = p.settle()
+	}
 	grown = p.buf
 	p.buf, p.fields = nil, nil
 	if f != 0 {
@@ -224,37 +232,37 @@ func (p *Parser) parseName(o *object, b []byte, i int, last int32) (next int, k 
 func (p *Parser) parseMember(m *member, b []byte, i, depth int) (next int, f fault) {
 	if m.child >= 0 && i < len(b) && b[i] != 'n' {
 		if b[i] != '{' {
-			return p.through(b, i, depth)
+			p.through = append(p.through, throughAt{m.path, m.child, i})
+			return p.parseValue(m.field, b, i, depth)
 		}
 		field := m.field
-		if next, f = p.parseObject(b, i, int(m.child), depth+1); f == 0 && field >= 0 {
-			p.fields[field] = p.place(i, next)
+		if next, f = p.parseObject(b, i, int(m.child), depth+1); f == 0 && field != -1 {
+			p.set(field, i, p.place(i, next))
 		}
 		return next, f
 	}
+	return p.parseValue(m.field, b, i, depth)
+}
+
+// parseValue reads a value, and sets a field if it is wanted.
+func (p *Parser) parseValue(field int32, b []byte, i, depth int) (next int, f fault) {
 	next, escaped, f := scanValue(b, i, depth)
-	if f != 0 || m.field < 0 {
+	if f != 0 || field == -1 {
 		return next, f
 	}
+	value := span.Null()
 	switch {
 	case escaped:
 		off := len(p.buf)
 		p.buf = appendUnescaped(p.buf, b[i+1:next-1])
-		p.fields[m.field] = span.Span{Off: uint32(off), Len: uint32(len(p.buf) - off)}
+		value = span.Span{Off: uint32(off), Len: uint32(len(p.buf) - off)}
 	case b[i] == '"':
-		p.fields[m.field] = p.place(i+1, next-1)
+		value = p.place(i+1, next-1)
 	case b[i] != 'n':
-		p.fields[m.field] = p.place(i, next)
+		value = p.place(i, next)
 	}
+	p.set(field, i, value)
 	return next, 0
-}
-
-// through is the fault of a value that a path leads into and that is neither an object nor null: its own, if it has one.
-func (p *Parser) through(b []byte, i, depth int) (next int, f fault) {
-	if next, _, f = scanValue(b, i, depth); f == 0 {
-		next, f = i, faultThrough
-	}
-	return next, f
 }
 
 // place is a part of the line as a span.

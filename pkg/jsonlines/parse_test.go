@@ -53,7 +53,16 @@ func TestValues(t *testing.T) {
 		{"a.b c", `{"c":1}`, `- "1"`},
 		{"a.b c", `{"a":{},"c":1}`, `- "1"`},
 		{`a\.b a.b`, `{"a.b":1,"a":{"b":2}}`, `"1" "2"`},
-		{`a.b`, `{"a.b":1}`, `-`},
+		{`a.b`, `{"a.b":1}`, `"1"`},
+		{`a.b`, `{"a.b":null,"c":1}`, `-`},
+		{`a.b c`, `{"c":"x","a.b":"\u00e9"}`, `"é" "x"`},
+		{`a.b`, `{"a":null,"a.b":1}`, `"1"`},
+		{`a.b`, `{"a.b":1,"a":{"c":2}}`, `"1"`},
+		{`a.b`, `{"a":"x","a.b":{"c":1}}`, `"{\"c\":1}"`},
+		{`a a.b`, `{"a":"x","a.b":"y"}`, `"x" "y"`},
+		{`a.b a.c a.d.e`, `{"a":"x","a.b":"y","a.c":null,"a.d.e":5}`, `"y" - "5"`},
+		{`a.b a\.b.c`, `{"a.b":{"c":1}}`, `"{\"c\":1}" "1"`},
+		{`a\.b`, `{"a":{"b":2}}`, `-`},
 		{`a\\b \\\. x.`, `{"a\\b":1,"\\.":2,"x":{"":3}}`, `"1" "2" "3"`},
 		{"na\"me", `{"na\"me":1}`, `"1"`},
 		{"名称 name", `{"\u540d\u79f0":"甲","n\u0061me":"乙"}`, `"甲" "乙"`},
@@ -180,6 +189,9 @@ func TestFaults(t *testing.T) {
 		{`{"o":[]}`, faultThrough, 5, "o"},
 		{`{"o":"text"}`, faultThrough, 5, "o"},
 		{`{"o":"\x"}`, faultEscape, 6, "o"},
+		{`{"o.p":1,"o":{"p":2}}`, faultBoth, 7, "o.p"},
+		{`{"o":{"p":null},"o.p":null}`, faultBoth, 22, "o.p"},
+		{`{"o":1,"o.q":2}`, faultThrough, 5, "o"},
 		{`{"x":[` + deep + `]}`, faultDeep, 5 + maxDepth - 1, ""},
 		{`{"o":{"p":` + deep + `}}`, faultDeep, 10 + maxDepth - 2, "o.p"},
 	} {
@@ -202,6 +214,35 @@ func TestFaults(t *testing.T) {
 	}
 	if _, err := parse(t, compile(t, "a").NewParser(), []byte(`{"a":`+deep+`}`), 1); err != nil {
 		t.Errorf("%d levels: %v", maxDepth, err)
+	}
+}
+
+// TestMet has which fields some line had, as a member, by its path or with null.
+func TestMet(t *testing.T) {
+	paths := []string{"a", "b", "o.p", "o.q", "x.y", "none", "o.none", "null"}
+	p := compile(t, paths...).NewParser()
+	met := func() (names []string) {
+		for field, path := range paths {
+			if p.Met(field) {
+				names = append(names, path)
+			}
+		}
+		return names
+	}
+	for _, step := range []struct{ line, met string }{
+		{`{"p":1,"y":2}`, ""},
+		{`{"b":1}`, "b"},
+		{`{"null":null,"o":null}`, "b null"},
+		{`{"o":{"p":""}}`, "b o.p null"},
+		{`{"x.y":1}`, "b o.p x.y null"},
+		{`{"a":[]}`, "a b o.p x.y null"},
+	} {
+		if _, err := parse(t, p, []byte(step.line), len(paths)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(met(), " "); got != step.met {
+			t.Errorf("behind %s: %s, want %s", step.line, got, step.met)
+		}
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 
 // A Plan is which members of a line are wanted. It does not change and may be used by any number of goroutines.
 type Plan struct {
-	paths   []string
-	objects []wantedObject // the line's own object is the first
+	paths    []string
+	objects  []wantedObject // the line's own object is the first
+	places   []memberPlace  // by field
+	literals []literal      // members of the line that stand for a path
 }
 
 // A wantedObject is an object that paths lead into.
@@ -24,13 +26,16 @@ type wantedObject struct {
 type wantedMember struct {
 	name  string
 	path  string
-	field int // of the row; -1: the member itself is not wanted
+	field int // of the row; -1: the member itself is not wanted; literalField and less: a literal
 	child int // of Plan.objects; -1: no path leads into the member
 }
 
 // Compile makes a plan from the paths of the wanted members; the package's text says how they are written. A row has
 // one value for each, in this order. A path that comes twice is an error, as is one that no line can have. No paths at
 // all are a plan that checks lines only.
+//
+// A path without backslashes also means the member of the line that has the whole path for its name, dots included: a.b is
+// {"a":{"b":1}} or {"a.b":1}, unless a\.b is wanted too.
 func Compile(paths []string) (*Plan, error) {
 	p := &Plan{paths: slices.Clone(paths), objects: []wantedObject{{}}}
 	for field, path := range paths {
@@ -52,14 +57,31 @@ func Compile(paths []string) (*Plan, error) {
 			return nil, fmt.Errorf("member %q: wanted twice", path)
 		}
 		m.field = field
+		p.places = append(p.places, memberPlace{at, p.indexOf(at, m.name)})
+	}
+	for field, path := range paths {
+		if Literal(path) == "" {
+			continue
+		}
+		m := p.member(0, path)
+		if m.field >= 0 {
+			continue // wanted by its own path
+		}
+		m.field = literalField - len(p.literals)
+		p.literals = append(p.literals, literal{field: field, place: memberPlace{0, p.indexOf(0, path)}})
 	}
 	return p, nil
+}
+
+// indexOf is the place of a member among those of an object.
+func (p *Plan) indexOf(object int, name string) int {
+	return slices.IndexFunc(p.objects[object].members, func(m wantedMember) bool { return m.name == name })
 }
 
 // member is a member of an object, which is made if need be. It is valid until the next call.
 func (p *Plan) member(object int, name string) *wantedMember {
 	o := &p.objects[object]
-	i := slices.IndexFunc(o.members, func(m wantedMember) bool { return m.name == name })
+	i := p.indexOf(object, name)
 	if i < 0 {
 		i = len(o.members)
 		path := escape(name)

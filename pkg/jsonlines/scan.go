@@ -31,7 +31,7 @@ func scanString(b []byte, i int) (next int, escaped bool, f fault) {
 		found := false
 		for len(b)-i >= 8 {
 			x := binary.LittleEndian.Uint64(b[i:])
-			hit := ((x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) &^ x & tops
+			hit := (((x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) &^ x) & tops
 			if hit != 0 {
 				n := bits.TrailingZeros64(hit) &^ 7
 				high |= x & (1<<n - 1)
@@ -122,8 +122,8 @@ func hex4(b []byte, i int) (r rune, ok bool) {
 		switch {
 		case c-'0' <= 9:
 			c -= '0'
-		case c|0x20-'a' <= 5:
-			c = c | 0x20 - 'a' + 10
+		case (c|0x20)-'a' <= 5:
+			c = (c | 0x20) - 'a' + 10
 		default:
 			return 0, false
 		}

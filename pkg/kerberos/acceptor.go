@@ -136,7 +136,7 @@ func (a *Acceptor) mistake(req *messages.APReq, err error) error {
 	k, ok := errors.AsType[messages.KRBError](err)
 	switch {
 	case ok && k.ErrorCode == errorcode.KRB_AP_ERR_NOKEY || err != nil && strings.Contains(err.Error(), "matching key not found"):
-		return fmt.Errorf("it is for %s with a key of version %d and encryption type %d, which the keytab %s has not: callers use another name of this host, or the keytab is older than the principal's present key", quoted(sname),
+		return fmt.Errorf("it is for %s with a key of version %d and encryption type %d, which is not in keytab %s: callers use another name of this host, or the keytab is old", quoted(sname),
 			req.Ticket.EncPart.KVNO, req.Ticket.EncPart.EType, a.path)
 	case ok && k.ErrorCode == errorcode.KRB_AP_ERR_SKEW:
 		return ErrSkew

@@ -235,10 +235,10 @@ func TestRefuse(t *testing.T) {
 		"of tomorrow":           {forged{user: "ann", realm: ours, start: 24 * time.Hour, end: 48 * time.Hour}, kt, "not valid yet"},
 		"an old authenticator":  {forged{user: "ann", realm: ours, auth: func(a *types.Authenticator) { a.CTime = a.CTime.Add(-Skew - time.Minute) }}, kt, ErrSkew.Error()},
 		"a clock that is ahead": {forged{user: "ann", realm: ours, auth: func(a *types.Authenticator) { a.CTime = a.CTime.Add(Skew + time.Minute) }}, kt, ErrSkew.Error()},
-		"for another service":   {forged{user: "ann", realm: ours, service: "hbase/localhost"}, kt, `"hbase/localhost@OURS.TEST" with a key of version 2 and encryption type 18, which the keytab`},
-		"with an RC4 key":       {forged{user: "ann", realm: ours, etype: etypeID.RC4_HMAC, kvno: 2}, kt, "encryption type 23, which the keytab"},
+		"for another service":   {forged{user: "ann", realm: ours, service: "hbase/localhost"}, kt, `"hbase/localhost@OURS.TEST" with a key of version 2 and encryption type 18, which is not in keytab`},
+		"with an RC4 key":       {forged{user: "ann", realm: ours, etype: etypeID.RC4_HMAC, kvno: 2}, kt, "encryption type 23, which is not in keytab"},
 		"another key":           {forged{user: "ann", realm: ours}, stranger, "is of another key, or the token was changed"},
-		"another version":       {forged{user: "ann", realm: ours, etype: etypeID.AES256_CTS_HMAC_SHA1_96, kvno: 1}, older, "callers use another name of this host, or the keytab is older"},
+		"another version":       {forged{user: "ann", realm: ours, etype: etypeID.AES256_CTS_HMAC_SHA1_96, kvno: 1}, older, "callers use another name of this host, or the keytab is old"},
 		"through other realms":  {forged{user: "ann", realm: "OTHER.TEST", ticket: func(p *messages.EncTicketPart) { p.Transited.Contents = []byte("THIRD.TEST") }}, kt, "through other realms"},
 		"from elsewhere": {forged{user: "ann", realm: ours, ticket: func(p *messages.EncTicketPart) {
 			p.CAddr = types.HostAddresses{{AddrType: 2, Address: []byte{10, 0, 0, 1}}}

@@ -53,16 +53,26 @@ func loginError(principal string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
-		return fmt.Errorf("kerberos login of %s: %w (%w)", principal, ErrSkew, err)
+		return explained(err, "kerberos login of %s: %w", principal, ErrSkew)
 	case m != nil:
-		return fmt.Errorf("kerberos login: %s (%w)", fmt.Sprintf(m.text, principal), err)
+		return explained(err, "kerberos login: %s", fmt.Sprintf(m.text, principal))
 	case strings.Contains(text, "no KDC SRV records found") || strings.Contains(text, "does not have any defined KDCs") || strings.Contains(text, "no KDCs"):
-		return fmt.Errorf("kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc (%w)", principal, o.Config.Path, err)
+		return explained(err, "kerberos login of %s: %s names no KDC of its realm: add it under [realms], or set dns_lookup_kdc", principal, o.Config.Path)
 	case away(text):
-		return fmt.Errorf("kerberos login of %s: %w: see kdc in %s (%w)", principal, ErrNoKDC, o.Config.Path, err)
+		return explained(err, "kerberos login of %s: %w: see kdc in %s", principal, ErrNoKDC, o.Config.Path)
 	}
 	return fmt.Errorf("kerberos login of %s: %w", principal, err)
 }
+
+// explained is an error whose message has what an error of the library means, and not its text, which names its internals.
+func explained(err error, format string, args ...any) error {
+	return &explainedError{fmt.Errorf(format, args...), err}
+}
+
+type explainedError struct{ meaning, cause error }
+
+func (e *explainedError) Error() string   { return e.meaning.Error() }
+func (e *explainedError) Unwrap() []error { return []error{e.meaning, e.cause} }
 
 // away says that no KDC was reached.
 func away(text string) bool {
@@ -79,17 +89,17 @@ func ticketError(service string, o Options, err error) error {
 	text := err.Error()
 	switch m := find(err); {
 	case strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
-		return fmt.Errorf("kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name (%w)", service, ErrUnknownService, err)
+		return explained(err, "kerberos ticket for %s: %w: compare the principal that the cluster's configuration names with the host's name", service, ErrUnknownService)
 	case away(text):
-		return fmt.Errorf("kerberos ticket for %s: %w: see kdc in %s (%w)", service, ErrNoKDC, o.Config.Path, err)
+		return explained(err, "kerberos ticket for %s: %w: see kdc in %s", service, ErrNoKDC, o.Config.Path)
 	case strings.Contains(text, "KRB_AP_ERR_SKEW") || strings.Contains(text, "clock skew"):
-		return fmt.Errorf("kerberos ticket for %s: %w (%w)", service, ErrSkew, err)
+		return explained(err, "kerberos ticket for %s: %w", service, ErrSkew)
 	case strings.Contains(text, "KRB_AP_ERR_TKT_EXPIRED") || strings.Contains(text, "no valid existing session") || strings.Contains(text, "neither a keytab nor a password"):
 		if o.Keytab == "" {
-			return fmt.Errorf("kerberos ticket for %s: the tickets of the cache have expired: run kinit, keep them renewed (k5start), or use a keytab (%w)", service, err)
+			return explained(err, "kerberos ticket for %s: the tickets of the cache have expired: run kinit, keep them renewed (k5start), or use a keytab", service)
 		}
 	case m != nil:
-		return fmt.Errorf("kerberos ticket for %s: %s (%w)", service, fmt.Sprintf(m.text, service), err)
+		return explained(err, "kerberos ticket for %s: %s", service, fmt.Sprintf(m.text, service))
 	}
 	return fmt.Errorf("kerberos ticket for %s: %w", service, err)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // ErrUnknownColumn is why a spec does not fit its records.
@@ -111,11 +113,14 @@ func checkColumns(e Expr, columns []string) error {
 	var errs []error
 	wanted := Columns(e)
 	if proven := slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(columns, name) }); !proven && len(wanted) > 0 {
-		hint := fmt.Sprintf("the input has %d others: is its first line a header?", len(columns))
-		if near := nearest(strings.ToLower(wanted[0]), columns); len(near) == 1 {
-			hint = "did you mean " + near[0] + "?"
+		hint := setting.Textf("the input has %d others: is its first line a header?", len(columns))
+		if len(columns) == 1 {
+			hint = separatorHint(columns[0])
 		}
-		return &unprovenError{fmt.Errorf("%w %s (%s)", ErrUnknownColumn, ColumnList(wanted), hint), columns}
+		if near := Nearest(strings.ToLower(wanted[0]), columns); len(near) == 1 {
+			hint = setting.Plain("did you mean " + near[0] + "?")
+		}
+		return &unprovenError{setting.Errorf("%w %s (%s)", ErrUnknownColumn, ColumnList(wanted), hint), columns}
 	}
 	for _, name := range wanted {
 		if slices.Contains(columns, name) {

@@ -43,6 +43,7 @@ func TestLengthsAndFirstBytes(t *testing.T) {
 		{"substr(a, -4)", 1, 16, "any bytes"},
 		{"substr(md5hex(a), 30)", 2, 2, "lower-case hex digits"},
 		{"bytesalt(a, 16)", 1, 1, "bytes 0x00 to 0x0f"},
+		{"javasalt(a, 256)", 1, 1, "any bytes"},
 		{"'x' + a", 2, MaxKey, "'x'"},
 		{"orempty(a) + 'xy'", 2, MaxKey, "any bytes"},
 		{"hash(a)", 1, 11, "decimal digits and -"},
@@ -151,6 +152,10 @@ func TestShares(t *testing.T) {
 		{"pad(abs(mod(hash(a), 1000)), 3) + id", ten, even(10), ""},
 		{"abs(mod(hash(a), 10)) + id", ten, even(10), ""},
 		{"bytesalt(a, 4) + id", [][]byte{{1}, {2}, {3}}, even(4), ""},
+		{"javasalt(a, 2) + id", [][]byte{{1}, {255}}, []float64{.5, .25, .25}, ""},
+		{"javasalt(a, 2) + md5hex(a)", [][]byte{[]byte("\x008"), {1}, []byte("\xff8")}, []float64{.25, .25, .375, .125}, ""},
+		{"javasalt(a, 3) + id", [][]byte{{1}, {2}}, []float64{1. / 3, 1. / 6, .5}, ""},
+		{"javasalt(a, 20) + id", [][]byte{{1}, {2}, {3}, {4}}, []float64{.05, .025, .025, .025, .875}, "keys start with"},
 		{"md5hex(a) + id", hex16, even(16), ""},
 		{"md5raw(a)", [][]byte{{0x40}, {0x80}, {0xc0}}, even(4), ""},
 		{"md5shift(a) + '::' + id", digits(1, 7, "%d"), even(8), ""},
@@ -194,7 +199,7 @@ func TestShares(t *testing.T) {
 // TestSharesOfKeys holds the shares that are predicted to those of real keys.
 func TestSharesOfKeys(t *testing.T) {
 	const rows = 20000
-	specs := []string{"salt(a, 50) + md5hex(a)", "md5hex(a)", "md5raw(a)", "md5shift(a)", "spread(a, 37) + sha1hex(a)", "bytesalt(a, 200) + md5raw(a)",
+	specs := []string{"javasalt(a, 100) + md5raw(a)", "salt(a, 50) + md5hex(a)", "md5hex(a)", "md5raw(a)", "md5shift(a)", "spread(a, 37) + sha1hex(a)", "bytesalt(a, 200) + md5raw(a)",
 		"upper(substr(sha256hex(a), 3, 5))", "crc32hex(a)", "murmur3raw(a)", "pad(mod(crc32(a), 777), 4)"}
 	keys := map[string][][]byte{}
 	for _, spec := range specs {

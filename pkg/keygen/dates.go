@@ -12,6 +12,24 @@ import (
 type Dates struct {
 	layout *layout
 	zone   *zone
+	exact  bool // digits behind the millisecond are an error to Millis
+}
+
+// TimestampLayout is how timestamps are written where nobody gives a layout.
+const TimestampLayout = "yyyy-MM-dd HH:mm:ss[.SSS]"
+
+// NewTimestamps has the given layout, or [TimestampLayout] where it is empty:
+// then no digit is cut that nobody has asked to cut.
+func NewTimestamps(layout, zone string) (*Dates, error) {
+	exact := layout == ""
+	if exact {
+		layout = TimestampLayout
+	}
+	d, err := NewDates(layout, zone)
+	if err == nil {
+		d.exact = exact
+	}
+	return d, err
 }
 
 // NewDates takes a layout and a zone by name, such as Asia/Shanghai; an empty
@@ -47,6 +65,16 @@ func (d *Dates) Parse(text []byte) (ms int64, nanos int, err error) {
 	}
 	ms, nanos = d.instant(&c)
 	return ms, nanos, nil
+}
+
+// Millis gives what Parse gives without the nanoseconds. Where no layout was
+// given and they are not 0, it is ErrFiner.
+func (d *Dates) Millis(text []byte) (int64, error) {
+	ms, nanos, err := d.Parse(text)
+	if err == nil && d.exact && nanos != 0 {
+		err = ErrFiner
+	}
+	return ms, err
 }
 
 func (d *Dates) notDate() error { return fmt.Errorf("%w %s", ErrDate, d.layout.text) }

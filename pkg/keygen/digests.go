@@ -39,7 +39,8 @@ func crc(b []byte) int64      { return int64(crc32.ChecksumIEEE(b)) }
 type saltOp struct {
 	in    *input
 	n     int64
-	width int // 0: one byte
+	width int  // 0: one byte
+	sign  bool // the byte keeps the remainder's
 	fn    func(text []byte) int64
 }
 
@@ -50,7 +51,7 @@ func (s *saltOp) append(dst []byte, fields [][]byte) ([]byte, error) {
 	}
 	// the remainder first: |−2³¹| does not fit in Java's 32 bits
 	r := s.fn(b) % s.n
-	if r < 0 {
+	if r < 0 && !s.sign {
 		r = -r
 	}
 	if s.width == 0 {
@@ -75,6 +76,14 @@ func compileByteSalt(c *compiler, call Call) (op, error) {
 	}
 	in, err := c.input(call.Args, true)
 	return &saltOp{in: in, n: int64(n), fn: javaHash}, err
+}
+
+func compileJavaSalt(c *compiler, call Call) (op, error) {
+	op, err := compileByteSalt(c, call)
+	if s, ok := op.(*saltOp); ok {
+		s.sign = true
+	}
+	return op, err
 }
 
 // compileSpread makes a salt of murmur3, taken as unsigned: String.hashCode
@@ -133,7 +142,7 @@ func md5Shift(dst, b []byte) []byte {
 	v := binary.BigEndian.Uint32(sum[:]) >> 4 >> 1
 	const digits = "0123456789abcdef"
 	for shift := 24; shift >= 0; shift -= 4 {
-		dst = append(dst, digits[v>>shift&15])
+		dst = append(dst, digits[(v>>shift)&15])
 	}
 	return dst
 }

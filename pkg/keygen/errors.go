@@ -18,9 +18,10 @@ var (
 	ErrNumber = errors.New("not a whole number")                      // where a function wants an integer
 	ErrRange  = errors.New("number out of range")                     // beyond 64 bits, or what the function takes
 	ErrDate   = errors.New("not a date of the layout")                // of millis or date
-	ErrShort  = errors.New("too short")                               // for the part that a function takes of it
-	ErrWide   = errors.New("too long for its width")                  // of pad and the like
-	ErrHex    = errors.New("not hex digits in pairs")                 // of a function that reads hexadecimal text
+	ErrFiner  = errors.New("finer than a millisecond: a layout with [.SSS] cuts the digits behind it")
+	ErrShort  = errors.New("too short")               // for the part that a function takes of it
+	ErrWide   = errors.New("too long for its width")  // of pad and the like
+	ErrHex    = errors.New("not hex digits in pairs") // of a function that reads hexadecimal text
 )
 
 // A FieldError names the column for which a record has no key, and the part

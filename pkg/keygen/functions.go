@@ -67,6 +67,8 @@ func listFunctions() []function {
 			joins: true, ints: [2]int{0, 1}, bounds: salt, salts: true, text: compileSalt, shape: saltShape},
 		{name: "bytesalt", form: "bytesalt(e, … [, n])", about: "|hash(e …) mod n| as one byte, n at most 256",
 			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: compileByteSalt, shape: byteSaltShape},
+		{name: "javasalt", form: "javasalt(e, … [, n])", about: "Java's (byte) (hash(e …) % n), which keeps the sign: bytes 0 to n−1 and 256−(n−1) to 255, n at most 256",
+			joins: true, ints: [2]int{0, 1}, bounds: [][2]int{{1, 256}}, salts: true, text: compileJavaSalt, shape: javaSaltShape},
 		{name: "spread", form: "spread(e, … [, n])", about: "murmur3(e …) without sign, mod n, with leading zeros; two digits without n",
 			joins: true, ints: [2]int{0, 1}, bounds: salt, text: compileSpread, shape: spreadShape},
 

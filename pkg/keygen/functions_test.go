@@ -22,6 +22,7 @@ func examples() []example {
 	list := [][2]string{
 		{"salt(s, 10)", "9"}, {"salt(s, 1000)", "609"}, {"salt(neg, 50)", "48"}, {"salt(s)", "02"}, {"salt(s, 1)", "0"},
 		{"bytesalt(s, 10)", "\x09"}, {"bytesalt(neg, 256)", "\x00"}, {"bytesalt(s)", "\x02"},
+		{"javasalt(s, 10)", "\x09"}, {"javasalt(neg, 256)", "\x00"}, {"javasalt(neg, 10)", "\xf8"},
 		{"spread(s)", "69"}, {"spread(s, 16)", "01"},
 		{"md5hex(s)", "1dbdebfbc84bad48d92aa7c045019e8d"}, {"md5raw(u)", "\x21\x2d\xc2\x6b\x62\x46\xfa\xd4\xd2\xcb\x37\x40\xfc\x25\x86\x6f"},
 		{"sha1hex('abc')", "a9993e364706816aba3e25717850c26c9cd0d89d"}, {"hex(sha1raw('abc'))", "a9993e364706816aba3e25717850c26c9cd0d89d"},
@@ -242,6 +243,7 @@ func TestRecipes(t *testing.T) {
 		{"plain", 0, check, "A208848994" + id},
 		{"salted", 0, exampleRow{"key": "20150524002300_1232"}, "20320150524002300_1232"},
 		{"bytesalted", 0, exampleRow{"key": "A208848994"}, "\x01A208848994"},
+		{"javasalted", 0, exampleRow{"key": "A208848994"}, "\x01A208848994"}, {"javasalted", 0, exampleRow{"key": "贷款申请001"}, "\xf6贷款申请001"},
 		{"md5split", 0, exampleRow{"id": "10001"}, "6c4f9d1::10001"}, {"md5split", 0, exampleRow{"id": "user42"}, "7ec344e::user42"},
 		{"md5split", 0, exampleRow{"id": "订单"}, "2608bf9::订单"},
 		{"fields-hash", 0, time, "14_20170101010101_364758"},
@@ -338,6 +340,7 @@ func TestHints(t *testing.T) {
 		"pad(abs(mod(hash(a), 1000)),2)": "can have 3 digits, more than the width 2",
 		"mod(a, 0)":                      "position 8: 0 is outside 1..",
 		"bytesalt(a, 257)":               "257 is outside 1..256",
+		"javasalt(a, 257)":               "257 is outside 1..256",
 		"orempty(upper(a))":              "orempty takes a column, not upper(a)",
 		"substr(a)":                      "substr(e, from [, count])",
 		"substr(a, 0, 0)":                "position 14: 0 is outside",

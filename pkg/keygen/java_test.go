@@ -141,6 +141,7 @@ func TestTextsAsJava(t *testing.T) {
 	hash, longHashOf := make("hash(orempty(v))"), make("longhash(v)")
 	digests := []spec{make("md5raw(orempty(v))"), make("sha1raw(orempty(v))"), make("sha256raw(orempty(v))"), make("crc32raw(orempty(v))")}
 	salts := []spec{make("salt(orempty(v), 10)"), make("salt(orempty(v), 50)"), make("salt(orempty(v), 1000)")}
+	javaSalts := []spec{make("javasalt(orempty(v), 10)"), make("javasalt(orempty(v), 16)"), make("javasalt(orempty(v), 128)"), make("javasalt(orempty(v), 256)")}
 	byteSalt, reversed, trimmed := make("bytesalt(orempty(v), 256)"), make("reverse(orempty(v))"), make("trim(orempty(v))")
 	for _, v := range all {
 		check(hash.name, v, hash.fn(v), strconv.AppendInt(nil, int64(java.int32()), 10))
@@ -153,6 +154,9 @@ func TestTextsAsJava(t *testing.T) {
 			check(salts[i].name, v, salts[i].fn(v), fmt.Appendf(nil, "%0*d", width, java.int32()))
 		}
 		check(byteSalt.name, v, byteSalt.fn(v), java.take(1))
+		for _, s := range javaSalts {
+			check(s.name, v, s.fn(v), java.take(1))
+		}
 		check(reversed.name, v, reversed.fn(v), java.bytes())
 		check(trimmed.name, v, trimmed.fn(v), java.bytes())
 	}

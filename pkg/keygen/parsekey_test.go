@@ -106,7 +106,7 @@ func randomSpec(r *rand.Rand) string {
 			func() string { return "orempty(" + one() + ")" },
 			func() string { return []string{"'|'", "'::'", "'\\x00'", "'a'", "'xx'"}[r.IntN(5)] },
 			func() string { return "salt(" + one() + ", " + []string{"7", "10", "1000"}[r.IntN(3)] + ")" },
-			func() string { return "bytesalt(" + one() + ", 9)" },
+			func() string { return []string{"bytesalt(", "javasalt("}[r.IntN(2)] + one() + ", 9)" },
 			func() string { return "md5hex(" + one() + ")" },
 			func() string { return "md5raw(" + one() + " + " + one() + ")" },
 			func() string { return "upper(" + one() + ")" },

@@ -17,6 +17,7 @@ func Recipes() []Recipe {
 		{"plain", "check_id + id", "no salt: ranges of check_id stay in order, load follows the values"},
 		{"salted", "salt(key, 1000) + key", "an existing key behind a salt of three digits, regions 000 to 999"},
 		{"bytesalted", "bytesalt(key, 16) + key", "the same with a salt of one byte"},
+		{"javasalted", "javasalt(key, 16) + key", "the same as Java's (byte) (key.hashCode() % 16) writes it, with the remainder's sign"},
 		{"md5split", "md5shift(id) + '::' + id", "tables split by MD5StringSplit"},
 		{"fields-hash", "spread(time, order_no, 16) + '_' + date(time, 'yyyy-MM-dd HH:mm:ss', 'yyyyMMddHHmmss') + '_' + order_no", "a hash of several fields before time and number"},
 		{"latest-first", "reverse(order_no) + revtime(ts)", "the latest row of an order first"},

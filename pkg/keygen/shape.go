@@ -1,6 +1,9 @@
 package keygen
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // A shape is what can be said of a part's bytes without a record.
 type shape struct {
@@ -112,6 +115,25 @@ func byteSaltShape(c Call, o Options) shape {
 		return fixedShape(1, anyByte)(c, o)
 	}
 	s := shape{min: 1, max: 1, lead: []symbol{{int64(n), 1, everyByte()}}, whole: true}
+	s.set = s.lead[0].firsts()
+	return s.led()
+}
+
+// javaSaltShape has each remainder from 1−n to n−1 equally often, and 0 twice, which both signs have.
+func javaSaltShape(c Call, o Options) shape {
+	n := o.Regions
+	if len(c.Ints) > 0 {
+		n = c.Ints[0]
+	}
+	if n < 1 || n > 256 {
+		return fixedShape(1, anyByte)(c, o)
+	}
+	var remainders []byte
+	for r := range n {
+		remainders = append(remainders, byte(r), byte(-r))
+	}
+	slices.Sort(remainders)
+	s := shape{min: 1, max: 1, lead: []symbol{{int64(2 * n), 1, string(remainders)}}, whole: true}
 	s.set = s.lead[0].firsts()
 	return s.led()
 }

@@ -50,13 +50,13 @@ func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 	for range s.width {
 		unit *= base
 	}
-	less, prefix := int64(0), int64(0)
+	less, prefix, times := int64(0), int64(0), 1.0
 	for i := range s.width {
 		if i == len(split) {
 			return float64(less) / float64(s.n), float64(less) / float64(s.n)
 		}
 		unit /= base
-		match := int64(-1)
+		match, same := int64(-1), 0.0
 		for d := range base {
 			from := (prefix*base + d) * unit
 			switch c := s.symbols[d]; {
@@ -64,15 +64,16 @@ func below(lead []symbol, whole bool, split []byte) (lo, hi float64) {
 				less += max(0, min(s.n, from+unit)-from)
 			case c == split[i] && from < s.n:
 				match = d
+				same++ // a symbol may stand for several values
 			}
 		}
 		if match < 0 {
 			return float64(less) / float64(s.n), float64(less) / float64(s.n)
 		}
-		prefix = prefix*base + match
+		prefix, times = prefix*base+match, same
 	}
 	lo, hi = below(lead[1:], whole, split[s.width:])
-	return (float64(less) + lo) / float64(s.n), (float64(less) + hi) / float64(s.n)
+	return (float64(less) + times*lo) / float64(s.n), (float64(less) + times*hi) / float64(s.n)
 }
 
 // uneven says how rows would lie in the regions, if they would lie badly:

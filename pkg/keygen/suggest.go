@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // suggest is what somebody who wrote name may have meant: what continues like
@@ -18,7 +20,7 @@ func suggest(name string, known []string) string {
 		}
 	}
 	if len(near) == 0 || len(near) > most {
-		near = nearest(name, known)
+		near = Nearest(name, known)
 	}
 	if len(near) == 0 || len(near) > most {
 		return ""
@@ -27,8 +29,8 @@ func suggest(name string, known []string) string {
 	return "did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// nearest are the names that differ least, if that is by a third at most.
-func nearest(name string, known []string) (near []string) {
+// Nearest are the names that differ least, if that is by a third at most.
+func Nearest(name string, known []string) (near []string) {
 	least := 1 + min(len(name), 30)/3
 	for _, k := range known {
 		if gap := len(k) - len(name); gap > least || gap < -least {
@@ -83,6 +85,16 @@ func ColumnList(names []string) string {
 		return fmt.Sprintf("%q and %d more", cut, len(names)-most)
 	}
 	return fmt.Sprintf("%q", cut)
+}
+
+// separatorHint is for a first line of one column, which has a common separator that was not the one in use.
+func separatorHint(line string) setting.Text {
+	for _, sep := range []string{";", "\t", "|", ","} {
+		if strings.Contains(line, sep) {
+			return setting.Textf("the first line has one column: is %s '%s' right?", setting.FieldSep, strings.ReplaceAll(sep, "\t", `\t`))
+		}
+	}
+	return setting.Textf("the first line has one column: is %s right?", setting.FieldSep)
 }
 
 // unprovenError is about names that may be no names: those of a file without a header are the data of its first line.

@@ -85,11 +85,6 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	if spec.CreateNamespace {
-		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
-			return err
-		}
-	}
 	schema := &pb.TableSchema{
 		TableName:     spec.Name.proto(),
 		Attributes:    bytePairs(spec.Attributes),
@@ -99,14 +94,29 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 		schema.ColumnFamilies = append(schema.ColumnFamilies, f.schema())
 	}
 	slices.SortFunc(schema.ColumnFamilies, func(a, b *pb.ColumnFamilySchema) int { return bytes.Compare(a.Name, b.Name) })
-	req := &pb.CreateTableRequest{TableSchema: schema, SplitKeys: spec.SplitKeys, NonceGroup: nonce(), Nonce: nonce()}
-	var resp pb.CreateTableResponse
-	err := c.master(ctx, "CreateTable", req, &resp)
-	if err == nil {
-		err = c.procedure(ctx, resp.GetProcId())
+	create := func() error {
+		req := &pb.CreateTableRequest{TableSchema: schema, SplitKeys: spec.SplitKeys, NonceGroup: nonce(), Nonce: nonce()}
+		var resp pb.CreateTableResponse
+		if err := c.master(ctx, "CreateTable", req, &resp); err != nil {
+			return err
+		}
+		return c.procedure(ctx, resp.GetProcId())
 	}
-	if isJava(err, "TableExistsException") {
+	err := create()
+	// The namespace is not asked for first: that needs the right ADMIN, and who has CREATE on it may make the table.
+	if isJava(err, "NamespaceNotFoundException") && spec.CreateNamespace {
+		if err := c.createNamespace(ctx, spec.Name.Namespace); err != nil {
+			return err
+		}
+		err = create()
+	}
+	switch {
+	case isJava(err, "TableExistsException"):
 		err = ErrTableExists
+	case isJava(err, "NamespaceNotFoundException"):
+		err = fmt.Errorf("namespace %s does not exist: create_namespace '%[1]s' in HBase's shell makes it", spec.Name.Namespace)
+	default:
+		err = c.denied(err, "CREATE", "C", "@"+spec.Name.Namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("create table %s: %w", spec.Name, err)
@@ -114,28 +124,19 @@ func (c *Cluster) CreateTable(ctx context.Context, spec TableSpec) error {
 	return nil
 }
 
-// createNamespace asks first: who may not make namespaces may still use one.
+// createNamespace makes a namespace. One that another has made meanwhile is as good.
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
-	err := c.master(ctx, "GetNamespaceDescriptor", &pb.GetNamespaceDescriptorRequest{NamespaceName: &name}, &pb.GetNamespaceDescriptorResponse{})
-	if err == nil {
+	req := &pb.CreateNamespaceRequest{NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)}, NonceGroup: nonce(), Nonce: nonce()}
+	var resp pb.CreateNamespaceResponse
+	err := c.master(ctx, "CreateNamespace", req, &resp)
+	// proc_id = 1, since HBase 2.0; gohbase's message has no field for it.
+	if id, ok := varintField(resp.ProtoReflect().GetUnknown(), 1); err == nil && ok {
+		err = c.procedure(ctx, id)
+	}
+	if err == nil || isJava(err, "NamespaceExistException") {
 		return nil
 	}
-	if isJava(err, "NamespaceNotFoundException") {
-		req := &pb.CreateNamespaceRequest{
-			NamespaceDescriptor: &pb.NamespaceDescriptor{Name: []byte(name)},
-			NonceGroup:          nonce(), Nonce: nonce(),
-		}
-		var resp pb.CreateNamespaceResponse
-		err = c.master(ctx, "CreateNamespace", req, &resp)
-		// proc_id = 1, since HBase 2.0; gohbase's message has no field for it.
-		if id, ok := varintField(resp.ProtoReflect().GetUnknown(), 1); err == nil && ok {
-			err = c.procedure(ctx, id)
-		}
-		if err == nil || isJava(err, "NamespaceExistException") {
-			return nil
-		}
-	}
-	return fmt.Errorf("create namespace %s: %w", name, err)
+	return fmt.Errorf("create namespace %s: %w", name, c.denied(err, "ADMIN", "A", ""))
 }
 
 // DisableTable takes a table out of service and waits until it is, at most [Config.ProcedureTimeout]. One that is out of
@@ -205,7 +206,7 @@ func (c *Cluster) procedure(ctx context.Context, id uint64) error {
 		switch resp.GetState() {
 		case pb.GetProcedureResultResponse_FINISHED:
 			if e := resp.GetException().GetGenericException(); e != nil {
-				return &RemoteError{Class: e.GetClassName(), Message: e.GetMessage(), Trace: e.GetMessage()}
+				return remoteError(e.GetClassName(), e.GetMessage(), e.GetMessage())
 			}
 			return nil
 		case pb.GetProcedureResultResponse_NOT_FOUND:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 )
 
 // group is the files of one region.
@@ -84,8 +85,8 @@ func (l *load) fewer(ctx context.Context, g *group) error {
 			continue
 		}
 		if l.req.Rewriter == nil {
-			return fmt.Errorf("region %s of table %s would get %d files in family %s, more than %d: merge them, or split the region first",
-				g.region, l.req.Table, len(files), family, l.req.MaxFiles)
+			return fmt.Errorf("region %s of table %s would get %s in family %s, more than %d: merge them, or split the region first",
+				g.region, l.req.Table, setting.Count(len(files), "file"), family, l.req.MaxFiles)
 		}
 		merged, err := l.req.Rewriter.Merge(ctx, files)
 		if err != nil {

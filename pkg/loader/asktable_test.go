@@ -4,16 +4,41 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
+// lockedBuffer is a buffer for a log that goroutines of the ZooKeeper client write to until after a test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
 // TestLookBeforeIsBounded has one bound for all reads before a load: where the table is out of reach, reads that
 // have not begun when it ends are not made, and no file is taken for alone.
 func TestLookBeforeIsBounded(t *testing.T) {
-	cfg := Config{Quorum: "127.0.0.1:1", EffectiveUser: "x", LookupTimeout: 100 * time.Millisecond, RetryTimeout: 200 * time.Millisecond}.withDefaults()
-	var log bytes.Buffer
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	cfg := Config{Quorum: silent.Addr().String(), EffectiveUser: "x", LookupTimeout: 100 * time.Millisecond, RetryTimeout: 200 * time.Millisecond}.withDefaults()
+	var log lockedBuffer
 	c := newCluster(cfg, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	defer c.Close()
 	l := &load{c: c, req: LoadRequest{Table: TableName{Qualifier: "t"}, Timestamp: 1, Shared: true}}

@@ -103,7 +103,7 @@ func (c *Cluster) prepare(ctx context.Context, table TableName) (string, error) 
 		return raw(b), err
 	})
 	if err != nil {
-		return "", fmt.Errorf("prepare the load of table %s: %w", table, err)
+		return "", fmt.Errorf("prepare the load of table %s: %w", table, c.denied(err, "CREATE", "RWC", table.String()))
 	}
 	token, _ := bytesField(resp.ProtoReflect().GetUnknown(), preparedToken)
 	if err := checkToken(string(token)); err != nil {

@@ -78,9 +78,9 @@ const (
 func denied(info fs.FileInfo, user string, need fs.FileMode) bool {
 	mode := info.Mode().Perm()
 	if name, _ := owner(info); user != "" && name == user {
-		return mode>>6&need != need
+		return (mode>>6)&need != need
 	}
-	return mode&need != need && mode>>3&need != need
+	return mode&need != need && (mode>>3)&need != need
 }
 
 // fileCauses looks at the rights that a user has on a file and the way to it, as far as modes say.

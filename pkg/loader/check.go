@@ -112,7 +112,7 @@ func (l *load) checkFile(ctx context.Context, f *HFile) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("load %s: it is not a file", f.Path)
 	case info.Size() == 0 || f.Size > 0 && info.Size() != f.Size:
-		return fmt.Errorf("load %s: it has %d bytes, not %d", f.Path, info.Size(), f.Size)
+		return fmt.Errorf("load %s: it has %s, not %d", f.Path, setting.Count(info.Size(), "byte"), f.Size)
 	case f.FileID != 0 && id != f.FileID:
 		return fmt.Errorf("load %s: it is another file than the one that was written (file id %d, not %d)", f.Path, id, f.FileID)
 	case l.direct && denied(info, l.mover, mayReadWrite):

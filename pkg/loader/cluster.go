@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bulkload/internal/retry"
+	"bulkload/pkg/setting"
 
 	"github.com/tsuna/gohbase/pb"
 )
@@ -22,11 +23,12 @@ type Cluster struct {
 	cfg Config
 	log *slog.Logger
 
-	mu      sync.Mutex
-	closed  bool
-	servers map[serverKey]*server
-	places  places
-	warned  map[string]warning // retries that the log has at level warn: by server, or call
+	mu       sync.Mutex
+	closed   bool
+	servers  map[serverKey]*server
+	places   places
+	answered bool               // places were found once
+	warned   map[string]warning // retries that the log has at level warn: by server, or call
 
 	regions regionMap
 
@@ -131,7 +133,7 @@ func (c *Cluster) pause(ctx context.Context, started time.Time, attempt int, wha
 	}
 	wait, again := retry.Policy{First: 100 * time.Millisecond, Most: 5 * time.Second, For: c.cfg.RetryTimeout}.Next(started, attempt+1)
 	if !again {
-		return fmt.Errorf("%s: given up after %d attempts in %s: %w", what, attempt+1, time.Since(started).Round(time.Millisecond), err)
+		return fmt.Errorf("%s: given up after %s in %s: %w", what, setting.Count(attempt+1, "attempt"), time.Since(started).Round(time.Millisecond), err)
 	}
 	level, others := slog.LevelDebug, 0
 	if first, n := c.firstToWarn(what, err); first {

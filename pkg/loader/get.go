@@ -8,13 +8,15 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/setting"
 )
 
 // getsInFlight is how many point reads are under way at a time. They share the connections.
 const getsInFlight = 16
 
 // Rows reads single rows: one Row for each key, in the order of the keys, without cells where there is none. The rows are
-// the caller's; their keys are those given.
+// the caller's; their keys are those given. A table that is disabled gives [ErrTableDisabled] at once.
 func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]Row, error) {
 	rows := make([]Row, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
@@ -26,13 +28,13 @@ func (c *Cluster) Rows(ctx context.Context, table TableName, keys [][]byte) ([]R
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read %d rows of %s: %w", len(keys), table, err)
+		return nil, fmt.Errorf("read %s of %s: %w", setting.Count(len(keys), "row"), table, err)
 	}
 	return rows, nil
 }
 
 func (c *Cluster) get(ctx context.Context, table TableName, key []byte) (row Row, err error) {
-	at := &locator{regions: &c.regions, table: table}
+	at := &locator{regions: &c.regions, table: table, prompt: true}
 	err = c.retry(ctx, "get", func(attempt int) error {
 		r, err := at.locate(ctx, key, attempt > 0)
 		if err != nil {

@@ -216,6 +216,25 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
+// TestPrefixEndOfBytes: of all prefixes of two bytes, the end is behind the last row with the prefix, and before the first without it.
+func TestPrefixEndOfBytes(t *testing.T) {
+	for a := range 256 {
+		for b := range 256 {
+			prefix := []byte{byte(a), byte(b)}
+			want := []byte{byte(a), byte(b + 1)}
+			switch {
+			case a == 255 && b == 255:
+				want = nil
+			case b == 255:
+				want = []byte{byte(a + 1)}
+			}
+			if got := PrefixEnd(prefix); !bytes.Equal(got, want) {
+				t.Fatalf("%x: %x, want %x", prefix, got, want)
+			}
+		}
+	}
+}
+
 func TestRemote(t *testing.T) {
 	text := "region.NotServingRegionError: HBase Java exception org.apache.hadoop.hbase.NotServingRegionException:\n" +
 		"org.apache.hadoop.hbase.NotServingRegionException: t,,1.x. is not online on h\n\tat X.y(Z.java:1)\n"

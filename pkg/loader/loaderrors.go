@@ -16,15 +16,14 @@ type MisfitError struct {
 }
 
 func (e *MisfitError) Error() string {
-	return fmt.Sprintf("file %s has rows beyond region %s of table %s, [%q, %q), which holds the first of them: "+
-		"the table was split or merged after the plan; build again",
-		e.File.Path, e.Region.Encoded, e.Table, e.Region.Start, e.Region.End)
+	return fmt.Sprintf("file %s has rows beyond region %s of table %s, which holds the first of them: the table was split or merged after the plan; build again",
+		e.File.Path, e.Region.Encoded, e.Table)
 }
 
-// Data are the file's first and last row, for who may show them.
+// Data are the first and last row of the file, and the region's first one and the one behind it, for who may show them.
 func (e *MisfitError) Data() []byte {
-	const most = 200
-	return fmt.Appendf(nil, "%q to %q", e.File.First[:min(len(e.File.First), most)], e.File.Last[:min(len(e.File.Last), most)])
+	short := func(row []byte) []byte { return row[:min(len(row), 200)] }
+	return fmt.Appendf(nil, "%q to %q, region %q to %q", short(e.File.First), short(e.File.Last), short(e.Region.Start), short(e.Region.End))
 }
 
 // FamilyError is files for families that the table lacks.
@@ -174,8 +173,8 @@ func (e *RegionError) Error() string {
 	if len(e.Causes) > 0 {
 		more = ": " + strings.Join(e.Causes, "; ")
 	}
-	return fmt.Sprintf("load %d files into region %s of table %s on %s, attempt %d: %v%s",
-		len(e.Files), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err, more)
+	return fmt.Sprintf("load %s into region %s of table %s on %s, attempt %d: %v%s",
+		setting.Count(len(e.Files), "file"), e.Region.Encoded, e.Table, e.Region.Server, e.Attempts, e.Err, more)
 }
 
 func (e *RegionError) Unwrap() error { return e.Err }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTableDisabled is a table that is there and not in service.
-var ErrTableDisabled = errors.New("the table is disabled")
+var ErrTableDisabled = errors.New("is disabled: enable it in HBase's shell")
 
 // regionMap is the regions of tables as they were last read, for reading. A list that proves to be old is read again
 // once for all who found it so. Safe for concurrent use; lists are shared and never changed.

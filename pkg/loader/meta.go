@@ -150,7 +150,7 @@ func (c *Cluster) tableStateAt(ctx context.Context, table TableName) (TableState
 func (c *Cluster) inService(ctx context.Context, table TableName) error {
 	state, err := c.tableState(ctx, table)
 	if err == nil && (state == Disabled || state == Disabling) {
-		err = fmt.Errorf("table %s: %w", table, ErrTableDisabled)
+		err = fmt.Errorf("table %s %w", table, ErrTableDisabled)
 	}
 	return err
 }

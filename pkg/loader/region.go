@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/tsuna/gohbase/pb"
@@ -95,11 +96,11 @@ func parseRegion(table TableName, row Row) (r Region, ok bool, err error) {
 		case "regioninfo":
 			payload, found := bytes.CutPrefix(cell.Value, []byte("PBUF"))
 			if !found {
-				return r, false, fmt.Errorf("hbase:meta row %q: its regioninfo is not a protobuf", row.Key)
+				return r, false, fmt.Errorf("hbase:meta row %s: its regioninfo is not a protobuf", metaRow(row.Key))
 			}
 			info = &pb.RegionInfo{}
 			if err := proto.Unmarshal(payload, info); err != nil {
-				return r, false, fmt.Errorf("hbase:meta row %q: %w", row.Key, err)
+				return r, false, fmt.Errorf("hbase:meta row %s: %w", metaRow(row.Key), err)
 			}
 		case "server":
 			r.Server = string(cell.Value)
@@ -131,4 +132,9 @@ func encodedName(name []byte) string {
 		return ""
 	}
 	return s[strings.LastIndexByte(s, '.')+1:]
+}
+
+// metaRow is the name of a region without its first row.
+func metaRow(key []byte) string {
+	return strconv.Quote(regionName.ReplaceAllString(string(key), "$1,"+hidden+",$2"))
 }

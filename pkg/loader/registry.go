@@ -37,7 +37,7 @@ const (
 )
 
 // errNoRegistry is a server that has no RPC registry.
-var errNoRegistry = errors.New("the server has no RPC registry: masters have one since HBase 2.3, region servers since 2.5 (hbase.client.bootstrap.servers, hbase.masters); name ZooKeeper by hbase.zookeeper.quorum")
+var errNoRegistry = errors.New("the server has no RPC registry (masters since HBase 2.3, region servers since 2.5): name ZooKeeper by hbase.zookeeper.quorum")
 
 // errRegistryEmpty is a registry that knows no place of hbase:meta.
 var errRegistryEmpty = errors.New("it knows no place of hbase:meta: HBase is starting, or not running")

@@ -24,9 +24,14 @@ const (
 // RemoteError is an exception of a region server or of the master. Errors of this package that come from one wrap it.
 type RemoteError struct {
 	Class   string // full Java class name
-	Message string // its first line
+	Message string // its first line, without what it says of rows
 	Trace   string // all of it
+
+	rows error // nil: Message is whole
 }
+
+// Unwrap gives what the text says of rows, for who may show it.
+func (e *RemoteError) Unwrap() error { return e.rows }
 
 func (e *RemoteError) Error() string {
 	if e.Message == "" {
@@ -94,7 +99,7 @@ func parseRemote(err error) (*RemoteError, bool) {
 	}
 	class, trace, _ := strings.Cut(text[at+len(javaMark):], ":\n")
 	line, _, _ := strings.Cut(trace, "\n")
-	return &RemoteError{Class: class, Message: strings.TrimSpace(strings.TrimPrefix(line, class+":")), Trace: trace}, true
+	return remoteError(class, strings.TrimSpace(strings.TrimPrefix(line, class+":")), trace), true
 }
 
 // repeatable says whether a call without effects, or with effects that bear repeating, may be made again.

@@ -63,7 +63,7 @@ func ParseStage(s string) (Stage, error) {
 	case "direct":
 		return StageDirect, nil
 	}
-	return 0, fmt.Errorf("%q is none of secure, direct, auto", s)
+	return 0, fmt.Errorf("%q is invalid: want secure, direct or auto", s)
 }
 
 func (s Stage) String() string { return [...]string{"auto", "secure", "direct"}[s] }

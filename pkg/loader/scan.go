@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // ScanRequest says what to read.
@@ -75,12 +77,15 @@ func (r ScanRequest) withDefaults() ScanRequest {
 // PrefixEnd is the row after all rows with a prefix, for ScanRequest.Stop; nil, the table's end, when the prefix is empty
 // or 0xFF only.
 func PrefixEnd(prefix []byte) []byte {
-	end := bytes.TrimRight(prefix, "\xff")
-	if len(end) == 0 {
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff { // bytes.TrimRight takes runes, and would trim all bytes that are not UTF-8
+		n--
+	}
+	if n == 0 {
 		return nil
 	}
-	end = bytes.Clone(end)
-	end[len(end)-1]++
+	end := bytes.Clone(prefix[:n])
+	end[n-1]++
 	return end
 }
 
@@ -237,7 +242,7 @@ func (a *assembler) add(block []byte, n uint32, partial bool) (rest []byte, err 
 		a.key = row
 		if c := &a.row.Cells[len(a.row.Cells)-1]; a.most > 0 {
 			if a.size += int64(len(row) + len(c.Family) + len(c.Qualifier) + len(c.Value)); a.size > a.most {
-				return nil, fmt.Errorf("%w: more than %d bytes", ErrRowTooLarge, a.most)
+				return nil, fmt.Errorf("%w: more than %s", ErrRowTooLarge, setting.Count(a.most, "byte"))
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
+
+	"bulkload/pkg/setting"
 )
 
 const (
@@ -141,7 +143,7 @@ func (s *scan) parse(resp *pb.ScanResponse, block []byte) error {
 		block = rest
 	}
 	if len(block) > 0 {
-		return fmt.Errorf("%w: %d bytes after the last result", errCellBlock, len(block))
+		return fmt.Errorf("%w: %s after the last result", errCellBlock, setting.Count(len(block), "byte"))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrSecured is of a cluster that wants a login where the configuration says nothing of it.
-var ErrSecured = errors.New("the server wants a Kerberos login, the configuration has simple authentication: set hbase.security.authentication to kerberos in hbase-site.xml (most likely HBASE_CONF_DIR names the directory of another cluster, or none)")
+var ErrSecured = errors.New("the server wants a Kerberos login: set hbase.security.authentication to kerberos in hbase-site.xml (is HBASE_CONF_DIR that of this cluster?)")
 
 // wantsLogin explains a connection that a server has broken: one that wants a login does so without a word that gohbase
 // gives on. It is nil where that is not the cause.

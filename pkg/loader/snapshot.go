@@ -124,6 +124,18 @@ func (c *Cluster) DeleteSnapshot(ctx context.Context, table TableName, name stri
 	return nil
 }
 
+// EndSnapshot deletes a table's snapshot, also one that the master is perhaps still taking for a process that was killed:
+// what is deleted before it is complete stays. So one that is not there is asked for, which waits for it, or takes it.
+func (c *Cluster) EndSnapshot(ctx context.Context, table TableName, name string, created int64) error {
+	if _, ok, err := c.SnapshotTime(ctx, table, name); err == nil && !ok {
+		_ = c.Snapshot(ctx, table, name, created) // an error of the table's, or of the cluster's, which shows below
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return c.DeleteSnapshot(ctx, table, name)
+}
+
 // snapshotEnd asks until the master says that a snapshot is done.
 func (c *Cluster) snapshotEnd(ctx context.Context, s *pb.SnapshotDescription) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.ProcedureTimeout, fmt.Errorf("not complete within %s", c.cfg.ProcedureTimeout))

@@ -91,7 +91,7 @@ func (c *Cluster) Describe(ctx context.Context, table TableName) (*Table, error)
 		return nil, fmt.Errorf("describe table: %w", err)
 	}
 	if err := <-answered; err != nil {
-		return nil, fmt.Errorf("describe table %s: %w", table, err)
+		return nil, fmt.Errorf("describe table %s: %w", table, c.denied(err, "CREATE", "RWC", table.String()))
 	}
 	if len(resp.GetTableSchema()) != 1 {
 		return nil, fmt.Errorf("describe table %s: %w", table, ErrTableNotFound)

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"bulkload/internal/retry"
 	"bulkload/pkg/hbaserpc"
+	"bulkload/pkg/setting"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/tsuna/gohbase/pb"
@@ -67,7 +69,7 @@ func (c *Cluster) forget() {
 // lookup gives the known places if they will do, else asks. One session serves both, as a session costs more than a read.
 func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places, error) {
 	c.mu.Lock()
-	p, closed := c.places, c.closed
+	p, closed, known := c.places, c.closed, c.answered
 	c.mu.Unlock()
 	if closed {
 		return p, ErrClosed
@@ -81,7 +83,7 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 	if len(c.cfg.Registry) > 0 {
 		p, err = c.askRegistry(ctx)
 	} else {
-		p, err = readPlaces(ctx, c.cfg, c.log)
+		p, err = readPlaces(ctx, c.cfg, known, c.log)
 	}
 	if _, refused := errors.AsType[*hbaserpc.LoginError](err); refused || errors.Is(err, ErrSecured) || errors.Is(err, ErrClosed) {
 		return p, fmt.Errorf("ask %s: %w", c.cfg.where(), err) // asking again would not help
@@ -90,21 +92,52 @@ func (c *Cluster) lookup(ctx context.Context, enough func(places) bool) (places,
 		return p, &lookupError{c.cfg.where(), err}
 	}
 	c.mu.Lock()
-	c.places = p
+	c.places, c.answered = p, true
 	c.mu.Unlock()
 	return p, nil
 }
 
-func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, error) {
+// refusals are what the dials of a quorum came to: a server that refused is asked again only if another may answer.
+type refusals struct {
+	mu    sync.Mutex
+	other bool // a server did not refuse
+	any   bool
+}
+
+func (r *refusals) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refused := errors.Is(err, syscall.ECONNREFUSED)
+	r.any, r.other = r.any || refused, r.other || !refused
+}
+
+// all says whether every dial was refused.
+func (r *refusals) all() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.any && !r.other
+}
+
+// readPlaces asks ZooKeeper. known says that it has answered before: then servers that refuse are being started again, and are
+// waited for.
+func readPlaces(ctx context.Context, cfg Config, known bool, log *slog.Logger) (places, error) {
 	var servers []string
 	for s := range strings.SplitSeq(cfg.Quorum, ",") {
 		if s = strings.TrimSpace(s); s != "" {
 			servers = append(servers, s)
 		}
 	}
+	var dials refusals
+	refused := func() error {
+		if known || !dials.all() {
+			return nil
+		}
+		return errors.New("connection refused by " + strings.Join(servers, ", "))
+	}
 	dialer := func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		d := net.Dialer{Timeout: min(timeout, cfg.DialTimeout)}
 		nc, err := d.DialContext(ctx, network, addr)
+		dials.note(err)
 		if err != nil {
 			return nil, err
 		}
@@ -121,9 +154,9 @@ func readPlaces(ctx context.Context, cfg Config, log *slog.Logger) (places, erro
 		err  error
 	}
 	var reads sync.WaitGroup
-	reads.Go(func() { meta.data, meta.err = readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server")) })
-	reads.Go(func() { id.data, id.err = readZnode(ctx, conn, path.Join(cfg.Root, "hbaseid")) })
-	reads.Go(func() { master.data, master.err = readZnode(ctx, conn, path.Join(cfg.Root, "master")) })
+	reads.Go(func() { meta.data, meta.err = readZnode(ctx, conn, path.Join(cfg.Root, "meta-region-server"), refused) })
+	reads.Go(func() { id.data, id.err = readZnode(ctx, conn, path.Join(cfg.Root, "hbaseid"), refused) })
+	reads.Go(func() { master.data, master.err = readZnode(ctx, conn, path.Join(cfg.Root, "master"), refused) })
 	reads.Wait()
 	var p places
 	if errors.Is(meta.err, zk.ErrNoNode) {
@@ -173,8 +206,9 @@ func address(s *pb.ServerName) string {
 	return net.JoinHostPort(s.GetHostName(), strconv.Itoa(int(s.GetPort())))
 }
 
-// readZnode reads a znode's protobuf, repeating while no server answers.
-func readZnode(ctx context.Context, conn *zk.Conn, name string) ([]byte, error) {
+// readZnode reads a znode's protobuf, repeating while no server answers, unless refused gives the error of servers that all
+// refuse connections.
+func readZnode(ctx context.Context, conn *zk.Conn, name string, refused func() error) ([]byte, error) {
 	type answer struct {
 		data []byte
 		err  error
@@ -194,6 +228,9 @@ func readZnode(ctx context.Context, conn *zk.Conn, name string) ([]byte, error) 
 		}
 		if a.err == nil {
 			return znodePayload(name, a.data)
+		}
+		if err := refused(); err != nil {
+			return nil, err
 		}
 		if !errors.Is(a.err, zk.ErrNoServer) && !errors.Is(a.err, zk.ErrConnectionClosed) {
 			return nil, fmt.Errorf("read %s: %w", name, a.err)
@@ -215,5 +252,5 @@ func znodePayload(name string, data []byte) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s holds %d bytes that are not HBase's", name, len(data))
+	return nil, fmt.Errorf("%s holds %s that are not HBase's", name, setting.Count(len(data), "byte"))
 }

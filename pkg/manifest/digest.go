@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
+
+	"bulkload/pkg/setting"
 )
 
 // A Digest stands for a set of rows: how many, how many cells they have, and
@@ -16,7 +18,7 @@ type Digest struct {
 
 // String prints a digest for people and messages.
 func (d Digest) String() string {
-	return fmt.Sprintf("%d rows, %d cells, digest %016x", d.Rows, d.Cells, d.Sum)
+	return fmt.Sprintf("%s, %s, digest %016x", setting.Count(d.Rows, "row"), setting.Count(d.Cells, "cell"), d.Sum)
 }
 
 func (d *Digest) Add(o Digest) {

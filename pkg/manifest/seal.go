@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
+
+	"bulkload/pkg/setting"
 )
 
 // errChanged says that a manifest is not what a build wrote.
@@ -67,8 +69,8 @@ func (m *Manifest) consistent() error {
 		d.Rows = m.Digest.Rows // a row has cells in some of them
 	}
 	if d.Rows != m.Digest.Rows || d.Cells != m.Digest.Cells || size != m.Bytes || len(m.Files) != m.HFiles {
-		return fmt.Errorf("%w: it says %d rows and %d cells in %d files of %d bytes, those that it lists have %d and %d in %d of %d", errChanged,
-			m.Digest.Rows, m.Digest.Cells, m.HFiles, m.Bytes, d.Rows, d.Cells, len(m.Files), size)
+		return fmt.Errorf("%w: it says %s and %s in %s of %s, those that it lists have %d and %d in %d of %d", errChanged,
+			setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), setting.Count(m.HFiles, "file"), setting.Count(m.Bytes, "byte"), d.Rows, d.Cells, len(m.Files), size)
 	}
 	return nil
 }

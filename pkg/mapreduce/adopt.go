@@ -11,6 +11,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 )
 
@@ -69,7 +70,7 @@ func parts(maps []*MapDone) (all []*build.PartRead) {
 
 // judge says whether what all maps have read may be built.
 func judge(maps []*MapDone, p *share.Plan) error {
-	return build.Judge(parts(maps), p.Job.BadRecords, p.Job.AllowEmpty, p.Job.Expect)
+	return build.Judge(parts(maps), p.Job)
 }
 
 // Adopt takes the output of a job whose output is complete: it holds what reduces have written to what maps have read, gives the HFiles
@@ -148,7 +149,7 @@ func take(ctx context.Context, out build.Output, from string, f manifest.File) e
 		return statErr
 	}
 	if !same(info, f) {
-		return fmt.Errorf("%s has %d bytes, or is another file than its reduce wrote, of %d", source, info.Size(), f.Bytes)
+		return fmt.Errorf("%s has %s, or is another file than its reduce wrote, of %d", source, setting.Count(info.Size(), "byte"), f.Bytes)
 	}
 	if err == nil {
 		if err := out.FS.Remove(ctx, name); err != nil {

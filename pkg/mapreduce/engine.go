@@ -124,6 +124,7 @@ func (e *Engine) Build(ctx context.Context, plan func(context.Context) (*share.P
 	if err != nil {
 		return nil, err
 	}
+	build.WarnLacking(parts(a.Maps), e.Events)
 	a.Tasks = runs(a)
 	e.clock(ctx, s.Application, a.Tasks)
 	for _, f := range a.Manifest.Files {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bulkload/pkg/progress"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/streaming"
 )
 
@@ -81,7 +82,7 @@ func (m *meter) report() {
 			m.told[i] = n
 		}
 	}
-	text := fmt.Sprintf("%s: %d records read, %d rows merged, %d bytes written", *m.phase.Load(), m.told[0], m.told[2], m.told[3])
+	text := fmt.Sprintf("%s: %s read, %s merged, %s written", *m.phase.Load(), setting.Count(m.told[0], "record"), setting.Count(m.told[2], "row"), setting.Count(m.told[3], "byte"))
 	if text != m.said {
 		_ = streaming.Status(m.w, text)
 		m.said = text

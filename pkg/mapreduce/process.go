@@ -20,6 +20,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hadooprpc"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 	"bulkload/pkg/streaming"
 )
@@ -194,7 +195,7 @@ func (r recordSink) Finish() error { return r.buf.Flush() }
 // doReduce writes the HFiles of its regions.
 func (t *task) doReduce(ctx context.Context) error {
 	if t.Reduces != len(t.work.Reduces) {
-		return fail.Errorf(fail.Config, "the job has %d reduces, %s has %d", t.Reduces, WorkName, len(t.work.Reduces))
+		return fail.Errorf(fail.Config, "the job has %s, %s has %d", setting.Count(t.Reduces, "reduce"), WorkName, len(t.work.Reduces))
 	}
 	got := &counted{r: t.In}
 	in := chunk.NewFrameReader(bufio.NewReaderSize(got, 1<<20), "the shuffle")

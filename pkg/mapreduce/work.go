@@ -12,6 +12,7 @@ import (
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/share"
 	"bulkload/pkg/spec"
 )
@@ -66,7 +67,7 @@ func readWork(name string) (*Work, error) {
 // validate says whether the parts fit each other.
 func (w *Work) validate() error {
 	if w.Schema != 1 || w.Plan == nil || w.Maps < 1 || w.Maps > share.Most || len(w.Reduces) < 1 {
-		return fail.Errorf(fail.Config, "%s has schema %d, %d maps and %d reduces: it is not one of this version", WorkName, w.Schema, w.Maps, len(w.Reduces))
+		return fail.Errorf(fail.Config, "%s has schema %d, %s and %s: it is not one of this version", WorkName, w.Schema, setting.Count(w.Maps, "map"), setting.Count(len(w.Reduces), "reduce"))
 	}
 	next := 0
 	for i, r := range w.Reduces {
@@ -76,7 +77,7 @@ func (w *Work) validate() error {
 		next = r.To
 	}
 	if next != len(w.Plan.Points)+1 {
-		return fail.Errorf(fail.Config, "%s: the reduces have %d regions, the plan has %d", WorkName, next, len(w.Plan.Points)+1)
+		return fail.Errorf(fail.Config, "%s: the reduces have %s, the plan has %d", WorkName, setting.Count(next, "region"), len(w.Plan.Points)+1)
 	}
 	return nil
 }

@@ -16,16 +16,19 @@ const MaxRegions = 100_000
 type algorithm struct {
 	name string
 	make func(n int) [][]byte
+	most int // n is no more
 }
 
 // algorithms are those that [ParsePlan] knows.
 func algorithms() []algorithm {
 	return []algorithm{
-		{"hex", HexSplits},
-		{"decimal", DecimalSplits},
-		{"uniform", UniformSplits},
-		{"md5", MD5Splits},
-		{"salt", SaltSplits},
+		{"hex", HexSplits, MaxRegions},
+		{"decimal", DecimalSplits, MaxRegions},
+		{"uniform", UniformSplits, MaxRegions},
+		{"md5", MD5Splits, MaxRegions},
+		{"salt", SaltSplits, MaxRegions},
+		{"bytesalt", ByteSaltSplits, 256},
+		{"javasalt", JavaSaltSplits, 256},
 	}
 }
 
@@ -77,7 +80,8 @@ func UniformSplits(n int) [][]byte {
 
 // ParsePlan reads split points in any form: ALGORITHM:REGIONS, such as hex:16 or salt:50, or a list as [ParseSplits] reads
 // it. The algorithms are hex ([HexSplits]), decimal ([DecimalSplits]), uniform ([UniformSplits]), md5 ([MD5Splits]) and
-// salt ([SaltSplits]), for 1 to [MaxRegions] regions. The points rise and none is empty; they are the caller's. A list whose only point looks like the first form is written with an escape, hex\x3A16.
+// salt ([SaltSplits]), for 1 to [MaxRegions] regions, and bytesalt ([ByteSaltSplits]) and javasalt ([JavaSaltSplits]), for 1 to 256 salts.
+// The points rise and none is empty; they are the caller's. A list whose only point looks like the first form is written with an escape, hex\x3A16.
 func ParsePlan(text string) ([][]byte, error) {
 	name, count, ok := strings.Cut(text, ":")
 	if !ok || strings.ContainsAny(text, `,\`) {
@@ -93,11 +97,11 @@ func ParsePlan(text string) ([][]byte, error) {
 		for _, a := range all {
 			names = append(names, a.name)
 		}
-		return nil, fmt.Errorf("%q is none of the algorithms %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%q is not an algorithm: want one of %s (a split point with a colon is written with \\x3A)", name, strings.Join(names, ", "))
 	}
 	n, err := strconv.Atoi(count)
-	if err != nil || n < 1 || n > MaxRegions {
-		return nil, fmt.Errorf("%s: %q is no number of regions from 1 to %d", name, count, MaxRegions)
+	if err != nil || n < 1 || n > all[i].most {
+		return nil, fmt.Errorf("%s: %q is no number of regions from 1 to %d", name, count, all[i].most)
 	}
 	return all[i].make(n), nil
 }

@@ -20,6 +20,10 @@ func TestVectors(t *testing.T) {
 		"decimal:16": "06250000 12500000 18750000 25000000 31250000 37500000 43750000 50000000 56250000 62500000 68750000 75000000 81250000 87500000 93750000",
 		"salt:4":     "1 2 3",
 		"md5:2":      "3fffffff",
+		"bytesalt:4": "\x01 \x02 \x03",
+		"bytesalt:1": "",
+		"javasalt:1": "",
+		"javasalt:3": "\x01 \x02 \xfe \xff",
 		"hex:1":      "",
 		"a,b\\x3Ac":  "a b:c",
 		"hex\\x3A10": "hex:10",
@@ -39,7 +43,7 @@ func TestVectors(t *testing.T) {
 	if got, _ := ParsePlan("salt:50"); string(got[0]) != "01" || string(got[48]) != "49" {
 		t.Errorf("%q", got)
 	}
-	for _, bad := range []string{"hex:0", "hex:x", "hax:10", "hex:100001", "salt:-1", "b,a"} {
+	for _, bad := range []string{"hex:0", "hex:x", "hax:10", "hex:100001", "salt:-1", "bytesalt:257", "javasalt:0", "javasalt:257", "b,a"} {
 		if got, err := ParsePlan(bad); err == nil {
 			t.Errorf("%s: %q", bad, got)
 		}
@@ -50,8 +54,15 @@ func TestVectors(t *testing.T) {
 func TestAlgorithmsRise(t *testing.T) {
 	for _, a := range algorithms() {
 		for _, n := range []int{1, 2, 3, 7, 16, 100, 1999, 65536, MaxRegions} {
+			if n > a.most {
+				continue
+			}
 			points := a.make(n)
-			if _, err := New(points); err != nil || len(points) != n-1 {
+			want := n - 1
+			if a.name == "javasalt" {
+				want = 2 * (n - 1)
+			}
+			if _, err := New(points); err != nil || len(points) != want {
 				t.Errorf("%s:%d: %d points, %v", a.name, n, len(points), err)
 			}
 			if a.name == "salt" && n > 1 && SaltModulus(points) != n {

@@ -3,6 +3,7 @@ package partition
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -142,6 +143,49 @@ func SaltSplits(n int) [][]byte {
 		splits = append(splits, fmt.Appendf(nil, "%0*d", width, i))
 	}
 	return splits
+}
+
+// ByteSaltSplits are the split points of a table with one region for each of n byte salts, bytes 1 to n−1. n is at most 256.
+func ByteSaltSplits(n int) [][]byte {
+	var splits [][]byte
+	for i := 1; i < n; i++ {
+		splits = append(splits, []byte{byte(i)})
+	}
+	return splits
+}
+
+// JavaSaltValues are the bytes (byte) (hash % n) of Java, in order: 0 to n−1, and those of −(n−1) to −1. n is at most 256, where
+// some of both are the same.
+func JavaSaltValues(n int) []byte {
+	var values []byte
+	for r := range n {
+		values = append(values, byte(r), byte(-r))
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// JavaSaltSplits are the split points of a table with one region for each of [JavaSaltValues]: 2n−1 regions up to an n of 128.
+func JavaSaltSplits(n int) [][]byte {
+	var splits [][]byte
+	for _, b := range JavaSaltValues(n)[1:] {
+		splits = append(splits, []byte{b})
+	}
+	return splits
+}
+
+// SplitsOfSalt are the split points of a table with one region for each value of a salt, by the name of its function in key specs: salt, bytesalt or
+// javasalt. It is false for any other.
+func SplitsOfSalt(function string, n int) ([][]byte, bool) {
+	switch function {
+	case "salt":
+		return SaltSplits(n), true
+	case "bytesalt":
+		return ByteSaltSplits(n), true
+	case "javasalt":
+		return JavaSaltSplits(n), true
+	}
+	return nil, false
 }
 
 // SaltModulus finds the modulus of a decimal salt that a table was split

@@ -100,8 +100,10 @@ type Options struct {
 	Streams *build.Streams  // the inputs' streams with their copies; default: streams are found, and not read
 	Probe   string          // the directory that is made and removed in Staging, see [staging.ProbeOf]; default [staging.NewProbe]
 
-	// Hold is called before HBase makes a directory for the check, and what it gives when that is gone. Default: nothing is.
-	Hold func() (release func())
+	// Making calls make, by which HBase makes a directory for the check, and keeps its path; Gone is called when that is gone. So one
+	// is known which a killed process leaves. An error of theirs ends the check. Default: nothing is kept.
+	Making func(table loader.TableName, make func() (token string, err error)) error
+	Gone   func(table loader.TableName, token string) error
 }
 
 // Report is what was looked at before a job, in a fixed order. A check
@@ -174,6 +176,9 @@ func Run(ctx context.Context, env *cluster.Env, s spec.Job, o Options) (*Report,
 	f.askSecurity(asking)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if f.bulk.noteErr != nil {
+		return nil, f.bulk.noteErr
 	}
 	r := &Report{Schema: 1, Table: name.String(), Checks: f.checks(asking)}
 	for _, c := range r.Checks {

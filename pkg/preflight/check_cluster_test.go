@@ -138,7 +138,7 @@ func TestPreflightFaults(t *testing.T) {
 			s.Table = "test:nothere"
 			return nil
 		}},
-		{"missing family", "family", SeverityError, `no family "g" (it has ["f"])`, "`family`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
+		{"missing family", "family", SeverityError, `no family "g" (families: f)`, "`family`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
 			s.Family = "g"
 			return nil
 		}},

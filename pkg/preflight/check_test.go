@@ -94,7 +94,7 @@ func TestCheckFindings(t *testing.T) {
 		{"staging 700", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o700), owner: "hbase"}), SeverityError, "hdfs://nn/hbase/staging has mode 0700", "chmod 711"},
 		{"staging 777", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o777), owner: "hbase"}), SeverityWarning, "others may write", "chmod 711"},
 		{"staging not seen", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", stagingErr: denied}), SeverityWarning, "permission denied", "pass"},
-		{"no right", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.RemoteError{Class: "AccessDeniedException", Message: "no CREATE"}}, "tina"), SeverityError, "no CREATE", "grant tina"},
+		{"no right", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.DeniedError{User: "tina", Right: "CREATE", Grant: "grant 'tina', 'RWC', 't'"}}, "tina"), SeverityError, "user tina needs the right CREATE", "grant 'tina', 'RWC', 't'"},
 		{"not cleaned", checkRoundTrip(bulkFacts{asked: true, token: "/s/t", cleanupErr: errors.New("gone")}, "tina"), SeverityWarning, "did not remove /s/t", "log"},
 		{"clock equal", checkClock(clock(0), 0), SeverityOK, "agree", ""},
 		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "`timestamp`"},

@@ -23,6 +23,7 @@ type bulkFacts struct {
 	token      string // the directory that HBase made and removed again
 	prepareErr error
 	cleanupErr error
+	noteErr    error       // of [Options.Making] or Gone
 	staging    fs.FileInfo // of HBase's staging directory, nil when it cannot be seen
 	stagingErr error
 	owner      string // of that directory: who HBase acts as; empty when not known
@@ -63,17 +64,24 @@ func (f *checkFacts) askHBase(ctx context.Context) {
 		return
 	}
 	wg.Go(func() { f.quota, f.quotaErr = readSpaceQuota(ctx, c, f.name) })
-	if f.o.Hold != nil {
-		defer f.o.Hold()()
-	}
-	f.bulk.ask(ctx, f.env, c, f.name)
+	f.bulk.ask(ctx, f.env, c, f.name, f.o)
 }
 
 // ask has HBase make a directory for a load, and remove it again: it shows
 // the right to load, and HBase's own staging directory.
-func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName) {
+func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster, table loader.TableName, o Options) {
 	b.asked = true
-	if b.token, b.prepareErr = c.Prepare(ctx, table); b.prepareErr != nil {
+	prepare := func() (string, error) {
+		b.token, b.prepareErr = c.Prepare(ctx, table)
+		return b.token, b.prepareErr
+	}
+	if o.Making == nil {
+		_, _ = prepare()
+	} else {
+		b.noteErr = o.Making(table, prepare)
+	}
+	if b.prepareErr != nil {
+		b.noteErr = nil // nothing was made
 		return
 	}
 	if l, err := env.Conf.Resolve(b.token); err != nil {
@@ -85,7 +93,9 @@ func (b *bulkFacts) ask(ctx context.Context, env *cluster.Env, c *loader.Cluster
 	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	b.cleanupErr = c.Cleanup(ctx, table, b.token)
+	if b.cleanupErr = c.Cleanup(ctx, table, b.token); b.cleanupErr == nil && o.Gone != nil {
+		b.noteErr = errors.Join(b.noteErr, o.Gone(table, b.token))
+	}
 }
 
 func checkVersion(s loader.Status, err error) Check {
@@ -101,7 +111,7 @@ func checkVersion(s loader.Status, err error) Check {
 	case major != "2":
 		return Doubtful(name, "try it on a table that does not matter first", "HBase %s: region servers of this version were not tried", s.Version)
 	}
-	return good(name, "HBase %s, %d region servers", s.Version, len(s.Servers))
+	return good(name, "HBase %s, %s", s.Version, setting.Count(len(s.Servers), "region server"))
 }
 
 // checkMissing is what is said of a table that could not be asked about.
@@ -109,7 +119,10 @@ func checkMissing(table loader.TableName, err error) Check {
 	if errors.Is(err, loader.ErrTableNotFound) {
 		return bad("table", fmt.Sprintf("bulkload table create %s makes it", table), "table %s does not exist", table)
 	}
-	return bad("table", "see whether HBase is up, and whether you may look at the table", "%s", oneLine{err})
+	if denied, ok := errors.AsType[*loader.DeniedError](err); ok {
+		return bad("table", denied.Grant, "user %s needs the right CREATE on table %s", denied.User, table)
+	}
+	return bad("table", "see whether HBase is up", "%s", oneLine{err})
 }
 
 func checkTable(t *loader.Table) Check {
@@ -133,7 +146,7 @@ func checkFamily(t *loader.Table, wanted string, s spec.Job, zstdCodec string) C
 		for _, x := range t.Families {
 			have = append(have, x.Name)
 		}
-		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (it has %q)", t.Name, wanted, have)
+		return bad(name, setting.Textf("name another with %s, or under cells", setting.Family), "table %s has no family %q (families: %s)", t.Name, wanted, strings.Join(have, ", "))
 	}
 	family, err := cluster.FamilySettings(cf)
 	if err != nil {
@@ -185,9 +198,12 @@ func checkTTL(cf loader.Family, timestamp int64) Check {
 // checkRoundTrip says whether HBase lets the user load.
 func checkRoundTrip(b bulkFacts, user string) Check {
 	const name = "right to load"
+	var denied *loader.DeniedError
 	switch {
 	case !b.asked:
 		return Check{}
+	case errors.As(b.prepareErr, &denied):
+		return bad(name, denied.Grant, "user %s needs the right CREATE or ADMIN on the table", denied.User)
 	case b.prepareErr != nil:
 		return bad(name, fmt.Sprintf("grant %s the right CREATE or ADMIN on the table, and see that HBase's staging directory is there (mode 711)", user),
 			"%s", oneLine{b.prepareErr})

@@ -142,6 +142,8 @@ func checkProbe(s stagingFacts, user string) Check {
 	switch {
 	case s.err != nil:
 		return bad(name, setting.Textf("set HADOOP_CONF_DIR to the directory with core-site.xml and hdfs-site.xml, or name a directory with %s", setting.Staging), "%s", oneLine{s.err})
+	case unmet(s.probeErr):
+		return bad(name, "see whether HDFS is running, and HADOOP_CONF_DIR is that of this cluster", "%s", oneLine{s.probeErr})
 	case cluster.OtherSecurity(s.probeErr):
 		return bad(name, "see security", "user %s cannot %s %s", user, s.step, s.location)
 	case s.probeErr != nil:
@@ -150,6 +152,12 @@ func checkProbe(s stagingFacts, user string) Check {
 		return bad(name, setting.Textf("act as the user that HDFS sees, with %s or HADOOP_USER_NAME", setting.User), "files in %s become %s's, but HBase is asked as %s", s.location, s.owner, user)
 	}
 	return good(name, "%s: a file was written, renamed and removed as %s", s.location, user)
+}
+
+// unmet says whether no NameNode was ever reached.
+func unmet(err error) bool {
+	_, ok := errors.AsType[*hdfsio.UnmetError](err)
+	return ok
 }
 
 // checkAncestors says whether HBase gets to the files. Those who are in a

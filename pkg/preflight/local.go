@@ -131,15 +131,15 @@ func checkInputs(in inputFacts) Check {
 	case in.err != nil:
 		return bad(name, "see that the path is right and that you may read it", "%s", oneLine{in.err})
 	case in.tables > 0:
-		return good(name, "%d files, %s, and %d tables, which are not looked at before the job reads them", in.files, spec.Size(in.bytes).Rounded(), in.tables)
+		return good(name, "%s, %s, and %s, which are not looked at before the job reads them", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.tables, "table"))
 	case in.streams > 0:
-		return good(name, "%d files, %s, and %d streams, which are not read before the job runs", in.files, spec.Size(in.bytes).Rounded(), in.streams)
+		return good(name, "%s, %s, and %s, which are not read before the job runs", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded(), setting.Count(in.streams, "stream"))
 	case (in.files == 0 || in.bytes == 0) && in.allowEmpty:
 		return Doubtful(name, "see that the path is right", "the inputs hold nothing")
 	case in.files == 0 || in.bytes == 0:
 		return bad(name, setting.Textf("see that the path is right and the export complete; %s", source.AllowEmptyHint()), "the inputs hold nothing")
 	}
-	return good(name, "%d files, %s", in.files, spec.Size(in.bytes).Rounded())
+	return good(name, "%s, %s", setting.Count(in.files, "file"), spec.Size(in.bytes).Rounded())
 }
 
 // machineFacts is what this machine leaves to a job.

@@ -36,7 +36,7 @@ func checkRegions(regions []loader.Region, err error, s loader.Status) Check {
 		if closed[0].Server != "" {
 			where = closed[0].Server + ", which is not alive"
 		}
-		return Doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %d regions are not served: %s is on %s", len(closed), len(regions), closed[0], where)
+		return Doubtful(name, "a load waits for them; when they stay so, see the master's log", "%d of %s are not served: %s is on %s", len(closed), setting.Count(len(regions), "region"), closed[0], where)
 	}
 	return good(name, "%d, without gaps, all served", len(regions))
 }
@@ -66,10 +66,10 @@ func checkRegionSize(regions int, in inputFacts, table int64, configured string)
 	most, _ := MaxRegionSize(table, configured)
 	each := in.text / int64(regions)
 	if each > most {
-		return Doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %d regions, which split at %s: splits and compactions follow the load",
-			spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
+		return Doubtful(name, "make the table with more split points, or raise its MAX_FILESIZE", "about %s of text for each of %s, which split at %s: splits and compactions follow the load",
+			spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
 	}
-	return good(name, "about %s of text for each of %d regions, which split at %s", spec.Size(each).Rounded(), regions, spec.Size(most).Rounded())
+	return good(name, "about %s of text for each of %s, which split at %s", spec.Size(each).Rounded(), setting.Count(regions, "region"), spec.Size(most).Rounded())
 }
 
 // checkKey says whether the salt of the key follows from the table.
@@ -87,7 +87,7 @@ func checkKey(s spec.Job, regions []loader.Region) Check {
 		return bad(name, setting.Textf("give %s", setting.SaltBuckets), "%s", oneLine{err})
 	}
 	if keygen.NeedsRegions(s.RowKey()) {
-		return good(name, "%s, %d salts", s.RowKey(), n)
+		return good(name, "%s, %s", s.RowKey(), setting.Count(n, "salt"))
 	}
 	return good(name, "%s", s.RowKey())
 }

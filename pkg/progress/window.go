@@ -24,7 +24,7 @@ func ParseWindow(s string, zone *time.Location) (*Window, error) {
 	}
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
-		return nil, fmt.Errorf("window %q is not like 22:00-06:00", s)
+		return nil, fmt.Errorf("%q is not a window; write 22:00-06:00", s)
 	}
 	w := &Window{zone: zone}
 	var err error
@@ -33,7 +33,7 @@ func ParseWindow(s string, zone *time.Location) (*Window, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("window %q is not like 22:00-06:00: %w", s, err)
+		return nil, fmt.Errorf("%q is not a window; write 22:00-06:00: %w", s, err)
 	case w.from == minutesOfDay:
 		return nil, fmt.Errorf("window %q begins at the end of the day: write 00:00", s)
 	case w.from == w.to:
@@ -46,12 +46,12 @@ func ParseWindow(s string, zone *time.Location) (*Window, error) {
 func parseMinute(s string) (int, error) {
 	s = strings.TrimSpace(s)
 	if len(s) != len("00:00") || s[2] != ':' {
-		return 0, fmt.Errorf("%q is not like 06:00", s)
+		return 0, fmt.Errorf("%q is not a time of day; write 06:00", s)
 	}
 	n := 0
 	for _, i := range []int{0, 1, 3, 4} {
 		if s[i] < '0' || s[i] > '9' {
-			return 0, fmt.Errorf("%q is not like 06:00", s)
+			return 0, fmt.Errorf("%q is not a time of day; write 06:00", s)
 		}
 		n = 10*n + int(s[i]-'0')
 	}

@@ -21,16 +21,16 @@ func TestParseWindow(t *testing.T) {
 	for text, say := range map[string]string{
 		"22:00-06:00":   "",
 		"00:00-24:00":   "",
-		" 22:00 - 6:00": "is not like",
+		" 22:00 - 6:00": "is not a ",
 		"22:00 - 06:00": "",
-		"22:00":         "is not like",
-		"22-06":         "is not like",
+		"22:00":         "is not a ",
+		"22-06":         "is not a ",
 		"22:60-06:00":   "00:00 to 24:00",
 		"24:01-06:00":   "00:00 to 24:00",
-		"+2:00-06:00":   "is not like",
+		"+2:00-06:00":   "is not a ",
 		"06:00-06:00":   "no length",
 		"24:00-06:00":   "write 00:00",
-		"":              "is not like",
+		"":              "is not a ",
 	} {
 		_, err := ParseWindow(text, time.UTC)
 		switch {

@@ -10,6 +10,7 @@ import (
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/spec"
 )
 
@@ -248,7 +249,7 @@ func (e *entries) give(ctx context.Context, q Query, fn func(loader.Row) error) 
 			n := rowSize(row)
 			size += n
 			if n -= int64(rowOverhead + cellOverhead*len(row.Cells)); q.RowBytes > 0 && n > q.RowBytes {
-				return from, fail.Errorf(fail.Load, "table %s: %w: it has %d bytes", e.data.name, loader.ErrRowTooLarge, n)
+				return from, fail.Errorf(fail.Load, "table %s: %w: it has %s", e.data.name, loader.ErrRowTooLarge, setting.Count(n, "byte"))
 			}
 		}
 		if err := held.add(size); err != nil {

@@ -49,7 +49,7 @@ func queryColumns(s spec.Job, key keygen.Expr) []string {
 func queryKey(s spec.Job, k saltedKey, modulus int, args []string) (keyRange, *rowFilter, error) {
 	query := queryColumns(s, k.spec)
 	if len(args) != len(query) {
-		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %d values are given", query, len(args))
+		return keyRange{}, nil, fail.Errorf(fail.Config, "a query key has the columns %q: %s are given", query, setting.Count(len(args), "value"))
 	}
 	known := make(map[string]string, len(query))
 	for i, c := range query {

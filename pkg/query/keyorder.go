@@ -2,10 +2,13 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
+	"bulkload/pkg/partition"
+	"bulkload/pkg/setting"
 )
 
 // maxSalts is how many values the salts of a key may have for a scan, which
@@ -43,10 +46,10 @@ scan:
 
 // isSalt says whether a part has few values that can be determined without a row.
 func isSalt(c keygen.Call) bool {
-	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "spread"
+	return c.Func == "salt" || c.Func == "bytesalt" || c.Func == "javasalt" || c.Func == "spread"
 }
 
-// saltModulus is the number of a salt's values.
+// saltModulus is the number of a salt's values, or of javasalt's that are not negative.
 func saltModulus(c keygen.Call, modulus int) int {
 	switch {
 	case len(c.Ints) > 0:
@@ -60,6 +63,13 @@ func saltModulus(c keygen.Call, modulus int) int {
 // saltValues are all values of a salt, in order: one byte each, or decimal
 // digits of one width.
 func saltValues(c keygen.Call, modulus int) [][]byte {
+	if c.Func == "javasalt" {
+		var values [][]byte
+		for _, b := range partition.JavaSaltValues(saltModulus(c, modulus)) {
+			values = append(values, []byte{b})
+		}
+		return values
+	}
 	values := make([][]byte, saltModulus(c, modulus))
 	width := len(fmt.Sprint(len(values) - 1))
 	for i := range values {
@@ -79,8 +89,11 @@ func (k saltedKey) heads(modulus int) ([][]byte, error) {
 	for _, p := range k.head {
 		if c, ok := p.(keygen.Call); ok {
 			m := saltModulus(c, modulus)
+			if c.Func == "javasalt" {
+				m = min(2*m-1, 256)
+			}
 			if m < 1 || m > maxSalts || n*m > maxSalts {
-				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %d values, too many to read the rows of each by themselves", k.spec, maxSalts)
+				return nil, fail.Errorf(fail.Config, "key %s: its salts have more than %s, too many to read the rows of each by themselves", k.spec, setting.Count(maxSalts, "value"))
 			}
 			n *= m
 		}
@@ -124,6 +137,32 @@ func keepsOrder(e keygen.Expr) bool {
 		return len(c.Args) >= 3 && isColumn(c.Args[0]) && sortsByTime(c.Args[2])
 	}
 	return false
+}
+
+// Ranges says by which columns of the original key its rows can be ranged: those that both bounds must have alike, since the key
+// does not keep their order, and those behind them whose order it keeps. Without any of these there are no ranges.
+func (t *Table) Ranges() (alike, ordered []string) {
+	if t.key == nil {
+		return nil, nil
+	}
+	for _, p := range splitSalt(t.key).rest {
+		columns := keygen.Columns(p)
+		switch {
+		case len(columns) == 0:
+		case keepsOrder(p):
+			ordered = append(ordered, columns...)
+		case len(ordered) > 0:
+			return alike, without(ordered, alike)
+		default:
+			alike = append(alike, columns...)
+		}
+	}
+	return alike, without(ordered, alike)
+}
+
+// without are the names of a list that are not in another.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(list, func(name string) bool { return slices.Contains(other, name) })
 }
 
 // latestFirst says whether a part puts greater values first.

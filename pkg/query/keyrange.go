@@ -47,7 +47,7 @@ func (k saltedKey) columns() []string {
 func (k saltedKey) bind(what setting.Name, values []string) (map[string]string, error) {
 	columns := k.columns()
 	if len(values) > len(columns) {
-		return nil, fail.Errorf(fail.Config, "%s: %d values are given, but behind its salt the key %s has the columns %q", what, len(values), k.spec, columns)
+		return nil, fail.Errorf(fail.Config, "%s: %s are given, but behind its salt the key %s has the columns %q", what, setting.Count(len(values), "value"), k.spec, columns)
 	}
 	bound := make(map[string]string, len(values))
 	for i, v := range values {
@@ -89,7 +89,7 @@ func (k saltedKey) between(modulus int, from, to []string) (keyRange, error) {
 		return r, err
 	}
 	if r.lo != nil && r.hi != nil && bytes.Compare(r.lo, r.hi) >= 0 {
-		hint := setting.Textf("%s is the first key that is wanted, %s the first that is not", setting.From, setting.To)
+		hint := setting.Textf("%s is inclusive, %s is exclusive", setting.From, setting.To)
 		if slices.ContainsFunc(k.rest, latestFirst) {
 			hint = setting.Textf("%s; this key has the latest first, so %s is later than %s", hint, setting.From, setting.To)
 		}

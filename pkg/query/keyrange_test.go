@@ -283,6 +283,10 @@ func TestSaltValues(t *testing.T) {
 		{keygen.Call{Func: "salt", Args: []keygen.Expr{column}, Ints: []int{1000}}, 1000, "999", 3},
 		{keygen.Call{Func: "salt", Args: []keygen.Expr{column}, Ints: []int{1}}, 1, "0", 1},
 		{keygen.Call{Func: "bytesalt", Args: []keygen.Expr{column}, Ints: []int{256}}, 256, "\xff", 1},
+		{keygen.Call{Func: "javasalt", Args: []keygen.Expr{column}}, 19, "\xff", 1},
+		{keygen.Call{Func: "javasalt", Args: []keygen.Expr{column}, Ints: []int{1}}, 1, "\x00", 1},
+		{keygen.Call{Func: "javasalt", Args: []keygen.Expr{column}, Ints: []int{128}}, 255, "\xff", 1},
+		{keygen.Call{Func: "javasalt", Args: []keygen.Expr{column}, Ints: []int{200}}, 256, "\xff", 1},
 		{keygen.Call{Func: "spread", Args: []keygen.Expr{column}}, 100, "99", 2},
 	} {
 		heads, err := splitSalt(keygen.Concat{Parts: []keygen.Expr{c.salt, column}}).heads(10)

@@ -147,7 +147,7 @@ func Read(ctx context.Context, env *cluster.Env, s spec.Job, q Query, fn func(lo
 // newReading decides where the rows are and what is read of them.
 func (t *Table) newReading(q Query, regions []loader.Region) (*reading, error) {
 	s, key := t.job, t.key
-	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: q.RowBytes, Prompt: q.Steady}}
+	r := &reading{req: loader.ScanRequest{Table: t.name, CacheBlocks: true, RowBytes: q.RowBytes, Prompt: true}}
 	if q.Raw || key == nil {
 		if !q.Raw && (q.Values != nil || q.Prefix != nil || len(q.From)+len(q.To) > 0) {
 			return nil, fail.Errorf(fail.Config, "no key: name how row keys are made with %s, or key in the job file", setting.Key)

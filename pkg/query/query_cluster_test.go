@@ -145,7 +145,7 @@ func TestScanRanges(t *testing.T) {
 	for _, c := range []struct {
 		key   string
 		salts int
-	}{{"salt(ts, id) + ts + '|' + id", 5}, {"salt(id, 3) + ts + id", 3}, {"ts + '|' + id", 1}} {
+	}{{"salt(ts, id) + ts + '|' + id", 5}, {"salt(id, 3) + ts + id", 3}, {"javasalt(id, 3) + ts + id", 3}, {"ts + '|' + id", 1}} {
 		t.Run(c.key, func(t *testing.T) {
 			e := loadEvents(t, env, c.key, c.salts, 1500)
 			for seed := range 40 {

@@ -77,7 +77,7 @@ func (t *Table) CheckSalts(ctx context.Context) error {
 		}
 	}
 	if 4*other > seen {
-		return fail.Errorf(fail.Check, "table %s: %w: %d of %d rows, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, seen, n, setting.SaltBuckets)
+		return fail.Errorf(fail.Check, "table %s: %w: %d of %s, by a modulus of %d; say by which they were written with %s", t.name, ErrSaltsUnfit, other, setting.Count(seen, "row"), n, setting.SaltBuckets)
 	}
 	return nil
 }

@@ -110,6 +110,58 @@ func TestCheckSalts(t *testing.T) {
 	}
 }
 
+// TestJavaSalt reads rows whose salts are Java's signed bytes, each from its own region: all of them in the order of the original
+// key, and those of a user from one of them.
+func TestJavaSalt(t *testing.T) {
+	job, err := spec.Spec{Table: "t", Key: "javasalt(user, 16) + user + '|' + ts", Query: []string{"user"}, Columns: []string{"user", "ts"}}.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := keygen.Compile(job.RowKey(), keygen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memoryTable{keeps: true}
+	var want []string
+	salts := map[byte]bool{}
+	for i := range 500 {
+		user := userName(i)
+		key, err := p.Append(nil, [][]byte{[]byte(user), []byte("1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hash := int(keygen.JavaHash([]byte(user))); key[0] != byte(int8(hash%16)) {
+			t.Fatalf("salt %x of a hash %d", key[0], hash)
+		}
+		salts[key[0]] = true
+		want = append(want, string(key[1:]))
+		m.rows = append(m.rows, loader.Row{Key: key, Cells: []loader.Cell{{Family: []byte("f"), Qualifier: []byte("user"), Value: []byte(user)}}})
+	}
+	slices.SortFunc(m.rows, func(a, b loader.Row) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	c := &fakeCluster{memoryTable: m, regions: splitAt(1, partition.JavaSaltSplits(16)...)}
+	table, err := NewTable(c, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(salts) != 31 || len(c.regions) != 31 {
+		t.Errorf("%d salts and %d regions, want 31", len(salts), len(c.regions))
+	}
+	var got []string
+	take := func(row loader.Row) error { got = append(got, string(row.Key[1:])); return nil }
+	if _, err := table.Read(t.Context(), Query{From: []string{"申"}, Limit: 1000}, take); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %d rows in order, want %d: %q", err, len(got), len(want), got[min(len(got), 498):min(len(got), 506)])
+	}
+	for i := range 500 {
+		n := 0
+		if _, err := table.Read(t.Context(), Query{Values: []string{userName(i)}}, count(&n)); err != nil || n != 1 {
+			t.Fatalf("user %d: %d rows, %v", i, n, err)
+		}
+	}
+}
+
+// userName is a name whose hash has either sign.
+func userName(i int) string { return fmt.Sprintf("申请%04d-%x", i, i*7919*104729) }
+
 // TestModulusIsHeld refuses split points that show another number of salts than the first ones did.
 func TestModulusIsHeld(t *testing.T) {
 	table, c := usersTable(t, 10, 0, 10)
@@ -163,7 +215,7 @@ func TestReadingAsksForMemory(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	// ten salts, a row of 40 KiB and the next one of each, and 3 × 16 KiB on its way
-	if least, most := int64(10*40<<10), int64(10*(2*41<<10+3*16<<10)); asked < least || asked > most {
+	if least, most := int64((10*40)<<10), int64(10*((2*41)<<10+(3*16)<<10)); asked < least || asked > most {
 		t.Errorf("%d bytes were asked for, want %d to %d", asked, least, most)
 	}
 	asked = 0

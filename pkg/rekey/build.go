@@ -71,7 +71,7 @@ func Build(ctx context.Context, s *snapshot.Snapshot, p *Plan, out build.Output,
 // check holds the plan to the snapshot.
 func (p *Plan) check(s *snapshot.Snapshot) error {
 	if len(p.Families) != len(s.Families) {
-		return fmt.Errorf("a plan for %d families, snapshot %s has %d", len(p.Families), s.Name, len(s.Families))
+		return fmt.Errorf("a plan for %s, snapshot %s has %d", setting.Count(len(p.Families), "family"), s.Name, len(s.Families))
 	}
 	for i, f := range s.Families {
 		if p.Families[i].Name != f.Name {
@@ -79,7 +79,7 @@ func (p *Plan) check(s *snapshot.Snapshot) error {
 		}
 	}
 	if len(s.Regions) >= 1<<(64-sequenceRows) {
-		return fail.Errorf(fail.Config, "snapshot %s has %d regions, which are too many", s.Name, len(s.Regions))
+		return fail.Errorf(fail.Config, "snapshot %s has %s, which are too many", s.Name, setting.Count(len(s.Regions), "region"))
 	}
 	if p.Since > 0 && p.Duplicates != extsort.Fail {
 		return sinceNeedsFail()
@@ -135,11 +135,11 @@ func (w *writer) account(m *manifest.Manifest, r *reader) error {
 	var err error
 	switch rows := m.Records - m.Rejected - m.Duplicates - m.NoCells; {
 	case t.merged != m.Records-m.Rejected:
-		err = fmt.Errorf("%d rows were read and %d of them set aside, but %d were sorted", m.Records, m.Rejected, t.merged)
+		err = fmt.Errorf("%s were read and %d of them set aside, but %d were sorted", setting.Count(m.Records, "row"), m.Rejected, t.merged)
 	case rows != t.sum.Rows:
-		err = fmt.Errorf("%d rows − %d set aside − %d duplicates − %d without cells = %d, but %d were written", m.Records, m.Rejected, m.Duplicates, m.NoCells, rows, t.sum.Rows)
+		err = fmt.Errorf("%s − %d set aside − %d duplicates − %d without cells = %d, but %d were written", setting.Count(m.Records, "row"), m.Rejected, m.Duplicates, m.NoCells, rows, t.sum.Rows)
 	case cells != t.sum.Cells:
-		err = fmt.Errorf("%d cells were counted, but the files have %d", t.sum.Cells, cells)
+		err = fmt.Errorf("%s were counted, but the files have %d", setting.Count(t.sum.Cells, "cell"), cells)
 	case m.Duplicates == 0 && t.sum != r.sum:
 		err = fmt.Errorf("read were %s, written %s", r.sum, t.sum)
 	default:
@@ -154,7 +154,7 @@ func sortError(err error) error {
 	_, twice := errors.AsType[*extsort.DuplicateError](err)
 	switch {
 	case limited:
-		return fail.With(fail.HDFS, setting.Errorf("%w: they had %d bytes after %d rows (raise %s, or give more %s)", err, limit.Bytes, limit.Rows, setting.SpillLimit, setting.Memory))
+		return fail.With(fail.HDFS, setting.Errorf("%w: they had %s after %s (raise %s, or give more %s)", err, setting.Count(limit.Bytes, "byte"), setting.Count(limit.Rows, "row"), setting.SpillLimit, setting.Memory))
 	case twice:
 		return fail.With(fail.BadRows, err)
 	case errors.Is(err, extsort.ErrMemory):

@@ -3,6 +3,7 @@ package rekey
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/partition/extsort"
@@ -370,5 +372,32 @@ func TestRowSum(t *testing.T) {
 	a, b := sum(one), sum(two)
 	if a.Add(b); a != sum(one, two) || a.Rows != 2 || a.Cells != 3 {
 		t.Error(a)
+	}
+}
+
+// TestRowSumAdds holds the sum of hashes to that of math/big.
+func TestRowSumAdds(t *testing.T) {
+	const seed = 131
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	edges := []uint64{0, 1, 1<<63 - 1, 1 << 63, 1<<64 - 1}
+	number := func() uint64 {
+		if r.IntN(2) == 0 {
+			return edges[r.IntN(len(edges))]
+		}
+		return r.Uint64()
+	}
+	whole := func(s RowSum) *big.Int {
+		n := new(big.Int).SetUint64(s.High)
+		return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.Low))
+	}
+	for range race.Cases(200_000) {
+		a, b := RowSum{High: number(), Low: number()}, RowSum{High: number(), Low: number()}
+		want := new(big.Int).Add(whole(a), whole(b))
+		want.Mod(want, new(big.Int).Lsh(big.NewInt(1), 128))
+		sum := a
+		if sum.Add(b); whole(sum).Cmp(want) != 0 {
+			t.Fatalf("%s and %s: %s, want %x", a.Sum(), b.Sum(), sum.Sum(), want)
+		}
 	}
 }

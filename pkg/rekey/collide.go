@@ -31,7 +31,7 @@ func (r *reader) locate(ctx context.Context, err error) error {
 
 func (r *reader) about(seq uint64, key []byte) error {
 	region, row := placeOf(seq)
-	return fail.AboutData(key, "row %d of region %s of snapshot %s, with an old key of %d bytes", row+1, r.snap.Regions[region].Encoded, r.snap.Name, len(key))
+	return fail.AboutData(key, "row %d of region %s of snapshot %s, with an old key of %s", row+1, r.snap.Regions[region].Encoded, r.snap.Name, setting.Count(len(key), "byte"))
 }
 
 // oldKey is the key of the row of a number.

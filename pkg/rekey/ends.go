@@ -15,7 +15,7 @@ import (
 // restart discards the journal, and the snapshot that it leads to.
 func (j *run) restart(ctx context.Context) error {
 	if k := j.st.Rekey; k != nil && k.Own && k.Snapshot != "" {
-		if err := j.c.DeleteSnapshot(ctx, j.req.From, k.Snapshot); err != nil {
+		if err := j.c.EndSnapshot(ctx, j.req.From, k.Snapshot, k.Created); err != nil {
 			return cluster.Failure(err)
 		}
 	}
@@ -58,19 +58,20 @@ func (j *run) giveBack(ctx context.Context, cause error) error {
 	if k == nil || !k.Own || k.Snapshot == "" || j.dropped {
 		return nil
 	}
-	kind := fail.KindOf(cause)
-	if j.st.Built != nil || kind != fail.Config && kind != fail.Check && kind != fail.BadRows {
-		j.o.Events.Warn("the snapshot stays for the next attempt; to give the job up, delete it", "snapshot", k.Snapshot)
-		return nil
-	}
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
+	kind := fail.KindOf(cause)
+	if j.st.Built != nil || kind != fail.Config && kind != fail.Check && kind != fail.BadRows {
+		if _, there, err := j.c.SnapshotTime(ctx, j.req.From, k.Snapshot); there || err != nil {
+			j.o.Events.Warn("the snapshot stays for the next attempt; to give the job up, delete it", "snapshot", k.Snapshot)
+		}
+		return nil
+	}
 	if !j.drop(ctx) {
 		return nil
 	}
 	now := *k
 	now.Snapshot = ""
-	j.st.Rekey = &now
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
@@ -92,6 +93,9 @@ func (j *run) drop(ctx context.Context) bool {
 func (j *run) end(ctx context.Context) error {
 	if err := j.st.Record(checkpoint.EventVerified, j.result.Verify); err != nil {
 		return err
+	}
+	if err := j.st.DropPrepared(ctx, j.env, j.c); err != nil {
+		j.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
 	}
 	k := j.st.Rekey
 	j.result.Rekey = &result.Rekey{From: k.From, Snapshot: k.Snapshot, Created: k.Created, Since: k.Since, Next: NextSince(k.Created)}

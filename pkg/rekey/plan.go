@@ -80,15 +80,15 @@ func (o Options) divide(s *snapshot.Snapshot, p *Plan) (memory, error) {
 	room := max(read, int64(len(p.Families))*writerRoom)
 	m := memory{sort: int64(o.Memory) - workers*room, row: int(row)}
 	if m.sort < workers*extsort.MinMemory {
-		return m, fail.Errorf(fail.Config, "memory of %s is too little for %d workers on this snapshot, whose largest region has %d files, and %d families: each needs %.0f MiB (give more with %s, or fewer %s)",
-			o.Memory, o.Workers, files, len(p.Families), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
+		return m, fail.Errorf(fail.Config, "memory of %s is too little for %s on this snapshot, whose largest region has %s, and %s: each needs %.0f MiB (give more with %s, or fewer %s)",
+			o.Memory, setting.Count(o.Workers, "worker"), setting.Count(files, "file"), setting.Count(len(p.Families), "family"), float64(room+extsort.MinMemory)/(1<<20), setting.Memory, setting.Workers)
 	}
 	m.row = int(min(row, m.sort/workers/2))
 	return m, nil
 }
 
 func tooLarge(n, most int) error {
-	return setting.Errorf("%w: a row has %d bytes or more, and %d are a worker's room for one (give more with %s, or fewer %s)", extsort.ErrMemory, n, most, setting.Memory, setting.Workers)
+	return setting.Errorf("%w: a row has %s or more, and %d are a worker's room for one (give more with %s, or fewer %s)", extsort.ErrMemory, setting.Count(n, "byte"), most, setting.Memory, setting.Workers)
 }
 
 // hfileOptions are those of a family's files. The plan's time stands for each

@@ -171,7 +171,7 @@ func (w *readWorker) add(c *hfile.Cell) error {
 		return nil
 	}
 	if n := len(w.pack.cells) + len(c.Qualifier) + len(c.Value) + len(c.Tags) + 64; n > w.room.row {
-		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %d bytes, in region %s: %w", len(w.row), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
+		return fail.With(fail.Config, fail.AboutData(w.row, "the row with an old key of %s, in region %s: %w", setting.Count(len(w.row), "byte"), w.snap.Regions[w.number].Encoded, tooLarge(n, w.room.row)))
 	}
 	w.pack.add(w.family, c)
 	w.hash.add(w.snap.Families[w.family].Name, c.Qualifier, c.Timestamp, c.Value)
@@ -206,8 +206,8 @@ func (w *readWorker) setAside(why error) error {
 			return nil
 		}
 	}
-	about := fail.AboutData(w.row, "a row has no new key: %w (row %d of region %s of snapshot %s, with an old key of %d bytes)",
-		why, w.inside+1, w.snap.Regions[w.number].Encoded, w.snap.Name, len(w.row))
+	about := fail.AboutData(w.row, "a row has no new key: %w (row %d of region %s of snapshot %s, with an old key of %s)",
+		why, w.inside+1, w.snap.Regions[w.number].Encoded, w.snap.Name, setting.Count(len(w.row), "byte"))
 	if w.o.Budget.None() {
 		return fail.With(fail.BadRows, setting.Errorf("%w: %s N or P%% sets such rows aside", about, setting.BadRecords))
 	}

@@ -296,6 +296,15 @@ func (w *world) nothingLeft() {
 	if err != nil {
 		w.t.Error(err)
 	}
+	prepared, err := jobtest.UserFS(w.t, w.cluster, "hbase").ReadDir(w.t.Context(), "/hbase/staging")
+	for _, d := range prepared {
+		if strings.Contains(d.Name(), "__"+strings.ReplaceAll(w.new, ":", "_")+"__") {
+			w.t.Errorf("HBase keeps %s", d.Name())
+		}
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
 	if left := w.snapshots(); len(left) > 0 {
 		w.t.Errorf("snapshots %q", left)
 	}
@@ -449,5 +458,30 @@ func TestRekey(t *testing.T) {
 	w.java("drop", w.new)
 	if left := w.snapshots(); len(left) > 0 {
 		t.Errorf("snapshots %q", left)
+	}
+}
+
+// TestRekeyMergedMeanwhile: regions of the new table, which is empty still, are merged after a kill between its making and the plan.
+func TestRekeyMergedMeanwhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program on a cluster, which -short leaves out")
+	}
+	w := newWorld(t)
+	want, _ := w.want(w.java("versions", w.old))
+	flags := []string{"--to=" + w.new, "--key=" + newKey, "--splits=08,10"}
+	if o := w.rekey("rekey:2", 0, flags...); o.code != 137 {
+		t.Fatalf("it is not killed before it makes the table: %+v", o)
+	}
+	w.java("create", w.new, "--splits", "08", "--versions", "3")
+	if o := w.rekey("", 0, flags...); o.code != 0 {
+		t.Fatalf("the same command gives %d: %s", o.code, o.stderr)
+	}
+	w.judge(want)
+	if left := w.snapshots(); len(left) > 0 {
+		t.Errorf("snapshots are left: %q", left)
+	}
+	other := append(slices.Clone(flags[:2]), "--splits=08,12", "--job-id=other")
+	if o := w.rekey("", 0, other...); o.code != 3 || !strings.Contains(o.stderr, "it has no region that begins at 12") || strings.Contains(o.stderr, "the snapshot stays") {
+		t.Errorf("a table of others without these split points: %d: %s", o.code, o.stderr)
 	}
 }

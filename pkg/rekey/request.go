@@ -77,7 +77,7 @@ func (r Request) resolve() (*resolved, error) {
 		q.Verify = "full"
 	case "full", "off":
 	default:
-		return nil, fail.Errorf(fail.Config, "%s %q is none of full, off", setting.Verify, r.Verify)
+		return nil, fail.Errorf(fail.Config, "%s %q is invalid: want full or off", setting.Verify, r.Verify)
 	}
 	switch {
 	case r.From == (loader.TableName{}) || r.To == (loader.TableName{}):

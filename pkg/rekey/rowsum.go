@@ -8,6 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"bulkload/pkg/manifest"
+	"bulkload/pkg/setting"
 )
 
 // A RowSum stands for a set of rows without their keys: how many, how many cells
@@ -33,7 +34,7 @@ func (s RowSum) Sum() string { return fmt.Sprintf("%016x%016x", s.High, s.Low) }
 
 // String prints it for people and messages.
 func (s RowSum) String() string {
-	return fmt.Sprintf("%d rows, %d cells, digest %s", s.Rows, s.Cells, s.Sum())
+	return fmt.Sprintf("%s, %s, digest %s", setting.Count(s.Rows, "row"), setting.Count(s.Cells, "cell"), s.Sum())
 }
 
 // digest is what other parts of the program know of it.

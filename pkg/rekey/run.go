@@ -38,7 +38,7 @@ type run struct {
 // Run does the whole job: snapshot, new table, files, load, verification. With a
 // state directory the same call after a crash resumes, and after a success does
 // nothing. With an error comes the result as far as it is known, or nil.
-func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (_ *result.Result, err error) {
+func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (r *result.Result, err error) {
 	start := time.Now()
 	req, err := request.resolve()
 	if err != nil {
@@ -60,7 +60,12 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	defer func() {
+		err = errors.Join(err, st.Close())
+		if r != nil {
+			r.Job = st.Dir // none, if nothing was done
+		}
+	}()
 	j := &run{env: env, req: req, o: o, st: st, c: c, result: &result.Result{Schema: 1, Table: req.To.String(), Job: st.Dir}}
 	if o.State.Restart {
 		if err := j.restart(ctx); err != nil {
@@ -72,6 +77,7 @@ func Run(ctx context.Context, env *cluster.Env, request Request, o RunOptions) (
 	}
 	defer func() { j.result.Elapsed = time.Since(start) }()
 	if err := j.steps(ctx); err != nil {
+		st.Fail(ctx, err)
 		return j.result, errors.Join(err, j.giveBack(ctx, err))
 	}
 	return j.result, nil
@@ -123,7 +129,7 @@ func (j *run) record() error {
 	q, k := j.req, j.st.Rekey
 	if k == nil || k.Snapshot == "" {
 		now := time.Now()
-		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey}
+		k = &checkpoint.RekeyRecord{From: q.From.String(), Snapshot: q.Snapshot, Now: now.UnixMilli(), Since: q.Since, Key: q.Key, OldKey: q.OldKey, Makes: k != nil && k.Makes}
 		if k.Snapshot == "" {
 			k.Snapshot, k.Own, k.Created = tablesource.NewName(q.From, now), true, now.UnixMilli()
 		}
@@ -136,7 +142,6 @@ func (j *run) record() error {
 	}
 	now := *k
 	now.Duplicates, now.BadRecords = q.Duplicates, q.BadRecords
-	j.st.Rekey = &now
 	return j.st.Record(checkpoint.EventRekey, now)
 }
 
@@ -163,7 +168,7 @@ func (j *run) open(ctx context.Context) error {
 		ref = tablesource.Ref{Snapshot: k.Snapshot}
 	}
 	var err error
-	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created}); err != nil {
+	if j.opened, err = tablesource.Open(ctx, j.env, ref, tablesource.Options{Name: k.Snapshot, Created: k.Created, FilesOnly: true}); err != nil {
 		return err
 	}
 	j.source = j.opened.Snapshot
@@ -173,8 +178,9 @@ func (j *run) open(ctx context.Context) error {
 	if k.Created != 0 {
 		return nil
 	}
-	k.Created = j.source.Created.UnixMilli()
-	return j.st.Record(checkpoint.EventRekey, *k)
+	now := *k
+	now.Created = j.source.Created.UnixMilli()
+	return j.st.Record(checkpoint.EventRekey, now)
 }
 
 // plan finds or makes the new table and names the staging directory, or takes
@@ -198,7 +204,6 @@ func (j *run) plan(ctx context.Context) (err error) {
 		if p.Made, err = checkpoint.RecordTable(ctx, j.env, j.c, j.facts.Table, j.facts.Regions); err != nil {
 			return err
 		}
-		j.st.Plan = p
 		if err := j.st.Record(checkpoint.EventPlan, *p); err != nil {
 			return err
 		}

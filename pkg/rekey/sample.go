@@ -22,8 +22,10 @@ func Splits(ctx context.Context, s *snapshot.Snapshot, key, old keygen.Expr, now
 	if err != nil {
 		return nil, err
 	}
-	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && call.Func == "salt" && len(call.Ints) > 0 {
-		return partition.SaltSplits(call.Ints[0]), nil
+	if call, ok := keygen.Parts(key)[0].(keygen.Call); ok && len(call.Ints) > 0 {
+		if splits, ok := partition.SplitsOfSalt(call.Func, call.Ints[0]); ok {
+			return splits, nil
+		}
 	}
 	if len(s.Regions) == 1 {
 		return nil, nil

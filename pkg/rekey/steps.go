@@ -2,7 +2,6 @@ package rekey
 
 import (
 	"context"
-	"errors"
 	"path"
 	"path/filepath"
 
@@ -54,9 +53,8 @@ func (j *run) build(ctx context.Context) (*manifest.Manifest, error) {
 	j.proven = false
 	m, err := Build(ctx, j.source, p, out, j.options())
 	if err != nil {
-		return nil, errors.Join(err, j.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: err.Error()}))
+		return nil, err
 	}
-	j.st.Built = m
 	if err := j.st.Record(checkpoint.EventBuilt, checkpoint.BuiltRecord{Manifest: m.Summary()}); err != nil {
 		return nil, err
 	}
@@ -89,6 +87,9 @@ func (j *run) earlier(ctx context.Context) (*manifest.Manifest, error) {
 	}
 	for _, d := range damaged {
 		j.o.Events.Warn("a file of an earlier attempt is damaged, and all are built again", "file", d.Path, "found", d.Error())
+	}
+	if err := j.st.Record(checkpoint.EventLost, build.LostRecord{Regions: []int{}}); err != nil {
+		return nil, err
 	}
 	return nil, j.open(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -39,7 +40,11 @@ func (j *run) target(ctx context.Context) (*cluster.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(facts, old, j.req.Splits, j.req.Since > 0); err != nil {
+	splits := j.req.Splits
+	if j.st.Rekey.Makes {
+		splits = nil // regions of a table that an earlier attempt has made, and that is empty, may have been merged since
+	}
+	if err := fits(facts, old, splits, j.req.Since > 0); err != nil {
 		return nil, err
 	}
 	return facts, j.vacant(ctx)
@@ -53,6 +58,11 @@ func (j *run) create(ctx context.Context, old *loader.Table) error {
 		if splits, err = Splits(ctx, j.source, j.req.key, j.req.oldKey, j.now(), j.options()); err != nil {
 			return err
 		}
+	}
+	now := *j.st.Rekey
+	now.Makes = true
+	if err := j.st.Record(checkpoint.EventRekey, now); err != nil {
+		return err
 	}
 	spec := table.Like(old).Spec(j.req.To, splits)
 	j.o.Events.Note("table is created", "table", j.req.To.String(), "like", j.req.From.String(), "regions", len(splits)+1)

@@ -43,7 +43,7 @@ func (j *run) verify(ctx context.Context, m *manifest.Manifest) error {
 		j.o.Events.Warn("cells expired (TTL) before the table was read: verification inconclusive", "mode", v.Mode)
 		return nil
 	}
-	written := fmt.Sprintf("%d rows, %d cells, digest %s", m.Digest.Rows, m.Digest.Cells, m.RowSum)
+	written := fmt.Sprintf("%s, %s, digest %s", setting.Count(m.Digest.Rows, "row"), setting.Count(m.Digest.Cells, "cell"), m.RowSum)
 	if j.req.Since > 0 {
 		return fail.Errorf(fail.Verify, "table %s does not hold what was written: from timestamp %d on it has %s, written were %s (rows that were deleted from table %s since an earlier pass, rows whose key columns have changed since, "+
 			"and cells that others wrote show so)", j.req.To, j.req.Since, got, written, j.req.From)

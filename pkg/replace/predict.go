@@ -8,7 +8,6 @@ import (
 
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
 	"bulkload/pkg/snapshot"
 	"bulkload/pkg/spec"
 	"bulkload/pkg/tablesource"
@@ -52,14 +51,14 @@ func Predict(ctx context.Context, env *cluster.Env, s spec.Job, w build.WorkOpti
 	if err := keys.read(ctx, plan, in, o); err != nil {
 		return nil, err
 	}
-	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: facts.Name}, tablesource.Options{})
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: facts.Name}, tablesource.Options{FilesOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close(ctx)) }()
 	p, err := keys.compare(ctx, src.Snapshot)
 	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
+		return nil, tablesource.FilesFailure(err)
 	}
 	limit := s.MaxDeletes()
 	p.Limit, p.Refused = limit.String(), !limit.Allows(p.Deleted, p.Rows)

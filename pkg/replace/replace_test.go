@@ -165,7 +165,7 @@ func TestReplace(t *testing.T) {
 		files, err := s.Write(t.Context(), snap, e, rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9), "", o)
 		must(t, err)
 		for _, f := range files {
-			l.load(f)
+			l.load(f, l)
 		}
 		if len(files) > 0 { // the markers alone hide nothing of the export
 			mid := scanOf(t, l.open(), 1)
@@ -179,11 +179,39 @@ func TestReplace(t *testing.T) {
 		if got := scanOf(t, l.open(), 0); !maps.Equal(got, seenOf(export)) {
 			rt.Fatalf("the table is\n%q, want\n%q", got, seenOf(export))
 		}
+
+		// A compaction between the snapshot and the load shows nothing that was hidden: of some files, or of all, which drops markers too.
+		more := newLab(t, versions, "f", "g")
+		if rapid.Bool().Draw(rt, "all compacted") {
+			more.add(5, compactedOf(old, false))
+		} else {
+			more.add(3, compactedOf(old[:half], true))
+			more.add(5, old[half:])
+		}
+		for _, f := range files {
+			l.load(f, more)
+		}
+		more.add(11, export)
+		if got := scanOf(t, more.open(), 0); !maps.Equal(got, seenOf(export)) {
+			rt.Fatalf("after a compaction the table is\n%q, want\n%q", got, seenOf(export))
+		}
 	})
 }
 
-// load puts a file with markers into its region.
-func (l *lab) load(f loader.HFile) {
+// compactedOf is what a compaction keeps of cells in a family of one version.
+func compactedOf(cells []hfile.Cell, markers bool) (kept []hfile.Cell) {
+	seen := seenOf(cells)
+	for _, c := range cells {
+		_, ok := seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)]
+		if c.Type == hfile.Put && ok || c.Type != hfile.Put && markers {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// load puts a staged file with markers into its region of a table.
+func (l *lab) load(f loader.HFile, into *lab) {
 	region := 0
 	if string(f.First) >= labRegions[1] {
 		region = 1
@@ -193,7 +221,7 @@ func (l *lab) load(f loader.HFile) {
 	b, err := io.ReadAll(in)
 	must(l.t, err)
 	must(l.t, in.Close())
-	l.file(region, f.Family, 9, b)
+	into.file(region, f.Family, 9, b)
 }
 
 // TestRefusals holds the counts of cells that would stay visible to a plain account.

@@ -20,6 +20,7 @@ type Undo struct {
 	Survey    *Survey       `json:"survey"`
 	Refused   []string      `json:"refused,omitempty"` // why markers would lose something; empty: they do not
 	Markers   int64         `json:"markers"`           // that were written
+	Copies    int64         `json:"copies,omitempty"`  // older cells that were written with them, so that no compaction drops them
 	Files     int           `json:"files"`             // in which
 	Bytes     int64         `json:"bytes"`
 	Verify    string        `json:"verify,omitempty"` // full or range
@@ -59,12 +60,15 @@ type Survey struct {
 
 // SurveyFamily is a family of the load.
 type SurveyFamily struct {
-	Family    string `json:"family"`
-	Versions  int    `json:"versions"`  // that it keeps of a column
-	Rows      int64  `json:"rows"`      // with cells of the load
-	Cells     int64  `json:"cells"`     // of it
-	Compacted int64  `json:"compacted"` // of them, that a compaction has written again: it may have dropped what they overwrote
-	Deletes   int64  `json:"deletes"`   // rows of the load in which markers delete single other timestamps
+	Family   string `json:"family"`
+	Versions int    `json:"versions"` // that it keeps of a column
+	// KeepDeleted is KEEP_DELETED_CELLS: a marker does not end a cell's counting among the versions.
+	KeepDeleted bool `json:"keep_deleted_cells,omitempty"`
+
+	Rows      int64 `json:"rows"`      // with cells of the load
+	Cells     int64 `json:"cells"`     // of it
+	Compacted int64 `json:"compacted"` // of them, that a compaction has written again: it may have dropped what they overwrote
+	Deletes   int64 `json:"deletes"`   // rows of the load in which markers delete single other timestamps
 }
 
 // SurveyRegion is what a region has of the load.

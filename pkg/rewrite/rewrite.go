@@ -168,7 +168,7 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 			return err
 		}
 		select {
-		case <-time.After(250 * time.Millisecond << attempt):
+		case <-time.After((250 * time.Millisecond) << attempt):
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}
@@ -178,6 +178,9 @@ func (w *Rewriter) attempts(ctx context.Context, family string, do func(*rewriti
 // enter makes the directories. That of a family is there as a rule, and may
 // belong to another who built the files.
 func (w *Rewriter) enter(ctx context.Context, family string) error {
+	if err := build.CheckFamily(family); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy++

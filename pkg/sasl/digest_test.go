@@ -169,7 +169,7 @@ func TestDigestMD5Refusals(t *testing.T) {
 		"a server without a proof":                 {challenge + `,qop="auth"`, "", nil, "does not know the password"},
 		"less than wanted":                         {challenge + `,qop="auth"`, "", []Quality{Privacy, Integrity}, "offers authentication, the configuration asks for privacy, integrity"},
 		"no quality":                               {challenge, "", []Quality{Privacy}, "offers authentication"},
-		"an unknown quality":                       {challenge + `,qop="auth-strange"`, "", nil, "none of authentication"},
+		"an unknown quality":                       {challenge + `,qop="auth-strange"`, "", nil, "want authentication"},
 		"no cipher":                                {challenge + `,qop="auth-conf",cipher="3des"`, "", nil, "no cipher rc4"},
 		"no nonce":                                 {`qop="auth"`, "", nil, "no nonce"},
 		"another algorithm":                        {`nonce="x",algorithm=sha`, "", nil, "not md5-sess"},

@@ -55,7 +55,7 @@ func ParseQualities(text string) ([]Quality, error) {
 		case "privacy", "auth-conf":
 			list = append(list, Privacy)
 		default:
-			return nil, fmt.Errorf("%q is none of authentication, integrity, privacy", name)
+			return nil, fmt.Errorf("%q is invalid: want authentication, integrity or privacy", name)
 		}
 	}
 	return list, nil

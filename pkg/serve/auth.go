@@ -39,7 +39,7 @@ func (s *Server) caller(w http.ResponseWriter, r *http.Request) (*caller, error)
 		known = l.access.named(r)
 	}
 	if known == nil {
-		detail := "send a token as Authorization: Bearer, or the certificate of a client"
+		detail := howToAuthenticate(s.ways())
 		if r.Header.Get("Authorization") != "" {
 			detail = "the token is of no client"
 		}

@@ -95,7 +95,7 @@ func (r *batchReader) token() (json.Token, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		err = errors.New("it is no JSON")
+		err = errors.New("the body is not valid JSON")
 	}
 	return t, err
 }

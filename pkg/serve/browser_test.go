@@ -39,6 +39,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("no chromium here")
 	}
 	s := checks(t, Options{}, 30)
+	s.fake.put(t, checkKey, 10, "id", "-1234567890.12", "check_id", "times", "text", "2026-11-25T08:09:10.123+08:00", "more", strings.Repeat("long text of many words ", 20))
 	s.fake.put(t, checkKey, 10, "id", "1", "check_id", "hostile", "text", "<script>document.title='run'</script>\n行\x00", "empty", "", "bytes", "\xff\x00")
 	s.probeAll(t.Context())
 	web := httptest.NewServer(s.Handler())
@@ -113,7 +114,7 @@ func (b *browsing) walk(tab context.Context, width int64, scheme string) {
 	b.look(ctx, "form")
 	b.tabTo(ctx, "check_id")
 	b.must(chromedp.Run(ctx, chromedp.KeyEvent("A"+kb.Enter), chromedp.WaitVisible(`#rows`)))
-	b.shows(ctx, "#rows", "20 rows, and more")
+	b.shows(ctx, "#rows", "first 20 rows")
 	b.shows(ctx, "dl", "md5hex(check_id)")
 	b.shows(ctx, "pre", `"check_id": "A"`)
 	b.look(ctx, "rows")
@@ -126,6 +127,10 @@ func (b *browsing) walk(tab context.Context, width int64, scheme string) {
 	b.shows(ctx, "table", "<script>document.title='run'</script>")
 	b.shows(ctx, "table", "行")
 	b.look(ctx, "hostile")
+	b.must(chromedp.Run(ctx, chromedp.Navigate(b.url+"/search/check"), chromedp.WaitVisible(`#byrange`),
+		chromedp.SendKeys(`input[name="check_id"]`, "times"+kb.Enter), chromedp.WaitVisible(`#rows`)))
+	b.shows(ctx, "table", "2026-11-25T08:09:10.123+08:00")
+	b.look(ctx, "times")
 	b.must(chromedp.Run(ctx, chromedp.Navigate(b.url+"/search/orders"), chromedp.WaitVisible(`#byrange`),
 		chromedp.SendKeys(`input[name="from"]`, "nobody,2"+kb.Enter), chromedp.WaitVisible(`#rows`)))
 	b.shows(ctx, "main", "No row lies in this range.")
@@ -223,5 +228,11 @@ const lookScript = `(() => {
   }
   for (const e of document.querySelectorAll(".scroll, pre")) if (e.tabIndex < 0) found.push("cannot be scrolled by keyboard: " + e.outerHTML.slice(0, 60));
   if (document.scripts.length) found.push("it has scripts");
+  const lines = e => { const r = document.createRange(); r.selectNodeContents(e); return new Set([...r.getClientRects()].map(b => Math.round(b.top))).size; };
+  for (const e of document.querySelectorAll(".word")) if (lines(e) > 1) found.push("broken in several lines: " + e.textContent);
+  for (const e of document.querySelectorAll(".request tbody th code")) if (lines(e) > 1) found.push("a parameter's name is broken: " + e.textContent);
+  for (const e of document.querySelectorAll(".request td")) if (e.clientWidth < 60) found.push("a column of " + e.clientWidth + " pixels: " + e.textContent);
+  const answer = document.querySelector(".answer"), rows = answer && answer.querySelector("section");
+  if (rows && rows.getBoundingClientRect().width < 0.9 * answer.getBoundingClientRect().width) found.push("the rows have not the page's width");
   return found.slice(0, 10);
 })()`

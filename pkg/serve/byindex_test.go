@@ -82,10 +82,10 @@ func TestIndexRequestsThatAreRefused(t *testing.T) {
 		"/v1/check/rows?by=by_night&day=17":         "this job has no such index; those are: by_day",
 		"/v1/orders/rows?by=by_day&day=17":          "this job has no index",
 		"/v1/check/rows?by=by_day":                  "a query key is made of day",
-		"/v1/check/rows?by=by_day&check_id=A":       "those are: day, by, limit, page, columns",
+		"/v1/check/rows?by=by_day&check_id=A":       "known: day, by, limit, page, columns",
 		"/v1/check/rows?by=by_day&day=17&by=by_day": "given 2 times",
-		"/v1/check/scan?by=by_day&from=1":           "not known here",
-		"/v1/check/rows?by=by_day&day=17&page=AAAA": "it is none, or of another job file",
+		"/v1/check/scan?by=by_day&from=1":           "unknown parameter",
+		"/v1/check/rows?by=by_day&day=17&page=AAAA": "the token is invalid, or belongs to another job file",
 	} {
 		if r := s.get(path); r.status != 400 || !strings.Contains(r.Detail, say) {
 			t.Errorf("%s: %d %s, want %q", path, r.status, r.body, say)
@@ -146,7 +146,7 @@ func TestIndexesAreDescribed(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodPost, "/search/check?by=by_day", strings.NewReader("day=17&limit=2"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if r := s.do(r); r.status != 200 || !strings.Contains(r.body, "2 rows, and more") || !strings.Contains(r.body, `<form method="post" action="/search/check?by=by_day">`) {
+	if r := s.do(r); r.status != 200 || !strings.Contains(r.body, "first 2 rows") || !strings.Contains(r.body, `<form method="post" action="/search/check?by=by_day">`) {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }

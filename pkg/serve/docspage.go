@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,7 +15,7 @@ type docsPage struct {
 	Jobs     []string
 	Version  string
 	About    string
-	Security bool
+	Security string // how callers authenticate; empty: they need not
 	Requests []docsRequest
 	Problems []docsProblem
 }
@@ -27,13 +28,59 @@ type docsProblem struct {
 
 type docsRequest struct {
 	Method, Path, Summary string
+	Example               string // a request's path and query
 	Parameters            []docsParameter
 	Body, Answer          string // JSON Schema
 }
 
 type docsParameter struct {
-	Name, About, Schema string
+	Name, About, Values string
 	Required            bool
+}
+
+// example is a request with what it needs, or with the bounds of a range.
+func (q *docsRequest) example() string {
+	if q.Method != "GET" {
+		return ""
+	}
+	given := []string{}
+	for _, p := range q.Parameters {
+		if p.Required || p.Name == "prefix" {
+			given = append(given, p.Name+"=VALUE")
+		}
+	}
+	for _, p := range q.Parameters {
+		if p.Name == "limit" {
+			given = append(given, "limit=10")
+		}
+	}
+	if len(given) == 0 {
+		return q.Path
+	}
+	return q.Path + "?" + strings.Join(given, "&")
+}
+
+// values says in words what a parameter may be.
+func values(raw json.RawMessage) string {
+	var s struct {
+		Type                      string
+		Enum                      []string
+		Minimum, Maximum, Default *int64
+	}
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	text := map[string]string{"string": "any text", "integer": "a whole number"}[s.Type]
+	if len(s.Enum) > 0 {
+		text = strings.Join(s.Enum, ", ")
+	}
+	if s.Minimum != nil && s.Maximum != nil {
+		text += fmt.Sprintf(", %d to %d", *s.Minimum, *s.Maximum)
+	}
+	if s.Default != nil {
+		text += fmt.Sprintf("; %d by default", *s.Default)
+	}
+	return text
 }
 
 // openAPIPart is what the page shows of the description.
@@ -70,7 +117,10 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return err
 	}
-	page := &docsPage{At: "docs", Version: d.Info.Version, About: d.Info.Description, Security: len(d.Security) > 0}
+	page := &docsPage{At: "docs", Version: d.Info.Version, About: d.Info.Description}
+	if len(d.Security) > 0 {
+		page.Security = howToAuthenticate(p.s.ways())
+	}
 	for _, res := range note(r).caller.jobs.list {
 		page.Jobs = append(page.Jobs, res.name)
 	}
@@ -81,8 +131,9 @@ func (p *pages) getDocs(w http.ResponseWriter, r *http.Request) error {
 		for method, o := range d.Paths[path] {
 			q := docsRequest{Method: strings.ToUpper(method), Path: path, Summary: o.Summary, Body: d.schema(o.RequestBody.Content[jsonType].Schema), Answer: d.schema(o.Responses["200"].Content[jsonType].Schema)}
 			for _, a := range o.Parameters {
-				q.Parameters = append(q.Parameters, docsParameter{a.Name, a.Description, d.schema(a.Schema), a.Required})
+				q.Parameters = append(q.Parameters, docsParameter{a.Name, a.Description, values(a.Schema), a.Required})
 			}
+			q.Example = q.example()
 			page.Requests = append(page.Requests, q)
 		}
 	}

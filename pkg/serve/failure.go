@@ -19,7 +19,7 @@ func failure(ctx context.Context, err error) *Problem {
 		return p
 	}
 	if _, ok := errors.AsType[*query.PageError](err); ok {
-		return problem(badPage, "it is none, or of another job file, key, range or number of salts; begin with the first page").about("page")
+		return problem(badPage, "the token is invalid, or belongs to another job file, key, range or number of salts; begin with the first page").about("page")
 	}
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -83,7 +83,7 @@ func (s *Server) probe(ctx context.Context, r *resource) {
 	}
 	if err == nil {
 		if before := r.state.Swap(&tableState{}); before != nil && before.problem != nil {
-			s.log.Info("table can be read again", "job", r.name, "table", r.job.Table)
+			s.log.Info("table is ready", "job", r.name, "table", r.job.Table)
 		}
 		return
 	}

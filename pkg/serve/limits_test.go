@@ -62,7 +62,7 @@ func TestAnswerBytes(t *testing.T) {
 
 // TestMemory: answers share a budget; who gets none of it is refused, and all of it is given back.
 func TestMemory(t *testing.T) {
-	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 256 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: 4*256<<10 + 42<<10}}, 200)
+	s := checks(t, Options{Limits: Limits{InFlight: 4, ScanMemory: 256 << 10, Bytes: 40 << 10, Body: 1 << 10, Memory: (4*256)<<10 + 42<<10}}, 200)
 	whole := s.answers.memory.free.Load()
 	if whole != 42<<10 {
 		t.Fatalf("%d bytes for answers", whole)

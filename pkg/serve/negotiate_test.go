@@ -73,6 +73,12 @@ func TestNegotiate(t *testing.T) {
 	if h := r.header["Www-Authenticate"]; len(h) != 3 || h[0] != "Negotiate" {
 		t.Errorf("%q", h)
 	}
+	if r.Detail != "send a token (Authorization: Bearer), or a Kerberos ticket (Authorization: Negotiate)" {
+		t.Errorf("%q", r.Detail)
+	}
+	if r := as("Bearer secret-of-web", "/docs"); !strings.Contains(r.body, "a Kerberos ticket (Authorization: Negotiate); a browser asks") {
+		t.Errorf("%d %s", r.status, r.body)
+	}
 	loans := token("loader", "HTTP/localhost")
 	if r := as(loans, rows); r.status != 200 || len(r.Rows) != 3 || len(r.Rows[0]) != 3 {
 		t.Errorf("%d %s", r.status, r.body)

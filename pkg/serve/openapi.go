@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // object is a JSON object of the description.
@@ -44,12 +45,11 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 			parameter("columns", false, "Columns with commas between them; all by default.", object{"type": "string"}),
 		}
 		paths["/v1/"+r.name+"/rows"] = object{"get": operation("rows_"+r.name, "Rows of a query key of "+r.name, slices.Concat(key, indexes, paged), page)}
-		const values = "Values of the original key's first columns with commas between them; \\xNN, \\, and \\\\ are bytes, a comma and a backslash."
-		paths["/v1/"+r.name+"/scan"] = object{"get": operation("scan_"+r.name, "Rows in a range of the original key of "+r.name, append([]any{
-			parameter("from", false, "The first key that is wanted. "+values, object{"type": "string"}),
-			parameter("to", false, "The first key that is not wanted. "+values, object{"type": "string"}),
-			parameter("prefix", false, "What keys begin with. "+values, object{"type": "string"}),
-		}, paged...), page)}
+		scan, summary := slices.Concat(rangeParameters(r), paged), "Rows in a range of the original key of "+r.name
+		if len(scan) == len(paged) {
+			summary = "All rows of " + r.name + ", in the order of their keys"
+		}
+		paths["/v1/"+r.name+"/scan"] = object{"get": operation("scan_"+r.name, summary, scan, page)}
 		batch := operation("batch_"+r.name, "Rows of several query keys of "+r.name, nil, object{"type": "object", "required": []string{"results"}, "properties": object{
 			"results": object{"type": "array", "description": "One for each key, in their order.", "items": object{"anyOf": []any{page,
 				object{"type": "object", "required": []string{"problem"}, "properties": object{"problem": ref("Problem")}}}}}}})
@@ -85,6 +85,31 @@ func describe(rs *resources, l Limits, version string, ways []string) ([]byte, e
 		description["security"] = security
 	}
 	return json.Marshal(description)
+}
+
+// rangeParameters returns the bounds of a scan, or nil if the key keeps the order of no column.
+func rangeParameters(r *resource) (list []any) {
+	about := rangeAbout(r)
+	if about == "" {
+		return nil
+	}
+	about += "; \\xNN, \\, and \\\\ are bytes, a comma and a backslash."
+	for _, p := range []struct{ name, what string }{{"from", "The first key that is wanted: "}, {"to", "The first key that is not wanted: "}, {"prefix", "What keys begin with: "}} {
+		list = append(list, parameter(p.name, false, p.what+about, object{"type": "string"}))
+	}
+	return list
+}
+
+// rangeAbout names the columns of a bound, and those that both bounds must have alike. It is "" if there are no ranges.
+func rangeAbout(r *resource) string {
+	alike, ordered := r.table.Ranges()
+	switch {
+	case len(ordered) == 0:
+		return ""
+	case len(alike) == 0:
+		return "values of " + strings.Join(ordered, ", ") + ", with commas between them"
+	}
+	return "values of " + strings.Join(slices.Concat(alike, ordered), ", ") + ", with commas between them. The same " + strings.Join(alike, ", ") + " must be in both bounds, since the key does not keep its order"
 }
 
 // indexParameters are by and the columns of indexes that are not of the query key.
@@ -124,6 +149,22 @@ func (s *Server) ways() []string {
 		ways = append(ways, "kerberos")
 	}
 	return ways
+}
+
+// howToAuthenticate says what callers may send.
+func howToAuthenticate(ways []string) string {
+	how := []string{}
+	for _, way := range ways {
+		switch way {
+		case "token":
+			how = append(how, "a token (Authorization: Bearer)")
+		case "certificate":
+			how = append(how, "the certificate of a client")
+		case "kerberos":
+			how = append(how, "a Kerberos ticket (Authorization: Negotiate)")
+		}
+	}
+	return "send " + strings.Join(how, ", or ")
 }
 
 func ref(schema string) object { return object{"$ref": "#/components/schemas/" + schema} }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
@@ -22,6 +23,7 @@ type searchPage struct {
 	Key     string
 	Fields  []pageField // of a query key
 	Bounds  []pageField // of a range
+	Range   string      // of which columns; empty: the key has no ranges
 	Scan    bool        // the range was asked for
 	By      string      // the index that was asked for
 	Indexes []pageIndex
@@ -54,6 +56,14 @@ type pageValue struct {
 	Text string
 	Null bool
 	Raw  bool // base64
+	Word bool // a number, a time, a short word, which is shown in one line
+}
+
+// wordLength is up to how many characters a value without blanks is shown in one line.
+const wordLength = 40
+
+func isWord(text string) bool {
+	return len(text) <= wordLength && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 type pageWhere struct {
@@ -167,9 +177,10 @@ func newPageValue(raw json.RawMessage) pageValue {
 	case raw == nil || string(raw) == "null":
 		return pageValue{Null: true}
 	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
-		return pageValue{Text: text}
+		return pageValue{Text: text, Word: isWord(text)}
 	case raw[0] == '{' && json.Unmarshal(raw, &base64) == nil:
 		return pageValue{Text: base64.Text, Raw: true}
 	}
-	return pageValue{Text: strings.TrimSpace(string(raw))}
+	text = strings.TrimSpace(string(raw))
+	return pageValue{Text: text, Word: isWord(text)}
 }

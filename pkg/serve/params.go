@@ -29,7 +29,7 @@ func pairs(text string, known []string) (map[string]string, error) {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return nil, problem(badParameter, "this parameter is not known here; those are: %s", strings.Join(known, ", ")).about(name)
+			return nil, problem(badParameter, "unknown parameter; known: %s", strings.Join(known, ", ")).about(name)
 		case len(v) > 1:
 			return nil, problem(badParameter, "the parameter is given %d times", len(v)).about(name)
 		}

@@ -22,11 +22,11 @@ type kind struct {
 // The kinds of problems. docs/serve.md lists them, and a test holds it to this list.
 var (
 	badParameter    = kind{"parameter", "A parameter is wrong", http.StatusBadRequest, 0}
-	badColumn       = kind{"column", "A column is not to be had", http.StatusBadRequest, 0}
+	badColumn       = kind{"column", "Column not available", http.StatusBadRequest, 0}
 	badPage         = kind{"page", "The page token is not of this query", http.StatusBadRequest, 0}
 	badQuery        = kind{"query", "The query cannot be answered", http.StatusBadRequest, 0}
 	badBody         = kind{"body", "The request's body is wrong", http.StatusBadRequest, 0}
-	unauthenticated = kind{"unauthenticated", "The service does not know who asks", http.StatusUnauthorized, 0}
+	unauthenticated = kind{"unauthenticated", "Authentication required", http.StatusUnauthorized, 0}
 	forbidden       = kind{"forbidden", "The client may not read this", http.StatusForbidden, 0}
 	badHost         = kind{"host", "The service is not reached by this name", http.StatusForbidden, 0}
 	noJob           = kind{"job", "There is no such job", http.StatusNotFound, 0}

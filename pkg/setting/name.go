@@ -20,6 +20,7 @@ const (
 	Expect         Name = "expect_records"
 	Extra          Name = "extra"
 	Family         Name = "family"
+	FieldSep       Name = "field_sep"
 	Force          Name = "force"
 	Format         Name = "format"
 	From           Name = "from"
@@ -78,7 +79,7 @@ const (
 // Names are all of them.
 func Names() []Name {
 	return []Name{
-		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, Force, Format, From, Full, HDFS, Hadoop,
+		AllowEmpty, BadRecords, Columns, DropOld, Duplicates, Empty, Engine, Exact, Expect, Extra, Family, FieldSep, Force, Format, From, Full, HDFS, Hadoop,
 		Header, InsertOnly, Into, Job, JobID, Key, LoadMode, MapMemory, Maps, MaxDeletes, MaxFileSize, Memory, Missing, OlderThan, OnStop, Page, ParseKey, PhoenixIndexes,
 		Prefix, ReadBy, RecordSep, ReduceMemory, Reduces, RejectFile, Replace, ReplaceRejected, Replicate, Restart, SaltBuckets, Since, Snapshot, SpillDir, SpillLimit, Splits, Staging, State, Suggest,
 		Table, Timestamp, To, TrustFiles, User, Verify, Workers, Znode, Zookeeper,

@@ -136,3 +136,17 @@ func merged(names, more []Name) []Name {
 	}
 	return names
 }
+
+// Count is a number with what it counts: 1 file, 2 files, 0 directories.
+func Count[N ~int | ~int64 | ~uint32 | ~uint64](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if stem, ok := strings.CutSuffix(one, "ry"); ok {
+		return fmt.Sprintf("%d %sries", n, stem)
+	}
+	if stem, ok := strings.CutSuffix(one, "ly"); ok {
+		return fmt.Sprintf("%d %slies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

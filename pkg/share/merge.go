@@ -18,8 +18,8 @@ import (
 	"bulkload/pkg/upload"
 )
 
-// mergeDir is where merges note what they have done, below the output. Names that begin with an underscore are not loaded.
-const mergeDir = "_merge"
+// mergeDir is where merges note what they have done, below the output.
+const mergeDir = build.MergeDir
 
 // Merged is what merge K of M has written: its regions, from one on and before another.
 type Merged struct {
@@ -112,7 +112,11 @@ func (m *merge) findShares(ctx context.Context, dir string) error {
 		return err
 	}
 	m.rows = sums.Sum
-	return build.Judge(m.parts(), m.plan.Job.BadRecords, m.plan.Job.AllowEmpty, m.plan.Job.Expect)
+	if err := build.Judge(m.parts(), m.plan.Job); err != nil {
+		return err
+	}
+	build.WarnLacking(m.parts(), m.w.Events)
+	return nil
 }
 
 func (m *merge) parts() (parts []*build.PartRead) {

@@ -44,7 +44,7 @@ type Of struct{ K, N int }
 func ParseOf(text string) (Of, error) {
 	m := regexp.MustCompile(`^([0-9]{1,5})(\+1)?/([0-9]{1,5})$`).FindStringSubmatch(text)
 	if m == nil {
-		return Of{}, fmt.Errorf("%q is not like 3/7", text)
+		return Of{}, fmt.Errorf("%q is not a share; write 3/7", text)
 	}
 	k, _ := strconv.Atoi(m[1])
 	n, _ := strconv.Atoi(m[3])

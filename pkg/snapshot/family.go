@@ -17,6 +17,7 @@ type Family struct {
 	Versions    int   // of a column that are kept, at least 1
 	MinVersions int   // of a column that outlive TTL
 	TTL         int64 // milliseconds; math.MaxInt64: cells live for ever
+	KeepDeleted bool  // KEEP_DELETED_CELLS: a compaction keeps what a marker hides, and counts it among the versions
 	BlockSize   int   // of files that HBase writes, bytes before compression
 }
 
@@ -68,13 +69,15 @@ func (f *Family) attribute(key, value string) error {
 		case n != forever && n != -1: // HStore.determineTTLFromFamily
 			f.TTL = n * 1000
 		}
+	case "KEEP_DELETED_CELLS": // TTL keeps them for as long as they live
+		f.KeepDeleted = strings.EqualFold(value, "true") || strings.EqualFold(value, "ttl")
 	case "NEW_VERSION_BEHAVIOR", "IS_MOB":
 		if strings.EqualFold(value, "true") {
-			return fmt.Errorf("%s is true: %w; read the table by scans", key, ErrUnsupported)
+			return fmt.Errorf("%s is true: %w", key, ErrUnsupported)
 		}
 	case "ENCRYPTION":
 		if value != "" {
-			return fmt.Errorf("its files are encrypted: %w; read the table by scans", ErrUnsupported)
+			return fmt.Errorf("its files are encrypted: %w", ErrUnsupported)
 		}
 	}
 	return nil

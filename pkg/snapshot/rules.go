@@ -24,9 +24,9 @@ func (r *Rules) Row() { r.v.row() }
 // Shows decides on the next cell of the family in the row.
 func (r *Rules) Shows(c *hfile.Cell) (bool, error) { return r.v.shows(c) }
 
-// Loaded says whether the current cell lies in a file that was bulk-loaded, as
-// it was loaded: no compaction has written the cell again.
+// Loaded says whether the current cell lies in a file that was bulk-loaded and has cells of one timestamp, as those of a
+// load are: no compaction has written the cell again, nor has an undo, which loads older cells with its markers.
 func (sc *Scan) Loaded() bool {
 	f, ok := sc.place.cells.(*fileCells)
-	return ok && f.ids.loaded
+	return ok && f.ids.loaded && f.ids.single
 }

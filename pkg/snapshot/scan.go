@@ -21,6 +21,8 @@ type View struct {
 	Versions int
 	// Raw gives delete markers and what they hide, and ignores the families' TTL.
 	Raw bool
+	// Doubles has a raw scan give a cell once for each file that has it, the one that counts first.
+	Doubles bool
 	// Now is the time by which cells have expired, default the time of the
 	// call. Scans of one job that freeze it give the same cells.
 	Now time.Time
@@ -115,6 +117,7 @@ func (sc *Scan) open(ctx context.Context, s *Snapshot, v View) error {
 	var places []place
 	for i, family := range s.Families {
 		sc.rules = append(sc.rules, newVisible(family, v.Versions, v.Raw, v.Now.UnixMilli()))
+		sc.rules[i].doubles = v.Doubles
 		if len(v.Families) > 0 && !slices.Contains(v.Families, family.Name) {
 			continue
 		}

@@ -39,6 +39,7 @@ type fileCells struct {
 type sequences struct {
 	file     int64 // −1 without one
 	loaded   bool  // all cells have the file's id, not their own
+	single   bool  // all cells have one timestamp
 	size     int64 // of the file
 	loadTime int64 // BULKLOAD_TIMESTAMP, the greatest number without one
 	name     string
@@ -119,6 +120,9 @@ func agesOf(name string, info map[string][]byte, size int64, h half) (sequences,
 	}
 	if h == top && ids.file >= 0 {
 		ids.file++
+	}
+	if times := info["TIMERANGE"]; len(times) == 16 { // HBase's own files have a message there
+		ids.single = bytes.Equal(times[:8], times[8:])
 	}
 	// MOB compaction alone keeps the ids of the cells (SKIP_RESET_SEQ_ID).
 	skip := info["SKIP_RESET_SEQ_ID"]

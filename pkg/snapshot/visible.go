@@ -20,6 +20,7 @@ type visible struct {
 	oldest   int64 // timestamps below are expired
 	now      int64 // milliseconds
 	raw      bool
+	doubles  bool // of a raw scan: a cell that was written again is given again
 
 	familyDeleted bool
 	familyStamp   int64   // cells up to it are deleted
@@ -132,7 +133,7 @@ func (v *visible) version(c *hfile.Cell) bool {
 		v.inColumn, v.hasLast, v.count = true, false, 0
 		v.column = append(v.column[:0], c.Qualifier...)
 	} else if v.hasLast && c.Timestamp == v.lastStamp && c.Type == v.lastType {
-		return false // written again: the newer came before
+		return v.doubles // written again: the newer came before
 	}
 	if c.Type == hfile.Put {
 		v.count++ // of a raw scan, a marker is no version
@@ -168,11 +169,11 @@ func (v *visible) tags(c *hfile.Cell) (expired bool, err error) {
 		}
 		switch payload := t[3 : 2+n]; t[2] {
 		case tagACL:
-			return false, fmt.Errorf("cells with access rights of their own: %w; read the table by scans", ErrUnsupported)
+			return false, fmt.Errorf("cells with access rights of their own: %w", ErrUnsupported)
 		case tagVisibility, tagVisibilityFormat:
-			return false, fmt.Errorf("cells with visibility labels: %w; read the table by scans", ErrUnsupported)
+			return false, fmt.Errorf("cells with visibility labels: %w", ErrUnsupported)
 		case tagMOB:
-			return false, fmt.Errorf("cells whose values lie in MOB files: %w; read the table by scans", ErrUnsupported)
+			return false, fmt.Errorf("cells whose values lie in MOB files: %w", ErrUnsupported)
 		case tagTTL:
 			if len(payload) != 8 {
 				return false, fmt.Errorf("%w: a cell's lifetime of %d bytes", hfile.ErrCorrupt, len(payload))

@@ -19,8 +19,8 @@ func (f *inputFile) ambiguous(head []byte, whole bool, o *Options) error {
 		head = head[:i+1]
 	}
 	if sep, ok := otherSep(head, comma); ok {
-		return setting.Errorf("%s: read as CSV it has one column; each of its first lines also has %s equally often, which can stand between columns: %s says which (%s csv: it has one column)",
-			f.path, sepName(sep), setting.Name("field_sep"), setting.Format)
+		return setting.Errorf("%s: its first lines have one column, with %s as often in each: is %s %s right? (%s csv: one column)",
+			f.path, sepName(sep), setting.FieldSep, sepName(sep), setting.Format)
 	}
 	if record, column := bareNull(head, comma); record > 0 {
 		return setting.Errorf(`%s: record %d, column %d is \N: exporters write that for NULL, and CSV has it as a text: %s says which: '\N' is NULL, none: a text (%s names the exporter)`,

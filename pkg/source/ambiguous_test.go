@@ -10,8 +10,8 @@ import (
 // TestAmbiguousText: text that nothing says anything about is no CSV where its beginning has another reading, and settings decide.
 func TestAmbiguousText(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"id\tname\n1\ta\n", "TAB equally often"},
-		{"id|name|x\n1|a|b\n", `'|' equally often`},
+		{"id\tname\n1\ta\n", "with TAB as often in each"},
+		{"id|name|x\n1|a|b\n", `with '|' as often in each`},
 		{"id,name\n1,a\n2,\\N\n", `record 3, column 2 is \N`},
 		{"id,name\n\\N,a\n", `record 2, column 1 is \N`},
 		{"id,name\n1,\"a,\n\\N\"\n2,\\N\r\n", `record 3, column 2 is \N`},

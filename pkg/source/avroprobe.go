@@ -9,14 +9,12 @@ import (
 	"strings"
 
 	"bulkload/pkg/avro"
-	"bulkload/pkg/setting"
 )
 
 // avroMeta is what is kept of an Avro file's header.
 type avroMeta struct {
 	header *avro.Header
 	plan   *avro.Plan // of the file's columns
-	others []string   // columns that cannot be text, and no one asked for
 	memory int64      // about what a reader's buffers come to hold
 }
 
@@ -60,7 +58,8 @@ func (f *inputFile) probeAvro(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// avroColumns takes the columns from the header: all fields that have a text, and the leaves that are asked for.
+// avroColumns takes the columns from the header: all fields, and the leaves that are asked for. A field without a text is refused,
+// unless nobody asks for it.
 func (f *inputFile) avroColumns(o *Options) error {
 	for _, name := range f.avro.header.Columns {
 		asked := slices.Contains(o.Columns, name)
@@ -69,10 +68,10 @@ func (f *inputFile) avroColumns(o *Options) error {
 			f.columns = append(f.columns, name)
 		case asked:
 			return err
-		case o.Extra == ExtraFail:
-			return setting.Errorf("%w (%s fail)", err, setting.Extra)
+		case !o.passesTextless():
+			return textless(err)
 		default:
-			f.avro.others = append(f.avro.others, name)
+			f.others = append(f.others, name)
 		}
 	}
 	for _, path := range o.Columns {

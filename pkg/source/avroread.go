@@ -80,7 +80,7 @@ func (r *Reader) emitBlock(block *avro.Block, first int64, k int) error {
 	}
 	fields, cols := r.fields[:k], r.file.cols
 	if r.file.order != nil {
-		fields, cols = r.picked(fields, r.extra), len(r.file.order)
+		fields, cols = r.picked(fields, r.offsets, r.extra), len(r.file.order)
 	}
 	r.batch = Batch{
 		Split: r.split, Path: r.file.path, Data: r.buf[:r.extra], Fields: fields, Offsets: r.offsets,

@@ -77,7 +77,11 @@ func (b *Batch) raw(row int) []byte {
 	if row+1 < b.Rows {
 		end = int(b.Offsets[row+1] - b.base)
 	}
-	return b.reader.trimEnd(b.Data[start:end])
+	record := b.Data[start:end]
+	if b.reader.file.format == FormatText {
+		record = b.reader.delimited.One(record)
+	}
+	return b.reader.trimEnd(record)
 }
 
 // appendCSV appends a field of CSV, in quotes where it needs them.

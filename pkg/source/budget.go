@@ -55,7 +55,7 @@ func NewBudget(spec string) (*Budget, error) {
 		if e, ok := errors.AsType[*strconv.NumError](err); ok {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("bad-records %q is neither a number of records nor a share such as 0.5%%: %w", spec, err)
+		return nil, fmt.Errorf("%q is neither a number of records nor a share such as 0.5%%: %w", spec, err)
 	}
 	return b, nil
 }
@@ -93,7 +93,7 @@ func (b *Budget) Reject(e RowError) error {
 	b.extra.Add(lines - 1)
 	bad := b.bad.Add(lines)
 	if b.None() {
-		return &budgetError{row: e.keep(), text: setting.Textf("no bad record is allowed: %s N or P%% sets them aside", setting.BadRecords)}
+		return &budgetError{row: e.keep(), text: setting.Textf("no bad record is allowed: see %s", setting.BadRecords)}
 	}
 	if b.File != nil {
 		if err := b.File.Write(e); err != nil {
@@ -103,9 +103,9 @@ func (b *Budget) Reject(e RowError) error {
 	if !b.share {
 		switch {
 		case bad > b.most && lines > 1:
-			return &budgetError{row: e.keep(), text: setting.Textf("it spans %d lines, which count as so many bad records: with them there are %d, and %s allows %d", lines, bad, setting.BadRecords, b.most)}
+			return &budgetError{row: e.keep(), text: setting.Textf("it spans %s, which count as so many bad records: with them there are %d, and %s allows %d", setting.Count(lines, "line"), bad, setting.BadRecords, b.most)}
 		case bad > b.most:
-			return &budgetError{row: e.keep(), text: setting.Textf("this is one more than the %d bad records that %s allows", b.most, setting.BadRecords)}
+			return &budgetError{row: e.keep(), text: setting.Textf("this is one more than the %s that %s allows", setting.Count(b.most, "bad record"), setting.BadRecords)}
 		}
 		return nil
 	}
@@ -113,7 +113,7 @@ func (b *Budget) Reject(e RowError) error {
 		return nil
 	}
 	if read := max(b.read.Load()+b.extra.Load(), bad); read > earlyRecords && float64(bad) > b.percent/100*float64(read) {
-		return &budgetError{row: e.keep(), text: setting.Textf("%d of the first %d records are bad, more than the %s that %s allows", bad, read, b.spec, setting.BadRecords)}
+		return &budgetError{row: e.keep(), text: setting.Textf("%d of the first %s are bad, more than the %s that %s allows", bad, setting.Count(read, "record"), b.spec, setting.BadRecords)}
 	}
 	return nil
 }
@@ -136,9 +136,9 @@ func (b *Budget) Judge(bad, total int64) error {
 	case bad == 0:
 		return nil
 	case !b.share && bad > b.most:
-		return &budgetError{text: setting.Textf("%d records are bad, and %s allows %d", bad, setting.BadRecords, b.most)}
+		return &budgetError{text: setting.Textf("%s are bad, and %s allows %d", setting.Count(bad, "record"), setting.BadRecords, b.most)}
 	case b.share && float64(bad) > b.percent/100*float64(total):
-		return &budgetError{text: setting.Textf("%d of %d records are bad, more than the %s that %s allows", bad, total, b.spec, setting.BadRecords)}
+		return &budgetError{text: setting.Textf("%d of %s are bad, more than the %s that %s allows", bad, setting.Count(total, "record"), b.spec, setting.BadRecords)}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 func TestBudget(t *testing.T) {
 	for _, spec := range []string{"x", "-1", "101%", "-1%", "1.5", "%", "NaN%"} {
-		if _, err := NewBudget(spec); err == nil || !strings.Contains(err.Error(), "bad-records") {
+		if _, err := NewBudget(spec); err == nil || !strings.Contains(err.Error(), "neither a number of records nor a share") {
 			t.Errorf("%q: error %v", spec, err)
 		}
 	}

@@ -3,13 +3,11 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"compress/bzip2"
 	"encoding/binary"
 	"io"
 	"strings"
 
 	"github.com/golang/snappy"
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -94,6 +92,21 @@ func packed(head []byte) string {
 	return ""
 }
 
+// behindSkippable is the compression that the first frame with data reports, where frames of zstd or lz4 without any stand before it.
+func behindSkippable(raw io.ReaderAt, size int64) (string, error) {
+	for at := int64(0); at < size; {
+		head := make([]byte, 8)
+		if _, err := raw.ReadAt(head, at); err != nil && err != io.EOF {
+			return "", err
+		}
+		if !lz4Skippable(head) {
+			return packed(head), nil
+		}
+		at += 8 + int64(binary.LittleEndian.Uint32(head[4:]))
+	}
+	return "zst", nil // nothing to unpack
+}
+
 // refined is the compression of a file with an ending that several have.
 func refined(compression string, head []byte) string {
 	switch {
@@ -105,11 +118,6 @@ func refined(compression string, head []byte) string {
 	return compression
 }
 
-func openGzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
-	z, err := gzip.NewReader(r)
-	return z, nil, err
-}
-
 func openZstd(r io.Reader, f *inputFile) (io.Reader, func(), error) {
 	// One goroutine unpacks beside the one that parses; more would take more than one worker's share.
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(f.mostWindow))
@@ -117,11 +125,6 @@ func openZstd(r io.Reader, f *inputFile) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	return z, z.Close, nil
-}
-
-// openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
-func openBzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
-	return bzip2.NewReader(bufio.NewReaderSize(r, unpackBuffer)), nil, nil
 }
 
 func openXZ(r io.Reader, f *inputFile) (io.Reader, func(), error) {
@@ -268,7 +271,7 @@ func lz4Block(raw io.ReaderAt, size int64) (int64, error) {
 	if _, err := raw.ReadAt(head, 0); err != nil && err != io.EOF {
 		return 0, err
 	}
-	if code := head[5] >> 4 & 7; string(head[:4]) == lz4Magic && code >= 4 {
+	if code := (head[5] >> 4) & 7; string(head[:4]) == lz4Magic && code >= 4 {
 		return 2 << (8 + 2*code), nil
 	}
 	return 0, nil

@@ -61,7 +61,7 @@ func (r *Reader) parseCSV(n int, last bool) (int, error) {
 // all records behind the quote would be lost with this one, however many there are.
 func (r *Reader) unclosed(start int, f *fault) error {
 	e := r.rowError(r.off+int64(start), r.records+1, nil)
-	e.Column, e.Err = r.file.columnName(f.column), setting.Errorf("%s: the quote is at byte %d (%s does not allow this: all that follows would be lost)",
+	e.Column, e.Err = r.file.columnName(f.column), setting.Errorf("%s: the quote is at byte %d (%s cannot allow it)",
 		f.reason, r.off+int64(start+f.at), setting.BadRecords)
 	e.Reason = e.Err.Error()
 	return &e
@@ -191,7 +191,7 @@ func (f *fault) end(data []byte, last bool) int {
 const (
 	reasonBare     = "a quote within a field that is not quoted (quote the field and double the quote)"
 	reasonAfter    = "text after a closing quote (a quote within a quoted field must be doubled)"
-	reasonUnclosed = "a quote is opened and not closed before the end of the file"
+	reasonUnclosed = "a quote is opened and not closed"
 )
 
 // csvFault reads one record byte by byte and finds the first place where it is not RFC 4180. It is nil when the record

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/setting"
 )
 
 // probeCSV finds where the records begin, and reads the header if there is one.
 func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
-	if o.Header == HeaderNone && len(o.Columns) == 0 {
-		return fmt.Errorf("%s: %w", f.path, errNoHeader)
-	}
 	if c := o.FieldSep.or(','); c == '"' || c == '\n' || c == '\r' {
 		return fmt.Errorf("%s: %s cannot separate CSV fields", f.path, SepOf(c))
 	}
@@ -30,6 +29,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(bom))
 		}
 		last := int64(len(data)) < size
+		f.blank = last && blankText(data[f.dataStart:])
 		comma := o.FieldSep.or(',')
 		only, more := crOnly(data[f.dataStart:], comma, last)
 		ok := o.Header == HeaderNone
@@ -51,7 +51,7 @@ func (f *inputFile) probeCSV(ctx context.Context, o *Options) error {
 			f.dataStart = int64(len(data)) // nothing but blank lines
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a quote is not closed", f.path, size)
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a quote is not closed", f.path, setting.Count(size, "byte"))
 		}
 	}
 }
@@ -78,10 +78,14 @@ func (f *inputFile) header(data []byte, last bool, o *Options) (bool, error) {
 	if names == nil {
 		return false, nil
 	}
-	if err := checkHeader(names); err != nil {
+	err := checkHeaderLine(names, rest[:end], "")
+	if err == nil {
+		err = checkTextHeader(names)
+	}
+	if err != nil {
 		return false, err
 	}
-	f.columns, f.dataStart = names, int64(start+end)
+	f.columns, f.dataStart, f.headed = names, int64(start+end), true
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"bulkload/pkg/setting"
 )
@@ -71,9 +73,17 @@ func crOnly(data []byte, comma byte, last bool) (only, more bool) {
 
 // checkHeader finds names that are none.
 func checkHeader(names []string) error {
+	if err := checkTextHeader(names); err != nil {
+		return err
+	}
+	return checkNames(names)
+}
+
+// checkTextHeader is checkHeader for text, where the schema judges columns without a name.
+func checkTextHeader(names []string) error {
 	for i, n := range names {
 		if len(n) > maxName {
-			return fmt.Errorf("column %d has a name of %d bytes, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, len(n), maxName)
+			return fmt.Errorf("column %d has a name of %s, and %d are the most: the first line is data, or a line end or a quote is missing", i+1, setting.Count(len(n), "byte"), maxName)
 		}
 		if bytes.IndexByte([]byte(n), 0) >= 0 {
 			return setting.Errorf("column %d has NUL bytes in its name: the text is not UTF-8, or the file is of another format (%s)", i+1, setting.Format)
@@ -81,12 +91,41 @@ func checkHeader(names []string) error {
 	}
 	seen := make(map[string]int, len(names))
 	for i, n := range names {
-		if j, ok := seen[n]; ok {
-			return &headerError{setting.Textf("columns %d and %d have the same name, of %d bytes", j, i+1, len(n)), n}
+		if j, ok := seen[n]; ok && n != "" {
+			return &headerError{setting.Textf("columns %d and %d have the same name, of %s", j, i+1, setting.Count(len(n), "byte")), n}
 		}
 		seen[n] = i + 1
 	}
-	return checkNames(names)
+	return nil
+}
+
+// blankText says that a text without a header has no records, or lines without anything, which are records of one column at most.
+func blankText(data []byte) bool { return len(bytes.Trim(data, "\r\n")) == 0 }
+
+// checkHeaderLine finds a header that has more than names: a byte order mark behind that of the text, or line ends of another kind than its
+// dialect's, which would be a part of the last name and of all last values.
+func checkHeaderLine(names []string, line []byte, recordSep string) error {
+	switch {
+	case strings.HasPrefix(names[0], string(bom)):
+		return errors.New("a byte order mark stands before its first name, behind the first one or a blank line: remove it")
+	case recordSep == "" && bytes.HasSuffix(line, []byte("\r\r\n")):
+		return errors.New(`its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`)
+	case recordSep == "\n" && bytes.HasSuffix(line, []byte("\r\n")):
+		return errors.New(`its line ends with CR LF, and those of the dialect with LF alone (record_sep '\r\n' reads such lines)`)
+	}
+	return nil
+}
+
+// alike says that a record's values are the names of the columns, but for a byte order mark before them and a CR behind.
+func alike(values, names []string) bool {
+	if len(values) != len(names) || len(names) == 0 {
+		return false
+	}
+	values = slices.Clone(values)
+	values[0] = strings.TrimPrefix(values[0], string(bom))
+	last := &values[len(values)-1]
+	*last = strings.TrimRight(*last, "\r")
+	return slices.Equal(values, names)
 }
 
 // headerError is about the name of a column in a file's first line, which is data if the file has no header: so the

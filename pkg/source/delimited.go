@@ -85,10 +85,10 @@ func (f *inputFile) probeDelimited(ctx context.Context, o *Options) error {
 		case ok:
 			return nil
 		case last:
-			f.dataStart = int64(len(data)) // nothing but lines that are no records
+			f.dataStart, f.blank = int64(len(data)), true // nothing but lines that are no records
 			return nil
 		case size >= int64(o.MaxRecord):
-			return fmt.Errorf("%s: header: it is longer than %d bytes: most likely a separator or a closing quote is missing", f.path, size)
+			return fmt.Errorf("%s: header: it is longer than %s: most likely a separator or a closing quote is missing", f.path, setting.Count(size, "byte"))
 		}
 	}
 }
@@ -108,8 +108,12 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 		}
 		at += i + 1
 	}
-	f.dataStart = int64(at)
-	if h := f.dialect.Header; h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first {
+	f.dataStart, f.blank = int64(at), last && blankText(data[at:])
+	h := f.dialect.Header
+	switch headless := h == dialect.HeaderNo || h == dialect.HeaderFirst && !f.first; {
+	case f.blank:
+		return headless || h == dialect.HeaderMatch, nil
+	case headless:
 		return true, f.noHeader(data[at:], last, o)
 	}
 	names, next, bad := delimited.New(f.dialect, 1, f.decoder()).First(data[at:], last)
@@ -119,13 +123,17 @@ func (f *inputFile) beginning(data []byte, last bool, o *Options) (bool, error) 
 	if names == nil {
 		return false, nil
 	}
-	if f.dialect.Header == dialect.HeaderMatch && !slices.Equal(names, o.Columns) {
+	if h == dialect.HeaderMatch && !alike(names, o.Columns) {
 		return true, nil
 	}
-	if err := checkHeader(names); err != nil {
+	err := checkHeaderLine(names, data[at:at+next], f.dialect.RecordSep)
+	if err == nil {
+		err = checkTextHeader(names)
+	}
+	if err != nil {
 		return false, fmt.Errorf("%s: header: %w", f.path, err)
 	}
-	f.columns, f.dataStart = names, int64(at+next)
+	f.columns, f.dataStart, f.headed = names, int64(at+next), true
 	f.headSum = addSum(0, data[:f.dataStart])
 	return true, nil
 }
@@ -160,13 +168,31 @@ func (f *inputFile) decoder() delimited.Charset {
 // sequential says that a file can be read from its beginning only.
 func (f *inputFile) sequential() bool { return f.compression != "" || f.transcoded }
 
-// noHeader refuses a text whose first record would be a row of names.
+// noHeader refuses a text whose first record would be a row of names, and sees whether the last columns came later than the file.
 func (f *inputFile) noHeader(data []byte, last bool, o *Options) error {
 	names, _, bad := delimited.New(f.dialect, 1, f.decoder()).First(data, last)
-	if bad == nil && len(o.Columns) > 1 && slices.Equal(names, o.Columns) {
+	if bad == nil && len(o.Columns) > 1 && alike(names, o.Columns) {
 		return setting.Errorf("%s: its first record is the names of the columns, and it has no header (%s yes, or match for files of both kinds)", f.path, setting.Header)
 	}
+	if bad == nil {
+		f.shorten(len(names), o)
+	}
 	return nil
+}
+
+// shorten gives a file whose first record has so many values the first columns only, where missing ones are NULL: as text of Hive is that is
+// older than its table's last columns. All records of the file must be alike. One value can be a whole line whose separator is another one.
+func (f *inputFile) shorten(found int, o *Options) {
+	hive := o.Missing == "" && (f.dialect.Name == dialect.Hive || f.dialect.Name == dialect.HiveEscaped)
+	if found < 2 || !hive && o.Missing != MissingNull {
+		return
+	}
+	columns := slices.DeleteFunc(slices.Clone(o.Columns), func(name string) bool {
+		return slices.ContainsFunc(f.constants, func(c constant) bool { return c.name == name })
+	})
+	if f.short = found < len(columns); f.short {
+		f.columns = columns[:found]
+	}
 }
 
 // excelSep takes the separator from a line such as sep=; with which text for Excel can begin, and says how long that is.

@@ -164,3 +164,39 @@ func TestExporters(t *testing.T) {
 		})
 	}
 }
+
+// TestEndOfPostgres has the mark of the end of data, which is no record at the end and one anywhere else, wherever a chunk ends.
+func TestEndOfPostgres(t *testing.T) {
+	d, err := dialect.Preset(dialect.PostgresTxt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := d
+	lines.RecordSep = ""
+	for _, tt := range []struct {
+		d       *dialect.Dialect
+		columns []string
+		text    string
+		want    string
+	}{
+		{&d, []string{"a"}, "1\n\\.\n2\n\\.\n", "[[1] [.] [2]]"},
+		{&d, []string{"a"}, "1\n2\n\\.", "[[1] [2]]"},
+		{&d, []string{"a", "b"}, "1\ta\n2\tb\n\\.\n", "[[1 a] [2 b]]"},
+		{&lines, []string{"a"}, "1\r\n\\.\r\n2\r\n\\.\r\n", "[[1] [.] [2]]"},
+	} {
+		for chunk := 1; chunk <= len(tt.text)+1; chunk++ {
+			for _, name := range []string{"x.txt", "x.txt.gz"} {
+				data := []byte(tt.text)
+				if name != "x.txt" {
+					data = pack(t, "gz", data)
+				}
+				for _, split := range []int64{0, 1, 5} {
+					rows, err := loadBytes(t, Options{Dialect: tt.d, Columns: tt.columns, ChunkSize: chunk, SplitSize: split}, name, data)
+					if got := fmt.Sprint(values(rows)); err != nil || got != tt.want {
+						t.Fatalf("%q in %s, chunks of %d, splits of %d: %s, %v", tt.text, name, chunk, split, got, err)
+					}
+				}
+			}
+		}
+	}
+}

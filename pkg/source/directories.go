@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Directory is a directory that holds input files.
@@ -107,7 +109,7 @@ func (d *Directory) holds(ctx context.Context, resolve Resolve, where []conditio
 		}
 	}
 	if len(e.files) != len(d.Files) {
-		return fmt.Errorf("the inputs name %d of the %d files of the directory %s: a part is a whole directory, so name directories", len(d.Files), len(e.files), d.Path)
+		return fmt.Errorf("the inputs name %d of the %s of the directory %s: a part is a whole directory, so name directories", len(d.Files), setting.Count(len(e.files), "file"), d.Path)
 	}
 	return nil
 }

@@ -78,10 +78,14 @@
 //	TIME                                    15:04:05, with a fraction as above, as stored
 //	UUID                                    00112233-4455-6677-8899-aabbccddeeff
 //	lists, maps, structs                    JSON
-//	INTERVAL                                refused by name
+//	GEOMETRY, GEOGRAPHY                     the bytes
+//	INTERVAL, VARIANT                       refused by name
 //
-// Logical and converted types that are unknown, or do not fit, leave the physical type. Days of INT96 are signed; all dates
-// are in the Gregorian calendar, whatever the year.
+// So are logical and converted types that are unknown or do not fit the physical type: the values would have another meaning. A column
+// that is refused is left out where columns are chosen or [Options.Extra] is ExtraIgnore. Days of INT96 are signed; all dates
+// are in the Gregorian calendar, whatever the year. Files of Spark before 3.0, of its LEGACY mode and of Hive say in their
+// metadata that they count old dates and timestamps by the hybrid calendar, and are read so. An old value is refused where a file does not
+// say which calendar or time zone it has ([valuetext.Calendars]).
 //
 // JSON is that of pkg/avro: without blanks, structs with all fields in the schema's order, maps with their entries in the
 // file's (those with nested keys lists of {"key":…,"value":…}, by the fields' own names); integers, decimals and floats are numbers with all their digits; NaN, Infinity and -Infinity, dates, times and
@@ -96,7 +100,7 @@
 //
 // Avro files are object containers, as bulkload/pkg/avro reads them: values become text by the rules above, nested ones
 // JSON. Columns are the fields of the top record or paths such as addr.city; only those that are wanted are decoded.
-// Without [Options.Columns] they are all fields that have a text: a duration, or a type within itself, is left out. A reader
+// Without [Options.Columns] they are all fields; a duration, a big-decimal or a type within itself is refused, as above. A reader
 // holds one block, packed and unpacked.
 //
 // Parts of tables ([Table]) have records without text: the file system gives them, row by row, with the bytes of those columns
@@ -113,6 +117,8 @@
 // # Bad records
 //
 // A record with the wrong number of columns or a fault of quoting is a [RowError] with its file, place, number and bytes.
+// So is a record that stands where files were put together or that another program has ended: one behind a byte order mark, one that repeats
+// the header, a line with CR CR LF, and 0x1A at the end of the text.
 // [Options.Reject], usually that of a [Budget], decides whether to continue without it; one that spans lines of a CSV file
 // counts as so many. What makes the rest of a file unreadable (damage, a record above [Options.MaxRecord], a quote that is
 // not closed before the end, a fault in a block of Avro) is an error in any case. Numbers count a file's records from

@@ -130,10 +130,10 @@ func FuzzDump(f *testing.F) {
 	f.Add([]byte(strings.Repeat("规则\x01\x10", 30)), byte(1), byte(0x10), 64, 64)
 	f.Add([]byte("\x00\xff\x00\xff\xff"), byte(0), byte(0xff), 1, 1)
 	f.Fuzz(func(t *testing.T, data []byte, fieldSep, recordSep byte, chunk, split int) {
-		if fieldSep == recordSep || otherText(data, recordSep) {
+		if fieldSep == recordSep || otherText(data, recordSep) || mayStray(data) {
 			t.Skip()
 		}
-		o := Options{Format: FormatDump, FieldSep: SepOf(fieldSep), RecordSep: SepOf(recordSep), Columns: []string{"a", "b"},
+		o := Options{Format: FormatDump, FieldSep: SepOf(fieldSep), RecordSep: SepOf(recordSep), Columns: []string{"first column", "second column"},
 			ChunkSize: 1 + abs(chunk)%4096, SplitSize: int64(1 + abs(split)%(len(data)+1)), Reject: func(RowError) error { return nil }}
 		got, err := loadBytes(t, o, "x", data)
 		if err != nil {

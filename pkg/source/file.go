@@ -33,6 +33,7 @@ type inputFile struct {
 	order       []int    // for each column of the schema its place in the file, or that it has none; nil: the same
 	missing     []string // columns of the schema that it lacks
 	ignored     []string // its columns that are not in the schema
+	others      []string // columns whose type has no text, and nobody asked for them
 	dataStart   int64    // text: where the first record after byte order mark and header begins, unpacked
 	headSum     uint32   // of the header, or of the schema
 	meta        parquetMeta
@@ -40,6 +41,9 @@ type inputFile struct {
 	mostWindow  uint64           // packed: what any frame may ask for
 	left        int64            // bytes at the end that are no records
 	first       bool             // of all files
+	headed      bool             // text: its first record was its header
+	blank       bool             // text: it has no records
+	short       bool             // text without a header: its records have the first columns only
 	charset     *charset.Charset // of text; nil: bytes are taken as they are
 	transcoded  bool             // the text is decoded as a whole
 	dialect     *dialect.Dialect // of text, nil: CSV or a dump as the options say
@@ -143,17 +147,35 @@ func (f *inputFile) identify(ctx context.Context, o *Options) (head []byte, err 
 		return nil, err
 	}
 	if f.compression == "" {
-		f.compression = packed(head)
+		if f.compression, err = f.packedAs(ctx, head); err != nil {
+			return nil, err
+		}
 		if f.compression != "" {
 			if head, err = f.head(ctx, o); err != nil {
 				return nil, err
 			}
 		}
 	}
+	if inner := packed(head); f.compression != "" && inner != "" {
+		return nil, refuse("%s is packed twice, as %s within %s: unpack it once", f.path, inner, f.compression)
+	}
 	if o.Format != FormatDump {
-		err = f.foreignContent(ctx, head)
+		err = f.foreignContent(ctx, name, head)
 	}
 	return head, err
+}
+
+// packedAs is the compression that the first bytes of a file report.
+func (f *inputFile) packedAs(ctx context.Context, head []byte) (_ string, err error) {
+	if !lz4Skippable(head) {
+		return packed(head), nil
+	}
+	file, raw, err := f.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return behindSkippable(raw, f.info.Size())
 }
 
 // formatOf is the format that a name says, without the ending of a compression and in lower case.

@@ -22,6 +22,7 @@ const (
 	bySpark    = "Spark SQL makes Parquet of it: INSERT OVERWRITE DIRECTORY '/export' USING parquet SELECT * FROM "
 	byMySQL    = "mysqldump -T DIR writes text instead (dialect mysql; DIR/*.txt without the statements)"
 	byPostgres = `psql writes text instead: psql -c "\copy t to 't.csv' csv header" (dialect postgres-csv)`
+	bySQLite   = `sqlite3 -csv -header DB "SELECT * FROM t" > t.csv (dialect postgres-csv)`
 	byPandas   = "Python makes Parquet of it: pandas.read_feather('FILE').to_parquet('FILE.parquet')"
 	byHive     = "Hive makes Parquet of its table: INSERT OVERWRITE DIRECTORY '/export' STORED AS PARQUET SELECT * FROM db.t"
 )
@@ -32,10 +33,11 @@ var foreigns = []foreign{
 	{"an RCFile of Hive", []string{".rc", ".rcfile"}, versionMagic("RCF", 1), byHive},
 	{"an Excel workbook", []string{".xlsx", ".xlsm", ".xlsb", ".xls"}, headMagic("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "save each sheet as CSV UTF-8"},
 	{"a file of Arrow or Feather", []string{".feather", ".arrow"}, headMagic("ARROW1\x00\x00", "FEA1"), byPandas},
-	{"a database of SQLite", []string{".sqlite", ".sqlite3"}, headMagic("SQLite format 3\x00"), `sqlite3 -csv -header FILE "SELECT * FROM t" > t.csv (dialect postgres-csv)`},
+	{"a database of SQLite", []string{".sqlite", ".sqlite3"}, headMagic("SQLite format 3\x00"), strings.Replace(bySQLite, "DB", "FILE", 1)},
+	{"a dump of SQLite in SQL", nil, headMagic("PRAGMA foreign_keys=OFF;"), bySQLite},
 	{"a dump of PostgreSQL that pg_restore reads", nil, headMagic("PGDMP\x01"), byPostgres},
-	{"a dump of PostgreSQL in SQL", nil, headMagic("--\n-- PostgreSQL database "), byPostgres},
-	{"a dump of MySQL in SQL", []string{".sql"}, headMagic("-- MySQL dump ", "-- MariaDB dump ", "/*!999999"), byMySQL},
+	{"a dump of PostgreSQL in SQL", nil, headMagic("--\n-- PostgreSQL database ", "--\r\n-- PostgreSQL database "), byPostgres},
+	{"a dump of MySQL in SQL", nil, headMagic("-- MySQL dump ", "-- MariaDB dump ", "-- phpMyAdmin SQL Dump", "/*!999999"), byMySQL},
 	{"an HFile of HBase", []string{".hfile"}, headMagic("DATABLK*", "DATABLKE"), "the load command takes a directory of HFiles"},
 	{"XML or HTML", []string{".xml"}, headMagic("<?xml", "<!DOCTYPE", "<html", "\ufeff<?xml"), "export it as CSV (a workbook saved as a web page: save each sheet as CSV UTF-8)"},
 	{"a zip archive", []string{".zip", ".jar"}, headMagic("PK\x03\x04", "PK\x05\x06", "PK\x07\x08"), byArchiver + " (unzip FILE; of a workbook of Excel, save each sheet as CSV)"},
@@ -48,6 +50,9 @@ var foreigns = []foreign{
 	{"packed with compress", []string{".z"}, headMagic("\x1f\x9d"), "pack it as gzip (gzip -dc FILE | gzip)"},
 	{"packed with lz4's legacy frame", nil, headMagic(lz4Legacy), "pack it in a frame of today (lz4 -dc FILE | lz4)"},
 }
+
+// statements is what a file of SQL is whose content does not say who wrote it.
+var statements = foreign{"statements of SQL", []string{".sql"}, nil, `psql's \copy t to 't.csv' csv header writes text (dialect postgres-csv), so does mysqldump -T DIR (dialect mysql)`}
 
 func headMagic(magics ...string) func(head, tail []byte) bool {
 	return func(head, _ []byte) bool {
@@ -80,15 +85,21 @@ func (k *foreign) refuse(name string) error {
 // foreignName refuses a file whose ending says that it cannot be read.
 func (f *inputFile) foreignName(name string) error {
 	for i := range foreigns {
-		if slices.ContainsFunc(foreigns[i].endings, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		if foreigns[i].ends(name) {
 			return foreigns[i].refuse(f.path)
 		}
 	}
 	return nil
 }
 
-// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read.
-func (f *inputFile) foreignContent(ctx context.Context, head []byte) error {
+// ends says that a name has one of the format's endings.
+func (k *foreign) ends(name string) bool {
+	return slices.ContainsFunc(k.endings, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// foreignContent refuses a file, or what it unpacks to, that begins as a format which cannot be read, or is one by its name where its format
+// is not given.
+func (f *inputFile) foreignContent(ctx context.Context, name string, head []byte) error {
 	tail, err := f.orcTail(ctx, head)
 	if err != nil {
 		return err
@@ -97,6 +108,9 @@ func (f *inputFile) foreignContent(ctx context.Context, head []byte) error {
 		if m := foreigns[i].magic; m != nil && m(head, tail) {
 			return foreigns[i].refuse(f.path)
 		}
+	}
+	if f.format == FormatAuto && statements.ends(name) {
+		return statements.refuse(f.path)
 	}
 	return nil
 }

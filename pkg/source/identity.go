@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"bulkload/pkg/setting"
 )
 
 // identity distinguishes a file from another one of its name, and from itself with other content.
@@ -35,7 +37,7 @@ func (i identity) differs(now identity) string {
 		list = append(list, fmt.Sprintf("it is another file (inode %d, now %d)", i.file, now.file))
 	}
 	if i.size != now.size {
-		list = append(list, fmt.Sprintf("size %d bytes, now %d", i.size, now.size))
+		list = append(list, fmt.Sprintf("size %s, now %d", setting.Count(i.size, "byte"), now.size))
 	}
 	if !i.modified.Equal(now.modified) {
 		list = append(list, fmt.Sprintf("modified %s, now %s", i.modified.UTC().Format(layout), now.modified.UTC().Format(layout)))

@@ -33,12 +33,14 @@ type Resolve func(path string) (fsys FS, name string, err error)
 type Input struct {
 	opts    Options
 	columns []string
+	nothing bool // no file has a record, nor names a column
 	files   []*inputFile
 	splits  []Split
 	counts  []atomic.Int64 // records of each split, -1 while unknown
 	sums    splitSums      // of what was read of each split
-	mu      sync.Mutex     // held while records are counted
-	lookups int64          // how often those before a split were asked for
+	met     metColumns
+	mu      sync.Mutex // held while records are counted
+	lookups int64      // how often those before a split were asked for
 
 	resolve Resolve
 	inputs  []string // as they were given
@@ -121,6 +123,7 @@ func Open(ctx context.Context, resolve Resolve, inputs []string, opts Options) (
 		in.counts[i].Store(-1)
 	}
 	in.sums.init(len(in.splits))
+	in.met.begin(len(in.columns), in.files)
 	return in, nil
 }
 
@@ -224,7 +227,7 @@ func (in *Input) plan(ctx context.Context) error {
 				}
 				row += rows
 			}
-		case f.dataStart >= f.textEnd():
+		case f.dataStart >= f.textEnd(), f.blank && (in.nothing || len(f.columns) > 1):
 			// No records.
 		case f.format == FormatTable:
 			add(0, f.size(), 0)

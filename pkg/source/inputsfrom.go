@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"bulkload/pkg/setting"
 )
 
 // Bounds of a list of inputs.
@@ -61,13 +63,13 @@ func parseInputs(r io.Reader) ([]string, error) {
 			continue
 		}
 		if len(inputs) == mostListed {
-			return nil, fmt.Errorf("line %d: it has more than %d inputs", line, mostListed)
+			return nil, fmt.Errorf("line %d: it has more than %s", line, setting.Count(mostListed, "input"))
 		}
 		inputs = append(inputs, input)
 	}
 	switch err := s.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d is longer than %d bytes", line+1, longestInput)
+		return nil, fmt.Errorf("line %d is longer than %s", line+1, setting.Count(longestInput, "byte"))
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", line+1, err)
 	case len(inputs) == 0:

@@ -92,7 +92,7 @@ func firstPaths(data []byte, last bool, set delimited.Charset) (paths []string, 
 			return nil, fmt.Errorf("its lines have more than %d different members: name the columns", mostPaths)
 		}
 	}
-	if paths = all.leaves(); paths != nil {
+	if paths = withoutEscapes(all.leaves()); paths != nil {
 		return paths, checkHeader(paths)
 	}
 	if err == nil && number > 0 {
@@ -153,6 +153,26 @@ func (s *pathSet) leaves() []string {
 	return leaves
 }
 
+// sameMember says that a path may be the member that another is: a\.b is that of a.b as well.
+func sameMember(a, b string) bool {
+	return a == b || jsonlines.Literal(a) == b || jsonlines.Literal(b) == a
+}
+
+// withoutEscapes writes a member with dots in its name as that name, unless another path begins like it.
+func withoutEscapes(paths []string) []string {
+	for i, path := range paths {
+		name := strings.ReplaceAll(path, `\.`, ".")
+		if jsonlines.Literal(name) != path {
+			continue
+		}
+		first, _, _ := strings.Cut(name, ".")
+		if !slices.ContainsFunc(paths, func(other string) bool { return other == first || strings.HasPrefix(other, first+".") }) {
+			paths[i] = name
+		}
+	}
+	return paths
+}
+
 // outerPaths are the paths of the objects that a path leads through.
 func outerPaths(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -186,7 +206,7 @@ func (in *Input) fitLines(f *inputFile, first string) error {
 		}
 		wanted++
 		found = found || slices.ContainsFunc(f.seen, func(path string) bool {
-			return path == name || strings.HasPrefix(path, name+".") || strings.HasPrefix(name, path+".")
+			return sameMember(path, name) || strings.HasPrefix(path, name+".") || strings.HasPrefix(name, path+".")
 		})
 	}
 	if f.seen != nil && wanted > 0 && !found {

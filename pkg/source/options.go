@@ -8,6 +8,7 @@ import (
 
 	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 )
 
 // Format is the form of an input file, without its compression.
@@ -59,12 +60,15 @@ type Options struct {
 	Columns []string
 	// Named are columns that somebody needs, which are read of tables where Columns are not given: tables do not list theirs.
 	Named []string
+	// IfEmpty are the columns where no file names any, as none has a record. Default: none.
+	IfEmpty []string
 	// Extra is what becomes of columns of a file that are not among Columns, or those of the first file. Default: they are an
 	// error, but in Parquet and Avro files where Columns are given they are not read. Members of JSON lines that nobody asked
 	// for are never an error: ExtraFail is refused.
 	Extra Extra
 	// Missing is what becomes of a column that a file lacks. Default: it is an error; a JSON line lacks no column, as what it
-	// leaves out is NULL. With MissingNull and without Columns, and
+	// leaves out is NULL. Text without a header lacks the last Columns where its first record has fewer values, but two at least; of the
+	// dialects of Hive these are NULL by default. With MissingNull and without Columns, and
 	// unless Extra is ExtraIgnore, the columns are those of all files.
 	Missing Missing
 	// Partitions says what directories name=value on the path of a file mean, below the input and above it. Default, and
@@ -148,7 +152,7 @@ func (o Options) Validate() error {
 		return errors.New("split size, chunk size and longest record must not be negative")
 	}
 	if o.MaxRecord > mostMaxRecord || o.ChunkSize > mostMaxRecord {
-		return fmt.Errorf("the longest record and the chunk size must not be above %d bytes", mostMaxRecord)
+		return fmt.Errorf("the longest record and the chunk size must not be above %s", setting.Count(mostMaxRecord, "byte"))
 	}
 	if f, r := o.dumpSeps(); f == r {
 		return fmt.Errorf("field and record separator are the same byte %s", SepOf(f))
@@ -166,7 +170,7 @@ func (o Options) Validate() error {
 		return errNoColumns
 	}
 	if o.Header == HeaderNone && o.Format == FormatCSV && len(o.Columns) == 0 {
-		return errNoHeader
+		return ErrNoHeader
 	}
 	return o.checkComma()
 }
@@ -186,17 +190,17 @@ func (o Options) checkDialect() error {
 	case o.FieldSep != Sep{} || o.RecordSep != Sep{} || o.Header != HeaderFirst:
 		return errors.New("separators and header are the dialect's")
 	case d.Header == dialect.HeaderNo && len(o.Columns) == 0 && o.Format == FormatText:
-		return errNoHeader
+		return ErrNoHeader
 	case d.Header == dialect.HeaderMatch && len(o.Columns) == 0:
 		return errors.New("a header is compared with the names of the columns: give them")
 	}
 	return d.Check()
 }
 
-var (
-	errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
-	errNoHeader  = errors.New("text without a header needs the names of its columns")
-)
+var errNoColumns = errors.New("a dump has no header: the names of its columns must be given")
+
+// ErrNoHeader is matched by errors about text that has no names of columns, where none are given.
+var ErrNoHeader = setting.Errorf("text without a header needs the names of its columns: give %s", setting.Columns)
 
 func (o Options) checkComma() error {
 	switch c := o.FieldSep.or(','); {

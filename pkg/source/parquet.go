@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"bulkload/pkg/span"
+	"bulkload/pkg/valuetext"
 )
 
 // mostFooter bounds a footer where the memory does not.
@@ -34,11 +36,41 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 		return fmt.Errorf("%s: %w", f.path, damagedFooter("%w", err))
 	}
 	f.meta.footer, f.meta.tree, f.columns = footer, tree, tree.names()
+	f.meta.rules.calendars = valuetext.ParquetCalendars(footer.meta, tree.name)
+	if strings.Contains(footer.meta["org.apache.spark.sql.parquet.row.metadata"], `"variant"`) {
+		tree.markVariants()
+	}
+	footer.meta = nil // a schema may be in it, and files many
 	if len(f.columns) == 0 {
 		return fmt.Errorf("%s: it has no columns", f.path)
 	}
+	if len(o.Columns) == 0 {
+		if err := f.parquetTexts(o); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
 	if err := checkNames(f.columns); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	return nil
+}
+
+// parquetTexts leaves out columns whose type has no text, or refuses them.
+func (f *inputFile) parquetTexts(o *Options) error {
+	f.columns = f.columns[:0]
+	for _, n := range f.meta.tree.kids {
+		_, err := shapeOf(n, &f.meta.rules, func(*schemaNode, columnType) int { return 0 })
+		switch {
+		case err == nil:
+			f.columns = append(f.columns, n.name)
+		case o.passesTextless():
+			f.others = append(f.others, n.name)
+		default:
+			return textless(fmt.Errorf("column %s: %w", nameText(n.name), err))
+		}
+	}
+	if len(f.columns) == 0 {
+		return errors.New("it has no columns that can be text")
 	}
 	return nil
 }
@@ -47,7 +79,7 @@ func (f *inputFile) probeParquet(ctx context.Context, o *Options) (err error) {
 const batchRows = 1024
 
 // wideBatch is how many rows of so many columns are in a batch: fewer where their spans would take some megabytes.
-func wideBatch(cols int) int { return min(max(1<<18/cols, 16), batchRows) }
+func wideBatch(cols int) int { return min(max((1<<18)/cols, 16), batchRows) }
 
 // pageReader is where columns read their pages to, and what they need for that.
 type pageReader struct {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"bulkload/pkg/setting"
 )
 
 // columnReader reads one column of a row group, page by page. Places are relative to the column's regions of the arena,
@@ -70,13 +72,13 @@ func (c *columnReader) load(p *pageReader) error {
 // claim refuses a page that cannot be as its header says, before anything is made as large as it says.
 func (c *columnReader) claim(p *pageReader, h pageHeader) error {
 	if int64(h.unpacked) > c.most {
-		return fmt.Errorf("it has %d bytes, more than all pages together", h.unpacked)
+		return fmt.Errorf("it has %s, more than all pages together", setting.Count(h.unpacked, "byte"))
 	}
 	if h.kind == pageDictionary {
 		return p.fits(h.unpacked)
 	}
 	if int64(h.values) > c.values {
-		return fmt.Errorf("it has %d values, and the column has %d left", h.values, c.values)
+		return fmt.Errorf("it has %s, and the column has %d left", setting.Count(h.values, "value"), c.values)
 	}
 	if h.kind == pageData || h.kind == pageDataV2 {
 		c.values -= int64(h.values)
@@ -254,6 +256,9 @@ func (c *columnReader) dictionary(p *pageReader, h pageHeader, packed []byte) er
 		c.dict = append(c.dict, Span{Off: uint32(start), Len: uint32(len(text) - start)})
 	}); err != nil {
 		return err
+	}
+	if c.typ.fault != nil {
+		return c.typ.fault
 	}
 	if err := p.reserve(c.dictRegion(), len(text)); err != nil {
 		return err

@@ -45,7 +45,7 @@ func (h *hybrid) read(data []byte, dst []uint32) bool {
 			for i := range dst[:n] {
 				dst[i] = 0
 				for range h.width {
-					dst[i] = dst[i]<<1 | uint32(data[h.bit>>3]>>(7-h.bit&7)&1)
+					dst[i] = dst[i]<<1 | uint32((data[h.bit>>3]>>(7-h.bit&7))&1)
 					h.bit++
 				}
 			}
@@ -56,7 +56,7 @@ func (h *hybrid) read(data []byte, dst []uint32) bool {
 		} else {
 			bit, mask := h.bit, uint64(1)<<h.width-1
 			for i := range dst[:n] {
-				dst[i] = uint32(binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask)
+				dst[i] = uint32((binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7)) & mask)
 				bit += h.width
 			}
 			h.bit = bit
@@ -106,7 +106,7 @@ var errDelta = errors.New("its delta encoded values are damaged")
 // appendBits makes a byte of each bit.
 func appendBits(dst, data []byte, most int) []byte {
 	for i := range min(most, len(data)*8) {
-		dst = append(dst, data[i>>3]>>(i&7)&1)
+		dst = append(dst, (data[i>>3]>>(i&7))&1)
 	}
 	return dst
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+
+	"bulkload/pkg/setting"
 )
 
 // footer is what is needed of a FileMetaData of parquet.thrift. It is read here because Arrow's library panics on logical
@@ -15,6 +17,7 @@ type footer struct {
 	elements []schemaElement // depth first, the root before all
 	groups   []footerGroup
 	writer   string // created_by
+	meta     map[string]string
 }
 
 // footerGroup is a row group.
@@ -66,7 +69,7 @@ const parquetEncrypted = "PARE"
 func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
 	var tail [footerTail]byte
 	if size < int64(len(magicParquet))+footerTail {
-		return nil, damagedFooter("it has %d bytes", size)
+		return nil, damagedFooter("it has %s", setting.Count(size, "byte"))
 	}
 	if err := readAt(raw, tail[:], size-footerTail); err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func readFooter(raw io.ReaderAt, size, most int64) (*footer, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
 	if n > size-footerTail-int64(len(magicParquet)) {
-		return nil, damagedFooter("its footer of %d bytes is longer than the file", n)
+		return nil, damagedFooter("its footer of %s is longer than the file", setting.Count(n, "byte"))
 	}
 	if n > most {
 		return nil, &MemoryError{"the footer", n, most}
@@ -115,13 +118,15 @@ func readAt(raw io.ReaderAt, b []byte, at int64) error {
 // parseFooter reads a footer in Thrift's compact protocol. What may follow it, a signature, is passed over.
 func parseFooter(b []byte) (*footer, error) {
 	t := thrift{b: b}
-	f := &footer{}
+	f := &footer{meta: map[string]string{}}
 	t.structure(func(id int16, typ byte) {
 		switch {
 		case id == 2 && typ == thriftList:
 			t.structures(func() { f.elements = append(f.elements, t.schemaElement()) })
 		case id == 4 && typ == thriftList:
 			t.structures(func() { f.groups = append(f.groups, t.footerGroup()) })
+		case id == 5 && typ == thriftList:
+			t.structures(func() { t.keyValue(f.meta) })
 		case id == 6 && typ == thriftBinary:
 			f.writer = string(t.binary())
 		default:
@@ -133,10 +138,26 @@ func parseFooter(b []byte) (*footer, error) {
 	}
 	for i, g := range f.groups {
 		if g.rows < 0 {
-			return nil, fmt.Errorf("row group %d has %d rows", i, g.rows)
+			return nil, fmt.Errorf("row group %d has %s", i, setting.Count(g.rows, "row"))
 		}
 	}
 	return f, nil
+}
+
+// keyValue reads an entry of the file's metadata.
+func (t *thrift) keyValue(meta map[string]string) {
+	var key, value string
+	t.structure(func(id int16, typ byte) {
+		switch {
+		case id == 1 && typ == thriftBinary:
+			key = string(t.binary())
+		case id == 2 && typ == thriftBinary:
+			value = string(t.binary())
+		default:
+			t.skip(0, typ)
+		}
+	})
+	meta[key] = value
 }
 
 func (t *thrift) schemaElement() schemaElement {

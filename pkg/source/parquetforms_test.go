@@ -77,7 +77,7 @@ func TestBitPackedLevels(t *testing.T) {
 	}
 }
 
-// TestParquetTypes falls back to the physical type where a logical or converted type is unknown or does not fit.
+// TestParquetTypes refuses logical and converted types that are unknown or do not fit the physical type.
 func TestParquetTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -85,22 +85,26 @@ func TestParquetTypes(t *testing.T) {
 		kind kind
 		err  string
 	}{
-		{"logical type of the future", schemaElement{physical: physicalInt64, converted: -1, logical: 99}, kindInt, ""},
-		{"converted type of the future", schemaElement{physical: physicalDouble, converted: 99}, kindDouble, ""},
-		{"unit of the future", schemaElement{physical: physicalInt64, converted: -1, logical: logicalTimestamp, unit: 4}, kindInt, ""},
-		{"date of 8 bytes", schemaElement{physical: physicalInt64, converted: convertedDate}, kindInt, ""},
-		{"microseconds in 4 bytes", schemaElement{physical: physicalInt32, converted: convertedTimeMicros}, kindInt, ""},
+		{"logical type of the future", schemaElement{physical: physicalInt64, converted: -1, logical: 99}, 0, "its logical type 99 is not known"},
+		{"converted type of the future", schemaElement{physical: physicalDouble, converted: 99}, 0, "its converted type 99 is not known"},
+		{"unit of the future", schemaElement{physical: physicalInt64, converted: -1, logical: logicalTimestamp, unit: 4}, 0, "does not fit"},
+		{"date of 8 bytes", schemaElement{physical: physicalInt64, converted: convertedDate}, 0, "does not fit"},
+		{"microseconds in 4 bytes", schemaElement{physical: physicalInt32, converted: convertedTimeMicros}, 0, "does not fit"},
 		{"milliseconds in 4 bytes", schemaElement{physical: physicalInt32, converted: convertedTimeMillis}, kindTime, ""},
 		{"old timestamp", schemaElement{physical: physicalInt64, converted: convertedTimestampMicros}, kindTimestamp, ""},
 		{"text of a number", schemaElement{physical: physicalInt32, converted: convertedUTF8}, kindInt, ""},
 		{"unsigned", schemaElement{physical: physicalInt32, converted: convertedUint8}, kindUint, ""},
-		{"uuid of 4 bytes", schemaElement{physical: physicalFixed, length: 4, converted: -1, logical: logicalUUID}, kindText, ""},
-		{"decimal of floats", schemaElement{physical: physicalFloat, converted: convertedDecimal, scale: 2}, kindFloat, ""},
+		{"uuid of 4 bytes", schemaElement{physical: physicalFixed, length: 4, converted: -1, logical: logicalUUID}, 0, "does not fit"},
+		{"decimal of floats", schemaElement{physical: physicalFloat, converted: convertedDecimal, scale: 2}, 0, "does not fit"},
 		{"digits without end", schemaElement{physical: physicalBytes, converted: convertedDecimal, scale: 1 << 30}, 0, "digits behind the point"},
 		{"interval", schemaElement{physical: physicalFixed, length: 12, converted: convertedInterval}, 0, "intervals have no form as text"},
+		{"interval of the future", schemaElement{physical: physicalFixed, length: 12, converted: -1, logical: logicalInterval}, 0, "intervals have no form as text"},
+		{"bytes of a form", schemaElement{physical: physicalBytes, converted: convertedBSON}, kindText, ""},
+		{"geometry", schemaElement{physical: physicalBytes, converted: -1, logical: logicalGeometry}, kindText, ""},
+		{"always NULL", schemaElement{physical: physicalInt32, converted: -1, logical: logicalUnknown}, kindInt, ""},
 		{"physical type of the future", schemaElement{physical: 8, converted: -1}, 0, "the physical type 8 is not known"},
 	} {
-		got, err := typeOf(&schemaNode{schemaElement: tt.e}, nil)
+		got, err := typeOf(&schemaNode{schemaElement: tt.e}, &textRules{})
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: error %v", tt.name, err)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"bulkload/pkg/setting"
 )
 
 // encoding is how the values of a page are written, with the numbers of parquet.thrift.
@@ -91,7 +93,7 @@ func parsePageHeader(b []byte) (pageHeader, int, error) {
 	}
 	switch {
 	case unpacked < 0 || packed < 0 || unpacked > maxPage || packed > maxPage:
-		return h, 0, fmt.Errorf("a page of %d bytes, packed into %d, cannot be", unpacked, packed)
+		return h, 0, fmt.Errorf("a page of %s, packed into %d, cannot be", setting.Count(unpacked, "byte"), packed)
 	case (h.kind == pageData || h.kind == pageDictionary || h.kind == pageDataV2) && (values < 0 || h.encoding < 0):
 		return h, 0, errors.New("the page header does not say how many values the page has")
 	case defLen < 0 || repLen < 0 || defLen+repLen > unpacked || defLen+repLen > packed:

@@ -12,6 +12,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"bulkload/pkg/setting"
 )
 
 // codec is how the pages of a column are packed, with the numbers of parquet.thrift.
@@ -85,7 +87,7 @@ func (s *pageSource) read(at, end int64, hint int) (h pageHeader, packed []byte,
 		return h, nil, 0, err
 	}
 	if int64(h.packed) > end-at-int64(size) {
-		return h, nil, 0, fmt.Errorf("%d bytes are packed into %d, more than the column has left", h.unpacked, h.packed)
+		return h, nil, 0, fmt.Errorf("%s are packed into %d, more than the column has left", setting.Count(h.unpacked, "byte"), h.packed)
 	}
 	total := size + h.packed
 	if total > n {
@@ -168,7 +170,7 @@ func (s *pageSource) unpack(c codec, dst, packed []byte) (err error) {
 		return fmt.Errorf("unpack %s: %w", c, err)
 	}
 	if n != len(dst) {
-		return fmt.Errorf("unpack %s: %d bytes instead of %d", c, n, len(dst))
+		return fmt.Errorf("unpack %s: %s instead of %d", c, setting.Count(n, "byte"), len(dst))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"bulkload/pkg/setting"
 )
 
 // parquetMeta is what is kept of a file's footer.
@@ -11,6 +13,8 @@ type parquetMeta struct {
 	groups []int64     // rows of each row group
 	footer *footer     // until the columns are known
 	tree   *schemaNode // likewise
+
+	rules textRules
 
 	leaves []leaf        // what is read, a leaf twice if two columns have it
 	flat   int           // how many of them, the first ones, are columns; the others are parts of nested columns
@@ -57,6 +61,9 @@ func (m *parquetMeta) sum() uint32 {
 	for _, l := range m.leaves {
 		t := l.typ
 		fmt.Fprintf(h, "%q %d %d %t %d %d %d %d;", l.name, t.kind, t.width, t.bytes, t.def, t.rep, t.scale, t.unit)
+		if t.calendar != nil {
+			fmt.Fprint(h, t.calendar.String())
+		}
 	}
 	fmt.Fprint(h, m.groups)
 	for _, c := range m.chunks {
@@ -72,6 +79,7 @@ const usualPage = 1<<20 + 64<<10
 // these it matters whether they can be read.
 func (f *inputFile) planParquet(schema []string, o *Options) error {
 	m := &f.meta
+	m.rules.zone = o.Location
 	var inner []leaf
 	for place, name := range schema {
 		from := place
@@ -91,7 +99,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 			return fmt.Errorf("column %s is nowhere in its schema", nameText(name))
 		}
 		if n.leaf() && n.rep == 0 {
-			t, err := typeOf(n, o.Location)
+			t, err := typeOf(n, &m.rules)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", nameText(name), err)
 			}
@@ -99,7 +107,7 @@ func (f *inputFile) planParquet(schema []string, o *Options) error {
 			continue
 		}
 		first := len(inner)
-		s, err := shapeOf(n, o, func(n *schemaNode, typ columnType) int {
+		s, err := shapeOf(n, &m.rules, func(n *schemaNode, typ columnType) int {
 			inner = append(inner, leaf{name + " (" + n.name + ")", n.first, place, typ})
 			return len(inner) - 1 - first
 		})
@@ -128,7 +136,7 @@ func (f *inputFile) planChunks() error {
 		group := &m.footer.groups[g]
 		for i, l := range m.leaves {
 			if len(group.chunks) != m.tree.leaves {
-				return fmt.Errorf("row group %d: it has %d columns, and the schema %d", g, len(group.chunks), m.tree.leaves)
+				return fmt.Errorf("row group %d: it has %s, and the schema %d", g, setting.Count(len(group.chunks), "column"), m.tree.leaves)
 			}
 			chunk, err := f.planChunk(&group.chunks[l.ordinal], group.rows, l.typ.rep > 0, slack)
 			if err != nil {
@@ -170,7 +178,7 @@ func (f *inputFile) planChunk(c *footerChunk, rows int64, repeated bool, slack i
 	case chunk.start < 4 || chunk.end < chunk.start || chunk.end > f.info.Size():
 		return chunk, fmt.Errorf("its bytes %d to %d are not within the file", chunk.start, chunk.end)
 	case c.values < rows || !repeated && c.values != rows:
-		return chunk, fmt.Errorf("it has %d values for %d rows", c.values, rows)
+		return chunk, fmt.Errorf("it has %s for %s", setting.Count(c.values, "value"), setting.Count(rows, "row"))
 	}
 	chunk.end = min(chunk.end+slack, f.info.Size())
 	return chunk, chunk.codec.check()

@@ -81,7 +81,7 @@ func (n *schemaNode) names() []string {
 }
 
 // find is the node that a name leads to: a.b is the field b of the struct a, but where a name has that point itself. It is
-// nil if there is none. Nothing leads into lists and maps.
+// nil if there is none. Nothing leads into lists, maps and VARIANTs.
 func (n *schemaNode) find(name string) *schemaNode {
 	for _, kid := range n.kids {
 		if kid.name == name {
@@ -90,7 +90,7 @@ func (n *schemaNode) find(name string) *schemaNode {
 	}
 	for _, kid := range n.kids {
 		rest, ok := strings.CutPrefix(name, kid.name+".")
-		if !ok || kid.repetition == repRepeated || kid.listed() != nil || kid.entries() != nil {
+		if !ok || kid.logical == logicalVariant || kid.repetition == repRepeated || kid.listed() != nil || kid.entries() != nil {
 			continue
 		}
 		if found := kid.find(rest); found != nil {
@@ -98,6 +98,21 @@ func (n *schemaNode) find(name string) *schemaNode {
 		}
 	}
 	return nil
+}
+
+// markVariants finds the groups that are VARIANTs without saying so, as Spark 4.0 writes them: their parts are named so, and plain
+// bytes.
+func (n *schemaNode) markVariants() {
+	plain := 0
+	for _, kid := range n.kids {
+		kid.markVariants()
+		if (kid.name == "metadata" || kid.name == "value") && kid.leaf() && kid.physical == physicalBytes && kid.logical == 0 && kid.converted == -1 {
+			plain++
+		}
+	}
+	if plain == 2 && (len(n.kids) == 2 || len(n.kids) == 3 && n.kids[2].name == "typed_value") {
+		n.logical = logicalVariant
+	}
 }
 
 // addPaths makes what lies within structs and is among the wanted columns columns of the file. A struct of which only a part

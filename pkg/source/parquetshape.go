@@ -33,8 +33,11 @@ const (
 // errNoLeaf is about a group without columns, of which no file has a trace.
 var errNoLeaf = errors.New("it is a struct without fields")
 
+// errVariant is about groups whose parts mean nothing apart.
+var errVariant = errors.New("a VARIANT cannot be read: write it as text, as by to_json")
+
 // shapeOf is the shape of a node's values. add notes a leaf and says which of the column's it is.
-func shapeOf(n *schemaNode, o *Options, add func(*schemaNode, columnType) int) (*shape, error) {
+func shapeOf(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	if n.leaves == 0 {
 		return nil, errNoLeaf
 	}
@@ -45,10 +48,12 @@ func shapeOf(n *schemaNode, o *Options, add func(*schemaNode, columnType) int) (
 }
 
 // itemShape is the shape of a node's values, each for itself if it is repeated.
-func itemShape(n *schemaNode, o *Options, add func(*schemaNode, columnType) int) (*shape, error) {
+func itemShape(n *schemaNode, o *textRules, add func(*schemaNode, columnType) int) (*shape, error) {
 	switch r, e := n.listed(), n.entries(); {
+	case n.logical == logicalVariant:
+		return nil, errVariant
 	case n.leaf():
-		t, err := typeOf(n, o.Location)
+		t, err := typeOf(n, o)
 		if err != nil {
 			return nil, fmt.Errorf("within it %s: %w", nameText(n.name), err)
 		}
@@ -92,7 +97,7 @@ func listOf(r *schemaNode, def int, item func() (*shape, error)) (*shape, error)
 }
 
 // add adds the shapes of nodes.
-func (s *shape) add(kids []*schemaNode, o *Options, add func(*schemaNode, columnType) int) error {
+func (s *shape) add(kids []*schemaNode, o *textRules, add func(*schemaNode, columnType) int) error {
 	if len(kids) == 0 {
 		return errNoLeaf
 	}

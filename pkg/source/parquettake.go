@@ -184,5 +184,5 @@ func (c *columnReader) takeValues(p *pageReader, dst []Span, cols int, present [
 	if len(p.arena.buf) > mostArena {
 		return errArena
 	}
-	return nil
+	return c.typ.fault
 }

@@ -42,7 +42,7 @@ func appendClock(dst []byte, second, fraction int64, unit int) []byte {
 
 // float16 is the value of a half-precision number.
 func float16(b uint16) float64 {
-	sign, exp, frac := 1.0, int(b>>10&0x1f), float64(b&0x3ff)
+	sign, exp, frac := 1.0, int((b>>10)&0x1f), float64(b&0x3ff)
 	if b>>15 != 0 {
 		sign = -1
 	}

@@ -3,12 +3,12 @@ package source
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	"bulkload/pkg/setting"
 	"bulkload/pkg/valuetext"
 )
 
@@ -30,6 +30,10 @@ const (
 	kindTimestamp    // units since 1970
 	kindTimestampI96 // nanoseconds of the day, Julian day
 	kindUUID
+	// Those of writers whose calendar is not the Gregorian one, or not known.
+	kindOldDate
+	kindOldTimestamp
+	kindOldI96
 )
 
 // columnType says how the values of a column become text.
@@ -42,6 +46,14 @@ type columnType struct {
 	scale    int  // of a decimal
 	unit     int  // units in a second, of times
 	zone     *time.Location
+	calendar *valuetext.Calendar // of an old date or timestamp
+	fault    error               // of a value: it has no text
+}
+
+// textRules are those of a whole file.
+type textRules struct {
+	zone      *time.Location // of instants
+	calendars valuetext.Calendars
 }
 
 // number says that plain values are numbers as DELTA_BINARY_PACKED has them.
@@ -61,46 +73,22 @@ const (
 	physicalFixed
 )
 
-// Logical types of parquet.thrift. Those that are not here leave the physical type as it is.
-const (
-	logicalString    = 1
-	logicalMap       = 2
-	logicalList      = 3
-	logicalEnum      = 4
-	logicalDecimal   = 5
-	logicalDate      = 6
-	logicalTime      = 7
-	logicalTimestamp = 8
-	logicalInteger   = 10
-	logicalJSON      = 12
-	logicalUUID      = 14
-	logicalFloat16   = 15
-)
-
-// Converted types of parquet.thrift, which were before logical types.
-const (
-	convertedUTF8            = 0
-	convertedMap             = 1
-	convertedMapKeyValue     = 2
-	convertedList            = 3
-	convertedEnum            = 4
-	convertedDecimal         = 5
-	convertedDate            = 6
-	convertedTimeMillis      = 7
-	convertedTimeMicros      = 8
-	convertedTimestampMillis = 9
-	convertedTimestampMicros = 10
-	convertedUint8           = 11
-	convertedUint64          = 14
-	convertedJSON            = 19
-	convertedInterval        = 21
-)
-
-// mostScale bounds the digits behind a decimal's point, each of which is a byte of every value.
-const mostScale = 4096
-
 // typeOf finds the rule for a column.
-func typeOf(n *schemaNode, zone *time.Location) (columnType, error) {
+func typeOf(n *schemaNode, o *textRules) (columnType, error) {
+	t, err := gregorianOf(n, o.zone)
+	switch {
+	case t.kind == kindDate && o.calendars.Dates != nil:
+		t.kind, t.calendar = kindOldDate, o.calendars.Dates
+	case t.kind == kindTimestamp && t.zone != nil && o.calendars.Instants != nil: // others are local, and of no calendar but the Gregorian
+		t.kind, t.calendar = kindOldTimestamp, o.calendars.Instants
+	case t.kind == kindTimestampI96 && o.calendars.Int96 != nil:
+		t.kind, t.calendar = kindOldI96, o.calendars.Int96
+	}
+	return t, err
+}
+
+// gregorianOf is the rule for a column whose dates and timestamps are of the Gregorian calendar.
+func gregorianOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	t := columnType{def: n.def, rep: n.rep}
 	switch n.physical {
 	case physicalBool:
@@ -120,7 +108,7 @@ func typeOf(n *schemaNode, zone *time.Location) (columnType, error) {
 	case physicalFixed:
 		t.bytes, t.width = true, n.length
 		if t.width <= 0 {
-			return t, fmt.Errorf("values of %d bytes", t.width)
+			return t, fmt.Errorf("values of %s", setting.Count(t.width, "byte"))
 		}
 	default:
 		return t, fmt.Errorf("the physical type %d is not known", n.physical)
@@ -129,93 +117,6 @@ func typeOf(n *schemaNode, zone *time.Location) (columnType, error) {
 		return t, t.converted(n, zone)
 	}
 	return t, t.logical(n, zone)
-}
-
-// logical applies what the column's values mean. What is unknown, or does not fit the physical type, changes nothing.
-func (t *columnType) logical(n *schemaNode, zone *time.Location) error {
-	switch n.logical {
-	case logicalString, logicalEnum, logicalJSON:
-		t.text = t.bytes
-	case logicalInteger:
-		t.integer(n.unsigned)
-	case logicalDecimal:
-		return t.decimal(n.scale)
-	case logicalDate:
-		t.date()
-	case logicalTime:
-		t.time(kindTime, n.unit)
-	case logicalTimestamp:
-		if t.time(kindTimestamp, n.unit); n.instant && t.kind == kindTimestamp {
-			t.zone = zone
-		}
-	case logicalUUID:
-		if t.bytes && t.width == 16 {
-			t.kind = kindUUID
-		}
-	case logicalFloat16:
-		if t.bytes && t.width == 2 {
-			t.kind = kindFloat16
-		}
-	}
-	return nil
-}
-
-// converted applies what old writers say about the column's values.
-func (t *columnType) converted(n *schemaNode, zone *time.Location) error {
-	switch c := n.converted; c {
-	case convertedUTF8, convertedEnum, convertedJSON:
-		t.text = t.bytes
-	case convertedDecimal:
-		return t.decimal(n.scale)
-	case convertedDate:
-		t.date()
-	case convertedTimeMillis, convertedTimeMicros:
-		t.time(kindTime, int16(c-convertedTimeMillis+1))
-	case convertedTimestampMillis, convertedTimestampMicros:
-		if t.time(kindTimestamp, int16(c-convertedTimestampMillis+1)); t.kind == kindTimestamp {
-			t.zone = zone
-		}
-	case convertedInterval:
-		return errors.New("intervals have no form as text: write another type")
-	default:
-		t.integer(c >= convertedUint8 && c <= convertedUint64)
-	}
-	return nil
-}
-
-func (t *columnType) integer(unsigned bool) {
-	if t.kind == kindInt && unsigned {
-		t.kind = kindUint
-	}
-}
-
-func (t *columnType) date() {
-	if t.kind == kindInt && t.width == 4 {
-		t.kind = kindDate
-	}
-}
-
-func (t *columnType) decimal(scale int64) error {
-	switch {
-	case !t.bytes && t.kind != kindInt:
-		return nil
-	case scale < 0 || scale > mostScale:
-		return fmt.Errorf("its decimals have %d digits behind the point", scale)
-	}
-	t.scale = int(scale)
-	if t.kind = kindDecimalInt; t.bytes {
-		t.kind = kindDecimal
-	}
-	return nil
-}
-
-// time applies a unit of times: milliseconds of day fit four bytes, all others need eight.
-func (t *columnType) time(k kind, unit int16) {
-	if t.kind != kindInt || unit < 1 || unit > 3 || t.width == 4 && (k != kindTime || unit != 1) {
-		return
-	}
-	t.kind = k
-	t.unit = [...]int{1e3, 1e6, 1e9}[unit-1]
 }
 
 // append writes a plain value as text. The package documentation has the rules.
@@ -250,10 +151,8 @@ func (t *columnType) append(dst, v []byte) []byte {
 		n := t.int(v)
 		return t.appendTimestamp(dst, floorDiv(n, int64(t.unit)), floorMod(n, int64(t.unit)), t.unit)
 	case kindTimestampI96:
-		const julian1970 = 2440588
-		nanos := int64(binary.LittleEndian.Uint64(v))
-		day := int64(int32(binary.LittleEndian.Uint32(v[8:]))) - julian1970
-		return t.appendTimestamp(dst, day*86400+floorDiv(nanos, 1e9), floorMod(nanos, 1e9), 1e9)
+		second, nanos := int96(v)
+		return t.appendTimestamp(dst, second, nanos, 1e9)
 	case kindUUID:
 		for i, n := range [5]int{4, 2, 2, 2, 6} {
 			if i > 0 {
@@ -263,9 +162,46 @@ func (t *columnType) append(dst, v []byte) []byte {
 			v = v[n:]
 		}
 		return dst
+	case kindOldDate, kindOldTimestamp, kindOldI96:
+		return t.appendOld(dst, v)
 	default:
 		return append(dst, v...)
 	}
+}
+
+// int96 is the second since 1970 and the nanosecond in it.
+func int96(v []byte) (second, nanos int64) {
+	const julian1970 = 2440588
+	nanos = int64(binary.LittleEndian.Uint64(v))
+	day := int64(int32(binary.LittleEndian.Uint32(v[8:]))) - julian1970
+	return day*86400 + floorDiv(nanos, 1e9), floorMod(nanos, 1e9)
+}
+
+// appendOld writes a date or a timestamp of another calendar. Where that is not known, it is a fault.
+func (t *columnType) appendOld(dst, v []byte) []byte {
+	var day, second, fraction int64
+	var err error
+	unit := t.unit
+	switch t.kind {
+	case kindOldDate:
+		day, err = t.calendar.Day(t.int(v))
+	case kindOldI96:
+		unit = 1e9
+		second, fraction = int96(v)
+		second, err = t.calendar.Second(second)
+	default:
+		n := t.int(v)
+		fraction = floorMod(n, int64(unit))
+		second, err = t.calendar.Second(floorDiv(n, int64(unit)))
+	}
+	switch {
+	case err != nil:
+		t.fault = err
+		return dst
+	case t.kind == kindOldDate:
+		return valuetext.AppendDate(dst, day)
+	}
+	return t.appendTimestamp(dst, second, fraction, unit)
 }
 
 // int is a little-endian number of 4 or 8 bytes.

@@ -149,7 +149,7 @@ func partition(files []*inputFile, o *Options, where []condition) error {
 		}
 		have, first := constantNames(f.constants), constantNames(files[0].constants)
 		if !slices.Equal(have, first) {
-			return fmt.Errorf("the partition columns of %s are %s, and those of %s are %s: the files of one input must have the same, in one order: name the directories as several inputs, or turn partitions off",
+			return fmt.Errorf("the partition columns of %s are %s, and those of %s are %s: name the directories as several inputs, or turn partitions off",
 				files[0].path, nameList(first), f.path, nameList(have))
 		}
 		for _, c := range where {

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"bulkload/pkg/avro"
@@ -42,6 +43,9 @@ type Reader struct {
 
 	fieldSep, recordSep, comma byte
 
+	strays  strays // of the file at hand
+	textEnd int    // where the text ends in buf, -1 if it does not
+
 	delimited *delimited.Scanner // of the file at hand, if it has a dialect
 
 	json     *jsonlines.Parser // of the file at hand, if it is of JSON
@@ -71,6 +75,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	r.ctx, r.split, r.emit = ctx, split, emit
 	r.file = r.in.files[s.File]
 	r.records, r.kept, r.offsets, r.counted = 0, 0, r.offsets[:0], false
+	r.strays, r.textEnd = r.file.strays(&r.in.opts), -1
 	r.sum = r.firstSum(split)
 	var err error
 	switch r.file.format {
@@ -88,6 +93,7 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 			r.delimited = delimited.New(d, r.file.cols, r.file.decoder())
 		}
 		err = r.readText(s)
+		r.met()
 	}
 	if err == nil {
 		err = r.finishSum()
@@ -102,24 +108,49 @@ func (r *Reader) Read(ctx context.Context, split int, emit func(*Batch) error) e
 	return err
 }
 
-// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch.
+// flush gives out what is stored up to field k, which ends a record at buf[:end], as a batch, or several where stray records lie between.
 func (r *Reader) flush(k, end int) error {
 	r.kept = 0
-	rows := len(r.offsets)
+	fields, offsets, cols := r.fields[:k], r.offsets, r.file.cols
+	for len(offsets) > 0 {
+		rows, reason := r.stray(fields, offsets, end)
+		if rows == len(offsets) {
+			return r.flushRows(fields, offsets, end)
+		}
+		from, to := int(offsets[rows]-r.off), end
+		if rows+1 < len(offsets) {
+			to = int(offsets[rows+1] - r.off)
+		}
+		to = r.endOf(fields[rows*cols:(rows+1)*cols], from, to)
+		if err := r.flushRows(fields[:rows*cols], offsets[:rows], from); err != nil {
+			return err
+		}
+		if err := r.reject(from, to, "", reason); err != nil {
+			return err
+		}
+		fields, offsets = fields[(rows+1)*cols:], offsets[rows+1:]
+	}
+	r.offsets = r.offsets[:0]
+	return nil
+}
+
+// flushRows gives out the rows at offsets, the last of which ends at buf[:end], as a batch.
+func (r *Reader) flushRows(fields []Span, offsets []int64, end int) error {
+	r.offsets = r.offsets[:0]
+	rows := len(offsets)
 	if rows == 0 {
 		return nil
 	}
-	fields, cols := r.fields[:k], r.file.cols
+	cols := r.file.cols
 	if r.file.order != nil {
-		fields, cols = r.picked(fields, end), len(r.file.order)
+		fields, cols = r.picked(fields, offsets, end), len(r.file.order)
 	}
 	r.batch = Batch{
-		Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
-		Rows: rows, Cols: cols, Bytes: r.off + int64(end) - r.offsets[0], First: r.records + 1,
+		Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: offsets,
+		Rows: rows, Cols: cols, Bytes: r.off + int64(end) - offsets[0], First: r.records + 1,
 		reader: r, base: r.off, end: end,
 	}
 	r.records += int64(rows)
-	r.offsets = r.offsets[:0]
 	if r.quiet {
 		return nil
 	}
@@ -129,11 +160,21 @@ func (r *Reader) flush(k, end int) error {
 // reject deals with the bad record buf[start:end].
 func (r *Reader) reject(start, end int, column, reason string) error {
 	r.records++
-	if r.quiet {
+	stray := ""
+	if r.file.text() {
+		stray = r.strayReason(start, end, nil)
+	}
+	if r.quiet && stray != reasonWide {
 		return nil
 	}
 	e := r.rowError(r.off+int64(start), r.records, r.trimEnd(r.buf[start:end]))
-	e.Column, e.Reason = column, reason
+	if e.Column, e.Reason = column, reason; stray != "" {
+		e.Column, e.Reason = "", stray
+	}
+	if stray == reasonWide {
+		e.Err = errors.New(stray)
+		return e.keep()
+	}
 	if r.in.opts.Reject == nil {
 		return e.keep()
 	}
@@ -142,14 +183,14 @@ func (r *Reader) reject(start, end int, column, reason string) error {
 
 // trimEnd takes the end mark off a record.
 func (r *Reader) trimEnd(record []byte) []byte {
-	switch {
-	case r.file.format == FormatJSON:
+	switch r.file.format {
+	case FormatJSON:
 		line, _, _ := bytes.Cut(record, []byte{'\n'}) // what follows is blank lines
 		return bytes.TrimSuffix(line, []byte{'\r'})
-	case r.file.format == FormatDump:
+	case FormatDump:
 		return bytes.TrimSuffix(record, []byte{r.recordSep})
-	case r.file.dialect != nil && r.file.dialect.RecordSep != "":
-		return bytes.TrimSuffix(record, []byte(r.file.dialect.RecordSep))
+	case FormatText:
+		return r.delimited.TrimEnd(record)
 	}
 	if !bytes.HasSuffix(record, []byte{'\n'}) {
 		return bytes.TrimSuffix(record, []byte{'\r'}) // the end of the file
@@ -184,11 +225,11 @@ func (r *Reader) growBuf(n int) {
 }
 
 // picked are the fields in the order of the schema. Values of the file's path are put behind the others.
-func (r *Reader) picked(fields []Span, end int) []Span {
+func (r *Reader) picked(fields []Span, offsets []int64, end int) []Span {
 	r.scratch = r.scratch[:0]
 	at, cols := max(r.extra, end+swar.Block), r.file.cols
-	for row := 0; row < len(r.offsets); {
-		constants, rows := r.file.constantsAt(r.offsets[row:])
+	for row := 0; row < len(offsets); {
+		constants, rows := r.file.constantsAt(offsets[row:])
 		at = r.place(constants, at)
 		r.scratch = pick(r.scratch, fields[row*cols:(row+rows)*cols], rows, cols, r.file.order, r.constants)
 		row += rows

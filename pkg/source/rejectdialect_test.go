@@ -131,3 +131,45 @@ func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 		}
 	})
 }
+
+// TestRawOfText has the text of a record as it is, good or bad: without what ends it and what follows, but with what is escaped.
+func TestRawOfText(t *testing.T) {
+	mysql := func(change func(*dialect.Dialect)) *dialect.Dialect { return dialectOf(t, "mysql", change) }
+	for _, tt := range []struct {
+		d    *dialect.Dialect
+		text string
+		want []string
+	}{
+		{mysql(nil), "1\tx\\\n\n2\\\n", []string{"1\tx\\\n", "2\\\n"}},
+		{mysql(nil), "1\tx\n2\ty\\\\\n", []string{"1\tx", "2\ty\\\\"}},
+		{mysql(func(d *dialect.Dialect) { d.RecordSep = "" }), "1\tx\\\n\n\r\n2\\\n\r\n3\ty\\\r\n4\tz\r\n", []string{"1\tx\\\n", "2\\\n", "3\ty\\\r", "4\tz"}},
+		{mysql(func(d *dialect.Dialect) { d.Comment = "#" }), "1\tx\n# 2\n3\n# 4\n5\tz\n#\n", []string{"1\tx", "3", "5\tz"}},
+		{dialectOf(t, "csv", func(d *dialect.Dialect) { d.Comment = "#" }), "a,b\n1,x\n\n# 2\n3\n# 4\n\n5,\"z\n\"\n#\n", []string{"1,x", "3", "5,\"z\n\""}},
+		{mysql(func(d *dialect.Dialect) { d.Charset = "gbk" }), "1\t\xd5\x5c\n2\xd5\x5c\n", []string{"1\t\xd5\x5c", "2\xd5\x5c"}},
+	} {
+		var got []string
+		reject := func(e RowError) error {
+			got = append(got, string(e.Raw))
+			return nil
+		}
+		o := Options{Dialect: tt.d, Reject: reject, Columns: []string{"a", "b"}}
+		in, err := Open(t.Context(), memory("/x.txt", []byte(tt.text)), []string{"/x.txt"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := in.NewReader()
+		for i := range in.Splits() {
+			if err := r.Read(t.Context(), i, func(b *Batch) error {
+				for row := range b.Rows {
+					_ = reject(b.RowError(row))
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.text, d)
+		}
+	}
+}

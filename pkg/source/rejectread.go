@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"bulkload/pkg/delimited"
+	"bulkload/pkg/setting"
 )
 
 // probeRejects reads the first line of a reject file. What follows is then the text of its records, as if it were packed.
@@ -111,7 +112,7 @@ func (r *rejectReader) next() ([]byte, error) {
 			}
 			if len(r.line) > r.most {
 				r.n++
-				return nil, r.fail(fmt.Errorf("it is longer than %d bytes, which no record takes", r.most))
+				return nil, r.fail(fmt.Errorf("it is longer than %s, which no record takes", setting.Count(r.most, "byte")))
 			}
 		}
 		r.n++
@@ -156,7 +157,7 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 	if len(form.Columns) == 0 {
 		return nil, r.fail(errors.New("it names no columns"))
 	}
-	if err := checkHeader(form.Columns); err != nil {
+	if err := checkTextHeader(form.Columns); err != nil {
 		return nil, r.fail(err)
 	}
 	partitions := constantsOf(form.Partitions)
@@ -164,7 +165,7 @@ func (r *rejectReader) parseForm(line []byte) (*rejectForm, error) {
 		return nil, r.fail(errors.New("its partitions are not all name=value"))
 	}
 	if len(partitions) > 0 {
-		if err := checkHeader(append(constantNames(partitions), form.Columns...)); err != nil {
+		if err := checkTextHeader(append(constantNames(partitions), form.Columns...)); err != nil {
 			return nil, r.fail(err)
 		}
 	}

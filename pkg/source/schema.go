@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,6 +59,14 @@ func (in *Input) schema() error {
 			in.columns = union(in.columns, f.names())
 		}
 	}
+	if len(in.columns) == 0 {
+		for _, f := range in.files {
+			if (f.format == FormatCSV || f.format == FormatText) && !f.blank {
+				return fmt.Errorf("%s: %w", f.path, ErrNoHeader)
+			}
+		}
+		in.columns, in.nothing = slices.Clone(in.opts.IfEmpty), true
+	}
 	for _, f := range in.files {
 		if f.format == FormatJSON {
 			if err := in.fitLines(f, first); err != nil {
@@ -110,6 +119,16 @@ func (in *Input) extra(f *inputFile) Extra {
 	return ExtraFail
 }
 
+// passesTextless says that columns whose type has no text are left out: where columns are chosen, or others ignored.
+func (o *Options) passesTextless() bool {
+	return o.Extra == ExtraIgnore || o.Extra == "" && len(o.Columns) > 0
+}
+
+// textless says what can be done about a column whose type has no text.
+func textless(err error) error {
+	return setting.Errorf("%w: choose columns, or give %s ignore", err, setting.Extra)
+}
+
 // named says that the names of a file's columns are that for certain, and not data of a file without a header.
 func (f *inputFile) named() bool {
 	return f.format == FormatParquet || f.format == FormatAvro || f.format == FormatJSON || f.format == FormatTable
@@ -124,6 +143,7 @@ func (f *inputFile) nulls() bool {
 // others, and plans their decoding.
 func (f *inputFile) choose(o *Options) (err error) {
 	if f.format != FormatJSON && f.format != FormatAvro {
+		f.passOver(f.others)
 		return nil
 	}
 	if f.order != nil {
@@ -146,7 +166,7 @@ func (f *inputFile) choose(o *Options) (err error) {
 	ignored := f.ignored
 	f.ignored = nil
 	f.passOver(ignored)
-	f.passOver(f.avro.others)
+	f.passOver(f.others)
 	return f.avro.compile(f.columns, o)
 }
 
@@ -168,9 +188,12 @@ func (in *Input) fit(f *inputFile, first string) error {
 	if len(f.columns) == 0 && f.format != FormatJSON && len(f.constants) > 0 && len(in.columns) > 0 {
 		return errors.New("its records have no column: all that are named are those of its path")
 	}
+	if i := slices.Index(f.columns, ""); i >= 0 && f.text() && (len(in.opts.Columns) == 0 || in.extra(f) != ExtraIgnore) {
+		return setting.Errorf("header: column %d has no name (the index of pandas or R? %s with %s ignore passes over it)", i+1, setting.Columns, setting.Extra)
+	}
 	proven := f.named() || len(in.opts.Columns) > 0
 	if proven && (f.format == FormatCSV || f.format == FormatText) && !slices.ContainsFunc(f.columns, func(name string) bool { return slices.Contains(in.columns, name) }) {
-		return &headerError{setting.Textf("none of its %d columns is among %s: is its first line a header? else %s no", len(f.columns), first, setting.Header), f.columns[0]}
+		return &headerError{setting.Textf("none of its %s is among %s: is its first line a header? else %s no", setting.Count(len(f.columns), "column"), first, setting.Header), f.columns[0]}
 	}
 	err := in.places(f, proven)
 	if e, ok := errors.AsType[*columnsError](err); ok {
@@ -210,7 +233,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		place, ok := at[name]
 		switch {
 		case ok:
-		case in.opts.Missing == MissingNull:
+		case in.opts.Missing == MissingNull, f.short:
 			place = placeNull
 			f.missing = append(f.missing, name)
 		case !proven:
@@ -227,11 +250,11 @@ func (in *Input) places(f *inputFile, proven bool) error {
 		}
 		switch {
 		case in.extra(f) == ExtraIgnore:
-			f.ignored = append(f.ignored, name)
+			f.ignored = append(f.ignored, cmp.Or(name, `""`))
 		case !proven:
 			return &headerError{setting.Textf("column %d is unknown (is the first line a header? else %s no)", i+1, setting.Header), name}
 		default:
-			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over what nobody asks for", setting.Extra)}
+			return &columnsError{fmt.Sprintf("unknown column %s", nameText(name)), setting.Textf("%s ignore passes over columns the job does not list", setting.Extra)}
 		}
 	}
 	for _, c := range f.constants {
@@ -243,7 +266,7 @@ func (in *Input) places(f *inputFile, proven bool) error {
 			continue
 		}
 		return &columnsError{fmt.Sprintf("unknown column %s, which its path gives it as a partition", nameText(c.name)),
-			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over what nobody asks for", setting.Extra)}
+			setting.Textf("name it among the columns, turn partitions off, or %s ignore passes over columns the job does not list", setting.Extra)}
 	}
 	if len(f.missing) == len(in.columns) && len(in.columns) > 0 {
 		return errors.New("it has none of the columns")

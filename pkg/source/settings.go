@@ -30,7 +30,7 @@ func (f *inputFile) settings(o *Options) (dialect, settings string) {
 func (f *inputFile) passOver(names []string) {
 	for _, name := range names {
 		asked := slices.ContainsFunc(f.columns, func(want string) bool {
-			return want == name || strings.HasPrefix(want, name+".") || strings.HasPrefix(name, want+".")
+			return sameMember(want, name) || strings.HasPrefix(want, name+".") || strings.HasPrefix(name, want+".")
 		})
 		if !asked && !slices.Contains(f.ignored, name) {
 			f.ignored = append(f.ignored, name)

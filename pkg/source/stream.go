@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"bulkload/pkg/charset"
+	"bulkload/pkg/setting"
 )
 
 // textStream reads a file's text from a place on, unpacked. Its errors name the file and the place.
@@ -86,7 +87,7 @@ func (s *textStream) readRaw(p []byte) (int, error) {
 	case n > 0 && (err == nil || err == io.EOF):
 		return n, nil
 	case err == io.EOF || err == nil:
-		return 0, fmt.Errorf("%s: it ends at byte %d and had %d bytes when it was listed: %w", s.file.path, s.at, size, io.ErrUnexpectedEOF)
+		return 0, fmt.Errorf("%s: it ends at byte %d and had %s when it was listed: %w", s.file.path, s.at, setting.Count(size, "byte"), io.ErrUnexpectedEOF)
 	default:
 		return n, fmt.Errorf("read %s at byte %d: %w", s.file.path, s.at, err)
 	}
@@ -106,8 +107,8 @@ func (s *textStream) unpack() error {
 	stop := func() {}
 	if s.file.compression == packedRejects {
 		text = newRejectReader(s.file.path, rawReader{s}, s.file.maxRecord)
-	} else if s.file.compression == "" {
-		text = rawReader{s}
+	} else if s.file.compression == "" || s.file.info.Size() == 0 {
+		text = rawReader{s} // a file of 0 bytes is empty, whatever its name says
 	} else {
 		z, end, err := compressionOf(s.file.compression).open(rawReader{s}, s.file)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // pack packs each part as a member of its own.
@@ -24,6 +25,9 @@ func pack(t testing.TB, how string, parts ...[]byte) []byte {
 				t.Fatal(err)
 			}
 			w = z
+		}
+		if how == "lz4" {
+			w = lz4.NewWriter(&b)
 		}
 		if _, err := w.Write(p); err != nil {
 			t.Fatal(err)

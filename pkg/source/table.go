@@ -105,7 +105,7 @@ func (r *Reader) readTable(s Split) (err error) {
 			}
 			r.buf, r.extra = buf[:cap(buf)], len(buf)
 			if len(buf)-from > r.in.opts.MaxRecord {
-				return fmt.Errorf("%s: row %d: its values have %d bytes, and a record has at most %d", r.file.path, number+1, len(buf)-from, r.in.opts.MaxRecord)
+				return fmt.Errorf("%s: row %d: its values have %s, and a record has at most %d", r.file.path, number+1, setting.Count(len(buf)-from, "byte"), r.in.opts.MaxRecord)
 			}
 			r.sumRow(r.fields[k:k+cols], buf[from:])
 			r.offsets = append(r.offsets, number)
@@ -144,7 +144,7 @@ func (r *Reader) emitTable(k int, bytes int64) error {
 	}
 	fields, cols, end := r.fields[:k], r.file.cols, r.extra
 	if r.file.order != nil {
-		fields, cols = r.picked(fields, end), len(r.file.order)
+		fields, cols = r.picked(fields, r.offsets, end), len(r.file.order)
 	}
 	r.batch = Batch{Split: r.split, Path: r.file.path, Data: r.buf[:max(r.extra, end)], Fields: fields, Offsets: r.offsets,
 		Rows: rows, Cols: cols, Bytes: bytes, First: r.records + 1, reader: r}

@@ -1,10 +1,13 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 
+	"bulkload/pkg/dialect"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/swar"
 )
 
@@ -47,13 +50,17 @@ func (r *Reader) readText(s Split) (err error) {
 		}
 		atEnd := eof || !dump && r.off+int64(n) >= s.End
 		next := 0
+		last := atEnd && !(exact && !dump)
+		if r.textEnd = -1; last {
+			r.textEnd = n
+		}
 		if skip {
 			next = r.skipDump(n)
 			skip = next == n && r.buf[max(n-1, 0)] != r.recordSep
 			if skip && eof {
 				return nil
 			}
-		} else if next, err = r.parse(n, int(min(s.End-r.off, math.MaxInt)), atEnd && !(exact && !dump)); err != nil {
+		} else if next, err = r.parse(n-r.undecided(n, atEnd), int(min(s.End-r.off, math.MaxInt)), last); err != nil {
 			return err
 		} else {
 			r.sum = addSum(r.sum, r.buf[:next])
@@ -77,6 +84,24 @@ func (r *Reader) readText(s Split) (err error) {
 			want = max(chunk, min(2*n, r.in.opts.MaxRecord))
 		}
 	}
+}
+
+// undecided is how many of the n bytes that were read are PostgreSQL's mark of the end of data, unless more follows it: then it is a record.
+func (r *Reader) undecided(n int, atEnd bool) int {
+	d := r.file.dialect
+	if atEnd || r.file.format != FormatText || d.Map != dialect.Postgres {
+		return 0
+	}
+	text := r.buf[:n]
+	if d.RecordSep != "" {
+		text = bytes.TrimSuffix(text, []byte(d.RecordSep))
+	} else {
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\r'})
+	}
+	if !bytes.HasSuffix(text, []byte(`\.`)) {
+		return 0
+	}
+	return n - len(text) + len(`\.`)
 }
 
 func (r *Reader) parse(n, limit int, last bool) (int, error) {
@@ -119,12 +144,12 @@ func (r *Reader) unbalanced(s Split) error {
 
 func (r *Reader) tooLong(n int) error {
 	e := r.rowError(r.off, r.records+1, nil)
-	e.Reason = fmt.Sprintf("the record is longer than %d bytes: a separator is missing", r.in.opts.MaxRecord)
+	e.Reason = fmt.Sprintf("the record is longer than %s: a separator is missing", setting.Count(r.in.opts.MaxRecord, "byte"))
 	switch r.file.format {
 	case FormatJSON:
-		e.Reason = fmt.Sprintf("the line is longer than %d bytes: a line feed is missing, or the file is not JSON lines", r.in.opts.MaxRecord)
+		e.Reason = fmt.Sprintf("the line is longer than %s: a line feed is missing, or the file is not JSON lines", setting.Count(r.in.opts.MaxRecord, "byte"))
 	case FormatCSV:
-		e.Reason = fmt.Sprintf("the record is longer than %d bytes: most likely a quote is not closed", r.in.opts.MaxRecord)
+		e.Reason = fmt.Sprintf("the record is longer than %s: most likely a quote is not closed", setting.Count(r.in.opts.MaxRecord, "byte"))
 	}
 	return &e
 }

@@ -37,7 +37,7 @@ type CellSpec struct {
 
 	Type     string `yaml:"type" json:"type,omitempty"`         // default text
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"` // of the type: hbase (default) or phoenix
-	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss
+	Layout   string `yaml:"layout" json:"layout,omitempty"`     // of a date or timestamp, default yyyy-MM-dd and yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone     string `yaml:"zone" json:"zone,omitempty"`         // of its text, default UTC
 
 	Empty string `yaml:"empty" json:"empty,omitempty"` // what an empty text becomes: skip or store; default: the job's
@@ -108,7 +108,22 @@ func (m Mapping) validate() []error {
 // NamedColumns are the columns that the key and the mapping name, in this order and each once; nil where the mapping takes columns
 // that it does not name.
 func (j Job) NamedColumns() []string {
-	var names []string
+	if slices.ContainsFunc(j.Entries(), func(c CellSpec) bool { return c.Rest || c.JSON && len(c.Columns) == 0 }) {
+		return nil
+	}
+	return j.mentioned(nil)
+}
+
+// MentionedColumns are all columns that the keys and mappings of the job's tables name. They are not all columns of its inputs.
+func (j Job) MentionedColumns() (names []string) {
+	for _, t := range j.Targets() {
+		names = t.mentioned(names, t.Skip...)
+	}
+	return names
+}
+
+// mentioned appends more columns, and those that the key and the mapping name, to others, each once.
+func (j Job) mentioned(names []string, more ...string) []string {
 	add := func(list ...string) {
 		for _, name := range list {
 			if name != "" && !slices.Contains(names, name) {
@@ -116,13 +131,11 @@ func (j Job) NamedColumns() []string {
 			}
 		}
 	}
+	add(more...)
 	if j.rowKey != nil {
 		add(keygen.Columns(j.rowKey)...)
 	}
 	for _, c := range j.Entries() {
-		if c.Rest || c.JSON && len(c.Columns) == 0 {
-			return nil
-		}
 		add(c.ColumnNames()...)
 		add(c.QualifierFrom)
 	}
@@ -184,8 +197,8 @@ func (c CellSpec) validate() []error {
 			bad("column %q is named twice", column)
 		}
 	}
-	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") || strings.HasPrefix(c.Family, "_") {
-		bad("%q is no name of a family", c.Family)
+	if len(c.Family) > hfile.MaxFamilyLen || strings.ContainsAny(c.Family, ":/") || strings.HasPrefix(c.Family, ".") {
+		bad("%q is not a family name", c.Family)
 	}
 	switch {
 	case c.QualifierFrom != "" && (c.Qualifier != "" || c.Rest || len(c.Columns) > 0 && !c.JSON):
@@ -219,7 +232,7 @@ func (c CellSpec) validateEmpty(bad func(format string, args ...any)) {
 		switch {
 		case v[1] == "":
 		case v[1] != "skip" && v[1] != "store":
-			bad("%s: %q is none of skip, store", v[0], v[1])
+			bad("%s: %q is invalid: want skip or store", v[0], v[1])
 		case c.Value != nil:
 			bad("%s %s: the value is the same in every row", v[0], v[1])
 		case v[1] == "store" && c.Type != "" && c.Type != "text":

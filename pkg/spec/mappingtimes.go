@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"bulkload/pkg/celltype"
 	"bulkload/pkg/keygen"
 )
 
 // TimeColumn is a column that holds a point in time.
 type TimeColumn struct {
 	Column string `yaml:"column" json:"column"`
-	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss
+	Layout string `yaml:"layout" json:"layout,omitempty"` // default yyyy-MM-dd HH:mm:ss[.SSS]
 	Zone   string `yaml:"zone" json:"zone,omitempty"`     // default UTC
 }
 
@@ -23,11 +22,7 @@ type TTLColumn struct {
 }
 
 func (c *TimeColumn) Dates() (*keygen.Dates, error) {
-	layout := c.Layout
-	if layout == "" {
-		layout = celltype.TimestampLayout
-	}
-	return keygen.NewDates(layout, c.Zone)
+	return keygen.NewTimestamps(c.Layout, c.Zone)
 }
 
 func (m Mapping) validateTimes() []error {
@@ -50,7 +45,7 @@ func (m Mapping) validateTimes() []error {
 			bad("cell_ttl", errNoColumn)
 		}
 		if !slices.Contains([]string{"", "s", "ms"}, c.Unit) {
-			bad("cell_ttl", fmt.Errorf("unit %q is none of s, ms", c.Unit))
+			bad("cell_ttl", fmt.Errorf("unit %q is invalid: want s or ms", c.Unit))
 		}
 	}
 	return errs

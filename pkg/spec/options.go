@@ -1,9 +1,12 @@
 package spec
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 
 	"bulkload/pkg/fail"
+	"bulkload/pkg/keygen"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -27,7 +30,7 @@ type Option struct {
 func ParseOptions(name string, data []byte) (Options, error) {
 	f, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
+		return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 	}
 	var o Options
 	for i, doc := range f.Docs {
@@ -38,7 +41,7 @@ func ParseOptions(name string, data []byte) (Options, error) {
 			continue
 		}
 		if err := o.UnmarshalYAML(doc.Body); err != nil {
-			return nil, fail.Errorf(fail.Config, "configuration file %s: %s", name, yamlText(err))
+			return nil, fail.Errorf(fail.Config, "configuration file %s", yamlText(name, err))
 		}
 	}
 	return o, nil
@@ -94,20 +97,57 @@ func scalar(name string, node ast.Node) (string, error) {
 	return "", badNode(node, name+" takes a text, a number, true or false, or a list of them")
 }
 
-// badNode is an error that shows its place in the file.
+// badNode is an error with its place in the file.
 func badNode(node ast.Node, why string) error {
 	return &yaml.SyntaxError{Message: why, Token: node.GetToken()}
 }
 
-// yamlText is an error of the parser with its line and what stands there.
-func yamlText(err error) string {
-	text := strings.TrimSpace(yaml.FormatError(err, false, true))
-	for line := range strings.Lines(text) {
+// yamlText is an error of the parser in one line: the file, the line, the column, and what is wrong.
+func yamlText(name string, err error) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n")
+	if place, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(place, "[") {
+		text = name + ":" + place[1:] + ": " + rest
+	} else {
+		text = name + ": " + text
+	}
+	for line := range strings.Lines(yaml.FormatError(err, false, true)) {
 		if strings.HasPrefix(line, ">") && strings.Contains(line, "{{") {
-			return text + "\n(a text that begins with {{, or stands in [ ], needs quotes: '{{ .Date }}')"
+			return text + " (a text that begins with {{, or stands in [ ], needs quotes: '{{ .Date }}')"
+		}
+	}
+	if _, name, ok := strings.Cut(text, `unknown field "`); ok {
+		name = strings.TrimSuffix(name, `"`)
+		if near := keygen.Nearest(strings.ToLower(name), fieldNames(reflect.TypeFor[Spec]())); len(near) == 1 {
+			return text + ": did you mean " + near[0] + "?"
 		}
 	}
 	return text
+}
+
+// fieldNames are the names of fields in a job file, those of its lists and maps too.
+func fieldNames(t reflect.Type) []string {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		if t.Field(i).Tag.Get("yaml") == "" {
+			continue
+		}
+		for _, n := range fieldNames(t.Field(i).Type) {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
 }
 
 // FieldLines says on which line of a job file each of its fields is. It is

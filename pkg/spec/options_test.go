@@ -33,7 +33,7 @@ func TestParseOptions(t *testing.T) {
 		}
 	}
 	_, err := ParseOptions("c.yaml", []byte("a: 1\nb: {c: 1}\n"))
-	if err == nil || !strings.Contains(err.Error(), "[2:") {
+	if err == nil || !strings.Contains(err.Error(), "c.yaml:2:") {
 		t.Errorf("the line is not named: %v", err)
 	}
 }
@@ -50,7 +50,7 @@ func TestSpecOptions(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"key": 1, "options": 2}, FieldLines([]byte("key: id\noptions:\n  memory: 1GiB\n"))); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := ParseSpec("job.yaml", []byte("key: id\noptions:\n  memory: {a: 1}\n")); err == nil || !strings.Contains(err.Error(), "[3:") {
+	if _, err := ParseSpec("job.yaml", []byte("key: id\noptions:\n  memory: {a: 1}\n")); err == nil || !strings.Contains(err.Error(), "job.yaml:3:") {
 		t.Errorf("%v", err)
 	}
 }

@@ -53,10 +53,10 @@ type Reading struct {
 	NullQuoted string `yaml:"null_quoted"` // yes: in quotes too; no
 	SkipLines  int    `yaml:"skip_lines"`  // at the beginning of each file
 	SkipEnd    int    `yaml:"skip_end"`    // at its end
-	Comment    string `yaml:"comment"`     // what a line begins with that is no record
+	Comment    string `yaml:"comment"`     // prefix of comment lines, such as #
 	Trim       string `yaml:"trim"`        // no, left, right or both ends of values without quotes
 	Charset    string `yaml:"charset"`     // character set
-	Extra      string `yaml:"extra"`       // columns that nobody asks for: fail or ignore
+	Extra      string `yaml:"extra"`       // columns the job does not list: fail or ignore
 	Missing    string `yaml:"missing"`     // columns that a file lacks: fail or null
 	Partitions Texts  `yaml:"partitions"`  // directories name=value: auto, off, or the names
 	Where      Texts  `yaml:"where"`       // which partitions are read, such as dt=2026-11-01
@@ -174,7 +174,7 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 	case "lenient":
 		d.Lenient, d.Doubled = true, false
 	default:
-		errs = append(errs, &FieldError{"quotes", fmt.Errorf("%q is none of strict, lenient", r.Quotes)})
+		errs = append(errs, &FieldError{"quotes", fmt.Errorf("%q is invalid: want strict or lenient", r.Quotes)})
 	}
 	if r.EscapeMap != "" {
 		d.Map = dialect.Map(r.EscapeMap)
@@ -190,7 +190,7 @@ func (r *Reading) over(d *dialect.Dialect, bytes func(field, text string, p *str
 	case "yes", "no":
 		d.NullQuoted = r.NullQuoted == "yes"
 	default:
-		errs = append(errs, &FieldError{"null_quoted", fmt.Errorf("%q is none of yes, no", r.NullQuoted)})
+		errs = append(errs, &FieldError{"null_quoted", fmt.Errorf("%q is invalid: want yes or no", r.NullQuoted)})
 	}
 	d.SkipLines, d.SkipEnd, d.Comment = r.SkipLines, r.SkipEnd, r.Comment
 	if r.Trim != "" {

@@ -60,7 +60,7 @@ func TestReadingOfAJobFile(t *testing.T) {
 		`null_value: [a, ~]`:                 "write the text in quotes",
 		`dialect: informix`:                  "dialect: \"informix\" is no dialect",
 		`{dialect: mysql, format: parquet}`:  "dialect: mysql is text, and format says parquet",
-		`{dialect: mysql-csv, quotes: odd}`:  "quotes: \"odd\" is none of",
+		`{dialect: mysql-csv, quotes: odd}`:  "quotes: \"odd\" is invalid: want",
 		`{charset: klingon}`:                 "charset: ",
 		`{format: json, charset: klingon}`:   "charset: ",
 		`{null_quoted: perhaps}`:             "null_quoted: ",

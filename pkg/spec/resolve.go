@@ -118,7 +118,8 @@ func (s Spec) resolve(needKey bool) (Job, error) {
 	}
 	oneOf := func(field, v string, known ...string) {
 		if !slices.Contains(known, v) {
-			bad(field, fmt.Errorf("%q is none of %s", v, strings.Join(known, ", ")))
+			named := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "" })
+			bad(field, fmt.Errorf("%q is invalid: want one of %s", v, strings.Join(named, ", ")))
 		}
 	}
 	var err error

@@ -20,6 +20,6 @@ func (j Job) SaltModulus(splits [][]byte) (int, error) {
 	if !keygen.NeedsRegions(j.rowKey) {
 		return 1, nil
 	}
-	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %d regions of the table are not split by salt: give the modulus that readers of the table use with %s",
-		j.rowKey, len(splits)+1, setting.SaltBuckets)
+	return 0, fail.Errorf(fail.Config, "the key %s needs a modulus for its salt, and the %s of the table are not split by salt: give the modulus that readers of the table use with %s",
+		j.rowKey, setting.Count(len(splits)+1, "region"), setting.SaltBuckets)
 }

@@ -20,7 +20,7 @@ func ParseSize(s string) (Size, error) {
 		"g": 30, "gb": 30, "gib": 30, "t": 40, "tb": 40, "tib": 40}[strings.TrimSpace(unit)]
 	v, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || v*math.Pow(2, float64(shift)) > math.MaxInt64/2 {
-		return 0, fmt.Errorf("size %q is not like 512MiB", s)
+		return 0, fmt.Errorf("%q is not a size; write 512MiB", s)
 	}
 	return Size(v * math.Pow(2, float64(shift))), nil
 }

@@ -67,7 +67,7 @@ func ParseSpec(name string, data []byte) (*Spec, error) {
 		Regions *int `yaml:"regions"` // old name of salt_buckets, for one more release
 	}
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {
-		return nil, fail.Errorf(fail.Config, "job file %s: %s", name, yamlText(err))
+		return nil, fail.Errorf(fail.Config, "job file %s", yamlText(name, err))
 	}
 	if err := refuseNull(name, data); err != nil {
 		return nil, err

@@ -92,17 +92,17 @@ func TestOneTableIsAsBefore(t *testing.T) {
 // TestTablesThatAreWrong says what is wrong, and of which table.
 func TestTablesThatAreWrong(t *testing.T) {
 	for say, s := range map[string]Spec{
-		"table: it has no table":                                        {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
-		"table 1 (t): another table of the job has this name":           {Table: "default:t", Key: "id", Tables: []TableSpec{{Table: "t", Key: "id"}}},
-		"table 2 (n_t): another table of the job has this name":         {Table: "t", Key: "id", Tables: []TableSpec{{Table: "n:t", Key: "id"}, {Table: "n_t", Key: "id"}}},
-		"table 1 (../x): \"../x\" is no name of a table":                {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
-		"table 1 (x): key: missing":                                     {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
-		"table 1 (index i): it has no table":                            {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
-		"table 1 (index i): an index has its key and covers only":       {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},
-		"table 1 (x): covers are of an index":                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Covers: []string{"c"}}}},
-		"table 1 (x): there are columns and a mapping":                  {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
-		"table 2 (index i): another index of the job has this name":     {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}, {Index: "i", Table: "y", Key: "b"}}},
-		"table 1 (x): duplicates: duplicate policy \"none\" is none of": {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Duplicates: "none"}}},
+		"table: it has no table":                                              {Key: "id", Tables: []TableSpec{{Table: "a", Key: "id"}}},
+		"table 1 (t): another table of the job has this name":                 {Table: "default:t", Key: "id", Tables: []TableSpec{{Table: "t", Key: "id"}}},
+		"table 2 (n_t): another table of the job has this name":               {Table: "t", Key: "id", Tables: []TableSpec{{Table: "n:t", Key: "id"}, {Table: "n_t", Key: "id"}}},
+		"table 1 (../x): \"../x\" is no name of a table":                      {Table: "t", Key: "id", Tables: []TableSpec{{Table: "../x", Key: "id"}}},
+		"table 1 (x): key: missing":                                           {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x"}}},
+		"table 1 (index i): it has no table":                                  {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Key: "a"}}},
+		"table 1 (index i): an index has its key and covers only":             {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a", Columns: []string{"c"}}}},
+		"table 1 (x): covers are of an index":                                 {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Covers: []string{"c"}}}},
+		"table 1 (x): there are columns and a mapping":                        {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Columns: []string{"c"}, Mapping: Mapping{Skip: []string{"d"}}}}},
+		"table 2 (index i): another index of the job has this name":           {Table: "t", Key: "id", Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}, {Index: "i", Table: "y", Key: "b"}}},
+		"table 1 (x): duplicates: duplicate policy \"none\" is invalid: want": {Table: "t", Key: "id", Tables: []TableSpec{{Table: "x", Key: "a", Duplicates: "none"}}},
 		"table 1 (index i): rows of the job's table are made of several records": {Table: "t", Key: "id", Mapping: Mapping{Cells: []CellSpec{{Column: "v", QualifierFrom: "q"}}},
 			Tables: []TableSpec{{Index: "i", Table: "x", Key: "a"}}},
 	} {

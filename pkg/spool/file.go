@@ -16,25 +16,26 @@ var ErrDamaged = errors.New("the copy is not what was written")
 // File is a file that stands for a stream. It is open until [File.Close], so it can be read also when its name is gone.
 type File struct{ f *os.File }
 
-// Create makes an empty copy, which only its owner may read, in a directory. A pattern is that of [os.CreateTemp].
-func Create(dir, pattern string) (*File, error) {
-	f, err := os.CreateTemp(dir, pattern)
+// Create makes an empty copy, which only its owner may read. There is no file of its name.
+func Create(name string) (*File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	return &File{f}, nil
 }
 
-// CreateNameless is [Create] of a copy that is gone when it is closed, or with the process.
+// CreateNameless makes a copy in a directory that is gone when it is closed, or with the process. A pattern is that of
+// [os.CreateTemp].
 func CreateNameless(dir, pattern string) (*File, error) {
-	f, err := Create(dir, pattern)
+	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	return &File{f}, nil
 }
 
 // Reopen opens a copy that an earlier process has written, and reads it to see that it is whole: an error that matches

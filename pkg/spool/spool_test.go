@@ -94,7 +94,7 @@ func TestCopyMemory(t *testing.T) {
 
 func TestReopen(t *testing.T) {
 	data := random(2*pieceSize + 3)
-	f, err := Create(t.TempDir(), "copy-*")
+	f, err := Create(filepath.Join(t.TempDir(), "copy"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func checkBase(info fs.FileInfo, dir, user string) error {
 	case owner != user && dir == userBase(user):
 		return fmt.Errorf("%s belongs to %s, not to %s: whoever made it could replace the files of a load (have it removed)", dir, owner, user)
 	case owner != user && !sticky:
-		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit: its owner, and who may write in it, could replace the files of a load (chmod 1777 it, or name a directory of your own)", dir, owner, user)
+		return fmt.Errorf("%s belongs to %s, not to %s, and has no sticky bit, so others could replace the files of a load (chmod 1777 it, or name your own)", dir, owner, user)
 	case mode&0o002 != 0 && !sticky:
 		return fmt.Errorf("%s has mode %04o: everybody may replace the files of a load there (chmod 711 it)", dir, mode.Perm())
 	}

@@ -29,24 +29,27 @@ func equal(w, pattern uint64) uint64 {
 	return (x&^highBits + ^uint64(highBits)) | x
 }
 
+// highs gathers the highest bit of each byte of w, the first byte's lowest. The constants are given to it: see [Finder].
+func highs(w, high, gather uint64) uint64 { return ((w & high) * gather) >> 56 }
+
 // Two marks the bytes of a block that equal one of two patterns.
 func Two(p *[Block]byte, a, b uint64) (m uint64) {
 	w := binary.LittleEndian.Uint64(p[0:])
-	m = ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56
+	m = highs(^(equal(w, a) & equal(w, b)), highBits, gather)
 	w = binary.LittleEndian.Uint64(p[8:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 8
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 8
 	w = binary.LittleEndian.Uint64(p[16:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 16
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 16
 	w = binary.LittleEndian.Uint64(p[24:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 24
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 24
 	w = binary.LittleEndian.Uint64(p[32:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 32
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 32
 	w = binary.LittleEndian.Uint64(p[40:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 40
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 40
 	w = binary.LittleEndian.Uint64(p[48:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 48
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 48
 	w = binary.LittleEndian.Uint64(p[56:])
-	m |= ^(equal(w, a) & equal(w, b)) & highBits * gather >> 56 << 56
+	m |= highs(^(equal(w, a)&equal(w, b)), highBits, gather) << 56
 	return m
 }
 
@@ -56,10 +59,10 @@ func QuotesAndEnds(p *[Block]byte, comma uint64) (quotes, seps uint64) {
 	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
 		v := binary.LittleEndian.Uint64(p[i+8:])
-		q := ^equal(w, quote) & highBits * gather >> 56
-		q |= ^equal(v, quote) & highBits * gather >> 56 << 8
-		s := ^(equal(w, comma) & equal(w, lf)) & highBits * gather >> 56
-		s |= ^(equal(v, comma) & equal(v, lf)) & highBits * gather >> 56 << 8
+		q := highs(^equal(w, quote), highBits, gather)
+		q |= highs(^equal(v, quote), highBits, gather) << 8
+		s := highs(^(equal(w, comma) & equal(w, lf)), highBits, gather)
+		s |= highs(^(equal(v, comma)&equal(v, lf)), highBits, gather) << 8
 		quotes |= q << i
 		seps |= s << i
 	}
@@ -94,8 +97,8 @@ func Four(p *[Block]byte, a, b, c, d uint64) (m uint64) {
 	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
 		v := binary.LittleEndian.Uint64(p[i+8:])
-		s := ^(equal(w, a) & equal(w, b) & equal(w, c) & equal(w, d)) & highBits * gather >> 56
-		s |= ^(equal(v, a) & equal(v, b) & equal(v, c) & equal(v, d)) & highBits * gather >> 56 << 8
+		s := highs(^(equal(w, a) & equal(w, b) & equal(w, c) & equal(w, d)), highBits, gather)
+		s |= highs(^(equal(v, a)&equal(v, b)&equal(v, c)&equal(v, d)), highBits, gather) << 8
 		m |= s << i
 	}
 	return m
@@ -106,8 +109,8 @@ func Three(p *[Block]byte, a, b, c uint64) (m uint64) {
 	for i := 0; i < Block; i += 16 {
 		w := binary.LittleEndian.Uint64(p[i:])
 		v := binary.LittleEndian.Uint64(p[i+8:])
-		s := ^(equal(w, a) & equal(w, b) & equal(w, c)) & highBits * gather >> 56
-		s |= ^(equal(v, a) & equal(v, b) & equal(v, c)) & highBits * gather >> 56 << 8
+		s := highs(^(equal(w, a) & equal(w, b) & equal(w, c)), highBits, gather)
+		s |= highs(^(equal(v, a)&equal(v, b)&equal(v, c)), highBits, gather) << 8
 		m |= s << i
 	}
 	return m

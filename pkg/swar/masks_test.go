@@ -4,12 +4,14 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"testing"
+
+	"bulkload/internal/race"
 )
 
 // TestMasks compares every mask with a look at each byte.
 func TestMasks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 5000 {
+	for range race.Cases(50_000) {
 		var p [Block]byte
 		want := [4]byte{byte(r.Uint32()), byte(r.Uint32()), '"', '\n'}
 		for i := range p {
@@ -61,7 +63,7 @@ func TestMasks(t *testing.T) {
 		x := r.Uint64()
 		in := PrefixXor(x)
 		for i := range Block {
-			if in>>i&1 != uint64(bits.OnesCount64(x<<(63-i)))&1 {
+			if (in>>i)&1 != uint64(bits.OnesCount64(x<<(63-i)))&1 {
 				t.Fatalf("bit %d of %x for %x", i, in, x)
 			}
 		}

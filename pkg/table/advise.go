@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
@@ -67,15 +68,15 @@ func Advise(o AdviceOptions) (*Advice, error) {
 	}
 	switch {
 	case o.Bytes < 0 || o.Growth < 0 || o.Days < 0 || o.Days > 36500:
-		return nil, fail.Errorf(fail.Config, "%d bytes that grow by %d a day for %d days are no size of a table", o.Bytes, o.Growth, o.Days)
+		return nil, fail.Errorf(fail.Config, "%s that grow by %d a day for %d days are no size of a table", setting.Count(o.Bytes, "byte"), o.Growth, o.Days)
 	case o.Bytes == 0 && o.Growth == 0:
 		return nil, fail.Errorf(fail.Config, "without a size there is no advice: give bytes, or rows and bytes per row")
 	case o.Servers < 1 || o.Servers > 10_000:
-		return nil, fail.Errorf(fail.Config, "%d region servers are outside 1..10000", o.Servers)
+		return nil, fail.Errorf(fail.Config, "%s are outside 1..10000", setting.Count(o.Servers, "region server"))
 	case o.Access != AccessPoint && o.Access != AccessScan && o.Access != AccessThroughput:
-		return nil, fail.Errorf(fail.Config, "access %q is none of point, scan, throughput", o.Access)
+		return nil, fail.Errorf(fail.Config, "access %q is invalid: want point, scan or throughput", o.Access)
 	case o.MaxFileSize < 1<<20:
-		return nil, fail.Errorf(fail.Config, "a region that splits at %d bytes is too small for advice", o.MaxFileSize)
+		return nil, fail.Errorf(fail.Config, "a region that splits at %s is too small for advice", setting.Count(o.MaxFileSize, "byte"))
 	}
 	a := &Advice{Warnings: []setting.Text{}}
 	size := float64(o.Bytes) + float64(o.Growth)*float64(o.Days)
@@ -130,7 +131,7 @@ func (a *Advice) byAccess(o AdviceOptions) {
 		a.because("scans of ranges cross fewer boundaries with fewer regions: %d", a.Regions)
 	case o.Access != AccessScan && a.Regions < o.Servers:
 		a.Regions = o.Servers
-		a.because("no fewer than the %d region servers, or some would have no part in the load: %d", o.Servers, a.Regions)
+		a.because("no fewer than the %s, or some would have no part in the load: %d", setting.Count(o.Servers, "region server"), a.Regions)
 	}
 }
 
@@ -155,16 +156,22 @@ func (a *Advice) byKey(o AdviceOptions) {
 	}
 	call, _ := keygen.Parts(o.Key)[0].(keygen.Call)
 	form := map[string]string{"md5hex": "hex", "sha1hex": "hex", "sha256hex": "hex", "crc32hex": "hex", "murmur3hex": "hex",
-		"md5raw": "uniform", "sha1raw": "uniform", "sha256raw": "uniform", "crc32raw": "uniform", "murmur3raw": "uniform", "md5shift": "md5", "salt": "salt"}[call.Func]
+		"md5raw": "uniform", "sha1raw": "uniform", "sha256raw": "uniform", "crc32raw": "uniform", "murmur3raw": "uniform", "md5shift": "md5", "salt": "salt", "bytesalt": "bytesalt", "javasalt": "javasalt"}[call.Func]
+	if (form == "bytesalt" || form == "javasalt") && len(call.Ints) == 0 {
+		form = ""
+	}
 	switch {
 	case form == "":
 		a.because("the key %s begins with no salt or hash: bulkload plan %s %d finds split points in the keys themselves", o.Key, setting.Suggest, a.Regions)
 		return
-	case form == "salt" && len(call.Ints) > 0:
-		if n := call.Ints[0]; n != a.Regions {
-			a.because("the key's salt has %d values, so there are %d regions, not %d", n, n, a.Regions)
+	case len(call.Ints) > 0 && strings.HasSuffix(form, "salt"):
+		splits, _ := partition.SplitsOfSalt(form, call.Ints[0])
+		if n := len(splits) + 1; n != a.Regions {
+			a.because("the key's salt has %s, so there are %s, not %d", setting.Count(n, "value"), setting.Count(n, "region"), a.Regions)
 			a.Regions = n
 		}
+		a.Splits = fmt.Sprintf("%s:%d", form, min(call.Ints[0], partition.MaxRegions))
+		return
 	case form == "salt":
 		a.because("the salt gets as many values as there are regions, one region each")
 	default:

@@ -29,7 +29,7 @@ func Ways() []string { return []string{string(ByFiles), string(ByScan), string(B
 func CheckReadBy(inputs []string, by ReadBy) error {
 	switch {
 	case by != "" && !slices.Contains(Ways(), string(by)):
-		return fail.With(fail.Config, setting.Errorf("%s %q is none of %s", setting.ReadBy, string(by), strings.Join(Ways(), ", ")))
+		return fail.With(fail.Config, setting.Errorf("%s %q is invalid: want one of %s", setting.ReadBy, string(by), strings.Join(Ways(), ", ")))
 	case by == "" || by == ByFiles:
 		return nil
 	case !slices.ContainsFunc(inputs, cluster.IsTable):

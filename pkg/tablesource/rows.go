@@ -88,7 +88,7 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 	if !r.begun {
 		r.ended = true
 		if err := r.scan.Err(); err != nil {
-			return buf, err
+			return buf, ByScans(err)
 		}
 		return buf, io.EOF
 	}
@@ -114,7 +114,7 @@ func (r *rows) Next(buf []byte, fields []source.Span) ([]byte, error) {
 			if r.newest >= 0 {
 				buf = putStamp(buf, newest, &fields[r.newest])
 			}
-			return buf, r.scan.Err()
+			return buf, ByScans(r.scan.Err())
 		}
 	}
 }

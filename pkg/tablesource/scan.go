@@ -156,7 +156,7 @@ func scanError(err error) error {
 	case errors.Is(err, loader.ErrRowTooLarge):
 		return fail.With(fail.Input, setting.Errorf("%w, which is all that a scan holds of one: read the table with %s files", err, setting.ReadBy))
 	case errors.Is(err, loader.ErrTableDisabled), errors.Is(err, loader.ErrTableNotFound):
-		return fail.With(fail.Input, fmt.Errorf("%w: it was disabled or dropped while it was read", err))
+		return fail.With(fail.Input, fmt.Errorf("%w (it was disabled or dropped while it was read)", err))
 	}
 	return fail.With(fail.Load, err)
 }
@@ -171,7 +171,7 @@ type rowOrder struct {
 func (o *rowOrder) check(row loader.Row) error {
 	inside := bytes.Compare(row.Key, o.start) >= 0 && (len(o.stop) == 0 || bytes.Compare(row.Key, o.stop) < 0)
 	if !inside || o.any && bytes.Compare(row.Key, o.last) <= 0 {
-		return fmt.Errorf("%w: a row of %d bytes", ErrOutOfOrder, len(row.Key))
+		return fmt.Errorf("%w: a row of %s", ErrOutOfOrder, setting.Count(len(row.Key), "byte"))
 	}
 	o.last, o.any = append(o.last[:0], row.Key...), true
 	for i := range row.Cells {

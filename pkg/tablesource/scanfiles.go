@@ -66,7 +66,7 @@ func (p scanPart) Sys() any           { return nil }
 
 // FileID distinguishes the parts of one job from those of another.
 func (p scanPart) FileID() (uint64, bool) {
-	return uint64(p.table.Began)<<20&(1<<63-1) + uint64(p.number+1), true // JSON has 63 bits everywhere
+	return (uint64(p.table.Began)<<20)&(1<<63-1) + uint64(p.number+1), true // JSON has 63 bits everywhere
 }
 
 // Stat describes the directory, or a file in it.

@@ -129,7 +129,7 @@ func (s *Scanned) same(ctx context.Context) error {
 }
 
 func (s *Scanned) otherTable() error {
-	return fmt.Errorf("table %s was disabled, emptied or made again since %s, when this began to read it: nobody knows whether all of its rows were read; read it again from the beginning", s.Table, s.Since().Format(time.RFC3339))
+	return fmt.Errorf("table %s was disabled, emptied or made again since %s, while it was read: rows may be missing; read it again from the beginning", s.Table, s.Since().Format(time.RFC3339))
 }
 
 // Since is when the first attempt began.

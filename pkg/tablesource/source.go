@@ -34,6 +34,9 @@ type Options struct {
 	// Created is the time of the snapshot's making in milliseconds, default now.
 	// An attempt that may be repeated records Name and Created before.
 	Created int64
+	// FilesOnly says that scans cannot take the place of the files: errors do not advise them, and a table whose files
+	// cannot be read as a scan would give them is not fit.
+	FilesOnly bool
 	// Keep leaves the snapshot when the source is closed.
 	Keep bool
 }
@@ -48,6 +51,7 @@ type Source struct {
 
 	env    *cluster.Env
 	keep   bool
+	only   bool // the files
 	denied bool // HDFS says that the user may not read the files of a table
 	ref    Ref
 	fsys   hdfsio.FS
@@ -67,7 +71,7 @@ func Open(ctx context.Context, env *cluster.Env, r Ref, o Options) (*Source, err
 	if err := CheckReadBy([]string{r.String()}, o.By); err != nil {
 		return nil, err
 	}
-	s := &Source{env: env, keep: o.Keep, ref: r}
+	s := &Source{env: env, keep: o.Keep, only: o.FilesOnly, ref: r}
 	var err error
 	if r.Snapshot == "" && (o.By == ByScan || o.Bounds != nil) {
 		s.Scanned, err = openScan(ctx, env, r.Table, o.Bounds)
@@ -188,13 +192,36 @@ func (s *Source) unreadable(root string, err error) error {
 		err = fmt.Errorf("%w: user %s may not read HBase's directory %s; run as HBase's user, or have hbase.rootdir.perms 750 and the user in HBase's group", err, user, root)
 		if s.ref.Snapshot == "" {
 			s.denied = true
-			err = setting.Errorf("%w; or give %s scan, for which HBase's own rights count", err, setting.ReadBy)
+			if !s.only {
+				err = setting.Errorf("%w; or give %s scan, for which HBase's own rights count", err, setting.ReadBy)
+			}
 		}
 		return fail.With(fail.HDFS, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail.With(fail.Input, fmt.Errorf("%w: list_snapshots of hbase shell shows which there are", err))
-	case errors.Is(err, snapshot.ErrDamaged), errors.Is(err, snapshot.ErrUnsupported):
+	case errors.Is(err, snapshot.ErrUnsupported) && s.only:
+		return fail.With(fail.Check, err)
+	case errors.Is(err, snapshot.ErrUnsupported):
+		return fail.With(fail.Input, ByScans(err))
+	case errors.Is(err, snapshot.ErrDamaged):
 		return fail.With(fail.Input, err)
+	}
+	return fail.With(fail.HDFS, err)
+}
+
+// ByScans says of an error about cells that a snapshot's reader cannot give as a scan would, what to do instead.
+func ByScans(err error) error {
+	if !errors.Is(err, snapshot.ErrUnsupported) {
+		return err
+	}
+	return setting.Errorf("%w; of a table, which is no snapshot, %s scan gives them", err, setting.ReadBy)
+}
+
+// FilesFailure is the kind of an error of those who need the files: a table that has cells which nobody can read there is not
+// fit, and else HDFS has failed.
+func FilesFailure(err error) error {
+	if errors.Is(err, snapshot.ErrUnsupported) {
+		return fail.With(fail.Check, err)
 	}
 	return fail.With(fail.HDFS, err)
 }

@@ -69,5 +69,5 @@ func (h *handshake) certificateError(text string) error {
 		return fmt.Errorf("the server wants a certificate of its clients, and takes none of those in %s (%s): it names other authorities or algorithms than theirs", h.stores.keyFile, text)
 	}
 	leaf := h.stores.keys[0].Leaf
-	return fmt.Errorf("the server refuses the certificate in %s (%s; of %s, from %s, until %s): its trust store lacks the authority, the certificate has expired, or it is not for clients", h.stores.keyFile, text, subject(leaf), short(leaf.Issuer.String()), day(leaf.NotAfter))
+	return fmt.Errorf("the server refuses the certificate in %s (%s; of %s, from %s, until %s): its authority is not trusted, it has expired, or it is not for clients", h.stores.keyFile, text, subject(leaf), short(leaf.Issuer.String()), day(leaf.NotAfter))
 }

@@ -31,7 +31,7 @@ func parsePKCS12(text []byte, pass string) (held, error) {
 	case "pkcs12: expected exactly one key bag":
 		return held{}, errors.New("it has more than one private key: keep one in it")
 	case "pkcs12: private key missing":
-		return held{}, errors.New("it has certificates that are not marked as trusted, so that Java does not trust them: import them by keytool -importcert, or by openssl pkcs12 with -jdktrust anyExtendedKeyUsage")
+		return held{}, errors.New("its certificates are not marked as trusted: import them by keytool -importcert, or openssl pkcs12 -jdktrust anyExtendedKeyUsage")
 	case "pkcs12: certificate missing":
 		return held{}, errors.New("it has a private key without a certificate")
 	case "pkcs12: no MAC in data":

@@ -63,7 +63,7 @@ func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOpti
 		return nil, err
 	}
 	o.Events.Phase("snapshot")
-	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: l.table}, tablesource.Options{})
+	src, err := tablesource.Open(ctx, env, tablesource.Ref{Table: l.table}, tablesource.Options{FilesOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (l *load) diff(ctx context.Context, env *cluster.Env, id string, o DiffOpti
 	o.Events.Phase("read")
 	s, err := l.survey(ctx, src.Snapshot, reading{workers: cmp.Or(o.Readers, readers), keys: o.Keys, now: time.Now(), events: o.Events})
 	if err != nil {
-		return nil, fail.With(fail.HDFS, err)
+		return nil, tablesource.FilesFailure(err)
 	}
 	return s, nil
 }

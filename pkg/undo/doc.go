@@ -26,9 +26,17 @@
 //     not hold, the caller may know that the load has only added rows
 //     ([Options.InsertOnly]).
 //
-// Between the snapshot and the load of the markers a compaction may still drop
-// what the load has overwritten. So the table is read once more at the end and
-// compared with the prediction; the first snapshot is kept if it differs.
+// A compaction that has not the markers among its files counts the load's cells as versions, and drops what they have
+// overwritten: before the markers are loaded, and after. So where a family keeps too few versions its files of markers have,
+// beside each marker, the older cells that are seen again, as the snapshot has them. A later undo takes no such copy for a cell that
+// lies as it was loaded ([snapshot.Scan.Loaded]). KEEP_DELETED_CELLS is refused there: the load's cells count on.
+//
+// The table is read once more at the end and compared with the prediction; the first snapshot is kept while it differs.
+//
+// # Another attempt
+//
+// Before the first marker is sent the tables are read again, and what was predicted is kept, made again or withdrawn. From then on the first
+// snapshot holds: files that are lost are written again of it, and loaded again, since a marker that is loaded twice does no harm.
 //
 // # Several tables
 //

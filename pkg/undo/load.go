@@ -32,6 +32,8 @@ func loadsOf(dir string, h *checkpoint.History) ([]*load, error) {
 	switch {
 	case h.Plan == nil || !h.Finished:
 		return nil, fail.Errorf(fail.Check, "job %s is not done: give its command again, which resumes it, and undo it then", name)
+	case h.Plan.LoadsDir():
+		return nil, fail.Errorf(fail.Check, "job %s has loaded a directory of HFiles: undo takes out what run has loaded; restore a snapshot of before the load", name)
 	case h.Built == nil:
 		return nil, fail.Errorf(fail.Check, "job %s: its journal does not say what was written", name)
 	case h.Fresh != nil:

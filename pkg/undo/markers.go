@@ -6,7 +6,9 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"bulkload/internal/workers"
 	"bulkload/pkg/build"
@@ -16,6 +18,7 @@ import (
 	"bulkload/pkg/progress"
 	"bulkload/pkg/result"
 	"bulkload/pkg/rewrite"
+	"bulkload/pkg/setting"
 	"bulkload/pkg/snapshot"
 )
 
@@ -27,17 +30,27 @@ type part struct {
 	region int
 	family string
 	rows   int64
+	copies bool // with the older cells that are seen again
+}
+
+// writing says how markers are written.
+type writing struct {
+	reading
+	others int  // timestamps of the table that were undone before
+	all    bool // copies in every family
+	number int  // of the writing, from 0
 }
 
 // write makes a file of markers for each region and family that has cells of
-// the load. Names follow from the load and the region: a repeated writing
-// replaces what the one before has left.
-func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o reading) ([]loader.HFile, error) {
+// the load. In families of copies it has, beside each marker, the older cells that are seen
+// again: a compaction that reads them and the load's cells without the markers
+// would drop them. Names follow from the load, the region and the number of the writing.
+func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Survey, rw *rewrite.Rewriter, prefix string, o writing) ([]loader.HFile, error) {
 	var parts []part
 	for i, r := range s.Regions {
 		for j, rows := range r.Families {
-			if rows > 0 {
-				parts = append(parts, part{i, s.Families[j].Family, rows})
+			if f := s.Families[j]; rows > 0 {
+				parts = append(parts, part{i, f.Family, rows, o.all || !keeps(f, o.others)})
 			}
 		}
 	}
@@ -52,8 +65,12 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 	err := workers.Run(ctx, min(o.workers, len(parts)), func(ctx context.Context, _ int) error {
 		for i := range next {
 			p := parts[i]
-			f, err := rw.Make(ctx, prefix, p.family, l.fileName(snap, p), p.rows*markerBytes, func(ctx context.Context, add func(*hfile.Cell) error) error {
-				return l.markers(ctx, snap, p, o, add)
+			size := p.rows * markerBytes
+			if p.copies {
+				size += snap.Regions[p.region].Bytes
+			}
+			f, err := rw.Make(ctx, prefix, p.family, l.fileName(snap, p, o.number), size, func(ctx context.Context, add func(*hfile.Cell) error) error {
+				return l.markers(ctx, snap, p, o.reading, add)
 			})
 			if err != nil {
 				return fail.With(fail.HDFS, fmt.Errorf("write markers for region %s: %w", snap.Regions[p.region].Encoded, err))
@@ -69,13 +86,13 @@ func (l *load) write(ctx context.Context, snap *snapshot.Snapshot, s *result.Sur
 }
 
 // fileName is 32 hexadecimal digits, as HBase names store files.
-func (l *load) fileName(snap *snapshot.Snapshot, p part) string {
-	sum := md5.Sum(fmt.Appendf(nil, "undo %s %d %s %q", l.table, l.stamp, p.family, snap.Regions[p.region].Start))
+func (l *load) fileName(snap *snapshot.Snapshot, p part, number int) string {
+	sum := md5.Sum(fmt.Appendf(nil, "undo %s %d %s %q %d", l.table, l.stamp, p.family, snap.Regions[p.region].Start, number))
 	return hex.EncodeToString(sum[:])
 }
 
 // markers gives a marker for each row of a region and family that has cells of
-// the load.
+// the load, and behind it the copies.
 func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o reading, add func(*hfile.Cell) error) (err error) {
 	sc, err := snap.Scan(ctx, p.region, snapshot.View{Raw: true, Now: o.now, Families: []string{p.family}})
 	if err != nil {
@@ -86,6 +103,7 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 			err = e
 		}
 	}()
+	again := newUncovered(snap, p, l.stamp, o.now)
 	marker := hfile.Cell{Family: []byte(p.family), Timestamp: l.stamp, Type: hfile.DeleteFamilyVersion}
 	written := int64(0)
 	for n := 0; sc.Next(); n++ {
@@ -93,6 +111,13 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 			return context.Cause(ctx)
 		}
 		c := sc.Cell()
+		if seen, err := again.shows(c, sc.NewRow()); err != nil {
+			return err
+		} else if seen { // a cell of the load stands before it in its column
+			if err := add(c); err != nil {
+				return err
+			}
+		}
 		if !l.ofLoad(c) || written > 0 && bytes.Equal(c.Row, marker.Row) {
 			continue
 		}
@@ -106,7 +131,36 @@ func (l *load) markers(ctx context.Context, snap *snapshot.Snapshot, p part, o r
 		return err
 	}
 	if written != p.rows {
-		return fmt.Errorf("%d rows have cells of the load, a moment ago %d had", written, p.rows)
+		return fmt.Errorf("%s have cells of the load, a moment ago %d had", setting.Count(written, "row"), p.rows)
 	}
 	return nil
+}
+
+// uncovered finds the cells that are seen without a load only. A nil one finds none.
+type uncovered struct{ with, without *snapshot.Rules }
+
+func newUncovered(snap *snapshot.Snapshot, p part, stamp int64, now time.Time) *uncovered {
+	at := slices.IndexFunc(snap.Families, func(f snapshot.Family) bool { return f.Name == p.family })
+	if !p.copies || at < 0 {
+		return nil
+	}
+	f, view := snap.Families[at], snapshot.View{Versions: 1, Now: now}
+	return &uncovered{f.Rules(view), f.Rules(view, stamp)}
+}
+
+// shows takes the next cell of a raw scan of the family.
+func (u *uncovered) shows(c *hfile.Cell, newRow bool) (bool, error) {
+	if u == nil {
+		return false, nil
+	}
+	if newRow {
+		u.with.Row()
+		u.without.Row()
+	}
+	with, err := u.with.Shows(c)
+	if err != nil {
+		return false, err
+	}
+	without, err := u.without.Shows(c)
+	return without && !with, err
 }

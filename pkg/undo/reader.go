@@ -52,6 +52,7 @@ type familyReader struct {
 	deletes                 bool
 
 	open          bool // a cell of the load is the last of this column:
+	again         bool // no file that was seen has it as it was loaded
 	column, value []byte
 }
 
@@ -125,12 +126,17 @@ func (r *reader) cell(c *hfile.Cell, loaded bool) error {
 	}
 	own := c.Timestamp == r.load.stamp
 	switch {
+	case r.load.ofLoad(c) && f.open && bytes.Equal(f.column, c.Qualifier): // in a further file
+		if f.again && loaded {
+			f.again = false
+			f.compacted--
+		}
 	case r.load.ofLoad(c):
 		r.hold(f, c)
 		if seen {
 			r.row.cellsSeen++
 		}
-		if !loaded {
+		if f.again = !loaded; f.again {
 			f.compacted++
 		}
 	case own && c.Type == hfile.DeleteFamilyVersion:

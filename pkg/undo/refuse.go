@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"slices"
+
 	"bulkload/pkg/result"
 	"bulkload/pkg/setting"
 )
@@ -10,19 +12,22 @@ import (
 func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []setting.Text) {
 	no := func(format string, args ...any) { all = append(all, setting.Textf(format, args...)) }
 	if s.Marked > 0 {
-		no("in %d rows a marker deletes timestamp %d already: somebody has undone this load, or a part of it", s.Marked, l.stamp)
+		no("in %s a marker deletes timestamp %d already: somebody has undone this load, or a part of it", setting.Count(s.Marked, "row"), l.stamp)
 	}
 	if !same(s, l.manifest.Digest) {
-		no("the table has %s with timestamp %d, and %d rows with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
-			s.Load, l.stamp, s.Foreign, l.manifest.Digest)
+		no("the table has %s with timestamp %d, and %s with other columns; the job wrote %s: others wrote cells of this timestamp, or cells of the job are gone by now, deleted, expired or replaced",
+			s.Load, l.stamp, setting.Count(s.Foreign, "row"), l.manifest.Digest)
 	}
 	if insertOnly && s.RowsOverwritten > 0 {
-		no("%s is given, but %d rows were there before the load", setting.InsertOnly, s.RowsOverwritten)
+		no("%s is given, but %s were there before the load", setting.InsertOnly, setting.Count(s.RowsOverwritten, "row"))
 	}
 	for _, f := range s.Families {
 		need := 2 + others
 		switch {
-		case f.Compacted == 0 || insertOnly:
+		case insertOnly:
+		case f.KeepDeleted && s.RowsRestored > 0 && !keeps(f, others):
+			no("family %s has KEEP_DELETED_CELLS and keeps %d versions: deleted cells count among them, and a compaction would drop older ones (%d would be enough where no single versions are deleted)", f.Family, f.Versions, need)
+		case f.Compacted == 0:
 		case f.Versions == 1 && others == 0:
 			no("family %s keeps one version, and a compaction has written %d of the load's %d cells again: what they had overwritten is gone, and nobody can say whether they had "+
 				"(give %s if you know that the load has only added rows)", f.Family, f.Compacted, f.Cells, setting.InsertOnly)
@@ -35,4 +40,18 @@ func (l *load) refusals(s *result.Survey, others int, insertOnly bool) (all []se
 		}
 	}
 	return all
+}
+
+// keeps says whether a family keeps what is seen again in whichever files a compaction puts together: it has a version for
+// that, one for the load, and one for each other timestamp that was undone.
+func keeps(f result.SurveyFamily, others int) bool { return f.Versions >= 2+others && f.Deletes == 0 }
+
+// uncompacted is a survey as if no compaction had written the load's cells again.
+func uncompacted(s *result.Survey) *result.Survey {
+	as := *s
+	as.Families = slices.Clone(s.Families)
+	for i := range as.Families {
+		as.Families[i].Compacted = 0
+	}
+	return &as
 }

@@ -46,8 +46,7 @@ type undo struct {
 	st      *checkpoint.Job
 	state   string    // directory of all jobs' state
 	tables  []*target // in the order in which they were loaded
-	undoing *checkpoint.Undoing
-	cluster string // its id
+	cluster string    // its id
 	result  *result.Undo
 	read    reading
 }
@@ -79,10 +78,9 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 	if err != nil {
 		return nil, err
 	}
-	u.undoing = u.st.Undo
 	u.target(loads, dir)
 	defer func() { u.result.Elapsed = time.Since(started) }()
-	if was := u.undoing; was != nil && was.Done {
+	if was := u.st.Undo; was != nil && was.Done {
 		if was.Result != nil {
 			*u.result = *was.Result
 		}
@@ -107,6 +105,9 @@ func Run(ctx context.Context, env *cluster.Env, dir string, o Options) (_ *resul
 			return u.result, err
 		}
 	}
+	if err := u.countUndone(ctx); err != nil {
+		return u.result, err
+	}
 	if o.DryRun {
 		return u.result, u.predict(ctx)
 	}
@@ -118,8 +119,8 @@ func (u *undo) job() string { return u.tables[0].job }
 
 // predict surveys snapshots that are taken for it, and deletes them again.
 func (u *undo) predict(ctx context.Context) error {
-	if u.undoing != nil && u.undoing.Built {
-		for i, was := range resultsOf(u.undoing.Result) {
+	if was := u.st.Undo; was != nil && was.Built {
+		for i, was := range resultsOf(was.Result) {
 			u.tables[i].result.Survey = was.Survey
 		}
 		return nil // as it was when the undo began
@@ -129,16 +130,15 @@ func (u *undo) predict(ctx context.Context) error {
 			return err
 		}
 	}
-	return u.judge(ctx)
+	return u.judge()
 }
 
-// judge refuses what markers would lose, of all tables together.
-func (u *undo) judge(ctx context.Context) error {
+// countUndone says of each table how many other timestamps of it were undone.
+func (u *undo) countUndone(ctx context.Context) error {
 	undone, err := checkpoint.ReadUndone(ctx, u.state, u.o.Events)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, t := range u.tables {
 		others := map[int64]bool{}
 		for _, x := range undone {
@@ -146,7 +146,17 @@ func (u *undo) judge(ctx context.Context) error {
 				others[x.Timestamp] = true
 			}
 		}
-		for _, why := range t.refusals(t.result.Survey, len(others), u.o.InsertOnly) {
+		t.others = len(others)
+	}
+	return nil
+}
+
+// judge refuses what markers would lose, of all tables together.
+func (u *undo) judge() error {
+	var errs []error
+	u.result.Refused = nil
+	for _, t := range u.tables {
+		for _, why := range t.refusals(t.result.Survey, t.others, u.o.InsertOnly) {
 			if t.several {
 				why = setting.Textf("table %s: %s", t.table, why)
 			}
@@ -168,32 +178,32 @@ func (u *undo) work(ctx context.Context) error {
 	}
 	err := u.steps(ctx)
 	if err != nil {
-		_ = u.st.Record(checkpoint.EventFailed, checkpoint.FailedRecord{Error: "undo: " + err.Error()})
+		u.st.Fail(ctx, fmt.Errorf("undo: %w", err))
 	}
 	return err
 }
 
 func (u *undo) steps(ctx context.Context) error {
-	if u.undoing == nil {
+	if err := u.st.DropRead(ctx, u.c); err != nil { // of an attempt that was killed while it read a table
+		return fail.With(fail.Load, err)
+	}
+	if was := u.st.Undo; was != nil && was.Built && len(was.Sent) == 0 {
+		if err := u.reconsider(ctx); err != nil {
+			return err
+		}
+	}
+	if u.st.Undo == nil {
 		if err := u.begin(); err != nil {
 			return err
 		}
 	}
-	u.read.now = time.UnixMilli(u.undoing.Created) // for every attempt: what has expired is a part of the prediction
-	if !u.undoing.Built {
+	u.read.now = time.UnixMilli(u.st.Undo.Created) // for every attempt: what has expired is a part of the prediction
+	if !u.st.Undo.Built {
 		if err := u.build(ctx); err != nil {
 			return err
 		}
 	} else {
-		before := *u.undoing.Result
-		before.DryRun, before.Elapsed = false, 0
-		*u.result = before
-		files := 0
-		for i, r := range resultsOf(u.result) {
-			u.tables[i].result = r
-			files += len(u.undoing.Markers[i])
-		}
-		u.o.Events.Note("markers are written already", "files", files)
+		u.resume()
 	}
 	// The other way round than they were loaded: no reader finds an entry of an index whose row is gone.
 	for _, t := range slices.Backward(u.tables) {
@@ -202,6 +212,23 @@ func (u *undo) steps(ctx context.Context) error {
 		}
 	}
 	return u.end(ctx)
+}
+
+// resume takes what an earlier attempt has predicted and written.
+func (u *undo) resume() {
+	before := *u.st.Undo.Result
+	before.DryRun, before.Elapsed, before.Tables = false, 0, nil
+	for _, r := range u.st.Undo.Result.Tables { // copies: what this attempt adds is not in the journal
+		own := *r
+		before.Tables = append(before.Tables, &own)
+	}
+	*u.result = before
+	files := 0
+	for i, r := range resultsOf(u.result) {
+		u.tables[i].result = r
+		files += len(u.st.Undo.Markers[i])
+	}
+	u.o.Events.Note("markers are written already", "files", files)
 }
 
 // begin records what is begun: the snapshots and the staging directories are
@@ -221,12 +248,7 @@ func (u *undo) begin() error {
 			begun.Tables = append(begun.Tables, own)
 		}
 	}
-	if err := u.st.Record(checkpoint.EventUndoing, begun); err != nil {
-		return err
-	}
-	u.st.BeginUndo(begun)
-	u.undoing = u.st.Undo
-	return nil
+	return u.st.Record(checkpoint.EventUndoing, begun)
 }
 
 // withdraw records that nothing was changed.
@@ -244,7 +266,7 @@ func (u *undo) dropSnapshots(ctx context.Context) error {
 	var errs []error
 	for _, t := range u.tables {
 		name := t.own().Snapshot
-		if err := u.c.DeleteSnapshot(ctx, t.table, name); err != nil {
+		if err := u.c.EndSnapshot(ctx, t.table, name, u.st.Undo.Created); err != nil {
 			errs = append(errs, fail.With(fail.Load, fmt.Errorf("%w: delete it by hand: delete_snapshot '%s'", err, name)))
 		}
 	}
@@ -255,7 +277,7 @@ func (u *undo) dropStaging(ctx context.Context) {
 	for _, t := range u.tables {
 		dir, err := t.stage(ctx)
 		if err == nil {
-			err = dir.Remove(ctx)
+			err = dir.TakeBack(ctx)
 		}
 		if err != nil {
 			u.o.Events.Warn("staging directory is left behind", "path", t.own().Staging, "error", err)
@@ -263,19 +285,26 @@ func (u *undo) dropStaging(ctx context.Context) {
 	}
 }
 
-// end records that nothing is left to do, and removes what is not needed any more.
+// end removes what is not needed any more, and records that nothing is left to do. Snapshots stay where a table was found
+// not as predicted, and nobody has seen it otherwise since.
 func (u *undo) end(ctx context.Context) error {
 	ctx, cancel := cleanup.Context(ctx)
 	defer cancel()
-	for _, r := range resultsOf(u.result) {
-		r.Snapshot = ""
-	}
-	if err := u.dropSnapshots(ctx); err != nil {
-		return err
-	}
-	if err := u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result}); err != nil {
-		return err
+	if u.st.Undo.Differs && u.o.Verify != "full" {
+		for _, t := range u.tables {
+			u.o.Events.Warn("the snapshot of before the undo is kept, since the table was not as predicted: delete it by hand", "table", t.table.String(), "snapshot", t.own().Snapshot)
+		}
+	} else {
+		for _, r := range resultsOf(u.result) {
+			r.Snapshot = ""
+		}
+		if err := u.dropSnapshots(ctx); err != nil {
+			return err
+		}
 	}
 	u.dropStaging(ctx)
-	return nil
+	if err := u.st.DropPrepared(ctx, u.env, u.c); err != nil {
+		u.o.Events.Warn("a directory of a load that was cut off is left behind", "error", err)
+	}
+	return u.st.Record(checkpoint.EventUndone, checkpoint.UndoneRecord{Undo: u.result})
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"time"
 
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
+	"bulkload/pkg/filecheck"
 	"bulkload/pkg/job"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
@@ -21,15 +23,16 @@ import (
 )
 
 // build surveys the snapshots of all tables, refuses what markers would lose, and writes them.
-// Until they are written nothing was changed, and an error ends the undo. Then
-// the timestamp is used up.
+// Until one is sent nothing was changed, and an error ends the undo. Before, the timestamp is used up.
 func (u *undo) build(ctx context.Context) error {
 	files, err := u.writeFiles(ctx)
 	if err != nil {
+		if len(u.st.Undo.Sent) > 0 {
+			return fmt.Errorf("undo of job %s, which the same command resumes: %w", u.job(), err)
+		}
 		return errors.Join(err, u.withdraw(ctx))
 	}
-	for i, t := range u.tables {
-		t.count(files[i])
+	for _, t := range u.tables {
 		noted := checkpoint.Undone{Cluster: u.cluster, Table: t.table.String(), Timestamp: t.stamp, Job: t.job}
 		if err := checkpoint.NoteUndone(ctx, u.state, noted, u.o.Events); err != nil {
 			return err
@@ -44,11 +47,7 @@ func (u *undo) wrote(files [][]loader.HFile) error {
 	for i, t := range u.tables[1:] {
 		record.Tables = append(record.Tables, checkpoint.UndoMarkers{Table: t.table.String(), Files: checkpoint.ToRecords(files[i+1])})
 	}
-	if err := u.st.Record(checkpoint.EventMarkers, record); err != nil {
-		return err
-	}
-	u.undoing.Wrote(record)
-	return nil
+	return u.st.Record(checkpoint.EventMarkers, record)
 }
 
 // writeFiles writes the markers of each table, if nothing is lost by them in any.
@@ -62,17 +61,20 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 		}
 	}
 	for i, t := range u.tables {
-		if err := t.look(ctx, sources[i]); err != nil {
+		var err error
+		if t.result.Survey, err = t.look(ctx, sources[i]); err != nil {
 			return nil, err
 		}
 	}
-	if err := u.judge(ctx); err != nil {
-		return nil, err
+	if len(u.st.Undo.Sent) == 0 { // else it was judged before
+		if err := u.judge(); err != nil {
+			return nil, err
+		}
 	}
 	files := make([][]loader.HFile, len(u.tables))
 	for i, t := range u.tables {
 		var err error
-		if files[i], err = t.writeMarkers(ctx, sources[i]); err != nil {
+		if files[i], err = t.writeMarkers(ctx, sources[i], t.result.Survey); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +82,7 @@ func (u *undo) writeFiles(ctx context.Context) ([][]loader.HFile, error) {
 }
 
 // writeMarkers writes the files of a table that was surveyed.
-func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source) ([]loader.HFile, error) {
+func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source, s *result.Survey) ([]loader.HFile, error) {
 	dir, err := t.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -88,89 +90,141 @@ func (t *target) writeMarkers(ctx context.Context, src *tablesource.Source) ([]l
 	t.u.o.Events.Phase("write")
 	rw := rewrite.New(dir.FS, dir.Location.Path, t.family, time.Now().UnixMilli())
 	prefix, _ := rewrite.SplitURI(dir.Location.URI())
-	return t.write(ctx, src.Snapshot, t.result.Survey, rw, prefix, t.u.read)
-}
-
-// count puts the files with markers into the table's result.
-func (t *target) count(files []loader.HFile) {
+	files, err := t.write(ctx, src.Snapshot, s, rw, prefix, writing{reading: t.u.read, others: t.others, all: t.all, number: t.u.st.Undo.Written})
+	if err != nil {
+		return nil, err
+	}
 	r := t.result
-	r.Snapshot, r.Files, r.Markers, r.Bytes = t.own().Snapshot, len(files), 0, 0
+	r.Snapshot, r.Files, r.Markers, r.Copies, r.Bytes = t.own().Snapshot, len(files), 0, 0, 0
 	for _, f := range files {
-		r.Markers += f.Cells
+		r.Copies += f.Cells
 		r.Bytes += f.Size
 	}
+	for _, f := range s.Families {
+		r.Markers += f.Rows
+	}
+	r.Copies -= r.Markers
+	return files, nil
+}
+
+// reconsider looks at the tables once more before the first marker is sent: others may have written since the markers
+// were, and compactions may have written the load's cells again.
+func (u *undo) reconsider(ctx context.Context) error {
+	u.read.now = time.UnixMilli(u.st.Undo.Created)
+	before := resultsOf(u.st.Undo.Result)
+	asLoaded, unchanged := true, true // but for what a compaction has done
+	for i, t := range u.tables {
+		var err error
+		if t.result.Survey, err = t.present(ctx); err != nil {
+			return err
+		}
+		s := t.result.Survey
+		asLoaded = asLoaded && len(t.refusals(uncompacted(s), t.others, u.o.InsertOnly)) == 0
+		unchanged = unchanged && s.Rest == before[i].Survey.Rest && s.Versions == before[i].Survey.Versions
+	}
+	refused := u.judge()
+	switch {
+	case refused != nil && !asLoaded:
+		return errors.Join(refused, u.withdraw(ctx))
+	case refused == nil && !unchanged:
+		u.o.Events.Note("others have written since the markers were, which are written again")
+		return u.withdraw(ctx) // and begin
+	case refused == nil:
+		return nil
+	}
+	// A compaction may have dropped what the load has overwritten. The snapshot still has it, and the load's cells show that
+	// nobody has deleted these rows since.
+	u.o.Events.Note("a compaction has written cells of the load again since the snapshot, which gives back what they overwrote", "snapshot", u.tables[0].own().Snapshot)
+	u.resume()
+	for _, t := range u.tables {
+		t.all = true
+		if err := t.writeAgain(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // takeOut loads the markers of a table and verifies what came of it, unless an
 // earlier attempt has done both.
 func (t *target) takeOut(ctx context.Context) error {
 	u := t.u
-	if u.undoing.Out[t.number] {
+	if u.st.Undo.Out[t.number] {
 		return nil
 	}
 	if err := u.st.Turn(t.number, t.table.String()); err != nil {
 		return err
 	}
 	if err := t.bring(ctx); err != nil {
-		return err
+		return fmt.Errorf("undo of job %s, which the same command resumes: %w", t.job, err)
 	}
-	if err := t.verify(ctx); err != nil || !t.several {
+	if err := t.verify(ctx); err != nil {
 		return err
 	}
 	if err := u.st.Record(checkpoint.EventTableUndone, checkpoint.TurnRecord{Number: t.number, Table: t.table.String()}); err != nil {
 		return err
 	}
-	u.undoing.Out[t.number] = true
 	u.o.Events.Note("the load is out of a table", "table", t.table.String(), "markers", t.result.Markers)
 	return nil
 }
 
-// bring loads the files with markers. One that is loaded twice does no harm.
+// bring loads the files with markers. Those that are lost are written once more, and all of the table are loaded then: one that is
+// loaded twice does no harm.
 func (t *target) bring(ctx context.Context) error {
-	u := t.u
-	if len(u.undoing.Markers[t.number]) == 0 {
+	if len(t.u.st.Undo.Markers[t.number]) == 0 {
 		return nil // the load has no cells in this table
 	}
+	err := t.loadFiles(ctx)
+	if err == nil || ctx.Err() != nil || !lost(err) {
+		return err
+	}
+	t.u.o.Events.Warn("files with markers are lost, and are written again", "table", t.table.String(), "error", err)
+	if again := t.writeAgain(ctx); again != nil {
+		return errors.Join(err, again)
+	}
+	return t.loadFiles(ctx)
+}
+
+// lost says whether a load has failed for its files: they are gone, damaged, or nobody knows where.
+func lost(err error) bool {
+	_, damaged := errors.AsType[*filecheck.DamagedError](err)
+	_, unknown := errors.AsType[*loader.UnknownOutcomeError](err)
+	return damaged || unknown || errors.Is(err, fs.ErrNotExist)
+}
+
+func (t *target) loadFiles(ctx context.Context) error {
+	u := t.u
 	dir, err := t.stage(ctx)
 	if err != nil {
 		return err
 	}
 	var files []manifest.File
-	for _, f := range u.undoing.HFiles(t.number) {
+	for _, f := range u.st.Undo.HFiles(t.number) {
 		files = append(files, manifest.File{Name: path.Join(f.Family, path.Base(f.Path)), Family: f.Family, FirstRow: rowkey.Key(f.First), LastRow: rowkey.Key(f.Last),
 			Cells: f.Cells, Bytes: f.Size, CRC32C: f.CRC32C, FileID: f.FileID})
 	}
 	_, err = job.LoadStaged(ctx, u.env, u.c, t.facts, dir.Location, files, u.st, job.LoadOptions{Stage: u.o.Stage, LoadConcurrency: u.o.LoadConcurrency,
 		Unreplicated: t.local, Gate: u.o.Gate, Events: u.o.Events})
-	switch {
-	case err == nil:
-		return nil
-	case u.st.Loading:
-	case u.st.AnyLoading(): // the load is out of other tables: their survey would be another now
-		err = errors.Join(err, t.writeAgain(ctx))
-	default: // nothing was loaded: files that are damaged are written again
-		err = errors.Join(err, u.st.Record(checkpoint.EventUndoing, u.undoing.UndoRecord))
-	}
-	return fmt.Errorf("undo of job %s, which the same command resumes: %w", t.job, err)
+	return err
 }
 
-// writeAgain writes the markers of one table once more, of the snapshot that the undo has of it.
+// writeAgain writes the markers of one table once more, of the snapshot that the undo has of it. What is predicted stays.
 func (t *target) writeAgain(ctx context.Context) error {
 	src, err := t.snapshotOf(ctx)
 	if err != nil {
 		return err
 	}
-	if err := t.look(ctx, src); err != nil {
+	s, err := t.look(ctx, src)
+	if err != nil {
 		return err
 	}
 	files := make([][]loader.HFile, len(t.u.tables))
 	for i := range files {
-		files[i] = t.u.undoing.HFiles(i)
+		files[i] = t.u.st.Undo.HFiles(i)
 	}
-	if files[t.number], err = t.writeMarkers(ctx, src); err != nil {
+	if files[t.number], err = t.writeMarkers(ctx, src, s); err != nil {
 		return err
 	}
-	t.count(files[t.number])
 	return t.u.wrote(files)
 }
 
@@ -186,18 +240,14 @@ func (t *target) verify(ctx context.Context) error {
 		return cluster.Failure(err)
 	}
 	if left > 0 {
-		return t.notAsPredicted(fmt.Errorf("%d rows still have cells of timestamp %d", left, t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s still have cells of timestamp %d", setting.Count(left, "row"), t.stamp))
 	}
 	if u.o.Verify != "full" {
 		return nil
 	}
-	src, err := tablesource.Open(ctx, u.env, tablesource.Ref{Table: t.table}, tablesource.Options{})
+	now, err := t.present(ctx)
 	if err != nil {
 		return err
-	}
-	now, err := t.survey(ctx, src.Snapshot, u.read)
-	if err = errors.Join(err, src.Close(ctx)); err != nil {
-		return fail.With(fail.HDFS, err)
 	}
 	return t.compare(t.result.Survey, now)
 }
@@ -207,7 +257,7 @@ func (t *target) verify(ctx context.Context) error {
 func (t *target) compare(predicted, now *result.Survey) error {
 	switch {
 	case now.CellsSeen > 0:
-		return t.notAsPredicted(fmt.Errorf("%d cells of timestamp %d are still seen", now.CellsSeen, t.stamp))
+		return t.notAsPredicted(fmt.Errorf("%s of timestamp %d are still seen", setting.Count(now.CellsSeen, "cell"), t.stamp))
 	case now.Rest != predicted.Rest:
 		return t.notAsPredicted(fmt.Errorf("the table has %s beside the load, predicted were %s: others wrote or deleted meanwhile, cells expired, or a compaction dropped what the load had overwritten", now.Rest, predicted.Rest))
 	case now.Versions != predicted.Versions:
@@ -224,6 +274,6 @@ func (t *target) notAsPredicted(err error) error {
 			what = fmt.Sprintf("job %s is undone, but table %s is not as predicted", t.job, t.table)
 		}
 	}
-	return fail.With(fail.Verify, setting.Errorf("%s: %w\nthe snapshot %s has the table as it was before the undo and is kept; "+
-		"where others write to the table meanwhile, the same command with %s range looks for cells of the load alone", what, err, t.own().Snapshot, setting.Verify))
+	return fail.With(fail.Verify, setting.Errorf("%s: %w\nthe snapshot %s of before the undo is kept, and the same command looks again; "+
+		"where others write to the table, %s range ends the undo and keeps the snapshot too", what, err, t.own().Snapshot, setting.Verify))
 }

@@ -29,7 +29,7 @@ func (l *load) survey(ctx context.Context, snap *snapshot.Snapshot, o reading) (
 	parts := make([]*result.Survey, len(snap.Regions))
 	o.events.Total("read", progress.Amount{Rows: l.manifest.Digest.Rows})
 	var mu sync.Mutex
-	view := snapshot.View{Raw: true, Now: o.now, Families: l.families}
+	view := snapshot.View{Raw: true, Doubles: true, Now: o.now, Families: l.families}
 	err := snap.Each(ctx, o.workers, view, func(ctx context.Context, i int, sc *snapshot.Scan) error {
 		r := newReader(l, snap, o.now)
 		r.part.Regions[0].Region, r.keys = snap.Regions[i].Encoded, o.keys
@@ -72,7 +72,7 @@ func (l *load) empty(snap *snapshot.Snapshot) *result.Survey {
 	for _, f := range snap.Families {
 		for _, own := range l.families {
 			if f.Name == own {
-				s.Families = append(s.Families, result.SurveyFamily{Family: f.Name, Versions: f.Versions})
+				s.Families = append(s.Families, result.SurveyFamily{Family: f.Name, Versions: f.Versions, KeepDeleted: f.KeepDeleted})
 			}
 		}
 	}

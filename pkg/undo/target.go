@@ -3,7 +3,9 @@ package undo
 import (
 	"context"
 	"errors"
+	"time"
 
+	"bulkload/internal/cleanup"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -19,6 +21,8 @@ type target struct {
 	u      *undo
 	facts  *cluster.Facts
 	result *result.Undo
+	others int  // timestamps of the table that were undone
+	all    bool // every older cell that is seen again is written with the markers
 }
 
 // target makes the targets of loads and their results.
@@ -38,29 +42,47 @@ func (u *undo) target(loads []*load, dir string) {
 func resultsOf(r *result.Undo) []*result.Undo { return append([]*result.Undo{r}, r.Tables...) }
 
 // own is what the undo has of the table.
-func (t *target) own() checkpoint.UndoTable { return t.u.undoing.Of(t.number) }
+func (t *target) own() checkpoint.UndoTable { return t.u.st.Undo.Of(t.number) }
 
 // predict surveys a snapshot that is taken for it, and deletes it again.
 func (t *target) predict(ctx context.Context) (err error) {
 	t.u.o.Events.Phase("snapshot")
-	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{})
+	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{FilesOnly: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close(ctx)) }()
-	return t.look(ctx, src)
+	t.result.Survey, err = t.look(ctx, src)
+	return err
 }
 
 // snapshotOf opens the one that the undo has of the table, and takes it if it is not there.
 func (t *target) snapshotOf(ctx context.Context) (*tablesource.Source, error) {
-	return tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{Name: t.own().Snapshot, Created: t.u.undoing.Created, Keep: true})
+	return tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{Name: t.own().Snapshot, Created: t.u.st.Undo.Created, Keep: true, FilesOnly: true})
 }
 
 // look surveys a snapshot.
-func (t *target) look(ctx context.Context, src *tablesource.Source) (err error) {
+func (t *target) look(ctx context.Context, src *tablesource.Source) (*result.Survey, error) {
 	t.u.o.Events.Phase("read")
-	t.result.Survey, err = t.survey(ctx, src.Snapshot, t.u.read)
-	return fail.With(fail.HDFS, err)
+	s, err := t.survey(ctx, src.Snapshot, t.u.read)
+	return s, tablesource.FilesFailure(err)
+}
+
+// present surveys the table as it is now, by a snapshot that the journal names before it is taken.
+func (t *target) present(ctx context.Context) (s *result.Survey, err error) {
+	now := time.Now()
+	rec := checkpoint.ReadSnapshotRecord{Input: t.table.String(), Place: "undo of " + t.table.String(), Table: t.table.String(),
+		Snapshot: tablesource.NewName(t.table, now), Created: now.UnixMilli()}
+	if err := t.u.st.Record(checkpoint.EventReadSnapshot, rec); err != nil {
+		return nil, err
+	}
+	src, err := tablesource.Open(ctx, t.u.env, tablesource.Ref{Table: t.table}, tablesource.Options{Name: rec.Snapshot, Created: rec.Created, Keep: true, FilesOnly: true})
+	if err == nil {
+		s, err = t.look(ctx, src)
+	}
+	ctx, cancel := cleanup.Context(ctx)
+	defer cancel()
+	return s, errors.Join(err, fail.With(fail.Load, t.u.st.DropRead(ctx, t.u.c)))
 }
 
 // stage is the directory of the files with markers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -266,25 +267,30 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// leftNothing sees that no snapshot of the table is left.
+// leftNothing sees that no snapshot of the table is left, nor a file.
 func (n *nights) leftNothing() {
 	n.t.Helper()
-	fsys, _, err := n.env.Resolve("hdfs:///")
-	if err != nil {
+	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina", "/hbase/staging"} {
+		if left := n.left(dir); len(left) > 0 {
+			n.t.Errorf("left behind in %s: %s", dir, left)
+		}
+	}
+}
+
+// left is what a directory has that is named after the table.
+func (n *nights) left(dir string) (names []string) {
+	n.t.Helper()
+	list, err := jobtest.UserFS(n.t, testcluster.Shared(n.t), "hbase").ReadDir(n.t.Context(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.t.Fatal(err)
 	}
 	_, qualifier, _ := strings.Cut(n.table, ":")
-	for _, dir := range []string{"/hbase/.hbase-snapshot", "/tmp/bulkload-tina"} {
-		list, err := fsys.ReadDir(n.t.Context(), dir)
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		for _, x := range list {
-			if strings.Contains(x.Name(), qualifier) {
-				n.t.Errorf("left behind in %s: %s", dir, x.Name())
-			}
+	for _, x := range list {
+		if strings.Contains(x.Name(), qualifier) {
+			names = append(names, x.Name())
 		}
 	}
+	return names
 }
 
 // TestUndoOneVersion undoes a night of a table that keeps one version while its files lie as they were loaded, and refuses it when a

@@ -78,6 +78,17 @@ func seenOf(cells []hfile.Cell, versions int) map[string]string {
 	return seen
 }
 
+// compactedOf is what a compaction makes of the cells that it is given: markers, and of what they do not hide the newest versions.
+func compactedOf(cells []hfile.Cell, versions int) (kept []hfile.Cell) {
+	seen := seenOf(cells, versions)
+	for _, c := range cells {
+		if _, ok := seen[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)]; ok || c.Type != hfile.Put {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
 // rowsOf are the rows of what is seen.
 func rowsOf(seen map[string]string) map[string]bool {
 	rows := map[string]bool{}
@@ -91,7 +102,8 @@ func rowsOf(seen map[string]string) map[string]bool {
 func TestSurvey(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		others, written := drawTable(rt)
-		l := newLab(t, "2", "f", "g")
+		versions := rapid.IntRange(1, 3).Draw(rt, "versions")
+		l := newLab(t, fmt.Sprint(versions), "f", "g")
 		half := rapid.IntRange(0, len(others)).Draw(rt, "half")
 		l.add(3, others[:half])
 		l.add(5, written)
@@ -146,7 +158,7 @@ func TestSurvey(t *testing.T) {
 				want.RowsAdded++
 			}
 		}
-		rest := seenOf(others, 2)
+		rest := seenOf(others, versions)
 		want.Rest = manifest.Digest{Rows: int64(len(rowsOf(without))), Cells: int64(len(without)), Sum: s.Rest.Sum}
 		want.Versions = manifest.Digest{Rows: int64(len(rowsOf(rest))), Cells: int64(len(rest)), Sum: s.Versions.Sum}
 		got := *s
@@ -159,9 +171,12 @@ func TestSurvey(t *testing.T) {
 		}
 
 		rw := rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9)
-		files, err := load.write(t.Context(), snap, s, rw, "", labReading())
+		files, err := load.write(t.Context(), snap, s, rw, "", writing{reading: labReading()})
 		must(t, err)
 		markers := int64(0)
+		more := newLab(t, fmt.Sprint(versions), "f", "g") // that is compacted
+		more.add(6, compactedOf(append(slices.Clone(others[:half]), written...), versions))
+		more.add(7, others[half:])
 		for _, f := range files {
 			region := 0
 			if string(f.First) >= labRegions[1] {
@@ -173,10 +188,11 @@ func TestSurvey(t *testing.T) {
 			must(t, err)
 			must(t, in.Close())
 			l.file(region, f.Family, 9, b)
+			more.file(region, f.Family, 9, b)
 			markers += f.Cells
 		}
-		if markers != s.Families[0].Rows+s.Families[1].Rows {
-			rt.Fatalf("%d markers, want %d and %d", markers, s.Families[0].Rows, s.Families[1].Rows)
+		if most := s.Families[0].Rows + s.Families[1].Rows + s.CellsRestored; markers > most || !keeps(s.Families[0], 0) && !keeps(s.Families[1], 0) && markers != most {
+			rt.Fatalf("%d cells, want %d and %d markers and %d copies", markers, s.Families[0].Rows, s.Families[1].Rows, s.CellsRestored)
 		}
 		after := l.open()
 		scanned := map[string]string{}
@@ -194,6 +210,24 @@ func TestSurvey(t *testing.T) {
 		must(t, err)
 		if again.Rest != s.Rest || again.Versions != s.Versions || again.CellsSeen != 0 {
 			rt.Fatalf("with markers the rest is %+v with %d cells of the load, predicted was %+v", again.Rest, again.CellsSeen, s.Rest)
+		}
+		// A compaction that takes the load's cells without the markers drops nothing that it would not have dropped without the load.
+		left := map[string]string{}
+		must(t, more.open().Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
+			for sc.Next() {
+				c := sc.Cell()
+				left[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
+			}
+			return sc.Err()
+		}))
+		kept := compactedOf(others[:half], versions)
+		for key, value := range without {
+			is := func(c hfile.Cell) bool {
+				return fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp) == key && c.Type == hfile.Put
+			}
+			if got, ok := left[key]; (!ok || got != value) && (!slices.ContainsFunc(others[:half], is) || slices.ContainsFunc(kept, is)) {
+				rt.Fatalf("compacted with markers elsewhere, %s is %q and should be %q", key, got, value)
+			}
 		}
 		if again.Marked != int64(len(rows)) || len(load.refusals(again, 0, false)) == 0 {
 			rt.Fatalf("with markers in %d of %d rows an undo is not refused", again.Marked, len(rows))
@@ -225,8 +259,11 @@ func TestRefusals(t *testing.T) {
 		"three versions, another undone":         {family(3, 20, 0), 1, false, ""},
 		"versions deleted":                       {family(3, 20, 2), 0, false, "in 2 rows of family f markers delete single versions"},
 		"versions deleted, as loaded":            {family(3, 0, 2), 0, false, ""},
+		"deleted cells kept":                     {with(family(1, 0, 0), func(s *result.Survey) { s.RowsRestored, s.Families[0].KeepDeleted = 1, true }), 0, false, "has KEEP_DELETED_CELLS and keeps 1 versions"},
+		"deleted cells kept, two versions":       {with(family(2, 0, 0), func(s *result.Survey) { s.RowsRestored, s.Families[0].KeepDeleted = 1, true }), 0, false, ""},
+		"deleted cells kept, rows were new":      {with(family(1, 0, 0), func(s *result.Survey) { s.Families[0].KeepDeleted = true }), 0, false, ""},
 		"rows were there":                        {with(family(1, 0, 0), func(s *result.Survey) { s.RowsOverwritten = 3 }), 0, true, "`insert_only` is given, but 3 rows were there"},
-		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 rows with other columns"},
+		"other columns":                          {with(family(1, 0, 0), func(s *result.Survey) { s.Foreign = 1 }), 0, false, "1 row with other columns"},
 		"fewer cells":                            {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Cells-- }), 0, false, "10 rows, 19 cells"},
 		"other values":                           {with(family(1, 0, 0), func(s *result.Survey) { s.Load.Sum++ }), 0, false, "others wrote cells of this timestamp"},
 		"marked":                                 {with(family(1, 0, 0), func(s *result.Survey) { s.Marked = 4 }), 0, false, "in 4 rows a marker deletes timestamp 200 already"},
@@ -272,6 +309,36 @@ func TestForeign(t *testing.T) {
 	}
 	if n := len(s.Regions[0].Keys) + len(s.Regions[1].Keys); n != 2 || s.Regions[0].Keys[0] != (result.Key{Row: "a"}) {
 		t.Errorf("named are %+v", s.Regions)
+	}
+}
+
+// TestUndoBeforeUndo: cells of a load that lie beside the markers of a later one are as they were loaded while their own
+// files are.
+func TestUndoBeforeUndo(t *testing.T) {
+	put := func(row string, stamp int64) hfile.Cell {
+		return hfile.Cell{Row: []byte(row), Family: []byte("f"), Qualifier: []byte("p"), Timestamp: stamp, Type: hfile.Put, Value: fmt.Append(nil, stamp)}
+	}
+	oldest, first, second := []hfile.Cell{put("a", 50), put("d", 50)}, []hfile.Cell{put("a", 100), put("d", 100)}, []hfile.Cell{put("a", labStamp), put("d", labStamp)}
+	undone := []hfile.Cell{{Row: []byte("a"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}, {Row: []byte("d"), Family: []byte("f"), Timestamp: labStamp, Type: hfile.DeleteFamilyVersion}}
+	load := newLab(t, "1", "f").of(first)
+	load.stamp = 100
+	for name, c := range map[string]struct {
+		files     [][]hfile.Cell
+		compacted int64
+	}{
+		"as they were loaded": {[][]hfile.Cell{oldest, first, second, append(slices.Clone(undone), first...)}, 0},
+		"compacted":           {[][]hfile.Cell{append(slices.Clone(first), oldest...), second, append(slices.Clone(undone), first...)}, 2},
+		"the markers alone":   {[][]hfile.Cell{second, append(slices.Clone(undone), first...)}, 2},
+	} {
+		l := newLab(t, "1", "f")
+		for i, cells := range c.files {
+			l.add(3+i, cells)
+		}
+		s, err := load.survey(t.Context(), l.open(), labReading())
+		must(t, err)
+		if s.Families[0].Compacted != c.compacted || !same(s, load.manifest.Digest) || s.CellsSeen != 2 {
+			t.Errorf("%s: %+v", name, s)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func (r Rate) String() string { return spec.Size(r).String() }
 func (r *Rate) Set(text string) error {
 	var s spec.Size
 	if err := s.Set(strings.TrimSuffix(strings.TrimSpace(text), "/s")); err != nil {
-		return fmt.Errorf("rate %q is not like 50MiB", text)
+		return fmt.Errorf("%q is not a rate; write 50MiB", text)
 	}
 	if Rate(s) != 0 && Rate(s) < MinRate {
 		return fmt.Errorf("rate %q is below %s a second, which HDFS would take for a dead stream", text, MinRate)

@@ -1,6 +1,7 @@
 // Package valuetext writes values of binary formats as the texts that inputs
-// have: dates, numbers, decimals, strings of JSON. Each function appends to dst
-// and returns it.
+// have: dates, numbers, decimals, strings of JSON. Each function of its name
+// Append appends to dst and returns it. [Calendars] say which calendar a file's
+// writer has counted by.
 package valuetext
 
 import (

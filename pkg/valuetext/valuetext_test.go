@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"bulkload/internal/race"
 )
 
 // TestDecimal has math/big as judge, for numbers of any length in two's complement.
@@ -33,6 +35,31 @@ func TestJSON(t *testing.T) {
 		var got string
 		if err := json.Unmarshal(AppendJSON(nil, s), &got); err != nil || got != s {
 			t.Errorf("%q: %q, %v", s, got, err)
+		}
+	}
+}
+
+// TestDecimal128 has math/big as judge, for numbers of two words and their edges.
+func TestDecimal128(t *testing.T) {
+	const seed = 101
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	edges := []uint64{0, 1, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1e19, 1e19 - 1, 1e19 + 1}
+	for n := range race.Cases(300_000) {
+		hi, lo := int64(r.Uint64()>>r.IntN(65)), r.Uint64()>>r.IntN(65)
+		if n%4 == 0 {
+			hi = int64(edges[r.IntN(len(edges))])
+		}
+		if n%3 == 0 {
+			lo = edges[r.IntN(len(edges))]
+		}
+		if n%2 == 0 {
+			hi = -hi
+		}
+		want := new(big.Int).Mul(big.NewInt(hi), new(big.Int).Lsh(big.NewInt(1), 64))
+		want.Add(want, new(big.Int).SetUint64(lo))
+		if got := string(AppendDecimal128(nil, hi, lo, 0)); got != want.String() {
+			t.Fatalf("%d and %d: %s, want %s", hi, lo, got, want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (s *survey) missing() error {
 			return fail.Errorf(fail.Verify, "%s lies in the store as %s, a region that does not have its rows", f.file.Path, f.at.path)
 		}
 		if f.at.size != f.file.Size {
-			return fail.Errorf(fail.Verify, "%s has %d bytes in the store, as %s; written were %d", f.file.Path, f.at.size, f.at.path, f.file.Size)
+			return fail.Errorf(fail.Verify, "%s has %s in the store, as %s; written were %d", f.file.Path, setting.Count(f.at.size, "byte"), f.at.path, f.file.Size)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
+	"bulkload/pkg/setting"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -218,7 +219,7 @@ func (r *sampleReader) request(samples []manifest.Sample) loader.ScanRequest {
 
 // missing is a sampled row that the table does not have.
 func (r *sampleReader) missing(s manifest.Sample) error {
-	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %d bytes, which was loaded", r.facts.Name, len(s.Key)))
+	return fail.With(fail.Verify, fail.AboutData(s.Key, "table %s does not hold a row, of %s, which was loaded", r.facts.Name, setting.Count(len(s.Key), "byte")))
 }
 
 // same says whether a row is the one that was written, with its deleted cells
@@ -242,8 +243,8 @@ func (r *sampleReader) same(s manifest.Sample, row loader.Row, h loader.Hidden) 
 		case r.m.Stamped:
 			stamp = s.Stamp
 		}
-		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %d bytes, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
-			len(s.Key), r.facts.Name, stamp))
+		return fail.With(fail.Verify, fail.AboutData(s.Key, "a row, of %s, of table %s has other cells than were loaded with timestamp %d (cells that a compaction has dropped because others deleted or replaced them also show so)",
+			setting.Count(len(s.Key), "byte"), r.facts.Name, stamp))
 	}
 	r.got = r.rows.digest
 	r.masked.AddRow(h)

@@ -25,7 +25,7 @@ const (
 	// leastScans and mostScans bound how many regions are read at a time: two of each region server between them.
 	leastScans, mostScans = 4, 16
 	// scanBytes is what the servers send at once to all of these scans together, a third of what they take in memory.
-	scanBytes = leastScans * 4 << 20
+	scanBytes = (leastScans * 4) << 20
 )
 
 // scansAtATime is how many regions of a table are read at a time.
@@ -149,10 +149,10 @@ func (r *rowReader) add(row loader.Row) error {
 		c := &row.Cells[i]
 		var ok bool
 		if at, ok = r.place(c, at+1); !ok {
-			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %d bytes, has a cell with a qualifier of %d bytes, which was not loaded", len(row.Key), len(c.Qualifier)))
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %s, has a cell with a qualifier of %s, which was not loaded", setting.Count(len(row.Key), "byte"), setting.Count(len(c.Qualifier), "byte")))
 		}
 		if r.stamp != nil && c.Timestamp != row.Cells[0].Timestamp {
-			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %d bytes, has cells of the timestamps %d and %d: those of a loaded row have one", len(row.Key), row.Cells[0].Timestamp, c.Timestamp))
+			return fail.With(fail.Verify, fail.AboutData(row.Key, "a row, of %s, has cells of the timestamps %d and %d: those of a loaded row have one", setting.Count(len(row.Key), "byte"), row.Cells[0].Timestamp, c.Timestamp))
 		}
 		if r.values[at] = c.Value; c.Value == nil {
 			r.values[at] = none

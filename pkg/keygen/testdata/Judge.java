@@ -58,6 +58,9 @@ class Judge {
       out.writeInt(Math.abs(s.hashCode() % n));
     }
     out.write((byte) Math.abs(s.hashCode() % 256));
+    for (int n : new int[] {10, 16, 128, 256}) {
+      out.write((byte) (s.hashCode() % n));
+    }
     write(new StringBuilder(s).reverse().toString().getBytes(StandardCharsets.UTF_8), out);
     write(s.trim().getBytes(StandardCharsets.UTF_8), out);
   }

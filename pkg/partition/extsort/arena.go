@@ -71,7 +71,7 @@ func newArena(limit int) (*arena, error) {
 func mapMemory(n int) ([]byte, error) {
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, setting.Errorf("map %d bytes for the sort: %w (give less with %s)", n, err, setting.Memory)
+		return nil, setting.Errorf("map %s for the sort: %w (give less with %s)", setting.Count(n, "byte"), err, setting.Memory)
 	}
 	hugePages(b)
 	return b, nil

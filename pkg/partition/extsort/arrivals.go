@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"bulkload/pkg/setting"
 )
 
 // RecordHeader precedes each row of a [Feed], in bytes: u64 sequence number, u32 length of key and payload, u16 length
@@ -107,7 +109,7 @@ func (m *Merge) take(f Feed) error {
 		return err
 	}
 	if !c.ended && !bytes.Equal(c.key(), a.newest) {
-		return fmt.Errorf("sorted rows begin with another key than they arrived by, of %d bytes, not %d", len(c.key()), len(a.newest))
+		return fmt.Errorf("sorted rows begin with another key than they arrived by, of %s, not %d", setting.Count(len(c.key()), "byte"), len(a.newest))
 	}
 	m.tree.cursors = append(kept, c)
 	m.tree.play()
@@ -124,15 +126,19 @@ func (m *Merge) Open() (n int) {
 	return n
 }
 
-// leaveOut reports the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
-func (m *Merge) leaveOut(c *cursor) {
-	if m.arrivals == nil || m.arrivals.leftOut == nil {
-		return
-	}
+// leaves is the row that a duplicate's decision leaves out: the one shown, or that of the least cursor.
+func (m *Merge) leaves(c *cursor) *cursor {
 	if m.policy == KeepLast {
-		c = &m.current
+		return &m.current
 	}
-	m.arrivals.leftOut(c.record[recordHeader-2:])
+	return c
+}
+
+// leaveOut reports it.
+func (m *Merge) leaveOut(c *cursor) {
+	if m.arrivals != nil && m.arrivals.leftOut != nil {
+		m.arrivals.leftOut(m.leaves(c).record[recordHeader-2:])
+	}
 }
 
 // feedBlock takes the next block of a feed.

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/golang/snappy"
+
+	"bulkload/pkg/setting"
 )
 
 // ErrCorrupt is wrapped when a run does not read back as it was written.
@@ -82,7 +84,7 @@ func (c *cursor) next() error {
 	} else if len(c.rest) == 0 {
 		if c.off == c.run.sections[c.region].end {
 			if c.left != 0 {
-				return fmt.Errorf("%w: %d rows of region %d are missing", ErrCorrupt, c.left, c.region)
+				return fmt.Errorf("%w: %s of region %d are missing", ErrCorrupt, setting.Count(c.left, "row"), c.region)
 			}
 			c.ended = true
 			return nil
@@ -142,7 +144,7 @@ func (c *cursor) readBlock() error {
 	c.block, c.before = slices.Grow(c.before[:0], raw)[:raw], c.block
 	block, err := snappy.Decode(c.block, c.stored)
 	if err != nil || len(block) != raw {
-		return fmt.Errorf("%w: block of %d bytes at offset %d does not unpack to %d: %v", ErrCorrupt, stored, c.off, raw, err)
+		return fmt.Errorf("%w: block of %s at offset %d does not unpack to %d: %v", ErrCorrupt, setting.Count(stored, "byte"), c.off, raw, err)
 	}
 	c.rest = block
 	c.off += blockHeader + int64(stored)

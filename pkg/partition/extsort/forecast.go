@@ -16,6 +16,12 @@ type Forecast struct {
 // the workers evenly. Bytes are as [Sorter.Size] counts them.
 func (o Options) Forecast(rows, bytes int64) Forecast {
 	o = o.withDefaults()
+	o.Memory -= o.lostMemory()
+	return o.forecast(rows, bytes)
+}
+
+// forecast is Forecast for the memory of the sort alone.
+func (o Options) forecast(rows, bytes int64) Forecast {
 	workers := int64(o.Workers)
 	share := o.Memory / workers
 	need := bytes + rows*entrySize
@@ -37,4 +43,4 @@ func (o Options) Forecast(rows, bytes int64) Forecast {
 }
 
 // Forecast is that of the sort's options.
-func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.Forecast(rows, bytes) }
+func (s *Sorter) Forecast(rows, bytes int64) Forecast { return s.o.forecast(rows, bytes) }

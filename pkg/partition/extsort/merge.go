@@ -93,6 +93,10 @@ type Merge struct {
 	whole   []byte // its record, where the payload is another's
 
 	arrivals *arrivals // nil: all cursors are there from the beginning
+
+	losers  *lostRecords // takes the records whose rows are left out; nil: nobody asks
+	lost    []uint64     // of these, not given yet
+	without *lostRecords // whose rows are left out; nil: none
 }
 
 // Region merges one region. Different regions may be merged concurrently.
@@ -155,13 +159,24 @@ func (s *Sorter) merge(region int, runs []*run, policy Policy, all bool) (*Merge
 			}
 		}
 	}
-	return s.mergeCursors(cursors, policy, all)
+	return s.mergeCursors(region, cursors, policy, all)
 }
 
-func (s *Sorter) mergeCursors(cursors []cursor, policy Policy, all bool) (*Merge, error) {
+func (s *Sorter) mergeCursors(region int, cursors []cursor, policy Policy, all bool) (*Merge, error) {
 	m := &Merge{sorter: s, tree: &loserTree{cursors: cursors}, policy: policy, all: all, stays: len(s.runs) == 0}
+	if s.lost != nil && !all {
+		if region < s.o.Leading {
+			m.losers = s.lost
+		} else if s.o.Follows[region] && len(s.lost.set) > 0 {
+			m.without = s.lost
+		}
+	}
 	for i := range cursors {
-		if err := cursors[i].next(); err != nil {
+		err := cursors[i].next()
+		if err == nil && m.without != nil {
+			err = m.skip(&cursors[i])
+		}
+		if err != nil {
 			m.Close()
 			return nil, err
 		}
@@ -208,6 +223,7 @@ func (m *Merge) Next() bool {
 	}
 	c := m.tree.min()
 	if c.ended {
+		m.err = m.giveLost(0)
 		return false
 	}
 	sort := c.sort
@@ -223,7 +239,12 @@ func (m *Merge) Next() bool {
 			return true
 		}
 		m.dups++
-		m.leaveOut(c)
+		if m.leaveOut(c); m.losers != nil {
+			m.lost = append(m.lost, m.leaves(c).seq())
+			if m.err = m.giveLost(lostAtOnce); m.err != nil {
+				return false
+			}
+		}
 		switch {
 		case m.policy == Fail:
 			m.err = &DuplicateError{Key: bytes.Clone(c.key()), First: m.current.seq(), Second: c.seq()}
@@ -237,9 +258,40 @@ func (m *Merge) Next() bool {
 	}
 }
 
+// lostAtOnce is how many lost records a merge gives at a time.
+const lostAtOnce = 512
+
+// giveLost gives the lost records, if they are more than that.
+func (m *Merge) giveLost(more int) error {
+	if len(m.lost) <= more {
+		return nil
+	}
+	err := m.losers.add(m.lost...)
+	m.lost = m.lost[:0]
+	return err
+}
+
+// skip moves a cursor that stands at a row of a lost record to the next that is not. The row that is shown is copied before: it
+// stays valid for one step of its cursor only.
+func (m *Merge) skip(c *cursor) (err error) {
+	for n := 0; err == nil && !c.ended && m.without.has(c.seq()); n++ {
+		if n == 0 && !m.stays {
+			m.held = append(m.held[:0], m.current.record...)
+			m.current.record = m.held
+		}
+		m.dups++
+		err = c.next()
+	}
+	return err
+}
+
 // advance moves the least cursor.
 func (m *Merge) advance() bool {
-	if m.err = m.tree.min().next(); m.err != nil {
+	c := m.tree.min()
+	if m.err = c.next(); m.err == nil && m.without != nil {
+		m.err = m.skip(c)
+	}
+	if m.err != nil {
 		return false
 	}
 	m.tree.replay()
@@ -287,7 +339,7 @@ func (s *Sorter) reduceRuns() error {
 			return nil
 		}
 		if limit < 2 {
-			return setting.Errorf("%w: %d bytes cannot merge two runs with rows this long (give more with %s)", ErrMemory, s.o.Memory, setting.Memory)
+			return setting.Errorf("%w: %s cannot merge two runs with rows this long (give more with %s)", ErrMemory, setting.Count(s.o.Memory, "byte"), setting.Memory)
 		}
 		n := min(limit*s.o.Workers, len(s.runs)-limit+1)
 		n = max(n, 2)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"bulkload/pkg/setting"
 )
 
 // A row's values travel as one payload: for each column a LEB length plus
@@ -130,5 +132,5 @@ func Values(payload []byte, values [][]byte) error {
 func errLengths() error { return fmt.Errorf("%w: a row's value lengths are cut off", ErrCorrupt) }
 
 func errRest(payload []byte, at, total int) error {
-	return fmt.Errorf("%w: a row's values have %d bytes, its lengths say %d", ErrCorrupt, len(payload)-at, total)
+	return fmt.Errorf("%w: a row's values have %s, its lengths say %d", ErrCorrupt, setting.Count(len(payload)-at, "byte"), total)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"bulkload/pkg/setting"
 )
 
 // A LimitError says that the runs would take more of the disk than
@@ -17,7 +19,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("sorted rows may take %d bytes of disk, and take more", e.Limit)
+	return fmt.Sprintf("sorted rows may take %s of disk, and take more", setting.Count(e.Limit, "byte"))
 }
 
 // quota counts what lies on disk. Safe for concurrent use.

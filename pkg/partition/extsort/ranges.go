@@ -107,5 +107,5 @@ func (s *Sorter) MergeRange(region int, r Range) (*Merge, error) {
 		cursors = append(cursors, cursor{arena: sp.arena, entries: sp.entries})
 	}
 	policy := s.policy(region)
-	return s.mergeCursors(cursors, policy, policy == KeepAll)
+	return s.mergeCursors(region, cursors, policy, policy == KeepAll)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"bulkload/pkg/setting"
 )
 
 // SavedRun names a run that was kept. It is what a caller writes down.
@@ -78,7 +80,7 @@ func openRun(name string, size int64, regions int) (*run, error) {
 	}
 	r, err := readIndex(f, size)
 	if err == nil && len(r.sections) != regions {
-		err = fmt.Errorf("it has %d regions, not %d", len(r.sections), regions)
+		err = fmt.Errorf("it has %s, not %d", setting.Count(len(r.sections), "region"), regions)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %s: %w", ErrCorrupt, name, err), f.Close())
@@ -118,7 +120,7 @@ func readIndex(f *os.File, size int64) (*run, error) {
 		return nil, err
 	}
 	if info.Size() != size || size < int64(runFooter) {
-		return nil, fmt.Errorf("it has %d bytes, not %d", info.Size(), size)
+		return nil, fmt.Errorf("it has %s, not %d", setting.Count(info.Size(), "byte"), size)
 	}
 	var footer [runFooter]byte
 	if _, err := f.ReadAt(footer[:], size-int64(runFooter)); err != nil {

@@ -31,7 +31,7 @@ func ParsePolicy(s string) (Policy, error) {
 	case "last":
 		return KeepLast, nil
 	}
-	return 0, fmt.Errorf("duplicate policy %q is none of fail, first, last", s)
+	return 0, fmt.Errorf("duplicate policy %q is invalid: want fail, first or last", s)
 }
 
 // A DuplicateError is about a key that two rows have. Its message has not the key, which is data.
@@ -44,7 +44,7 @@ type DuplicateError struct {
 func (e *DuplicateError) Data() []byte { return e.Key }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("two rows have the same key, of %d bytes", len(e.Key))
+	return fmt.Sprintf("two rows have the same key, of %s", setting.Count(len(e.Key), "byte"))
 }
 
 // ErrMemory is wrapped when a row or the number of runs asks for more than
@@ -64,6 +64,11 @@ type Options struct {
 	Duplicates Policy
 	// Policies are those of each region, where they differ. Default: Duplicates, of all.
 	Policies []Policy
+	// Leading and Follows are for rows of one record, which share its sequence number: where its row in one of the first Leading
+	// regions is left out as a duplicate, a merge of a region that follows leaves its row out, too.
+	// Follows has an entry for each region; nil: none follows.
+	Leading int
+	Follows []bool
 	// Keep leaves the runs in Dir, under names, when the sort is closed or the process ends: [Reopen] takes them up again.
 	Keep bool
 	// Limit is how many bytes of runs may lie in Dir at a time; more is a [LimitError]. Default: no limit.
@@ -107,6 +112,7 @@ type Sorter struct {
 	done    bool
 
 	disk quota
+	lost *lostRecords // nil: no region follows
 }
 
 // New prepares a sort. It touches neither disk nor memory to speak of. A budget
@@ -116,17 +122,26 @@ func New(o Options) (*Sorter, error) {
 		return nil, fmt.Errorf("a sort needs at least one region, not %d", o.Regions)
 	}
 	if o.Shared != nil && len(o.Shared) != o.Regions {
-		return nil, fmt.Errorf("shared prefixes of %d regions for %d regions", len(o.Shared), o.Regions)
+		return nil, fmt.Errorf("shared prefixes of %s for %s", setting.Count(len(o.Shared), "region"), setting.Count(o.Regions, "region"))
+	}
+	if o.Follows != nil && len(o.Follows) != o.Regions {
+		return nil, fmt.Errorf("it is said of %d regions whether they follow, of %d", len(o.Follows), o.Regions)
 	}
 	if o.Policies != nil && len(o.Policies) != o.Regions {
-		return nil, fmt.Errorf("policies of %d regions for %d regions", len(o.Policies), o.Regions)
+		return nil, fmt.Errorf("policies of %s for %s", setting.Count(len(o.Policies), "region"), setting.Count(o.Regions, "region"))
 	}
 	o = o.withDefaults()
+	most := o.lostMemory()
+	o.Memory -= most
 	share := o.Memory / int64(o.Workers)
 	if share < MinMemory {
-		return nil, fmt.Errorf("%w: %d bytes for each of %d workers, %d are needed", ErrMemory, share, o.Workers, MinMemory)
+		return nil, fmt.Errorf("%w: %s for each of %s, %d are needed", ErrMemory, setting.Count(share, "byte"), setting.Count(o.Workers, "worker"), MinMemory)
 	}
-	return &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}, nil
+	s := &Sorter{o: o, sorting: newSorting(o.Regions, o.Shared), share: int(min(share, math.MaxUint32)), disk: quota{limit: o.Limit}}
+	if o.Follows != nil {
+		s.lost = &lostRecords{dir: o.Dir, most: int(most / seqSize), disk: &s.disk}
+	}
+	return s, nil
 }
 
 // A Writer takes rows from one worker; it is not safe for concurrent use.
@@ -160,7 +175,7 @@ func (s *Sorter) Writer() (*Writer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.writers) >= s.o.Workers {
-		return nil, errors.Join(fmt.Errorf("more writers than the %d workers", s.o.Workers), a.release())
+		return nil, errors.Join(fmt.Errorf("more writers than the %s", setting.Count(s.o.Workers, "worker")), a.release())
 	}
 	s.writers = append(s.writers, w)
 	return w, nil
@@ -183,8 +198,8 @@ func (w *Writer) Add(region int, seq uint64, key []byte, payload int) ([]byte, e
 			return nil, err
 		}
 		if !w.a.room(len(key) + payload) {
-			return nil, setting.Errorf("%w: a row of %d bytes does not fit in the %d bytes of a worker (give more with %s, or fewer %s)",
-				ErrMemory, len(key)+payload, w.a.limit, setting.Memory, setting.Workers)
+			return nil, setting.Errorf("%w: a row of %s does not fit in the %s of a worker (give more with %s, or fewer %s)",
+				ErrMemory, setting.Count(len(key)+payload, "byte"), setting.Count(w.a.limit, "byte"), setting.Memory, setting.Workers)
 		}
 	}
 	w.lastSeq, w.lastRegion = seq, region
@@ -268,5 +283,8 @@ func (s *Sorter) Close() error {
 		errs = append(errs, r.close())
 	}
 	s.writers, s.runs = nil, nil
+	if s.lost != nil {
+		errs = append(errs, s.lost.close())
+	}
 	return errors.Join(errs...)
 }

@@ -88,7 +88,7 @@ public final class Adm {
       "delete TABLE ROW [FAMILY:QUALIFIER]   the row, or all versions of the column",
       "quota TABLE BYTES                a space quota that refuses inserts; the cluster needs hbase.quota.enabled",
       "restore TABLE SNAPSHOT           the table is as it was, the snapshot is gone",
-      "grant TABLE USER ACTIONS         letters of RWXCA, instead of what the user had",
+      "grant TABLE|@NAMESPACE USER ACTIONS  letters of RWXCA, instead of what the user had",
       "servers                          live region servers",
       "write PATH TEXT | read PATH      a file of HDFS",
       "ls PATH                          all files below: mode, owner, path; tabs between",
@@ -248,7 +248,7 @@ public final class Adm {
     return String.join("\n", lines);
   }
 
-  private static String grant(Admin admin, TableName table, String user, String letters) throws IOException {
+  private static String grant(Admin admin, String on, String user, String letters) throws IOException {
     List<Permission.Action> actions = new ArrayList<>();
     for (Permission.Action action : Permission.Action.values()) {
       if (letters.indexOf(action.code()) >= 0) {
@@ -258,9 +258,10 @@ public final class Adm {
     if (actions.size() != letters.length()) {
       throw new IllegalArgumentException("unknown actions " + letters);
     }
-    Permission p = Permission.newBuilder(table).withActions(actions.toArray(new Permission.Action[0])).build();
+    Permission p = (on.startsWith("@") ? Permission.newBuilder(on.substring(1)) : Permission.newBuilder(TableName.valueOf(on)))
+        .withActions(actions.toArray(new Permission.Action[0])).build();
     admin.grant(new UserPermission(user, p), false);
-    return "granted " + letters + " on " + table + " to " + user;
+    return "granted " + letters + " on " + on + " to " + user;
   }
 
   private String run(String[] a) throws Exception {
@@ -283,6 +284,11 @@ public final class Adm {
     }
     if (a.length < 2) {
       throw new IllegalArgumentException("unknown command or no table: " + String.join(" ", a) + "\n" + HELP);
+    }
+    if (a[0].equals("grant")) {
+      try (Admin admin = connection.getAdmin()) {
+        return grant(admin, a[1], a[2], a[3]);
+      }
     }
     TableName table = TableName.valueOf(a[1]);
     try (Admin admin = connection.getAdmin()) {
@@ -325,7 +331,6 @@ public final class Adm {
         case "versions": return scan(table, new Scan().readAllVersions());
         case "delete": return delete(table, a);
         case "put": return put(table, a);
-        case "grant": return grant(admin, table, a[2], a[3]);
         case "quota":
           admin.setQuota(QuotaSettingsFactory.limitTableSpace(table, Long.parseLong(a[2]), SpaceViolationPolicy.NO_INSERTS));
           return "limited " + table;

@@ -1,0 +1,70 @@
+package celltype
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// mostPrecision is how many digits a decimal(P,S) may have, as in Parquet's common readers and in Phoenix.
+const mostPrecision = 38
+
+// base is the type's name without what is in parentheses.
+func (c Type) base() string {
+	name, _, _ := strings.Cut(c.Type, "(")
+	return name
+}
+
+// Decimal says how many digits the decimals of a decimal(P,S) have, and how many of them behind the point. fixed is false for any
+// other type, whose values have scales of their own.
+func (c Type) Decimal() (precision, scale int, fixed bool, err error) {
+	inner, ok := strings.CutPrefix(c.Type, "decimal(")
+	if !ok {
+		if strings.Contains(c.Type, "(") {
+			err = fmt.Errorf("type %q is invalid: want one of %s", c.Type, Names)
+		}
+		return 0, 0, false, err
+	}
+	p, s, _ := strings.Cut(strings.TrimSuffix(inner, ")"), ",")
+	precision, errP := strconv.Atoi(p)
+	scale, errS := strconv.Atoi(strings.TrimSpace(s))
+	if errP != nil || errS != nil || !strings.HasSuffix(inner, ")") || precision < 1 || precision > mostPrecision || scale < 0 || scale > precision {
+		return 0, 0, false, fmt.Errorf("type %q is no decimal(P,S) of 1 to %d digits, S of them behind the point: write decimal(18,2)", c.Type, mostPrecision)
+	}
+	return precision, scale, true, nil
+}
+
+// fixedDecimal gives every value the same scale: zeros are added behind the point, and nothing is cut.
+func fixedDecimal(precision, scale int, encode Converter) Converter {
+	return func(dst, text []byte) ([]byte, error) {
+		var buf [maxDecimal]byte
+		d, why := parseDecimal(text, &buf)
+		zeros := int64(scale) - d.scale
+		switch {
+		case why != "":
+		case zeros < 0:
+			why = fmt.Sprintf("has more than %d digits behind the point", scale)
+		case len(d.digits) > 0 && int64(len(d.digits))+zeros > int64(precision):
+			why = fmt.Sprintf("has more than %d digits with %d behind the point", precision, scale)
+		}
+		if why != "" {
+			return dst, ValueError(text, fmt.Sprintf("%s (type decimal(%d,%d))", why, precision, scale))
+		}
+		if len(d.digits) == 0 {
+			zeros = 0
+		}
+		var same [mostPrecision + 8]byte
+		b := same[:0]
+		if d.negative {
+			b = append(b, '-')
+		}
+		b = append(b, '0')
+		for _, digit := range d.digits {
+			b = append(b, '0'+digit)
+		}
+		for range zeros {
+			b = append(b, '0')
+		}
+		return encode(dst, strconv.AppendInt(append(b, 'e'), int64(-scale), 10))
+	}
+}

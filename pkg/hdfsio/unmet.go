@@ -1,0 +1,57 @@
+package hdfsio
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"bulkload/pkg/setting"
+)
+
+// firstAnswer is how long a file system of which no NameNode has ever taken a connection is tried: its address is wrong, or it
+// is not running. One that was reached before is waited for, as it may be starting again.
+const firstAnswer = 5 * time.Second
+
+// An UnmetError is of a file system of which no NameNode takes a connection, and none has before.
+type UnmetError struct {
+	Addresses []string
+	Err       error
+}
+
+func (e *UnmetError) message() setting.Text {
+	why := ""
+	if errors.Is(e.Err, syscall.ECONNREFUSED) {
+		why = " (connection refused)"
+	}
+	return setting.Textf("NameNode %s does not answer%s: see %s", strings.Join(e.Addresses, ", "), why, setting.HDFS)
+}
+
+func (e *UnmetError) Error() string { return e.message().String() }
+func (e *UnmetError) Unwrap() error { return e.Err }
+
+// Settings are those that the message names, and In is the message with each as words calls it.
+func (e *UnmetError) Settings() []setting.Name                  { return e.message().Settings() }
+func (e *UnmetError) In(words func(setting.Name) string) string { return e.message().In(words) }
+
+// meet notes that a NameNode has taken a connection.
+func (h *HDFS) meet() {
+	h.mu.Lock()
+	h.met = true
+	h.mu.Unlock()
+}
+
+// unmet is an error of a failed connect as an [UnmetError], nil for other errors and where a NameNode was reached before.
+func (h *HDFS) unmet(err error) error {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "dial" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.met {
+		return nil
+	}
+	return &UnmetError{h.o.Addresses, err}
+}

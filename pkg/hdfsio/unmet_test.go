@@ -1,0 +1,50 @@
+package hdfsio
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/setting"
+)
+
+// TestUnmet gives up soon on a NameNode that has never taken a connection, and names it and the setting; one that was reached
+// before is waited for as long as the options say.
+func TestUnmet(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	for _, met := range []bool{false, true} {
+		h, err := NewHDFS(HDFSOptions{Addresses: []string{addr}, User: "x", RetryTimeout: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if met {
+			h.meet()
+		}
+		_, err = h.Stat(t.Context(), "/a")
+		_, unmet := errors.AsType[*UnmetError](err)
+		want := "no answer for"
+		if !met {
+			want = "NameNode " + addr + " does not answer (connection refused): see --hdfs"
+		}
+		if said := setting.In(err, func(n setting.Name) string { return "--" + string(n) }); unmet == met || !strings.Contains(said, want) {
+			t.Errorf("met %t: %q, want %q", met, said, want)
+		}
+		h.Close()
+	}
+	h, err := NewHDFS(HDFSOptions{Addresses: []string{addr}, User: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if _, err = h.Stat(t.Context(), "/a"); err == nil { // ends, with the default of two minutes
+		t.Error("no error")
+	} else if _, unmet := errors.AsType[*UnmetError](err); !unmet {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,240 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"bulkload/pkg/build"
+	"bulkload/pkg/checkpoint"
+	"bulkload/pkg/cluster"
+	"bulkload/pkg/fail"
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/loader"
+	"bulkload/pkg/manifest"
+	"bulkload/pkg/progress"
+	"bulkload/pkg/result"
+	"bulkload/pkg/staging"
+)
+
+// dirLoad is one process's work on the load of a directory.
+type dirLoad struct {
+	run      // the parts that it has in common with a run: cluster, journal, facts, result
+	o        LoadOptions
+	given    string // the directory as the caller names it
+	at       hdfsio.Location
+	out      build.Output       // of it
+	manifest *manifest.Manifest // that lies in it; nil: none
+	files    []manifest.File    // that lie in it
+	all      manifest.Manifest  // what is loaded
+	stage    *stage             // from where
+}
+
+// LoadDir loads a directory of HFiles, DIR/family/file: one that build made,
+// or another program. Files on the cluster's HDFS are moved into the table;
+// local ones are uploaded first and stay. With a manifest the table is
+// verified by it. Every file is read as a whole before the first is loaded.
+// With a state directory the same call after a crash resumes, and after a
+// success does nothing while there is nothing new in the directory.
+func LoadDir(ctx context.Context, env *cluster.Env, table, dir string, o LoadOptions) (_ *result.Result, err error) {
+	start := time.Now()
+	d := &dirLoad{o: o, given: dir}
+	d.env, d.result, d.run.o.Events = env, &result.Result{Schema: 1, Table: table}, o.Events
+	name, err := loader.ParseTableName(table)
+	if err != nil {
+		return nil, fail.With(fail.Config, err)
+	}
+	if err := d.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := o.State.MakeDir(); err != nil {
+		return nil, err
+	}
+	if d.c, err = env.Dial(ctx); err != nil {
+		return nil, err
+	}
+	defer d.c.Close()
+	id, err := d.identity(ctx, name)
+	if err == nil {
+		id, err = id.OnCluster(ctx, d.c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.st, err = checkpoint.Open(ctx, id, o.State, o.Events); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.st.Close()) }()
+	d.result.Job = d.st.Dir
+	if !d.st.Finished || o.State.Restart {
+		if err := progress.Pass(ctx, o.Gate); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.again(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.steps(ctx, table); err != nil {
+		d.st.Fail(ctx, err)
+		return d.result, err
+	}
+	if !d.result.Already {
+		d.result.Elapsed = time.Since(start)
+	}
+	return d.result, nil
+}
+
+// open finds the directory and its manifest, and the files of a local one.
+func (d *dirLoad) open(ctx context.Context) (err error) {
+	if d.at, err = d.env.Conf.Resolve(d.given); err != nil {
+		return fail.With(fail.Config, err)
+	}
+	d.out.Dir = d.at.Path
+	if d.out.FS, err = d.env.FS(d.at); err != nil {
+		return err
+	}
+	read := manifest.Read
+	if d.o.TrustFiles {
+		read = manifest.ReadUnchecked
+	}
+	if d.manifest, err = read(ctx, d.out.FS, d.at.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail.With(fail.Input, err)
+	}
+	if !d.at.Local() {
+		return nil
+	}
+	return d.list(ctx)
+}
+
+// list finds the files, which must be those of the manifest.
+func (d *dirLoad) list(ctx context.Context) (err error) {
+	if d.files, err = listHFiles(ctx, d.out.FS, d.at.Path); err != nil || d.manifest == nil {
+		return err
+	}
+	if err := sameFiles(d.manifest, d.files); err != nil {
+		return fail.With(fail.Input, fmt.Errorf("%s: %w", d.given, err))
+	}
+	return nil
+}
+
+// identity distinguishes the load from those of other directories, and of what the directory held at other times: by its
+// manifest, or by its files if they stay, or by the directory itself.
+func (d *dirLoad) identity(ctx context.Context, table loader.TableName) (checkpoint.Identity, error) {
+	parts := []string{"load", d.o.State.JobID, cluster.Place(d.at)}
+	switch {
+	case d.manifest != nil:
+		b, err := manifest.Seal(d.manifest)
+		if err != nil {
+			return checkpoint.Identity{}, err
+		}
+		parts = append(parts, string(b))
+	case d.at.Local():
+		for _, f := range d.files {
+			info, err := d.out.FS.Stat(ctx, filepath.Join(d.at.Path, f.Name))
+			if err != nil {
+				return checkpoint.Identity{}, fail.With(fail.Input, err)
+			}
+			parts = append(parts, f.Name, fmt.Sprint(f.Bytes, info.ModTime().UnixNano()))
+		}
+	default:
+		info, err := d.out.FS.Stat(ctx, d.at.Path)
+		if err != nil {
+			return checkpoint.Identity{}, fail.With(fail.Input, err)
+		}
+		inode, _ := hdfsio.FileID(info)
+		parts = append(parts, fmt.Sprint(inode))
+	}
+	return checkpoint.IdentifyParts(table, parts...), nil
+}
+
+// again decides what an earlier load of the directory means: with Restart nothing, and nothing either where it was done and files
+// lie there again.
+func (d *dirLoad) again(ctx context.Context) error {
+	restart := d.o.State.Restart
+	if !restart && d.st.Finished && !d.at.Local() {
+		var err error
+		if restart, err = d.holdsFiles(ctx); err != nil {
+			return err
+		}
+	}
+	if !restart {
+		return nil
+	}
+	if err := d.removeCuts(ctx); err != nil {
+		return err
+	}
+	return d.st.Restart(ctx, d.env)
+}
+
+// steps are those that are left of the load.
+func (d *dirLoad) steps(ctx context.Context, table string) error {
+	if d.st.Finished {
+		return d.already(ctx, table)
+	}
+	if d.st.Loading {
+		return d.resume(ctx, table)
+	}
+	if !d.at.Local() {
+		if err := d.list(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.findTable(ctx, table, familiesOf(d.files)); err != nil {
+		return err
+	}
+	d.all = manifest.Manifest{Timestamp: time.Now().UnixMilli(), Files: d.files, Stamped: true} // the cells' timestamps are their writer's
+	if d.manifest != nil {
+		d.all = *d.manifest
+		d.all.Files = slices.Clone(d.manifest.Files)
+	}
+	prove := !d.o.TrustFiles && (!d.at.Local() || slices.ContainsFunc(d.all.Files, func(f manifest.File) bool { return f.CRC32C == 0 }))
+	p, staged, err := d.plan(ctx)
+	if err != nil {
+		return err
+	}
+	d.begin(prove, staged)
+	if prove {
+		if err := proveDir(ctx, d.out, d.all.Files, d.at.Local(), d.o); err != nil {
+			return err
+		}
+	}
+	if !d.o.TrustFiles {
+		if err := d.conflicts(ctx); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(d.st.Record(checkpoint.EventPlan, *p), d.attempt()); err != nil {
+		return err
+	}
+	d.stage = &stage{Dir: &staging.Dir{FS: d.out.FS, Location: d.at}, out: d.out}
+	if d.at.Local() {
+		d.o.Events.Phase("upload")
+		d.o.Events.Total("upload", progress.Amount{Bytes: totalBytes(d.files)})
+		if d.stage, err = copying(ctx, d.env, staged, d.out, d.all.Files, d.o); err != nil {
+			return err
+		}
+	}
+	return d.load(ctx, true)
+}
+
+// families are those of the plan.
+func (d *dirLoad) families() (names []string) {
+	for _, f := range d.st.Plan.Families {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// familiesOf are those of files.
+func familiesOf(files []manifest.File) (families []string) {
+	for _, f := range files {
+		if !slices.Contains(families, f.Family) {
+			families = append(families, f.Family)
+		}
+	}
+	return families
+}

@@ -1,0 +1,56 @@
+package loader
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"bulkload/internal/testcluster"
+)
+
+// TestRightsToCreate makes tables on a cluster with access control and simple authentication: CREATE on a namespace that is there
+// is enough, and who lacks it learns the grant.
+func TestRightsToCreate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a cluster with access control, which -short leaves out")
+	}
+	const access = "org.apache.hadoop.hbase.security.access.AccessController"
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
+		"hbase.security.authorization": "true", "hbase.superuser": "hbase,root",
+		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
+	}})
+	must(t, err)
+	t.Cleanup(func() { must(t, cluster.Stop()) })
+	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
+	spec := func(namespace, name string) TableSpec {
+		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}
+	}
+	hbase := as("hbase")
+	must(t, hbase.CreateTable(t.Context(), spec("team", "first"))) // makes the namespace
+	admin, err := cluster.Admin(t.Context())
+	must(t, err)
+	_, err = admin.Run(t.Context(), "grant", "@team", "tina", "RWC")
+	must(t, err)
+
+	tina := as("tina")
+	must(t, tina.CreateTable(t.Context(), spec("team", "second")))
+	if _, err := tina.Describe(t.Context(), TableName{"team", "second"}); err != nil {
+		t.Error(err)
+	}
+	nobody := as("nobody")
+	for what, err := range map[string]error{
+		"user nobody needs the right CREATE: grant 'nobody', 'C', '@team' in HBase's shell": nobody.CreateTable(t.Context(), spec("team", "third")),
+		"user tina needs the right ADMIN: grant 'tina', 'A' in HBase's shell":               tina.CreateTable(t.Context(), spec("others", "x")),
+		"user nobody needs the right CREATE: grant 'nobody', 'RWC', 'team:second' in HBase's shell": func() error {
+			_, err := nobody.Describe(t.Context(), TableName{"team", "second"})
+			return err
+		}(),
+	} {
+		if _, ok := errors.AsType[*DeniedError](err); !ok || !strings.HasSuffix(err.Error(), what) {
+			t.Errorf("%v, want %q", err, what)
+		}
+	}
+	if _, err := nobody.Prepare(t.Context(), TableName{"team", "second"}); err == nil || !strings.Contains(err.Error(), "grant 'nobody', 'RWC', 'team:second'") {
+		t.Errorf("prepare: %v", err)
+	}
+}

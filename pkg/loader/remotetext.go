@@ -1,0 +1,49 @@
+package loader
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// hidden stands for what a server's text has of rows.
+const hidden = "***"
+
+// What a server says of rows: the first one of a region, in its name; what follows a word for a row or a key, such as
+// firstKey=Optional[row/f:q/1/Put/vlen=1/seqid=0] of a file that is read (HFileReaderImpl, 2.6) or row='x' of a wrong region
+// (HRegion.checkRow); and a cell wherever it stands (KeyValue.keyToString).
+var (
+	regionName = regexp.MustCompile(`(?s)([\w.:-]+),.+?,(\d{10,}(?:_\d+)?\.[0-9a-f]{32}\.)`)
+	aboutRow   = regexp.MustCompile(`(?s)(\b(?:\w*(?:Row|Key|Cell)|row|key|cell|cur)s?(?:\(\))?(?:\s*[=:'"\[({]|\s)).*`)
+	cellText   = regexp.MustCompile(`(?s)/(?:vlen=|seqid=|mvcc=|Put\b|Delete|Minimum|Maximum|LATEST_TIMESTAMP|OLDEST_TIMESTAMP)`)
+)
+
+// withoutRows is a server's text without what it may say of rows. A text in which a cell is left is hidden whole: where
+// the row of that begins cannot be seen.
+func withoutRows(text string) string {
+	text = regionName.ReplaceAllString(text, "$1,"+hidden+",$2")
+	if at := aboutRow.FindStringSubmatchIndex(text); at != nil {
+		text = text[:at[3]] + hidden
+	}
+	if cellText.MatchString(text) {
+		return hidden
+	}
+	return text
+}
+
+// remoteError is an exception whose text has nothing of rows; who may show them finds it whole.
+func remoteError(class, text, trace string) *RemoteError {
+	e := &RemoteError{Class: class, Message: withoutRows(text), Trace: trace}
+	if e.Message != text {
+		e.rows = &rowsSaid{text}
+	}
+	return e
+}
+
+// rowsSaid is a server's text with all that it says of rows.
+type rowsSaid struct{ text string }
+
+func (e *rowsSaid) Error() string { return fmt.Sprintf("a text of %d bytes", len(e.text)) }
+
+// Data is the text, for who may show it.
+func (e *rowsSaid) Data() []byte { return []byte(strings.ToValidUTF8(e.text, "?")) }

@@ -1,0 +1,57 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestServersTextHasNoRows hides what exceptions of HBase say of rows, in the words of its classes, and keeps what helps.
+func TestServersTextHasNoRows(t *testing.T) {
+	const row = "zoë smith, 12/3: x=1"
+	cell := row + "/f:q/1795594956785/Put/vlen=1/seqid=0"
+	for _, c := range []struct{ text, keeps string }{
+		{"Could not seek StoreFileScanner[HFileScanner for reader reader=hdfs://nn/hbase/data/test/t/ab/f/0123, compression=snappy, cacheConf=cacheDataOnRead=true, firstKey=Optional[" +
+			cell + "], lastKey=Optional[" + cell + "], avgKeyLen=20, cur=" + cell + "] to key " + cell, "hdfs://nn/hbase/data/test/t/ab/f/0123, compression=snappy"},
+		{"Could not iterate StoreFileScanner[HFileScanner for reader reader=hdfs://nn/f/0123, cur=" + cell + "]", "reader=hdfs://nn/f/0123"},
+		{"Requested row out of range for Get on HRegion test:t,k1,1795594956785.0123456789abcdef0123456789abcdef., startKey='k1', getEndKey()='', row='" + row + "'", "Requested row"},
+		{"test:t," + row + ",1795594956785.0123456789abcdef0123456789abcdef. is not online on rs1,16020,1795594956784", ",1795594956785.0123456789abcdef0123456789abcdef. is not online on rs1"},
+		{"Failed to get the lock of row: " + row, "Failed to get the lock of row"},
+		{"Cell " + cell + " is too large", ""},
+		{"seek before " + cell, ""},
+		{cell, ""},
+		{"Added a key not lexically larger than previous. Current cell = " + cell + ", lastCell = " + cell, "Added a key"},
+	} {
+		re, ok := parseRemote(errors.New("region x: " + javaMark + "java.io.IOException:\njava.io.IOException: " + c.text + "\n\tat X.y(Z.java:1)\n"))
+		if !ok {
+			t.Fatalf("no exception: %s", c.text)
+		}
+		text := fmt.Sprintf("%v, %s", re, fmt.Errorf("scan: %w", re))
+		if strings.Contains(text, "smith") || strings.Contains(text, "12/3") || !strings.Contains(text, c.keeps) || !strings.Contains(text, hidden) || !strings.HasPrefix(text, "java.io.IOException: ") {
+			t.Errorf("%s\nis shown as %s", c.text, text)
+		}
+		said, ok := errors.AsType[*rowsSaid](re)
+		if !ok || string(said.Data()) != c.text {
+			t.Errorf("who may show rows gets %v of %s", said, c.text)
+		}
+	}
+	for _, text := range []string{
+		"", "Table test:t is not enabled", "Insufficient permissions (user=tina, scope=test:t, family=f:, params=[table=test:t,family=f:],action=CREATE)",
+		"A snapshot of the table is already running another snapshot", "An exception was thrown: see security", "test:t,,1795594956785.0123456789abcdef0123456789abcdef. is not online on rs1,16020,1795594956784",
+	} {
+		if re := remoteError("C", text, ""); re.Message != text || re.Unwrap() != nil {
+			t.Errorf("%q is shown as %q", text, re.Message)
+		}
+	}
+}
+
+// TestMisfitNamesNoRow: the bounds of a region that HBase has split are rows.
+func TestMisfitNamesNoRow(t *testing.T) {
+	e := &MisfitError{File: HFile{Path: "/f/0", First: []byte("ann"), Last: []byte("bob")}, Region: Region{Encoded: "0123", Start: []byte("ada"), End: []byte("axel")}}
+	for _, row := range []string{"ann", "bob", "ada", "axel"} {
+		if strings.Contains(e.Error(), row) || !strings.Contains(string(e.Data()), row) {
+			t.Errorf("%v, for who may show rows %s", e, e.Data())
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package source
+
+import "sync"
+
+// metColumns says of each column of the schema whether a file has it: by its header, its schema or its path, and of JSON lines
+// by the records that were read.
+type metColumns struct {
+	mu  sync.Mutex
+	has []bool
+}
+
+// begin notes what files have before they are read. What is left of another input, as in reject files, need not have all.
+func (m *metColumns) begin(columns int, files []*inputFile) {
+	m.has = make([]bool, columns)
+	for _, f := range files {
+		if f.info.Size() == 0 && f.table() == nil {
+			continue
+		}
+		for i := range m.has {
+			place := f.placeOf(i)
+			m.has[i] = m.has[i] || place != placeNull && (place < 0 || f.format != FormatJSON || f.rejects != nil)
+		}
+	}
+}
+
+// placeOf is the place of a column of the schema in the file.
+func (f *inputFile) placeOf(column int) int {
+	if f.order == nil {
+		return column
+	}
+	return f.order[column]
+}
+
+// met notes what lines of the file at hand have had so far. It is called behind each split.
+func (r *Reader) met() {
+	if r.file.json == nil || r.json == nil {
+		return
+	}
+	m := &r.in.met
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.has {
+		if place := r.file.placeOf(i); !m.has[i] && place >= 0 {
+			m.has[i] = r.json.Met(place)
+		}
+	}
+}
+
+// Lacking are the columns among [Options.Columns] that no file has and no record of those that were read, in their order. Of
+// the whole input they are known when all splits were read.
+func (in *Input) Lacking() []string {
+	if len(in.opts.Columns) == 0 {
+		return nil
+	}
+	in.met.mu.Lock()
+	defer in.met.mu.Unlock()
+	var names []string
+	for i, has := range in.met.has {
+		if !has {
+			names = append(names, in.columns[i])
+		}
+	}
+	return names
+}

@@ -1,0 +1,80 @@
+package source
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"bulkload/pkg/dialect"
+)
+
+// TestNothing: text that holds nothing has no records and no bad ones, whatever it is read as, packed or not, with its columns given, named
+// by what is made of them, or unknown.
+func TestNothing(t *testing.T) {
+	texts := map[string]string{"nothing": "", "a line feed": "\n", "blank lines": "\r\n\n", "a mark": "\ufeff", "a mark and a line feed": "\ufeff\n"}
+	for _, name := range append(dialect.Presets(), "") {
+		var d *dialect.Dialect
+		if name != "" {
+			d = dialectOf(t, name, nil)
+		}
+		for _, header := range []dialect.Header{"", dialect.HeaderNo, dialect.HeaderFirst, dialect.HeaderMatch} {
+			for what, text := range texts {
+				if d != nil && d.RecordSep == "\x10" && text != "" {
+					continue // a record of a dump
+				}
+				o := Options{IfEmpty: []string{"k", "v"}, Reject: func(e RowError) error { return &e }}
+				if d != nil {
+					o.Dialect = dialectOf(t, name, func(d *dialect.Dialect) { d.Header = cmp.Or(header, d.Header) })
+				}
+				for _, columns := range [][]string{nil, {"a", "b"}} {
+					if o.Columns = columns; columns == nil && o.Dialect != nil && o.Dialect.Header == dialect.HeaderMatch {
+						continue
+					}
+					for path, data := range map[string][]byte{"x.txt": []byte(text), "x.txt.gz": pack(t, "gz", []byte(text)), "x.zst": pack(t, "zst", []byte(text))} {
+						in, err := Open(t.Context(), func(string) (FS, string, error) { return &memFile{"/" + path, data}, "/" + path, nil }, []string{"/" + path}, withEmpty(o))
+						if err != nil {
+							t.Errorf("%s of %s, header %s, columns %v: %v", what, name, header, columns, err)
+							continue
+						}
+						want := columns
+						if want == nil {
+							want = o.IfEmpty
+						}
+						if rows, err := readAll(t.Context(), in); err != nil || len(rows) > 0 || in.Records() > 0 || !slices.Equal(in.Columns(), want) {
+							t.Errorf("%s of %s, header %s, columns %v: %d rows, columns %v, %v", what, name, header, columns, len(rows), in.Columns(), err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestNoBytes: a file of 0 bytes is empty, whatever compression its name says.
+func TestNoBytes(t *testing.T) {
+	for _, c := range compressions {
+		for _, ending := range c.endings {
+			got, err := loadBytes(t, Options{IfEmpty: []string{"k"}}, "x.csv"+ending, nil)
+			if err != nil || len(got) > 0 {
+				t.Errorf("%s: %d records, %v", ending, len(got), err)
+			}
+		}
+	}
+}
+
+func withEmpty(o Options) Options {
+	o.AllowEmpty = true
+	return o
+}
+
+// TestNamesAreNeeded: what is known of the columns of an input without records is not taken for those of one with some.
+func TestNamesAreNeeded(t *testing.T) {
+	for _, name := range []string{"hive", "mysql", "postgres"} {
+		o := Options{IfEmpty: []string{"k"}, Dialect: dialectOf(t, name, nil)}
+		_, err := loadBytes(t, o, "x.txt", []byte("k1\nk2\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), "/x.txt: text without a header needs the names of its columns") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package source
+
+import (
+	"bufio"
+	"compress/bzip2"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// skipZeros passes over NUL bytes between the parts of a packed file and behind the last, which tapes, tar and disk images leave there.
+// At the end of the file the error is [io.EOF].
+func skipZeros(r *bufio.Reader) error {
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			return err
+		}
+		if c != 0 {
+			return r.UnreadByte()
+		}
+	}
+}
+
+// gzipMembers reads one member of gzip after the other.
+type gzipMembers struct {
+	r     *bufio.Reader
+	z     gzip.Reader
+	first bool
+	open  bool // within a member
+}
+
+func openGzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	g := &gzipMembers{r: bufio.NewReaderSize(r, unpackBuffer), first: true}
+	if err := g.next(); err != nil {
+		return nil, nil, err
+	}
+	return g, nil, nil
+}
+
+// next begins the next member; [io.EOF] if there is none.
+func (g *gzipMembers) next() error {
+	if !g.first {
+		if err := skipZeros(g.r); err != nil {
+			return err
+		}
+	}
+	err := g.z.Reset(g.r)
+	if err == io.EOF && !g.first {
+		err = io.ErrUnexpectedEOF
+	}
+	g.z.Multistream(false)
+	g.first, g.open = false, err == nil
+	return err
+}
+
+func (g *gzipMembers) Read(p []byte) (int, error) {
+	for {
+		if !g.open {
+			if err := g.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := g.z.Read(p)
+		if err == io.EOF {
+			g.open, err = false, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// bzipStreams reads streams of bzip2. The standard library reads one after the other by itself, and takes what stands between them for
+// damage: then the last two bytes that it has read say whether these were NUL bytes.
+type bzipStreams struct {
+	r lastTwo
+	z io.Reader
+}
+
+// errBehindStream is the library's error for a file that does not continue with another stream behind one that is whole.
+const errBehindStream = bzip2.StructuralError("bad magic value in continuation file")
+
+// openBzip takes the standard library's reader, which is written for safety: a block is 900 kB at most.
+func openBzip(r io.Reader, _ *inputFile) (io.Reader, func(), error) {
+	b := &bzipStreams{r: lastTwo{Reader: bufio.NewReaderSize(r, unpackBuffer)}}
+	b.z = bzip2.NewReader(&b.r)
+	return b, nil, nil
+}
+
+func (b *bzipStreams) Read(p []byte) (int, error) {
+	n, err := b.z.Read(p)
+	if err != errBehindStream || b.r.two != [2]byte{} {
+		return n, err
+	}
+	if err := skipZeros(b.r.Reader); err != nil {
+		return n, err
+	}
+	b.z = bzip2.NewReader(&b.r)
+	return n, nil
+}
+
+// lastTwo remembers the last two bytes that were read one by one.
+type lastTwo struct {
+	*bufio.Reader
+	two [2]byte
+}
+
+func (l *lastTwo) ReadByte() (byte, error) {
+	c, err := l.Reader.ReadByte()
+	if err == nil {
+		l.two = [2]byte{l.two[1], c}
+	}
+	return c, err
+}

@@ -1,0 +1,174 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"bulkload/pkg/delimited"
+	"bulkload/pkg/dialect"
+)
+
+// Reasons of records that stand where files were put together, or that other programs have ended otherwise than their dialect does.
+const (
+	reasonMark   = "a byte order mark stands before it: files were put together"
+	reasonHeader = "it repeats the names of the columns: files were put together"
+	reasonCRCR   = `its line ends with CR CR LF (record_sep '\r\r\n' reads such lines)`
+	reasonCR     = `its line ends with CR LF, not with LF (record_sep '\r\n' reads such lines)`
+	reasonWide   = "UTF-16 begins here, behind text in another character set: give the files that were put together one by one"
+	reasonSub    = "the text ends with 0x1A, as DOS ends texts: remove that byte"
+)
+
+// noMark is what a byte order mark of UTF-16 is decoded to in the other order of bytes.
+var noMark = []byte("\ufffe")
+
+const sub = 0x1a // SUB, Control-Z
+
+// strays is what a reader has to know of a file to find its stray records: those that stand there because of how the file was made, and
+// not because they are data.
+type strays struct {
+	repeats bool   // a record can repeat the header
+	column  int    // the first that has a name, if so
+	length  uint32 // of that name
+	begins  byte   // its first byte
+	cr      string // the reason for a record whose last value ends with CR; none: such a value is data
+	noCR    bool   // a record's end has no CR
+	noSub   bool   // 0x1A is a separator
+	escape  string
+
+	comments bool // can stand behind a record
+}
+
+// strays are those of the file.
+func (f *inputFile) strays(o *Options) (s strays) {
+	s.length = math.MaxUint32
+	if !f.text() {
+		return s
+	}
+	d := f.dialect
+	switch {
+	case f.format == FormatCSV, d != nil && d.RecordSep == "":
+		s.cr = reasonCRCR
+	case d != nil && d.RecordSep == "\n" && d.Escape != "" && (d.Map == dialect.Postgres || d.Map == dialect.JQ || d.Map == dialect.HiveCRLF):
+		s.cr, s.noCR = reasonCR, true
+	}
+	field, record := o.dumpSeps()
+	if s.noSub = d == nil && (field == sub || record == sub); d != nil {
+		s.escape, s.comments = d.Escape, d.Comment != ""
+		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
+	}
+	// One column without a header is often a list of words, of which its name can be one.
+	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
+	if s.repeats = s.column >= 0 && (len(f.columns) > 1 || f.headed); s.repeats {
+		s.length, s.begins = uint32(len(f.columns[s.column])), f.columns[s.column][0]
+	}
+	s.column = max(s.column, 0)
+	return s
+}
+
+// text says that the file's records are cut at separators.
+func (f *inputFile) text() bool {
+	return f.format == FormatCSV || f.format == FormatText || f.format == FormatDump
+}
+
+// stray is the first row that is no data, and why; rows, if all are. Of most records it looks at one byte of each end, and at the length of
+// the first value of a column that has a name.
+func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason string) {
+	if !r.file.text() {
+		return len(offsets), ""
+	}
+	buf, s, cols := r.buf, &r.strays, r.file.cols
+	start, cr := int(offsets[0]-r.off), s.cr != ""
+	for i := range offsets {
+		next := end
+		if i+1 < len(offsets) {
+			next = int(offsets[i+1] - r.off)
+		}
+		named := &fields[i*cols+s.column]
+		doubt := buf[start] >= bom[0] || buf[start] == sub || next == r.textEnd || named.Len == s.length && buf[named.Off] == s.begins
+		if cr && next-start > 2 && (buf[next-2] == '\r' || buf[next-2] == '\n') {
+			before := buf[next-3] // of a record's CR LF, or a blank line's
+			doubt = doubt || s.noCR || before == '\r' || before == '\n' || buf[next-2] == '\n'
+		}
+		if doubt || s.comments {
+			values := fields[i*cols : (i+1)*cols]
+			if reason := r.strayReason(start, r.endOf(values, start, next), values); reason != "" {
+				return i, reason
+			}
+		}
+		start = next
+	}
+	return len(offsets), ""
+}
+
+// endOf is where the record buf[start:next] with such values ends, before comments that follow it.
+func (r *Reader) endOf(values []Span, start, next int) int {
+	last := values[len(values)-1]
+	from := int(last.Off) + int(last.Len)
+	if !r.strays.comments || last.IsNull() || int(last.Off) < start || from > next {
+		return next // the value stands elsewhere
+	}
+	if i := bytes.Index(r.buf[from:next], []byte(cmp.Or(r.file.dialect.RecordSep, "\n"))); i >= 0 {
+		return from + i + len(cmp.Or(r.file.dialect.RecordSep, "\n"))
+	}
+	return next
+}
+
+// strayReason says why the record buf[start:end] is no data, if it is none. Its values are given where they are known.
+func (r *Reader) strayReason(start, end int, values []Span) string {
+	record := r.trimEnd(r.buf[start:end])
+	plain := record
+	if !r.strays.noSub {
+		plain = bytes.TrimLeft(record, "\x1a")
+	}
+	switch {
+	case r.wideFrom(record):
+		return reasonWide
+	case bytes.HasPrefix(plain, bom) && utf8.Valid(plain):
+		return reasonMark
+	case r.file.charset != nil && values != nil && bytes.HasPrefix(values[0].Of(r.buf), bom) && plain[0] != '"':
+		return reasonMark
+	case end == r.textEnd && !r.strays.noSub && len(record) > 0 && (len(plain) == 0 || r.buf[end-1] == sub && !r.escaped(record)):
+		return reasonSub
+	case r.strays.cr != "" && bytes.HasSuffix(record, []byte{'\r'}) && !r.escaped(record):
+		return r.strays.cr
+	case values != nil && r.repeatsHeader(values):
+		return reasonHeader
+	}
+	return ""
+}
+
+// escaped says that the last byte of a record is.
+func (r *Reader) escaped(record []byte) bool {
+	return r.strays.escape != "" && delimited.Escaped(record[:len(record)-1], r.strays.escape[0])
+}
+
+// repeatsHeader says that values are the names of the file's columns.
+func (r *Reader) repeatsHeader(values []Span) bool {
+	if !r.strays.repeats {
+		return false
+	}
+	for i, name := range r.file.columns {
+		value := values[i].Of(r.buf)
+		if i == 0 {
+			value = bytes.TrimLeft(value, "\x1a")
+		}
+		if string(value) != name {
+			return false
+		}
+	}
+	return true
+}
+
+// wideFrom says that a record is where UTF-16 begins in text of another character set, or UTF-16 in the other order of bytes. The records
+// behind it look as if they were text, so no budget of bad records allows it.
+func (r *Reader) wideFrom(record []byte) bool {
+	if r.file.transcoded {
+		return bytes.HasPrefix(record, noMark)
+	}
+	mark := bytes.HasPrefix(record, []byte{0xff, 0xfe}) || bytes.HasPrefix(record, []byte{0xfe, 0xff})
+	return mark && r.file.format != FormatDump && bytes.IndexByte(record, 0) >= 0
+}

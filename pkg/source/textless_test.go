@@ -1,0 +1,144 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+	"github.com/hamba/avro/v2/ocf"
+)
+
+// textlessParquet writes a row with a number and an interval, or what Spark 4.0 has for a VARIANT.
+func textlessParquet(t *testing.T, variant bool) string {
+	t.Helper()
+	id := schema.NewInt32Node("id", parquet.Repetitions.Required, -1)
+	part := func(name string) schema.Node { return schema.NewByteArrayNode(name, parquet.Repetitions.Required, -1) }
+	kv := metadata.NewKeyValueMetadata()
+	var other schema.Node
+	var err error
+	if variant {
+		other, err = schema.NewGroupNode("what", parquet.Repetitions.Required, schema.FieldList{part("value"), part("metadata")}, -1)
+		for key, value := range map[string]string{"org.apache.spark.version": "4.0.0", "org.apache.spark.sql.parquet.row.metadata": `{"fields":[{"name":"what","type":"variant"}]}`} {
+			if err := kv.Append(key, value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	} else {
+		other, err = schema.NewPrimitiveNodeConverted("what", parquet.Repetitions.Required, parquet.Types.FixedLenByteArray, schema.ConvertedTypes.Interval, 12, 0, 0, -1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{id, other}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := file.NewParquetWriter(f, root, file.WithWriteMetadata(kv))
+	g := w.AppendRowGroup()
+	for range g.NumColumns() {
+		c, err := g.NextColumn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch c := c.(type) {
+		case *file.Int32ColumnChunkWriter:
+			_, err = c.WriteBatch([]int32{7}, nil, nil)
+		case *file.FixedLenByteArrayColumnChunkWriter:
+			_, err = c.WriteBatch([]parquet.FixedLenByteArray{make([]byte, 12)}, nil, nil)
+		case *file.ByteArrayColumnChunkWriter:
+			_, err = c.WriteBatch([]parquet.ByteArray{{1}}, nil, nil)
+		}
+		if err != nil || c.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestTextlessColumns has one rule for Parquet and Avro: a column whose type has no text is refused, unless columns are chosen or others
+// are ignored.
+func TestTextlessColumns(t *testing.T) {
+	avroFile := func(typ string, record any) string {
+		var b bytes.Buffer
+		w, err := ocf.NewEncoder(`{"type":"record","name":"r","fields":[{"name":"id","type":"int"},{"name":"what","type":`+typ+`}]}`, &b, ocf.WithSchemaMarshaler(ocf.FullSchemaMarshaler))
+		if err == nil {
+			err = w.Encode(map[string]any{"id": 7, "what": record})
+		}
+		if err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, "x.avro", b.Bytes())
+	}
+	for name, tt := range map[string]struct{ path, why string }{
+		"interval":    {textlessParquet(t, false), "intervals have no form as text"},
+		"variant":     {textlessParquet(t, true), "a VARIANT cannot be read: write it as text, as by to_json"},
+		"recursive":   {avroFile(`{"type":"record","name":"n","fields":[{"name":"next","type":["null","n"]}]}`, map[string]any{"next": nil}), "the type n contains itself"},
+		"big decimal": {avroFile(`{"type":"bytes","logicalType":"big-decimal"}`, []byte{2, 1, 0}), "a big-decimal cannot be read: write a decimal or a string"},
+	} {
+		for _, o := range []Options{{}, {Extra: ExtraFail}, {Columns: []string{"id", "what"}}, {Columns: []string{"what"}, Extra: ExtraIgnore}} {
+			_, err := chosenRows(t, o, tt.path)
+			if err == nil || !strings.Contains(err.Error(), tt.why) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), "column what") {
+				t.Errorf("%s %v %q: %v", name, o.Columns, o.Extra, err)
+			} else if advised := strings.Contains(err.Error(), "choose columns, or give `extra` ignore"); advised != (len(o.Columns) == 0) {
+				t.Errorf("%s %v %q: %v", name, o.Columns, o.Extra, err)
+			}
+		}
+		for _, o := range []Options{{Extra: ExtraIgnore}, {Columns: []string{"id"}}} {
+			in, err := Open(t.Context(), disk, []string{tt.path}, o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			rows, err := rowsOf(t, in)
+			if err != nil || fmt.Sprint(rows) != "[map[id:7]]" || fmt.Sprint(in.Files()[0].Ignored) != "[what]" {
+				t.Errorf("%s %v: %v, %v, ignored %v", name, o.Columns, rows, err, in.Files()[0].Ignored)
+			}
+		}
+	}
+	if _, err := chosenRows(t, Options{Columns: []string{"what.value"}}, textlessParquet(t, true)); err == nil {
+		t.Error("a part of a VARIANT is read")
+	}
+}
+
+// TestVariantGroups are refused whole and in part, where the schema says so or a name in Spark's row does.
+func TestVariantGroups(t *testing.T) {
+	leaf := func(name string) *schemaNode {
+		return &schemaNode{schemaElement: schemaElement{name: name, physical: physicalBytes, converted: -1}, leaves: 1}
+	}
+	group := func(logical int16, kids ...*schemaNode) *schemaNode {
+		return &schemaNode{schemaElement: schemaElement{name: "v", physical: -1, converted: -1, logical: logical}, kids: kids, leaves: len(kids)}
+	}
+	shredded := group(0, leaf("metadata"), leaf("value"), group(0, leaf("x")))
+	shredded.kids[2].name = "typed_value"
+	for name, tt := range map[string]struct {
+		n       *schemaNode
+		variant bool
+	}{
+		"said":     {group(logicalVariant, leaf("metadata"), leaf("value")), true},
+		"not said": {group(0, leaf("value"), leaf("metadata")), true},
+		"shredded": {shredded, true},
+		"struct":   {group(0, leaf("value"), leaf("meta")), false},
+		"more":     {group(0, leaf("metadata"), leaf("value"), leaf("x")), false},
+	} {
+		root := group(0, tt.n)
+		root.markVariants()
+		_, err := shapeOf(root, &textRules{}, func(*schemaNode, columnType) int { return 0 })
+		if variant := err != nil; variant != tt.variant || (root.find("v.value") == nil) != tt.variant {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
