@@ -164,30 +164,48 @@ func (o *exportOptions) write(ctx context.Context, env *cluster.Env, ref tableso
 	if err != nil {
 		return nil, err
 	}
-	source, err := openSource(ctx, env, ref, options, target.Left)
+	if err := abandon(ctx, env, target.Left); err != nil {
+		return nil, err
+	}
+	if target.Complete != nil {
+		table := ""
+		if ref.Snapshot == "" {
+			table = ref.Table.String()
+		}
+		return target.Complete, target.End(ctx, plan, table, ref.Snapshot)
+	}
+	source, err := openSource(ctx, env, ref, options)
 	if err != nil {
 		return nil, errors.Join(err, target.Remove(ctx))
 	}
 	source.Report(env.Log.Warn)
 	m, err := plan.Write(ctx, exportInput(source), target)
 	closed := source.Close(ctx)
-	if err == nil && closed != nil {
+	switch {
+	case err != nil:
+		return nil, errors.Join(tablesource.ByScans(err), closed, target.Remove(ctx))
+	case closed != nil:
 		return nil, fmt.Errorf("the files in %s are complete, but %w", o.to, closed)
 	}
-	return m, errors.Join(tablesource.ByScans(err), closed)
+	return m, target.Finish(ctx)
 }
 
-// openSource opens what is read. It deletes the snapshots of exports that were killed before, and its own if ctx ends.
-func openSource(ctx context.Context, env *cluster.Env, ref tablesource.Ref, o tablesource.Options, left []export.Snapshot) (*tablesource.Source, error) {
+// abandon deletes the snapshots of exports that were killed.
+func abandon(ctx context.Context, env *cluster.Env, left []export.Snapshot) error {
 	for _, s := range left {
 		table, err := loader.ParseTableName(s.Table)
 		if err == nil {
 			err = tablesource.Abandon(ctx, env, table, s.Name, s.Created)
 		}
 		if err != nil {
-			return nil, fail.With(fail.Load, err)
+			return fail.With(fail.Load, err)
 		}
 	}
+	return nil
+}
+
+// openSource opens what is read. It deletes its own snapshot if ctx ends.
+func openSource(ctx context.Context, env *cluster.Env, ref tablesource.Ref, o tablesource.Options) (*tablesource.Source, error) {
 	source, err := tablesource.Open(ctx, env, ref, o)
 	if err != nil && ctx.Err() != nil && o.Name != "" {
 		err = errors.Join(err, tablesource.Abandon(ctx, env, ref.Table, o.Name, o.Created))

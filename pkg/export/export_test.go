@@ -393,7 +393,7 @@ func TestKilledExport(t *testing.T) {
 		{"runs", map[string]string{claimName: text(Claim{Owner: self})}, "another export writes to it (process "},
 		{"other host", map[string]string{claimName: text(Claim{Owner: elsewhere})}, "on host " + elsewhere.Host},
 		{"torn", map[string]string{claimName: text(killed)[:9]}, "in that case remove it"},
-		{"complete", map[string]string{claimName: text(killed), "../" + ManifestName: "{}"}, "complete export"},
+		{"complete", map[string]string{"../" + ManifestName: "{}", "../x": ""}, "complete export"},
 		{"others' files", map[string]string{"../x": "x"}, "name one that is"},
 	} {
 		fsys := hdfsio.NewMemory()
@@ -430,6 +430,37 @@ func TestKilledExport(t *testing.T) {
 		if left := listed(t, fsys, "/out"); len(left) > 0 {
 			t.Errorf("%s: %v is left", c.name, left)
 		}
+	}
+}
+
+// TestCompleteKilledExport: an export that was killed after its last file is ended by the same export, and by no other.
+func TestCompleteKilledExport(t *testing.T) {
+	snap := labCells(t, []hfile.Cell{put("k1", "f:a", "x")})
+	fsys := hdfsio.NewMemory()
+	p, err := Compile(Options{Format: CSV, Columns: []string{"f:a"}})
+	must(t, err)
+	target, err := Begin(t.Context(), fsys, "/out", Snapshot{"t", "own", 7})
+	must(t, err)
+	m, err := p.Write(t.Context(), OfSnapshot(snap), target)
+	must(t, err)
+	if _, err := p.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "another export writes to it") {
+		t.Errorf("of a process that runs: %v", err)
+	}
+	owner, err := journal.Self(time.Now())
+	must(t, err)
+	owner.PID = endedProcess(t)
+	b, err := json.Marshal(Claim{owner, []Snapshot{{"t", "own", 7}}})
+	must(t, err)
+	must(t, fsys.Remove(t.Context(), "/out/"+writingDir+"/"+claimName))
+	writeText(t, fsys, "/out/"+writingDir+"/"+claimName, string(b))
+	other, err := Compile(Options{Format: CSV, Columns: []string{"f:b"}})
+	must(t, err)
+	if _, err := other.Run(t.Context(), snap, fsys, "/out"); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "complete export") {
+		t.Errorf("another export: %v", err)
+	}
+	got, err := p.Run(t.Context(), snap, fsys, "/out")
+	if err != nil || got.Digest != m.Digest || slices.Contains(listed(t, fsys, "/out"), writingDir) {
+		t.Errorf("%+v, %v, %v", got, err, listed(t, fsys, "/out"))
 	}
 }
 

@@ -24,18 +24,20 @@ func (p *Plan) Run(ctx context.Context, s *snapshot.Snapshot, fsys hdfsio.FS, di
 	if err != nil {
 		return nil, err
 	}
-	return p.Write(ctx, OfSnapshot(s), t)
+	if t.Complete != nil {
+		return t.Complete, t.End(ctx, p, s.Table, s.Name)
+	}
+	m, err := p.Write(ctx, OfSnapshot(s), t)
+	if err != nil {
+		return nil, errors.Join(err, t.Remove(ctx))
+	}
+	return m, t.Finish(ctx)
 }
 
-// Write writes the rows of a table into a target. After an error nothing that it wrote is left, nor the target, as far as the
-// file system lets it.
-func (p *Plan) Write(ctx context.Context, in Input, t *Target) (_ *Manifest, err error) {
+// Write writes the rows of a table into a target. The caller ends the target by [Target.Finish], or after an error by
+// [Target.Remove].
+func (p *Plan) Write(ctx context.Context, in Input, t *Target) (*Manifest, error) {
 	w := &writing{p: p, in: in, Target: t, done: make([]*part, len(in.Regions)), now: cmp.Or(p.o.Now, time.Now())}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, t.Remove(ctx))
-		}
-	}()
 	for _, name := range p.family {
 		if !slices.Contains(in.Families, name) {
 			return nil, fail.Errorf(fail.Config, "table %s has no family %s", in.Table, name)
@@ -44,7 +46,7 @@ func (p *Plan) Write(ctx context.Context, in Input, t *Target) (_ *Manifest, err
 	if err := w.share(); err != nil {
 		return nil, err
 	}
-	if err = w.each(ctx); err != nil {
+	if err := w.each(ctx); err != nil {
 		return nil, w.stopped(ctx, fail.With(kindOf(err), err))
 	}
 	m, err := w.finish(ctx)
@@ -182,10 +184,7 @@ func (w *writing) finish(ctx context.Context) (*Manifest, error) {
 		m.Digest.Add(f.Digest)
 		m.Bytes += f.Bytes
 	}
-	if err := m.save(ctx, w.fsys, w.dir); err != nil {
-		return nil, err
-	}
-	return m, w.fsys.RemoveAll(ctx, path.Join(w.dir, writingDir))
+	return m, m.save(ctx, w.fsys, w.dir)
 }
 
 // partFile is the file of a region, which is made with its first row.

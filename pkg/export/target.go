@@ -44,10 +44,13 @@ type Snapshot struct {
 	Created int64  `json:"created"` // the time of its making in milliseconds
 }
 
-// A Target is a directory that one export writes to, from [Begin] until [Plan.Write] or Remove has ended.
+// A Target is a directory that one export writes to, from [Begin] until Finish or Remove has ended.
 type Target struct {
 	// Left are the snapshots of exports that were killed, whose files Begin has removed. They may be there still.
 	Left []Snapshot
+	// Complete is the manifest of an export that was killed after its last file was written; nil: there is none. Nothing can be
+	// written then: [Target.End] ends that export.
+	Complete *Manifest
 
 	fsys hdfsio.FS
 	dir  string
@@ -64,6 +67,9 @@ func Begin(ctx context.Context, fsys hdfsio.FS, dir string, own ...Snapshot) (*T
 	}
 	if err := t.takeOver(ctx); err != nil {
 		return nil, fail.With(fail.HDFS, err)
+	}
+	if t.Complete != nil {
+		return t, nil
 	}
 	if err := t.claim(ctx, Claim{owner, slices.Concat(t.Left, own)}); err != nil {
 		return nil, fail.With(fail.HDFS, err)
@@ -84,8 +90,8 @@ func (t *Target) takeOver(ctx context.Context) error {
 		return err
 	case len(infos) == 0:
 		return nil
-	case has(ManifestName):
-		return t.refused("it has a complete export; name another, or remove it")
+	case has(ManifestName) && !has(writingDir):
+		return t.refused(complete)
 	case !has(writingDir):
 		return t.refused("name one that is, or does not exist")
 	}
@@ -102,7 +108,28 @@ func (t *Target) takeOver(ctx context.Context) error {
 		return err
 	}
 	t.Left = left.Snapshots
+	if has(ManifestName) {
+		t.Complete, err = ReadManifest(ctx, t.fsys, t.dir)
+		return err
+	}
 	return t.removeParts(ctx)
+}
+
+// complete is why a directory with an export is refused.
+const complete = "it has a complete export; name another, or remove it"
+
+// End ends an export that is complete, if it is the one that p makes of a table or of a snapshot.
+func (t *Target) End(ctx context.Context, p *Plan, table, snapshot string) error {
+	m := t.Complete
+	if m.Format != p.o.Format || !slices.Equal(m.Columns, p.Columns()) || table != "" && m.Table != table || snapshot != "" && m.Snapshot != snapshot {
+		return t.refused(complete)
+	}
+	return t.Finish(ctx)
+}
+
+// Finish ends a target whose files are complete, when the snapshots of its claim are deleted.
+func (t *Target) Finish(ctx context.Context) error {
+	return fail.With(fail.HDFS, t.fsys.RemoveAll(ctx, path.Join(t.dir, writingDir)))
 }
 
 func (t *Target) refused(why string) error {
