@@ -217,6 +217,7 @@ func readAndSort(ctx context.Context, plans []*Plan, in *source.Input, sorter *e
 		err = o.Budget.Finish(in.Records())
 	}
 	if err != nil {
+		in.AddLine(err)
 		return t, o.ReadError(r.explainSpill(err))
 	}
 	records := in.Records() + o.Budget.Extra()
@@ -283,6 +284,6 @@ func Locate(err error, in Places) error {
 	if !ok {
 		return err
 	}
-	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one of them)",
+	return fail.With(fail.BadRows, setting.Errorf("%w: %s, and %s (%s first or last keeps one)",
 		err, place(in, d.First), place(in, d.Second), setting.Duplicates))
 }

@@ -73,6 +73,7 @@ func ReadPart(ctx context.Context, plan *Plan, in *source.Input, part Part, sink
 		err = o.Budget.Finish(in.RecordsOf(part.From, part.To))
 	}
 	if err != nil {
+		in.AddLine(err)
 		return nil, o.ReadError(r.explainSpill(err))
 	}
 	if err := Recheck(ctx, in); err != nil {

@@ -153,6 +153,9 @@ func (e *budgetError) message() setting.Text {
 	if e.row == nil {
 		return setting.Textf("%v: %s", ErrBudget, e.text)
 	}
+	if e.row.line > 0 {
+		return setting.Textf("%v (line %d; %s)", e.row, e.row.line, e.text)
+	}
 	return setting.Textf("%v (%s)", e.row, e.text)
 }
 

@@ -1,8 +1,12 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 )
 
 // countWithin is how far into a file the records before a place are counted to give a bad record its number. It takes
@@ -62,5 +66,44 @@ func (in *Input) Place(split int, offset int64) string {
 	case FormatAvro:
 		return fmt.Sprintf("%s, record %d of the blocks from byte %d on", s.Path, offset+1, s.Start)
 	}
+	if line := in.line(split, offset); line > 0 {
+		return fmt.Sprintf("%s at offset %d (line %d)", s.Path, offset, line)
+	}
 	return fmt.Sprintf("%s at offset %d", s.Path, offset)
+}
+
+// lineWithin bounds how long the lines before a place are counted.
+const lineWithin = 10 * time.Second
+
+// AddLine adds to the bad record of an error, if there is one, the number of its first line.
+func (in *Input) AddLine(err error) {
+	if e, ok := errors.AsType[*RowError](err); ok && !e.rows && !e.block {
+		e.line = in.line(e.split, e.Offset)
+	}
+}
+
+// line returns the number of the line, from 1, that begins at a byte of text; 0 if records are not lines, or counting them would take
+// long.
+func (in *Input) line(split int, offset int64) int64 {
+	f := in.files[in.splits[split].File]
+	lines := f.format == FormatCSV || f.format == FormatJSON || f.format == FormatText && (f.dialect.RecordSep == "" || strings.HasSuffix(f.dialect.RecordSep, "\n"))
+	if !lines || f.transcoded || offset > countWithin {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lineWithin)
+	defer cancel()
+	src, err := f.openText(ctx, 0, in.opts.ChunkSize)
+	if err != nil {
+		return 0
+	}
+	defer src.Close()
+	line, buf := int64(1), make([]byte, min(offset, 1<<20))
+	for left := offset; left > 0; {
+		n, err := src.Read(buf[:min(int64(len(buf)), left)])
+		line += int64(bytes.Count(buf[:n], []byte{'\n'}))
+		if left -= int64(n); left > 0 && (err != nil || ctx.Err() != nil) {
+			return 0
+		}
+	}
+	return line
 }

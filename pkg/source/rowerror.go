@@ -31,9 +31,10 @@ type RowError struct {
 	// Err is the cause behind Reason, if there is one.
 	Err error
 
-	rows  bool // Offset counts rows, not bytes
-	block bool // Record counts within a block
-	split int  // in which it lies
+	rows  bool  // Offset counts rows, not bytes
+	block bool  // Record counts within a block
+	split int   // in which it lies
+	line  int64 // its first, 0: not known
 	form  *rejectForm
 }
 
