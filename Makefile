@@ -12,7 +12,7 @@ CASES ?= build,run
 PEERS ?= importtsv
 BENCHFLAGS ?=
 
-.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
+.PHONY: help build demo demo-local demo-yarn demo-stop test test-short test-compat test-hfiles test-mutants test-airflow test-cron test-examples test-report test-metrics test-source test-dialects test-exporters test-secure test-yarn test-versions test-faults test-kills soak check fmt fuzz bench bench-serve soak-serve bench-go cluster-up cluster-down docs docs-quick-start man release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,10 @@ SEED ?= 1
 KINDS ?= all
 soak: ## random jobs with random faults, one after the other: ROUNDS=200 SEED=1 KINDS=kill,bit-flip=3 JSON=FILE
 	go run ./internal/faults/cmd/soak --rounds $(ROUNDS) --seed $(SEED) --kinds $(KINDS) $(if $(JSON),--json $(abspath $(JSON)))
+
+KILLS ?= 200
+test-kills: ## each command killed at random, with splits, merges, compactions and restarts of servers in between: KILLS=200 SEED=1
+	BULKLOAD_KILLS=$(KILLS) BULKLOAD_KILLS_SEED=$(SEED) go test -count=1 -v -timeout 120m -run '^TestKilledCommands$$' ./internal/faults
 
 test-short: ## the tests that need no cluster
 	go test -short ./...

@@ -1,0 +1,306 @@
+package faults
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// killedCommand is a command that a [KillRound] kills: what it needs, how it is given, and what must be there when it has
+// ended with 0.
+type killedCommand struct {
+	name string
+	// prepare makes what the command works on, and returns its arguments.
+	prepare func(ctx context.Context, r *KillRound) ([]string, error)
+	// twice says that store files hold each cell of the tables once, so that their number can be compared.
+	once bool
+	// mayRefuse says that a refusal with exit code 3 is right when a compaction has run, if the table is as it was before.
+	mayRefuse bool
+}
+
+// killedCommands are the commands that change a table or write files, one of each kind.
+func killedCommands() []killedCommand {
+	return []killedCommand{
+		{name: "run", prepare: prepareRun, once: true},
+		{name: "tables", prepare: prepareTables, once: true},
+		{name: "replace", prepare: prepareReplace},
+		{name: "into", prepare: prepareInto},
+		{name: "rekey", prepare: prepareRekey, once: true},
+		{name: "undo", prepare: prepareUndo, mayRefuse: true},
+		{name: "export", prepare: prepareExport},
+		{name: "load", prepare: prepareLoad, once: true},
+	}
+}
+
+// record is one line of an export with the columns id, k and v.
+type killRecord struct{ id, k, v string }
+
+// records draws records with ids that no two have.
+func (r *KillRound) records(n int) []killRecord {
+	ids := map[string]bool{}
+	var all []killRecord
+	for len(all) < n {
+		id := fmt.Sprintf("%06d", r.rand.IntN(1_000_000))
+		if ids[id] {
+			continue
+		}
+		ids[id] = true
+		all = append(all, killRecord{id, fmt.Sprintf("k%d", r.rand.IntN(50)), r.text()})
+	}
+	return all
+}
+
+func (r *KillRound) text() string {
+	b := make([]byte, 1+r.rand.IntN(30))
+	for i := range b {
+		b[i] = 'a' + byte(r.rand.IntN(26))
+	}
+	return string(b)
+}
+
+// changed are records some of which are gone, changed or new.
+func (r *KillRound) changed(old []killRecord) []killRecord {
+	var all []killRecord
+	taken := map[string]bool{}
+	for _, rec := range old {
+		taken[rec.id] = true
+		switch r.rand.IntN(4) {
+		case 0: // gone
+		case 1:
+			all = append(all, killRecord{rec.id, rec.k, r.text()})
+		default:
+			all = append(all, rec)
+		}
+	}
+	for _, rec := range r.records(1 + len(old)/4) {
+		if !taken[rec.id] {
+			all = append(all, rec)
+		}
+	}
+	return all
+}
+
+// plainRows are the rows of records in a table whose key is key.
+func plainRows(records []killRecord, key func(killRecord) string) []row {
+	var rows []row
+	for _, rec := range records {
+		rows = append(rows, row{key(rec), []cell{{"id", rec.id}, {"k", rec.k}, {"v", rec.v}}})
+	}
+	sortRows(rows)
+	return rows
+}
+
+func byID(rec killRecord) string { return rec.id }
+
+// writeInput writes records into a file.
+func (r *KillRound) writeInput(name string, records []killRecord) (string, error) {
+	var b strings.Builder
+	b.WriteString("id,k,v\n")
+	for _, rec := range records {
+		fmt.Fprintf(&b, "%s,%s,%s\n", rec.id, rec.k, rec.v)
+	}
+	file := filepath.Join(r.dir, name)
+	return file, os.WriteFile(file, []byte(b.String()), 0o644)
+}
+
+// loadArgs are the arguments of a run of a file into the round's table.
+func (r *KillRound) loadArgs(input string, more ...string) []string {
+	return append([]string{"run", "--output=json", "--table=" + r.table, "--family=" + family, "--key=id", "--columns=id,k,v", "--header=first",
+		"--format=csv", "--input=" + input, "--state=" + r.state, "--spill-dir=" + r.spill, "--staging=" + r.stage,
+		"--memory=" + oneOf(r.rand, "24MiB", "64MiB"), "--verify=" + oneOf(r.rand, "sample", "full", "files")}, more...)
+}
+
+// loaded makes the table with some records in it.
+func (r *KillRound) loaded(ctx context.Context) ([]killRecord, error) {
+	old := r.records(r.size)
+	input, err := r.writeInput("old.csv", old)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.create(ctx, r.table); err != nil {
+		return nil, err
+	}
+	_, err = r.give(ctx, r.loadArgs(input, "--verify=off")...)
+	return old, err
+}
+
+func prepareRun(ctx context.Context, r *KillRound) ([]string, error) {
+	records := r.records(r.size)
+	input, err := r.writeInput("in.csv", records)
+	if err != nil {
+		return nil, err
+	}
+	r.expect(r.table, plainRows(records, byID))
+	return r.loadArgs(input), r.create(ctx, r.table)
+}
+
+func prepareTables(ctx context.Context, r *KillRound) ([]string, error) {
+	byK, byV := r.table+"_k", r.table+"_v"
+	job := fmt.Sprintf(`table: %s
+family: %s
+columns: [id, k, v]
+key: id
+tables:
+  - table: %s
+    key: k + "|" + id
+    columns: [id]
+  - index: by_v
+    table: %s
+    key: v + "|" + id
+    covers: [k]
+`, r.table, family, byK, byV)
+	file := filepath.Join(r.dir, "job.yaml")
+	records := r.records(r.size)
+	input, err := r.writeInput("in.csv", records)
+	if err := errors.Join(err, os.WriteFile(file, []byte(job), 0o644)); err != nil {
+		return nil, err
+	}
+	var k, v []row
+	for _, rec := range records {
+		k = append(k, row{rec.k + "|" + rec.id, []cell{{"id", rec.id}}})
+		v = append(v, row{rec.v + "|" + rec.id, []cell{{"_row", rec.id}, {"k", rec.k}}})
+	}
+	sortRows(k)
+	sortRows(v)
+	r.expect(r.table, plainRows(records, byID))
+	r.expect(byK, k)
+	r.expect(byV, v)
+	for _, table := range []string{r.table, byK, byV} {
+		if err := r.create(ctx, table); err != nil {
+			return nil, err
+		}
+	}
+	return []string{"run", "--output=json", "--job=" + file, "--header=first", "--format=csv", "--input=" + input, "--state=" + r.state,
+		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--memory=64MiB", "--verify=" + oneOf(r.rand, "sample", "full")}, nil
+}
+
+func prepareReplace(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := r.changed(old)
+	input, err := r.writeInput("in.csv", records)
+	r.expect(r.table, plainRows(records, byID))
+	return r.loadArgs(input, "--verify=sample", "--replace", "--max-deletes=100%"), err
+}
+
+func prepareInto(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := r.changed(old)
+	input, err := r.writeInput("in.csv", records)
+	r.expect(r.table, plainRows(old, byID))
+	r.expect(r.table+"_new", plainRows(records, byID))
+	return r.loadArgs(input, "--verify=full", "--replace", "--into="+r.table+"_new", "--max-deletes=100%"), err
+}
+
+func prepareRekey(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	r.expect(r.table, plainRows(old, byID))
+	r.expect(r.table+"_new", plainRows(old, func(rec killRecord) string { return rec.v + "|" + rec.id }))
+	return []string{"rekey", "--output=json", "--from=" + r.table, "--to=" + r.table + "_new", "--key=v + '|' + id", "--state=" + r.state,
+		"--spill-dir=" + r.spill, "--staging=" + r.stage, "--memory=64MiB"}, err
+}
+
+func prepareUndo(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := r.changed(old)
+	input, err := r.writeInput("in.csv", records)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.give(ctx, r.loadArgs(input, "--verify=off", "--job-id=second")...)
+	if err != nil {
+		return nil, err
+	}
+	r.before = digest(overlay(plainRows(old, byID), plainRows(records, byID)), family)
+	r.expect(r.table, plainRows(old, byID))
+	var result struct{ Job string }
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil {
+		return nil, err
+	}
+	return []string{"undo", "--output=json", "--job=" + result.Job, "--state=" + r.state, "--staging=" + r.stage}, nil
+}
+
+func prepareExport(ctx context.Context, r *KillRound) ([]string, error) {
+	old, err := r.loaded(ctx)
+	r.expect(r.table, plainRows(old, byID))
+	r.exported, r.want = filepath.Join(r.dir, "out"), old
+	return []string{"export", r.table, "--output=json", "--to=" + r.exported, "--format=csv",
+		"--columns=" + family + ":id," + family + ":k," + family + ":v"}, err
+}
+
+func prepareLoad(ctx context.Context, r *KillRound) ([]string, error) {
+	records := r.records(r.size)
+	input, err := r.writeInput("in.csv", records)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.create(ctx, r.table); err != nil {
+		return nil, err
+	}
+	out := oneOf(r.rand, filepath.Join(r.dir, "hfiles"), "hdfs://"+r.stage+"-built/hfiles")
+	// Other boundaries than the table's: some files have to be cut.
+	_, err = r.give(ctx, "build", "--output=json", "--table="+r.table, "--family="+family, "--key=id", "--columns=id,k,v", "--header=first",
+		"--format=csv", "--input="+input, "--out="+out, "--splits="+oneOf(r.rand, "3,6", "25,5,75", strings.Join(splits(10), ",")))
+	r.expect(r.table, plainRows(records, byID))
+	return []string{"load", "--output=json", "--table=" + r.table, "--staging=" + r.stage, out}, err
+}
+
+// judgeExport compares the files of an export with the records of the table.
+func (r *KillRound) judgeExport() error {
+	if r.exported == "" {
+		return nil
+	}
+	names, err := filepath.Glob(filepath.Join(r.exported, "part-*"))
+	if err != nil {
+		return err
+	}
+	var got []killRecord
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		lines, err := csv.NewReader(f).ReadAll()
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		for _, l := range lines[1:] {
+			got = append(got, killRecord{l[len(l)-3], l[len(l)-2], l[len(l)-1]})
+		}
+	}
+	order := func(a, b killRecord) int { return cmp.Compare(a.id, b.id) }
+	want := slices.SortedFunc(slices.Values(r.want), order)
+	slices.SortFunc(got, order)
+	if !slices.Equal(got, want) {
+		r.problem("the export has %d records, not the %d of the table, or others", len(got), len(want))
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.exported, "_writing*")); len(left) > 0 {
+		r.problem("left in the export: %v", left)
+	}
+	return nil
+}
+
+// drawUpheaval draws what happens to the table or the cluster between two attempts.
+func drawUpheaval(r *rand.Rand) string {
+	return oneOf(r, "", "", Split, Merge, compactAll, RSKill)
+}
+
+// compactAll is a major compaction of the table.
+const compactAll = "compact"
