@@ -20,7 +20,7 @@ type killedCommand struct {
 	name string
 	// prepare makes what the command works on, and returns its arguments.
 	prepare func(ctx context.Context, r *KillRound) ([]string, error)
-	// twice says that store files hold each cell of the tables once, so that their number can be compared.
+	// once says that store files hold each cell of the tables once, so that their number can be compared.
 	once bool
 	// mayRefuse says that a refusal with exit code 3 is right when a compaction has run, if the table is as it was before.
 	mayRefuse bool
@@ -40,7 +40,7 @@ func killedCommands() []killedCommand {
 	}
 }
 
-// record is one line of an export with the columns id, k and v.
+// killRecord is one line of an export with the columns id, k and v.
 type killRecord struct{ id, k, v string }
 
 // records draws records with ids that no two have.
@@ -66,7 +66,7 @@ func (r *KillRound) text() string {
 	return string(b)
 }
 
-// changed are records some of which are gone, changed or new.
+// changed returns old without some records, with some changed, and with new ones.
 func (r *KillRound) changed(old []killRecord) []killRecord {
 	var all []killRecord
 	taken := map[string]bool{}
