@@ -1,7 +1,9 @@
 package dialects
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 
 	"bulkload/pkg/dialect"
 )
@@ -73,7 +75,7 @@ func plainRead(d *dialect.Dialect, text []byte, header bool, cols int) (all plai
 		case p.isNone(at, next, row, cols):
 		case header:
 			header = false
-		case len(row) != cols:
+		case len(row) != cols, p.isStray(at, next):
 			all.bad = append(all.bad, plainBad{at, text[at : next-p.ended]})
 		default:
 			all.rows = append(all.rows, row)
@@ -106,6 +108,24 @@ func (p *plainReader) isNone(from, next int, row []value, cols int) bool {
 		return true
 	}
 	return p.d.Map == dialect.Postgres && next == len(p.text) && (line == `\.` || line == `\.`+p.end || p.cr && line == "\\.\r\n")
+}
+
+// isStray says that a record ends as its dialect does not end records: with CR before the end of a line, which docs/sources.md calls CR CR LF
+// or CR LF, or with the 0x1A with which DOS ends a text.
+func (p *plainReader) isStray(from, next int) bool {
+	to := next - p.ended
+	if to == from {
+		return false
+	}
+	last := p.text[to-1]
+	switch own := p.d.Map == dialect.Postgres || p.d.Map == dialect.JQ || p.d.Map == dialect.HiveCRLF; {
+	case p.escaped(from, to-1):
+		return false
+	case last == '\r':
+		return p.d.RecordSep == "" || p.d.RecordSep == "\n" && p.d.Escape != "" && own
+	}
+	alone := len(bytes.Trim(p.text[from:to], "\x1a")) == 0
+	return last == 0x1a && next == len(p.text) && (p.ended == 0 || alone) && !strings.Contains(p.d.FieldSep+p.d.RecordSep, "\x1a")
 }
 
 // record reads the record at a place. next is where the next one begins; fault is the byte that may not stand where it does, -1 for none.

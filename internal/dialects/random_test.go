@@ -43,9 +43,6 @@ func randomDialect(r *rand.Rand) *dialect.Dialect {
 			d.Escape, d.Map = pick(r, `\`, `\`, "^", "~"), pick(r, dialect.Maps()...)
 			d.QuotedOnly = d.Quote != "" && r.IntN(2) == 0
 		}
-		if d.RecordSep == "\n" && (d.Map == dialect.Postgres || d.Map == dialect.JQ || d.Map == dialect.HiveCRLF) {
-			d.RecordSep = "" // with LF alone a CR before it makes a bad record, as TestStrays of pkg/source shows
-		}
 		for range pick(r, 0, 1, 1, 1, 1, 2, 3) {
 			d.Null = append(d.Null, pick(r, pick(r, nullWords...), string(randomBytes(r, 1+r.IntN(7)))))
 		}

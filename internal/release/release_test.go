@@ -66,8 +66,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestRelease makes the archive of this platform twice, from this checkout and,
-// when it is as committed, from a clone elsewhere, and uses one as its user would.
+// TestRelease makes the archive of this platform twice, from two clones of one commit, and uses one as its user would. The commit has what
+// the checkout has not committed: other tests, and people, may write to the checkout while this one runs.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program, which -short leaves out")
@@ -76,22 +76,28 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := output(t.Context(), root, nil, "git", "status", "--porcelain")
-	if err != nil {
+	if _, err := output(t.Context(), root, nil, "git", "rev-parse", "HEAD"); err != nil {
 		t.Skip("not in a checkout: ", err)
 	}
-	o := Options{Root: root, Out: t.TempDir(), Version: "1.2.3", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
+	one, other := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "other")
+	git := func(dir string, args ...string) string {
+		t.Helper()
+		out, err := output(t.Context(), dir, nil, "git", args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	git(root, "clone", "-q", root, one)
+	commitChanges(t, git, root, one)
+	git(one, "clone", "-q", one, other)
+	o := Options{Root: one, Out: t.TempDir(), Version: "1.2.3", Platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}}
 	names, err := Make(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := o.Out
-	if changed == "" {
-		o.Root = filepath.Join(t.TempDir(), "elsewhere")
-		if _, err := output(t.Context(), root, nil, "git", "clone", "-q", root, o.Root); err != nil {
-			t.Fatal(err)
-		}
-	}
+	o.Root = other
 	o.Out = t.TempDir()
 	if _, err := Make(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -106,6 +112,36 @@ func TestRelease(t *testing.T) {
 		t.Errorf("SHA256SUMS is %q", sums)
 	}
 	useArchive(t, unpack(t, archive, t.TempDir()))
+}
+
+// commitChanges commits in a clone what the checkout has not committed, if anything.
+func commitChanges(t *testing.T, git func(dir string, args ...string) string, root, clone string) {
+	t.Helper()
+	list := git(root, "ls-files", "-z", "--modified", "--others", "--exclude-standard") + git(root, "diff", "--cached", "--name-only", "-z")
+	for name := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+		if name == "" {
+			return
+		}
+		from, to := filepath.Join(root, name), filepath.Join(clone, name)
+		info, err := os.Stat(from)
+		if errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, read(t, from), info.Mode()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(clone, "add", "--all")
+	git(clone, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "--allow-empty", "-m", "as in the checkout")
 }
 
 // useArchive does in an unpacked archive what its user does first.

@@ -57,7 +57,9 @@ func (f *inputFile) strays(o *Options) (s strays) {
 	}
 	field, record := o.dumpSeps()
 	if s.noSub = d == nil && (field == sub || record == sub); d != nil {
-		s.escape, s.comments = d.Escape, d.Comment != ""
+		if s.comments = d.Comment != ""; !d.QuotedOnly {
+			s.escape = d.Escape
+		}
 		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
 	}
 	// One column without a header is often a list of words, of which its name can be one.
@@ -89,9 +91,11 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 		}
 		named := &fields[i*cols+s.column]
 		doubt := buf[start] >= bom[0] || buf[start] == sub || next == r.textEnd || named.Len == s.length && buf[named.Off] == s.begins
-		if cr && next-start > 2 && (buf[next-2] == '\r' || buf[next-2] == '\n') {
-			before := buf[next-3] // of a record's CR LF, or a blank line's
-			doubt = doubt || s.noCR || before == '\r' || before == '\n' || buf[next-2] == '\n'
+		if cr && next-start > 1 && (buf[next-2] == '\r' || buf[next-2] == '\n') {
+			doubt = doubt || s.noCR || buf[next-2] == '\n'
+			if next-start > 2 { // of a record's CR LF, or a blank line's
+				doubt = doubt || buf[next-3] == '\r' || buf[next-3] == '\n'
+			}
 		}
 		if doubt || s.comments {
 			values := fields[i*cols : (i+1)*cols]
@@ -106,13 +110,18 @@ func (r *Reader) stray(fields []Span, offsets []int64, end int) (row int, reason
 
 // endOf is where the record buf[start:next] with such values ends, before comments that follow it.
 func (r *Reader) endOf(values []Span, start, next int) int {
-	last := values[len(values)-1]
-	from := int(last.Off) + int(last.Len)
-	if !r.strays.comments || last.IsNull() || int(last.Off) < start || from > next {
-		return next // the value stands elsewhere
+	if !r.strays.comments {
+		return next
 	}
-	if i := bytes.Index(r.buf[from:next], []byte(cmp.Or(r.file.dialect.RecordSep, "\n"))); i >= 0 {
-		return from + i + len(cmp.Or(r.file.dialect.RecordSep, "\n"))
+	sep := cmp.Or(r.file.dialect.RecordSep, "\n")
+	last := values[len(values)-1]
+	if from := int(last.Off) + int(last.Len); !last.IsNull() && int(last.Off) >= start && from <= next {
+		if i := bytes.Index(r.buf[from:next], []byte(sep)); i >= 0 {
+			return from + i + len(sep)
+		}
+	} else if bytes.Contains(r.buf[start:next], []byte("\r"+sep)) {
+		// The value stands elsewhere, or nowhere: the record is read again.
+		return start + len(r.delimited.One(r.buf[start:next]))
 	}
 	return next
 }

@@ -83,6 +83,10 @@ func TestStrays(t *testing.T) {
 
 		{name: "CR CR LF before a comment", in: "1,2\r\r\n#c\n3,4\r\n#\r\r\n5,6\n#\x1a", o: Options{Dialect: csv("no", func(d *dialect.Dialect) { d.Comment = "#" }), Columns: ab}, want: []string{"!its line ends with CR CR LF", "3/4", "5/6"}},
 
+		{name: "CR CR LF behind a NULL word, before a comment", in: "1,NULL\r\r\n#c\n3,4\r\n", o: Options{Dialect: of("csv", func(d *dialect.Dialect) { d.Header, d.Comment, d.Null = "no", "#", []string{"NULL\r"} }), Columns: ab}, want: []string{"!its line ends with CR CR LF", "3/4"}},
+		{name: "CR behind an escape of quotes alone", in: "1,2\\\r\r\n3,4\r\n", o: Options{Dialect: csv("no", func(d *dialect.Dialect) { d.Escape, d.Map, d.QuotedOnly = `\`, dialect.Literal, true }), Columns: ab}, want: []string{"!its line ends with CR CR LF", "3/4"}},
+		{name: "CR LF alone, of PostgreSQL's one column", in: "1\n\r\n3\n", o: Options{Dialect: of("postgres"), Columns: ab[:1]}, want: []string{"1", "!its line ends with CR LF", "3"}},
+
 		{name: "Control-Z of one column", in: "a\n1\n\x1a", want: []string{"1", "!the text ends with 0x1A"}},
 		{name: "Control-Z on a line", in: "a\n1\n\x1a\r\n", want: []string{"1", "!the text ends with 0x1A"}},
 		{name: "many", in: "a\n1\n\x1a\x1a\x1a", want: []string{"1", "!the text ends with 0x1A"}},
