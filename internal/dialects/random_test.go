@@ -196,6 +196,9 @@ func (x *randomText) value(r *rand.Rand, awkward int) string {
 	if d.RecordSep == "" {
 		text = strings.TrimRight(text, "\r")
 	}
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		text = text[2:] // the mark of UTF-16, which ends a job
+	}
 	if r.IntN(awkward*8) == 0 {
 		return text // whatever becomes of it
 	}

@@ -37,6 +37,7 @@ type strays struct {
 	cr      string // the reason for a record whose last value ends with CR; none: such a value is data
 	noCR    bool   // a record's end has no CR
 	noSub   bool   // 0x1A is a separator
+	noWide  bool   // a record can begin with a separator that is a byte of UTF-16's mark
 	escape  string
 
 	comments bool // can stand behind a record
@@ -61,6 +62,9 @@ func (f *inputFile) strays(o *Options) (s strays) {
 			s.escape = d.Escape
 		}
 		s.noSub = strings.IndexByte(d.FieldSep+d.RecordSep, sub) >= 0
+		s.noWide = d.FieldSep[0] >= 0xfe
+	} else if f.format == FormatCSV {
+		s.noWide = o.FieldSep.or(',') >= 0xfe
 	}
 	// One column without a header is often a list of words, of which its name can be one.
 	s.column = slices.IndexFunc(f.columns, func(name string) bool { return name != "" })
@@ -179,5 +183,5 @@ func (r *Reader) wideFrom(record []byte) bool {
 		return bytes.HasPrefix(record, noMark)
 	}
 	mark := bytes.HasPrefix(record, []byte{0xff, 0xfe}) || bytes.HasPrefix(record, []byte{0xfe, 0xff})
-	return mark && r.file.format != FormatDump && bytes.IndexByte(record, 0) >= 0
+	return mark && !r.strays.noWide && r.file.format != FormatDump && bytes.IndexByte(record, 0) >= 0
 }

@@ -65,6 +65,8 @@ func TestStrays(t *testing.T) {
 		{name: "UTF-16 behind UTF-8", in: "a,b\n" + strings.Repeat("1,2\n", 12) + utf16Text(mark+"3,4\n5,6\n", true), err: "record 13 at byte 52: UTF-16 begins here"},
 		{name: "UTF-16 behind UTF-8 of one column", in: "a\n" + strings.Repeat("1\n", 12) + utf16Text(mark+"3\n5\n", true), err: "record 13 at byte 26: UTF-16 begins here"},
 		{name: "UTF-16 of the other order", in: utf16Text(mark+"a,b\n1,2\n", true) + "\xfe\xff\x003\x00,\x004\x00\n", o: Options{Dialect: csv("yes", func(d *dialect.Dialect) { d.Charset = "utf-16" })}, err: "record 2 at byte 8: UTF-16 begins here"},
+		{name: "no mark of UTF-16 but a separator", in: "1\xfe2\n\xfe\xff\x00\n", o: Options{Dialect: csv("no", func(d *dialect.Dialect) { d.FieldSep = "\xfe" }), Columns: ab}, want: []string{"1/2", "/\xff\x00"}},
+		{name: "no mark of UTF-16 but CSV's separator", in: "1\xfe2\n\xfe\xff\x00\n", o: Options{Header: HeaderNone, FieldSep: SepOf(0xfe), Columns: ab}, want: []string{"1/2", "/\xff\x00"}},
 
 		{name: "CR CR LF", in: "a,b\n1,2\r\r\n3,4\r\n", want: []string{"!its line ends with CR CR LF", "3/4"}},
 		{name: "CR CR LF of one column", in: "a\n1\r\r\n\r\r\n3\r\n", want: []string{"!its line ends with CR CR LF", "!its line ends with CR CR LF", "3"}},
