@@ -104,12 +104,15 @@ func (s *Scanner) align(text []byte, at int, begins bool) (tail int, ok bool) {
 	}
 }
 
-// mayOpen says that a value may begin behind a text.
+// mayOpen says that a value may begin behind a text: behind a separator that is not escaped.
 func (s *Scanner) mayOpen(before []byte, begins bool) bool {
 	if len(before) == 0 {
 		return begins
 	}
-	return hasSuffix(before, s.sep) || hasSuffix(before, s.end)
+	ends := func(sep string) bool {
+		return hasSuffix(before, sep) && !(s.hasEscape && !s.d.QuotedOnly && s.escaped(before[:len(before)-len(sep)]))
+	}
+	return ends(s.sep) || ends(s.end)
 }
 
 // mayClose says that a quote before a place may close a value.

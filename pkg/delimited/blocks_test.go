@@ -68,6 +68,7 @@ func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size i
 	s := New(d, 3, set)
 	begins := map[int]bool{} // where records begin, good and bad ones
 	sound := len(text)       // up to here no fault of quoting was met
+	fault := len(text)       // where the first stands
 	for at := 0; at < len(text); {
 		next, bad := s.Scan(data, at, len(text), true)
 		for _, start := range s.Starts {
@@ -78,7 +79,7 @@ func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size i
 		}
 		begins[bad.Start] = true
 		if bad.Found == 0 && bad.Reason != reasonCharset {
-			sound = bad.Start
+			sound, fault = bad.Start, bad.At
 			break
 		}
 		at = next
@@ -97,6 +98,9 @@ func followed(t *testing.T, d *dialect.Dialect, set Charset, text string, size i
 			at := lead + start
 			if at < sound && at < len(text) && !begins[at] && !blankAt(d, text, at) {
 				t.Fatalf("%q in blocks of %d: a record begins at %d; begin: %v, sound up to %d", text, size, at, begins, sound)
+			}
+			if at > fault {
+				t.Fatalf("%q in blocks of %d: a record begins at %d, behind the fault at %d", text, size, at, fault)
 			}
 			seen++
 		}
