@@ -1,0 +1,96 @@
+package testcheck
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Must ends the test when err is not nil.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pause is the time between two looks of Eventually.
+const pause = 10 * time.Millisecond
+
+// Eventually calls look until it says that the condition holds, and ends the test when it does not hold within the limit. The failure has
+// what, which names the condition, and what look saw last. look runs on the goroutine of the caller and may end the test itself.
+func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok bool, seen any)) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		ok, seen := look()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s; seen last: %v", limit, what, seen)
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("the test ends before: %s; seen last: %v", what, seen)
+		}
+	}
+}
+
+// EnvSeed names the seed of the tests' random numbers.
+const EnvSeed = "BULKLOAD_SEED"
+
+// Seed is the seed of a test's random numbers: the one that EnvSeed has, else one that depends on the name of the test alone, so that a
+// test is the same each time. A test that fails says it.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := hash(t.Name())
+	if text := os.Getenv(EnvSeed); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", EnvSeed, err)
+		}
+		seed = n
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s=%d runs this test with the same random numbers", EnvSeed, seed)
+		}
+	})
+	return seed
+}
+
+// Rand is a source of random numbers from [Seed]. It is for one goroutine.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 0))
+}
+
+// Name is a name that no other test and no other run of this test has: letters, digits and underscores, the first a letter. It is for
+// tables, directories, jobs and users on a cluster that tests share.
+func Name(t testing.TB) string {
+	var b strings.Builder
+	for _, c := range strings.ToLower(t.Name()) {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			b.WriteRune(c)
+		}
+		if b.Len() == 40 {
+			break
+		}
+	}
+	return fmt.Sprintf("%s_%x", b.String(), rand.Uint64())
+}
+
+func hash(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
