@@ -53,16 +53,7 @@ func clusterConf(t *testing.T) string {
 	if conf := os.Getenv(testcluster.EnvConf); conf != "" {
 		return conf
 	}
-	c, err := testcluster.Start(t.Context(), testcluster.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.ConfDir()
+	return testcluster.Own(t, testcluster.Options{}).ConfDir()
 }
 
 // TestClusterScripts runs the program on the test cluster, with a table of its own.

@@ -46,16 +46,7 @@ func on(t *testing.T, o testcluster.Options) *site {
 	}
 	c := attached(t, o)
 	if c == nil {
-		var err error
-		// Not the test's context, which ends before the cluster does.
-		if c, err = testcluster.Start(context.Background(), o); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(); err != nil {
-				t.Error(err)
-			}
-		})
+		c = testcluster.Own(t, o)
 	}
 	s := &site{T: t, cluster: c, program: program, tmp: t.TempDir()}
 	s.environ = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "HADOOP_USER_NAME=") })

@@ -16,9 +16,9 @@
 //		…
 //	}
 //
-// or, when they do harm to it, one of their own by [Start]. A cluster that must outlive the command
-// (cmd/cluster up) is started with Options.Detached; everything else dies with the process that
-// started it, by whatever way that process ends.
+// or, when they do harm to it or need another kind, one for themselves by [Own], which hands clusters on from
+// test to test. A cluster that must outlive the command (cmd/cluster up) or the test process (EnvPool) is started
+// with Options.Detached; everything else dies with the process that started it, by whatever way that process ends.
 //
 // HDFS permissions are on. The daemons run as the user hbase, who is the HDFS superuser; /tmp is open to
 // all and /user/NAME is made for the user who starts the cluster.

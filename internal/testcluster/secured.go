@@ -11,7 +11,7 @@ import (
 const EnvSecure = "BULKLOAD_SECURE"
 
 // Secured is the secured cluster that the tests of this process share: the one that EnvConf names, if it
-// is of this kind, else one that is started. There is one at a time: a test that asks for another kind
+// is of this kind, else one as [Own] has it. There is one at a time: a test that asks for another kind
 // ends the one before, so tests that want the same kind belong together, and none may run in parallel. It
 // ends with [Main], which the package's TestMain must call, and is beside the cluster of [Shared].
 //
@@ -49,16 +49,16 @@ func Secured(t testing.TB, s Security) *Cluster {
 			t.Fatal(err)
 		}
 		if c.state.Security == s {
-			shared.secured, shared.ownsSecured = c, false
+			shared.secured, shared.releaseSecured = c, func() error { c.Close(); return nil }
 			return c
 		}
 		c.Close()
 	}
-	c, err := Start(ctx, Options{Security: s})
+	c, release, err := own(ctx, Options{Security: s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared.secured, shared.ownsSecured = c, true
+	shared.secured, shared.releaseSecured = c, release
 	return c
 }
 
@@ -77,11 +77,7 @@ func endSecured() error {
 	if c == nil {
 		return nil
 	}
-	c.Close()
-	if shared.ownsSecured {
-		return c.Stop()
-	}
-	return nil
+	return shared.releaseSecured()
 }
 
 // AdminAsT is [Cluster.AdminAs] for a test, which fails when there is none.

@@ -21,13 +21,13 @@ var shared struct {
 	owned   bool
 	hasMain bool
 
-	secured     *Cluster // of Secured
-	ownsSecured bool
+	secured        *Cluster // of Secured
+	releaseSecured func() error
 }
 
 // Shared is the cluster that all tests of this process use: the one that EnvConf names, else one that is
 // started by the first call. The package's TestMain must call [Main]. Tests that stop daemons take a
-// cluster of their own by [Start].
+// cluster for themselves by [Own].
 //
 // With -short the test is skipped. A machine without a JDK or Maven fails it, with the line that
 // installs them.

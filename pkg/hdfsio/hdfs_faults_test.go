@@ -19,17 +19,12 @@ import (
 // idle for a second, with a client that waits seconds where it usually waits a minute.
 func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a cluster of its own")
-	}
-	c, err := testcluster.Start(t.Context(), testcluster.Options{HA: true, DataNodes: 2, WithoutHBase: true,
+	c := testcluster.Own(t, testcluster.Options{HA: true, DataNodes: 2, WithoutHBase: true,
 		CoreSite: map[string]string{
 			"ipc.client.idlethreshold": "0", "ipc.client.connection.maxidletime": "400", "ipc.client.connection.idle-scan-interval.ms": "200",
 		},
 		HDFSSite: map[string]string{"dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.heartbeat.interval": "3"},
 	})
-	must(t, err)
-	t.Cleanup(func() { must(t, c.Stop()) })
 	conf, err := LoadConf(func(name string) (string, bool) {
 		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
 	})

@@ -41,16 +41,7 @@ func faultyCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
 	o.HDFSSite = map[string]string{
 		"dfs.heartbeat.interval": "3", "dfs.namenode.heartbeat.recheck-interval": "300000", "dfs.namenode.stale.datanode.interval": "30000",
 	}
-	c, err := testcluster.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return testcluster.Own(t, o)
 }
 
 // buildFaults is a build onto the HDFS of a cluster, to be disturbed.

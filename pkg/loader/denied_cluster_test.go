@@ -11,16 +11,7 @@ import (
 // TestRightsToCreate makes tables on a cluster with access control and simple authentication: CREATE on a namespace that is there
 // is enough, and who lacks it learns the grant.
 func TestRightsToCreate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster with access control, which -short leaves out")
-	}
-	const access = "org.apache.hadoop.hbase.security.access.AccessController"
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
-		"hbase.security.authorization": "true", "hbase.superuser": "hbase,root",
-		"hbase.coprocessor.master.classes": access, "hbase.coprocessor.regionserver.classes": access, "hbase.coprocessor.region.classes": access,
-	}})
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
+	cluster := testcluster.Own(t, testcluster.Guarded())
 	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
 	spec := func(namespace, name string) TableSpec {
 		return TableSpec{Name: TableName{namespace, name}, CreateNamespace: true, Families: testFamilies}

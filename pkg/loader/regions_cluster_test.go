@@ -194,7 +194,7 @@ func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 // TestServerKilledWhileLoading kills the region server just when it gets a request. Files come in once it is back.
 // Scenario 28 of docs/reliability.md.
 func TestServerKilledWhileLoading(t *testing.T) {
-	cluster := ownCluster(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
+	cluster := testcluster.Own(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
 	server := cluster.Daemon(testcluster.RegionServer)
 	var killed bool
 	w := &wire{}

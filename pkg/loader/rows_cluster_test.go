@@ -367,14 +367,7 @@ func TestSnapshot(t *testing.T) {
 // the error says what to change.
 // Scenario 30 of docs/reliability.md.
 func TestSpaceQuotaLoadsNothing(t *testing.T) {
-	site := map[string]string{"hbase.quota.enabled": "true"}
-	for _, chore := range []string{
-		"hbase.master.quotas.observer", "hbase.regionserver.quotas.fs.utilization", "hbase.regionserver.quotas.region.size.reporting",
-		"hbase.regionserver.quotas.policy.refresher", "hbase.master.quotas.region.size.reporting",
-	} {
-		site[chore+".chore.period"], site[chore+".chore.delay"] = "1000", "500"
-	}
-	cluster := ownCluster(t, testcluster.Options{HBaseSite: site})
+	cluster := testcluster.Own(t, testcluster.Guarded())
 	b := newBenchOn(t, cluster, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t)
 	_, err := cluster.AdminT(t).Run(t.Context(), "quota", table.String(), "3000")

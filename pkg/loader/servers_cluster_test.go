@@ -12,18 +12,6 @@ import (
 	"bulkload/internal/testcluster"
 )
 
-// ownCluster starts a cluster that the test may harm.
-func ownCluster(t *testing.T, o testcluster.Options) *testcluster.Cluster {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a cluster of its own, which -short leaves out")
-	}
-	cluster, err := testcluster.Start(t.Context(), o)
-	must(t, err)
-	t.Cleanup(func() { must(t, cluster.Stop()) })
-	return cluster
-}
-
 // daemonOf is the region server that has a region.
 func daemonOf(t *testing.T, cluster *testcluster.Cluster, r Region) *testcluster.Daemon {
 	t.Helper()
@@ -59,7 +47,7 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 // leaving. The other server gets the region, and the file once.
 // Scenario 28 of docs/reliability.md.
 func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
-	cluster := ownCluster(t, testcluster.Options{RegionServers: 2})
+	cluster := testcluster.Own(t, testcluster.Harmed())
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
 		// The request leaves late, behind the move, and must not be given up before.

@@ -331,20 +331,8 @@ func BenchmarkPreflight(b *testing.B) {
 
 // TestWhatServersObserve: servers say by their coprocessors that they replicate bulk loads.
 func TestWhatServersObserve(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a cluster of its own")
-	}
-	servers, err := testcluster.Start(t.Context(), testcluster.Options{HBaseSite: map[string]string{
-		"hbase.replication.bulkload.enabled": "true", "hbase.replication.cluster.id": "test"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := servers.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	env := jobtest.ClusterEnv(t, servers)
+	servers := testcluster.Own(t, testcluster.Guarded())
+	env := jobtest.ClusterEnvAs(t, servers, "hbase")
 	s := jobtest.Spec(t, "check")
 	s.Table = jobtest.FreshTable(t, env, 10, nil)
 	for deadline := time.Now().Add(time.Minute); ; { // a server reports every three seconds what it has loaded

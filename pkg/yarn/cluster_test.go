@@ -39,11 +39,7 @@ type edge struct {
 }
 
 func testYARN(t *testing.T, s testcluster.Security) {
-	c, err := testcluster.Start(t.Context(), testcluster.Options{YARN: true, WithoutHBase: true, Security: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Stop()
+	c := testcluster.Own(t, testcluster.Options{YARN: true, WithoutHBase: true, Security: s})
 	e := &edge{T: t, cluster: c}
 	user := testcluster.Loader
 	e.env = append(os.Environ(), c.Environment()...)
@@ -67,6 +63,7 @@ func testYARN(t *testing.T, s testcluster.Security) {
 			t.Fatal(err)
 		}
 	}
+	var err error
 	if ask.Addresses, err = yarn.FromConf(conf.Value); err != nil {
 		t.Fatal(err)
 	}

@@ -77,6 +77,10 @@ func newCommand() *cobra.Command {
 			RunE: func(cmd *cobra.Command, _ []string) error { return testcluster.Down(cmd.Context(), o.dir) },
 		},
 		&cobra.Command{
+			Use: "down-pool DIR", Short: "Stop the clusters that tests have handed on in a directory, and remove their data", Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error { return testcluster.DownPool(cmd.Context(), args[0]) },
+		},
+		&cobra.Command{
 			Use: "status", Short: "Show the daemons; the exit code is 1 when one does not serve", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), cmd.OutOrStdout(), o) },
 		},

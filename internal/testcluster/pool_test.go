@@ -1,0 +1,84 @@
+package testcluster
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPool hands a cluster from one test to the next: it is the same, whatever the first has done to its daemons, and only one has it at a
+// time. Another kind is another cluster.
+func TestPool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs clusters of its own, which -short leaves out")
+	}
+	pool := t.TempDir()
+	t.Setenv(EnvPool, pool)
+	t.Cleanup(func() {
+		if err := DownPool(context.Background(), pool); err != nil {
+			t.Error(err)
+		}
+	})
+	kind := Options{WithoutHBase: true}
+	var first string
+	t.Run("first", func(t *testing.T) {
+		c := Own(t, kind)
+		first = c.Dir()
+		// Nobody else gets it now.
+		ctx, cancel := context.WithTimeout(t.Context(), 3*pollEvery)
+		defer cancel()
+		if _, _, err := own(ctx, kind); err == nil || !strings.Contains(err.Error(), "another process holds") {
+			t.Errorf("it is given away twice: %v", err)
+		}
+		if err := c.Daemon(NameNode).Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Daemon(DataNode).Pause(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("second", func(t *testing.T) {
+		c := Own(t, kind)
+		if c.Dir() != first {
+			t.Errorf("it is in %s, the first was in %s", c.Dir(), first)
+		}
+		for _, role := range c.Roles() {
+			if err := c.Daemon(role).Probe(t.Context()); err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+		// A cluster that does not serve again is replaced: here the NameNode's data is gone.
+		if err := c.Daemon(NameNode).Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(c.layout.name(NameNode)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("third", func(t *testing.T) {
+		if err := Own(t, kind).WaitReady(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if left, err := filepath.Glob(filepath.Join(pool, "*", "cluster.json")); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestKindName(t *testing.T) {
+	a, err := kindName(Options{HA: true, StartTimeout: time.Second, Dir: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := kindName(Options{HA: true, Dir: "y"}); err != nil || a != b || !strings.HasPrefix(a, "cluster-ha-") {
+		t.Errorf("%q, %q, %v", a, b, err)
+	}
+	for _, o := range []Options{{}, Harmed(), Guarded(), {HA: true, DataNodes: 2}, {HA: true, Security: AtLevel(Privacy)}} {
+		if b, err := kindName(o); err != nil || a == b {
+			t.Errorf("%+v is of the kind %q: %v", o, b, err)
+		}
+	}
+}
