@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/hfile"
 )
 
@@ -342,7 +343,7 @@ func swapChunks(a *anatomy, magic string) {
 // says of each what it would have done with it.
 func TestDamageBehindChecksums(t *testing.T) {
 	var judge *judge
-	if !testing.Short() {
+	if !race.Reduced(t) {
 		judge = newJudge(t)
 	}
 	dir := t.TempDir()

@@ -5,13 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"bulkload/internal/race"
 )
 
 // TestDamage reads files that are cut off, or have bytes changed, added or taken out: whatever comes of it, rows, bad records
 // and the error must be the same in one split by one worker and in many by seven.
 func TestDamage(t *testing.T) {
 	s := seed(t)
-	rounds := number64(t, "BULKLOAD_DIALECTS_DAMAGE", map[bool]uint64{true: 20, false: 60}[testing.Short()])
+	rounds := number64(t, "BULKLOAD_DIALECTS_DAMAGE", map[bool]uint64{true: 20, false: 60}[race.Reduced(t)])
 	for _, k := range kinds(t) {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()

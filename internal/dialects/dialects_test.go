@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/source"
 )
 
@@ -76,7 +77,7 @@ func TestDialects(t *testing.T) {
 // judged has the judges read a file.
 func (x *text) judged(t *testing.T, m *mem, want *digest) {
 	t.Helper()
-	if testing.Short() {
+	if race.Reduced(t) {
 		return
 	}
 	file := filepath.Join(t.TempDir(), "file")

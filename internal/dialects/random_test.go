@@ -286,7 +286,7 @@ func packed(r *rand.Rand, text []byte) (name string, data []byte, err error) {
 // TestRandom reads random text as a reader does that goes byte by byte: its rows, and where its bad records lie.
 func TestRandom(t *testing.T) {
 	s := seed(t)
-	files := number64(t, "BULKLOAD_DIALECTS_FILES", map[bool]uint64{true: 300, false: 2000}[testing.Short() || race.On])
+	files := number64(t, "BULKLOAD_DIALECTS_FILES", map[bool]uint64{true: 300, false: 2000}[race.Reduced(t)])
 	var rows, bad, unclosed int
 	for n := range files {
 		r := rand.New(rand.NewPCG(s, n))

@@ -203,7 +203,7 @@ func (w *world) value(s hamba.Schema) any {
 // TestOracle holds rows of random schemas to what the library decodes of the same bytes.
 func TestOracle(t *testing.T) {
 	seeds := uint64(400)
-	if race.On {
+	if race.Reduced(t) {
 		seeds = 60
 	}
 	for seed := range seeds {

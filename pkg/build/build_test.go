@@ -36,7 +36,7 @@ func TestFormatsGiveTheSameFiles(t *testing.T) {
 		"check":   {[]string{"check.csv", "check.dump", "check.parquet"}, 10, 10},
 		"opinion": {[]string{"opinion.csv", "opinion.parquet"}, 50, 49},
 	} {
-		if race.On && table == "opinion" {
+		if race.Reduced(t) && table == "opinion" {
 			continue
 		}
 		for _, empty := range []string{"skip", "store"} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/spec"
 )
 
@@ -20,7 +21,7 @@ func TestFilesDoNotDependOnWorkers(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "rows.dump")
 	s := spec.Spec{Inputs: []string{input}, Format: "dump", Key: "id", Timestamp: 1}
 	rows := 12_000
-	if testing.Short() {
+	if race.Reduced(t) {
 		rows = 6_000
 	}
 	if _, err := writeGrowth(input, growth{rows: rows, columns: 18, value: 30}, &s); err != nil {

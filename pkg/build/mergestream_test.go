@@ -65,7 +65,7 @@ func framed(t *testing.T, all []frame) chunk.Source {
 func TestMergeStreamGivesTheSameFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	counts := []int{1, 5}
-	if race.On {
+	if race.Reduced(t) {
 		counts = counts[1:]
 	}
 	for name, c := range partCases(t) {

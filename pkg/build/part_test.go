@@ -101,7 +101,7 @@ func partCases(t *testing.T) map[string]partCase {
 	t.Helper()
 	cases := map[string]partCase{}
 	tables := map[string]int{"check": 10, "opinion": 50}
-	if race.On {
+	if race.Reduced(t) {
 		delete(tables, "opinion")
 	}
 	for table, salts := range tables {
@@ -133,7 +133,7 @@ func partCases(t *testing.T) map[string]partCase {
 // and the same manifest.
 func TestPartsGiveTheSameFiles(t *testing.T) {
 	counts := []int{1, 2, 7}
-	if race.On {
+	if race.Reduced(t) {
 		counts = counts[2:]
 	}
 	for name, c := range partCases(t) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -171,9 +172,9 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 // TestTablesEqualSeparateBuilds builds several tables in one reading, with random records, split points, workers and
 // policies, and holds the files of each to those of a job that builds this table alone.
 func TestTablesEqualSeparateBuilds(t *testing.T) {
-	runs := 0
+	runs, reduced := 0, race.Reduced(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		if runs++; testing.Short() && runs > 25 {
+		if runs++; reduced && runs > 25 {
 			return // each builds six times
 		}
 		input := writeTablesInput(t, t.TempDir(), rapid.IntRange(1, 400).Draw(rt, "records"), rapid.Uint64().Draw(rt, "seed"), false)

@@ -57,7 +57,7 @@ func TestReaderEnds(t *testing.T) {
 func TestReaderPieces(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 1))
 	rounds := 12
-	if race.On {
+	if race.Reduced(t) {
 		rounds = 3
 	}
 	for _, name := range Names() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/charset"
 	"bulkload/pkg/dialect"
 )
@@ -17,7 +18,7 @@ func TestBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	rounds := 6000
-	if testing.Short() {
+	if race.Reduced(t) {
 		rounds = 800
 	}
 	for name, d := range dialects(t) {

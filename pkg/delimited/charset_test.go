@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/charset"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
@@ -19,7 +20,7 @@ func TestScannerOfGBK(t *testing.T) {
 		t.Fatal(err)
 	}
 	rounds := 8000
-	if testing.Short() {
+	if race.Reduced(t) {
 		rounds = 1000
 	}
 	for name, d := range dialects(t) {

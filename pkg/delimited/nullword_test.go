@@ -51,7 +51,7 @@ func TestNullWord(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	around := 3
-	if testing.Short() || race.On {
+	if race.Reduced(t) {
 		around = 1
 	}
 	cases := 0

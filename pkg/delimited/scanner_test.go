@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/dialect"
 )
 
@@ -270,7 +271,7 @@ func scanAll(t *testing.T, s *Scanner, text string, piece func(left int) int) (r
 // TestScanner has a plain reader as judge, in all dialects, for texts that are given in one piece and in pieces.
 func TestScanner(t *testing.T) {
 	rounds := 30000
-	if testing.Short() {
+	if race.Reduced(t) {
 		rounds = 4000
 	}
 	for name, d := range dialects(t) {

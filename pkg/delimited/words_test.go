@@ -40,7 +40,7 @@ func TestASCII(t *testing.T) {
 			}
 		}
 	}
-	for range race.Cases(1_000_000) {
+	for range race.Cases(t, 1_000_000) {
 		for i := range 4 {
 			p[r.IntN(len(p))] = byte(r.Uint32()) >> (i % 2)
 		}
@@ -68,7 +68,7 @@ func TestWords(t *testing.T) {
 			check(n)
 		}
 	}
-	for range race.Cases(1_000_000) {
+	for range race.Cases(t, 1_000_000) {
 		check((r.Uint64() >> r.IntN(64)) << r.IntN(64))
 	}
 	p := make([]byte, 24)

@@ -164,12 +164,12 @@ var shapes = []struct {
 // what chance allows; of sorted rows, within what places allow.
 func TestShares(t *testing.T) {
 	shapes := shapes
-	if testing.Short() { // the race detector's run: statistics are the same with it
+	if race.Reduced(t) { // the race detector's run: statistics are the same with it
 		shapes = shapes[:1]
 	}
 	for _, shape := range shapes {
 		sizes := []int64{150_000, 150_000}
-		if race.On {
+		if race.Reduced(t) {
 			sizes = []int64{40_000}
 		}
 		if shape.full {

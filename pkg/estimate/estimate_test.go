@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
+	"bulkload/internal/race"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -43,7 +44,7 @@ func TestEstimate(t *testing.T) {
 		{"opinion", data.Opinion, data.CSV, false, 0, 0},
 		{"opinion that spills", data.Opinion, data.Dump, false, 14 << 20, 0.5},
 	}
-	if testing.Short() {
+	if race.Reduced(t) {
 		cases = cases[1:2]
 	}
 	for _, c := range cases {

@@ -160,7 +160,7 @@ func TestSuggest(t *testing.T) {
 		key string
 		n   int
 	}{{"", 10}, {"check_id + id", 16}, {"md5hex(id)", 40}, {"create_date + id", 5}} {
-		if testing.Short() && c.key != "" {
+		if race.Reduced(t) && c.key != "" {
 			continue
 		}
 		s := jobtest.TableSpec(t, data.Check, input, "dump")

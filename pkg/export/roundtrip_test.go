@@ -25,7 +25,7 @@ func TestLoadExportLoad(t *testing.T) {
 		{"check", "check.csv", "skip", 10}, {"check", "check.dump", "store", 10}, {"check", "check.parquet", "", 10},
 		{"opinion", "opinion.csv", "skip", 50}, {"opinion", "opinion.parquet", "store", 50},
 	} {
-		if race.On && c.table == "opinion" {
+		if race.Reduced(t) && c.table == "opinion" {
 			continue
 		}
 		s := jobtest.Spec(t, c.table)

@@ -155,7 +155,7 @@ func TestRoundTrip(t *testing.T) {
 // error or gives just the cells that were written.
 func TestDamage(t *testing.T) {
 	rounds := 300
-	if race.On {
+	if race.Reduced(t) {
 		rounds = 30
 	}
 	for _, c := range goldenCases(t) {

@@ -24,7 +24,7 @@ func TestCommonPrefix(t *testing.T) {
 		}
 	}
 	var x, y [40]byte
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		from, to := n%8, r.IntN(8)
 		a, b := x[from:from+n/8%17], y[to:to+r.IntN(33)]
 		for i := range x {
@@ -75,7 +75,7 @@ func TestVlong(t *testing.T) {
 			check(-(int64(1) << i) + d - 300)
 		}
 	}
-	for range race.Cases(300_000) {
+	for range race.Cases(t, 300_000) {
 		check(int64(r.Uint64() >> r.IntN(64)))
 		check(^int64(r.Uint64() >> r.IntN(64)))
 	}
@@ -181,7 +181,7 @@ func TestHashes(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := make([]byte, 48)
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		for i := range 6 {
 			p[(n*7+i)%len(p)] = byte(r.Uint32())
 		}
@@ -199,7 +199,7 @@ func TestBloomBits(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	sizes := []int32{8, 16, 1 << 20, 1 << 30, 1, 1000, 8 * 1000 * 125, 7}
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		h, size := int32(r.Uint32()), sizes[n%len(sizes)]
 		if n%50 == 0 {
 			h = []int32{0, 1, -1, -1 << 31, 1<<31 - 1, -size, size, 1 - size}[n/50%8]
@@ -212,7 +212,7 @@ func TestBloomBits(t *testing.T) {
 			t.Fatalf("%d of %d bits: %d, want %d", h, size, got, want)
 		}
 	}
-	for n := range race.Cases(100_000) {
+	for n := range race.Cases(t, 100_000) {
 		a, b := make([]byte, n%33), make([]byte, n%33)
 		want := make([]byte, len(a))
 		for i := range a {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/spec"
 )
 
@@ -181,7 +182,7 @@ func (p *pen) can(sep string, rows [][]*string) {
 // TestRandomTables: what inspection reads is what was written, or there is doubt.
 func TestRandomTables(t *testing.T) {
 	n := 1500
-	if testing.Short() {
+	if race.Reduced(t) {
 		n = 300
 	}
 	const first = 0
@@ -229,7 +230,7 @@ func TestRandomTables(t *testing.T) {
 	t.Logf("%d of %d wrong", wrong, n)
 	for _, p := range pens() {
 		t.Logf("%s: %d of %d without doubt", p.name, sure[p.name], all[p.name])
-		if !testing.Short() && 10*sure[p.name] < all[p.name] {
+		if !race.Reduced(t) && 10*sure[p.name] < all[p.name] {
 			t.Errorf("%s: %d of %d are without doubt", p.name, sure[p.name], all[p.name])
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/inspect"
 	"bulkload/pkg/spec"
 )
@@ -16,7 +17,7 @@ import (
 // no job file has a doubt.
 func TestEveryJobFileBuilds(t *testing.T) {
 	n, sure := 250, 0
-	if testing.Short() {
+	if race.Reduced(t) {
 		n = 60
 	}
 	for seed := range n {

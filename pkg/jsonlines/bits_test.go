@@ -17,7 +17,7 @@ func TestScanStringRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	line := make([]byte, 48)
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		from, size := n%8, n/8%25
 		for range 12 { // of the bytes that are there, some change
 			i := r.IntN(len(line))
@@ -93,7 +93,7 @@ func TestSkipNested(t *testing.T) {
 	const seed = 72
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for n := range race.Cases(20_000) {
+	for n := range race.Cases(t, 20_000) {
 		depth := 1 + n%200
 		if n%100 == 0 {
 			depth = maxDepth - 1 - r.IntN(3)

@@ -23,7 +23,7 @@ func TestMurmur3OfBytes(t *testing.T) {
 	turn := func(x uint32, n int) uint32 { return (x << n) | (x >> (32 - n)) }
 	mix := func(k uint32) uint32 { return turn(k*0xcc9e2d51, 15) * 0x1b873593 }
 	p := make([]byte, 32)
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		for i := range 6 {
 			p[(n*7+i)%len(p)] = byte(r.Uint32())
 		}
@@ -55,7 +55,7 @@ func TestJavaHashOfUnits(t *testing.T) {
 	const seed = 92
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range race.Cases(300_000) {
+	for range race.Cases(t, 300_000) {
 		text := make([]rune, r.IntN(17))
 		for i := range text {
 			text[i] = rune(r.IntN([]int{0x80, 0x800, 0xd800, 0x110000}[r.IntN(4)]))
@@ -75,7 +75,7 @@ func TestAlphabet(t *testing.T) {
 	const seed = 93
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range race.Cases(4000) {
+	for range race.Cases(t, 4000) {
 		var sets [2]Alphabet
 		var lists [2][]byte
 		for i := range sets {
@@ -120,7 +120,7 @@ func TestDigits(t *testing.T) {
 			t.Fatalf("%x: %d %t", c, got, ok)
 		}
 	}
-	for range race.Cases(200_000) {
+	for range race.Cases(t, 200_000) {
 		text := make([]byte, r.IntN(12))
 		for i := range text {
 			text[i] = byte(r.Uint32())
@@ -133,7 +133,7 @@ func TestDigits(t *testing.T) {
 			t.Fatalf("%x: %s, want %s", text, got, want)
 		}
 	}
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		text := strconv.AppendUint(nil, r.Uint64()>>r.IntN(64), 10)
 		switch n % 8 {
 		case 0:
@@ -154,7 +154,7 @@ func TestDigits(t *testing.T) {
 		}
 	}
 	// Java's Long.hashCode: the upper half and the lower, one bit after the other.
-	for range race.Cases(100_000) {
+	for range race.Cases(t, 100_000) {
 		v, want := r.Uint64(), uint32(0)
 		for i := range 32 {
 			if (v>>i)%2 != (v>>(i+32))%2 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"bulkload/internal/race"
 )
 
 // simulatedJob is what the phases of a made-up job take, in seconds, each at a steady speed.
@@ -101,11 +103,12 @@ func TestLeftOfSimulations(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var all []float64
+			reduced := race.Reduced(t)
 			for _, earlier := range c.earlier {
 				for _, write := range c.write {
 					for _, verify := range c.verify {
 						for _, read := range c.read {
-							if testing.Short() && read != c.read[0] {
+							if reduced && read != c.read[0] {
 								continue
 							}
 							s := simulatedJob{read: read, sort: 0.2 * read, write: write * read, load: 0.5, verify: verify * read, text: read == 5, earlier: earlier}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/race"
 )
 
 // hostile makes requests of pieces that are nearly right: paths, parameters, bodies, headers, page tokens.
@@ -73,7 +75,7 @@ func (h hostile) path() string {
 // and none costs memory for good.
 func TestHostileRequests(t *testing.T) {
 	requests := 100_000
-	if testing.Short() {
+	if race.Reduced(t) {
 		requests = 10_000
 	}
 	s := known(t, Options{Compat: true, Audit: io.Discard, Limits: Limits{PerClient: 64}})

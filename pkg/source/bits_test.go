@@ -40,7 +40,7 @@ func TestBitsAt(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	data := make([]byte, 32)
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		data[n%len(data)] = byte(r.Uint32())
 		width, bit := n%65, r.IntN(16)
 		want := uint64(0)
@@ -64,7 +64,7 @@ func TestHybrid(t *testing.T) {
 	const seed = 82
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	for n := range race.Cases(20_000) {
+	for n := range race.Cases(t, 20_000) {
 		width := n%32 + 1
 		var data []byte
 		var want []uint32

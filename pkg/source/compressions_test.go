@@ -108,7 +108,7 @@ func TestPackedByOthersTruncated(t *testing.T) {
 		case "snappy", hadoopLZ4, "lz4":
 			step = 97
 		}
-		if race.On {
+		if race.Reduced(t) {
 			step = max(step, 499)
 		}
 		silent := 0
@@ -152,7 +152,7 @@ func TestPackedByOthersDamaged(t *testing.T) {
 		}
 		whole := packedSample(t, name)
 		rounds := 20
-		if race.On {
+		if race.Reduced(t) {
 			rounds = 4
 		}
 		for range rounds {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/race"
 	"bulkload/pkg/valuetext"
 
 	"github.com/apache/arrow/go/v15/parquet"
@@ -163,7 +164,7 @@ func TestParquetDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := 41
-		if testing.Short() {
+		if race.Reduced(t) {
 			step = 211
 		}
 		for i := 0; i < len(whole); i += step {

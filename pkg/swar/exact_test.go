@@ -17,7 +17,7 @@ func TestEveryByte(t *testing.T) {
 		func(p byte) byte { return p ^ 1<<r.IntN(8) }, func(p byte) byte { return p - 1 }, func(byte) byte { return byte(r.Uint32()) },
 	}
 	cases, step := 0, 1
-	if race.On || testing.Short() {
+	if race.Reduced(t) {
 		step = 7
 	}
 	for pattern := range 256 {
@@ -70,7 +70,7 @@ func TestBits(t *testing.T) {
 	const seed = 65
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		m := r.Uint64()
 		switch n % 4 {
 		case 0:

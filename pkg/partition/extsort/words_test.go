@@ -17,7 +17,7 @@ func TestWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var x, y [40]byte
 	sortings := []sorting{newSorting(1, nil), newSorting(2, nil), newSorting(5, nil), newSorting(1000, nil), newSorting(1<<16, nil), newSorting(3, []int{0, 2, 30})}
-	for n := range race.Cases(1_000_000) {
+	for n := range race.Cases(t, 1_000_000) {
 		from, to := n%8, r.IntN(8)
 		a, b := x[from:from+n/8%17], y[to:to+r.IntN(17)]
 		for i := range x {
@@ -74,7 +74,7 @@ func TestBefore(t *testing.T) {
 		}
 		return r.Uint64() >> r.IntN(64)
 	}
-	for range race.Cases(1_000_000) {
+	for range race.Cases(t, 1_000_000) {
 		x, y := entry{number(), number()}, entry{number(), number()}
 		if r.IntN(3) == 0 {
 			y.sort = x.sort
@@ -99,7 +99,7 @@ func TestPayloads(t *testing.T) {
 		data[i] = byte(r.Uint32())
 	}
 	edges := []int{0x7e, 0x7f, 0x80, 0x3ffe, 0x3fff, 0x4000, 0x1ffffe, 0x1fffff}
-	for n := range race.Cases(150_000) {
+	for n := range race.Cases(t, 150_000) {
 		lengths, offsets := make([]int, n%8), make([]uint32, n%8)
 		var heads, want []byte
 		for i := range lengths {
