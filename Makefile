@@ -35,7 +35,7 @@ demo-yarn: build ## the main job with both passes on an embedded YARN
 
 demo-stop: cluster-down ## stop what demo started
 
-test: ## every test, those on a real HDFS and HBase included
+test: ## every test, once: units with the race detector, others on a real HDFS and HBase
 	@scripts/test
 
 test-compat: ## HFiles to and from the classes of HBase 1.4, 2.4, 2.5 and 3.0
@@ -100,14 +100,13 @@ test-kills: ## each command killed at random, with splits, merges, compactions a
 test-short: ## the tests that need no cluster
 	go test -short ./...
 
-check: ## what must pass before a push: format, vet, staticcheck, races in the core
+check: ## what must pass before a push beside the tests: format, vet, staticcheck, the structure and words of the whole
 	@files=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$files" ] || { echo "not gofmt'ed:"; echo "$$files"; exit 1; }
 	go vet ./...
 	go vet -tags stopafter ./pkg/checkpoint
 	go tool staticcheck ./...
 	go mod tidy -diff
 	go test -short ./internal/arch/... ./internal/reference/...
-	go test -race -short -timeout 25m ./pkg/build ./pkg/source ./pkg/estimate ./pkg/hfile ./pkg/job ./pkg/...
 
 fmt: ## format the Go files
 	gofmt -w $$(git ls-files '*.go')
