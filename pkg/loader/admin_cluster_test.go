@@ -14,6 +14,7 @@ import (
 )
 
 func TestTables(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	name := TableName{"loader_test", "described"}
 	admin := testcluster.Shared(t).AdminT(t)
@@ -99,6 +100,7 @@ func TestTables(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	s, err := b.Status(t.Context())
 	must(t, err)
@@ -118,6 +120,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestDialFails(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	cfg := b.cfg
 	cfg.Root = "/elsewhere"
@@ -137,6 +140,7 @@ func TestDialFails(t *testing.T) {
 }
 
 func TestCloseLeavesNoGoroutine(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, _ := b.loaded(t, 10)
 	before := runtime.NumGoroutine()

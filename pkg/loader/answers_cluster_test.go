@@ -92,6 +92,7 @@ func always(class string) func(int) string { return func(int) string { return cl
 // sent again.
 // Scenario 19 of docs/reliability.md.
 func TestUnclearExceptionSendsAgain(t *testing.T) {
+	t.Parallel()
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			p := &puppet{answer: func(n int) string {
@@ -120,6 +121,7 @@ func TestUnclearExceptionSendsAgain(t *testing.T) {
 // act on, with what to change.
 // Scenario 19 of docs/reliability.md.
 func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -155,6 +157,7 @@ func TestRepeatedExceptionEndsTheLoad(t *testing.T) {
 // not.
 // Scenario 31 of docs/reliability.md.
 func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
+	t.Parallel()
 	const away = "org.apache.hadoop.hbase.NotServingRegionException"
 	p := &puppet{answer: always(away)}
 	b := newBench(t, func(c *Config) { c.Dialer = p.dial })
@@ -180,6 +183,7 @@ func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 // TestTableDisabledWhileLoading disables the table between check and call: the load ends at once, with the state.
 // Scenario 31 of docs/reliability.md.
 func TestTableDisabledWhileLoading(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -205,6 +209,7 @@ func TestTableDisabledWhileLoading(t *testing.T) {
 // TestReadOnlyTableIsRefused is a table that takes no writes.
 // Scenario 31 of docs/reliability.md.
 func TestReadOnlyTableIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.tableSpec(t, TableSpec{Families: testFamilies, Attributes: map[string]string{"READONLY": "true"}})
 	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
@@ -216,6 +221,7 @@ func TestReadOnlyTableIsRefused(t *testing.T) {
 // TestFileGoneBeforeSending takes a file away between check and call: the load ends, and says which file it was.
 // Scenario 2 of docs/reliability.md.
 func TestFileGoneBeforeSending(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t, "m")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}

@@ -83,6 +83,7 @@ func (b *bench) loadedLongAgo(t testing.TB, table TableName, req LoadRequest) Lo
 }
 
 func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 3*time.Second })
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprintf("shared timestamp %t", shared), func(t *testing.T) {
@@ -100,6 +101,7 @@ func TestCompactedAndArchivedFileIsFoundByItsCells(t *testing.T) {
 
 // TestCellsHiddenFromReadersStillTell: newer versions and delete markers hide the cells of the first and last row.
 func TestCellsHiddenFromReadersStillTell(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.SettleTimeout = 3 * time.Second }) // without the root: the table alone can show
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
@@ -118,6 +120,7 @@ func TestCellsHiddenFromReadersStillTell(t *testing.T) {
 
 // TestAbsentCellsProveNothing: a file that is nowhere, and whose cells the table does not have, may be lost or loaded.
 func TestAbsentCellsProveNothing(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 2*time.Second })
 	table := b.table(t)
 	gone := func() HFile {
@@ -165,6 +168,7 @@ func TestAbsentCellsProveNothing(t *testing.T) {
 
 // TestCellsBeforeTheLoadAreNoProof: where others use the timestamp, a file is not vacant whose rows had cells of it.
 func TestCellsBeforeTheLoadAreNoProof(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -195,6 +199,7 @@ func (s *shyFS) ReadDir(ctx context.Context, name string) ([]fs.FileInfo, error)
 
 // TestFailedListingIsNotTakenForLoaded: a file that nobody loaded is nowhere, and the stores cannot be listed.
 func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 3*time.Second })
 	table := b.table(t)
 	f := b.withIdentity(t, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)))
@@ -213,6 +218,7 @@ func TestFailedListingIsNotTakenForLoaded(t *testing.T) {
 
 // TestStoresThatCannotBeListed: the listing fails once, or the stores are closed to this user and the table shows it.
 func TestStoresThatCannotBeListed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", 20*time.Second })
 	for name, fails := range map[string]int{"once": 3, "always": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -236,6 +242,7 @@ func TestStoresThatCannotBeListed(t *testing.T) {
 // TestAnotherWayInFindsStagedFiles: a file that an earlier attempt left in HBase's staging directory is found there when the
 // load continues directly, and the directory goes.
 func TestAnotherWayInFindsStagedFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) {
 		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 200*time.Millisecond, 10*time.Second
 	})
@@ -259,6 +266,7 @@ func TestAnotherWayInFindsStagedFiles(t *testing.T) {
 
 // TestLookThatFailsSeesNothing: the source cannot be looked at once, after the server has answered. The file is there.
 func TestLookThatFailsSeesNothing(t *testing.T) {
+	t.Parallel()
 	p := &puppet{answer: func(n int) string {
 		if n == 1 {
 			return "java.io.IOException"

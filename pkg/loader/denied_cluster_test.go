@@ -11,6 +11,7 @@ import (
 // TestRightsToCreate makes tables on a cluster with access control and simple authentication: CREATE on a namespace that is there
 // is enough, and who lacks it learns the grant.
 func TestRightsToCreate(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Guarded())
 	as := func(user string) *bench { return newBenchOn(t, cluster, func(c *Config) { c.EffectiveUser = user }) }
 	spec := func(namespace, name string) TableSpec {

@@ -15,6 +15,7 @@ import (
 
 // TestExample runs what Example shows on a real cluster.
 func TestExample(t *testing.T) {
+	t.Parallel()
 	dir := testcluster.Shared(t).ConfDir()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
 	must(t, err)

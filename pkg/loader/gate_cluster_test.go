@@ -37,6 +37,7 @@ func (g *tollGate) count(n int) {
 // and lets two pass. A stop leaves the others where they were, and the same
 // files can be loaded after it.
 func TestLoadGate(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "b", "c", "d")
 	var files []HFile

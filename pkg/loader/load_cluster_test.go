@@ -48,6 +48,7 @@ func recorder(log *[]string) Events {
 }
 
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	low, high := rowsOf("a", 500), rowsOf("x", 700)
@@ -108,6 +109,7 @@ func refuseBefore(t *testing.T, b *bench, table TableName, files ...HFile) error
 }
 
 func TestLoadRefusedBeforeAnything(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	good := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -183,6 +185,7 @@ func TestLoadRefusedBeforeAnything(t *testing.T) {
 
 // TestLoadPermission loads a file in a directory that is closed to the user of the load.
 func TestLoadPermission(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t)
 	super := b.fsAs(t, "hbase")
@@ -215,6 +218,7 @@ func TestLoadPermission(t *testing.T) {
 
 // TestLoadSplitMeanwhile splits the region between the plan and the call.
 func TestLoadSplitMeanwhile(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	admin := testcluster.Shared(t).AdminT(t)
 	for _, c := range []struct {
@@ -256,6 +260,7 @@ func TestLoadSplitMeanwhile(t *testing.T) {
 }
 
 func TestLoadEventError(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	broken := errors.New("the journal is full")

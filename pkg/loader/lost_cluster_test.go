@@ -91,6 +91,7 @@ func (c *wireConn) Read(p []byte) (int, error) {
 // again.
 // Scenario 27 of docs/reliability.md.
 func TestLostAnswerSendsNothingTwice(t *testing.T) {
+	t.Parallel()
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		for _, root := range []string{"/hbase", ""} {
 			t.Run(fmt.Sprintf("%s, root %q", stage, root), func(t *testing.T) {
@@ -121,6 +122,7 @@ func TestLostAnswerSendsNothingTwice(t *testing.T) {
 // arrived: it did not, the file is fenced off and sent again under its new name.
 // Scenario 27 of docs/reliability.md.
 func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	w.swallow.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
@@ -142,6 +144,7 @@ func TestCutRequestIsFencedAndSentAgain(t *testing.T) {
 // on its way in the staging directory, one not sent.
 // Scenario 26 of docs/reliability.md.
 func TestResumedLoadFinishesTheFirst(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.StageQuiet = w.dial, "/hbase", 500*time.Millisecond })
 	table := b.table(t, "m", "t")
@@ -182,6 +185,7 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 // other.
 // Scenario 26 of docs/reliability.md.
 func TestStagedFilesLieStillTogether(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) {
 		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 2*time.Second, 20*time.Second
 	})
@@ -209,6 +213,7 @@ func TestStagedFilesLieStillTogether(t *testing.T) {
 // TestUndecidedFilesStopTheLoad cannot look at the files of an earlier attempt: nothing is sent, nothing deleted.
 // Scenario 26 of docs/reliability.md.
 func TestUndecidedFilesStopTheLoad(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir, c.SettleTimeout = "/hbase", time.Second })
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
@@ -254,6 +259,7 @@ func (b *blindFS) Stat(ctx context.Context, name string) (fs.FileInfo, error) {
 
 // TestLoadNotSent breaks the connection before a byte of the request has left: that load is sent again.
 func TestLoadNotSent(t *testing.T) {
+	t.Parallel()
 	first := true
 	w := &wire{before: func() error {
 		if first {
@@ -277,6 +283,7 @@ func TestLoadNotSent(t *testing.T) {
 
 // TestLoadCancelled ends the context while a load is in flight: its answer is still heard.
 func TestLoadCancelled(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := &wire{before: func() error { cancel(cause); return nil }}
@@ -294,6 +301,7 @@ func TestLoadCancelled(t *testing.T) {
 
 // TestLoadCancelledLost ends the context and loses the answer: what became of the file is determined before the load ends.
 func TestLoadCancelledLost(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w := &wire{before: func() error { cancel(cause); return nil }}
@@ -313,6 +321,7 @@ func TestLoadCancelledLost(t *testing.T) {
 
 // TestScanBrokenConnection cuts all connections during a scan: every row comes once, whole and in order.
 func TestScanBrokenConnection(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	b := newBench(t, func(c *Config) { c.Dialer = w.dial })
 	table, all := b.loaded(t, 300)

@@ -109,11 +109,18 @@ type outcome struct {
 	err                     error // why the unknown ones are
 }
 
-// settleAll resolves the outcome of files, for SettleTimeout at most. The region, if it is known, is the one they were sent to.
+// leastLook is what the first look at a file may take, however soon the search ends: a search without a look finds nothing.
+const leastLook = 30 * time.Second
+
+// settleAll resolves the outcome of files, for SettleTimeout at most, and with one look at least. The region, if it is known, is the one
+// they were sent to.
 func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	limit := l.c.cfg.SettleTimeout
-	ctx, cancel := context.WithTimeoutCause(l.linger, limit, fmt.Errorf("outcome not resolved within %s", limit))
+	late := fmt.Errorf("outcome not resolved within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(l.linger, limit, late)
 	defer cancel()
+	first, cancelFirst := context.WithTimeoutCause(l.linger, max(limit, leastLook), late)
+	defer cancelFirst()
 	settled := make([]HFile, len(files))
 	places := make([]Place, len(files))
 	errs := make([]error, len(files))
@@ -121,7 +128,7 @@ func (l *load) settleAll(files []HFile, r Region, answered bool) outcome {
 	g.SetLimit(settleInFlight)
 	for i, f := range files {
 		g.Go(func() error {
-			settled[i], places[i], errs[i] = l.settle(ctx, f, r, answered)
+			settled[i], places[i], errs[i] = l.settle(ctx, first, f, r, answered)
 			return nil
 		})
 	}
@@ -147,8 +154,9 @@ const (
 	settlePauseMax = 2 * time.Second
 )
 
-// settle determines whether a file was loaded. If it was not, it may have a new path.
-func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HFile, Place, error) {
+// settle determines whether a file was loaded, by looks until ctx ends; the first look has a context of its own. If the file was not loaded,
+// it may have a new path.
+func (l *load) settle(ctx, first context.Context, f HFile, r Region, answered bool) (HFile, Place, error) {
 	fenced := f
 	fenced.Path = fencedPath(f.Path)
 	s := &settling{load: l, file: f, to: fenced, region: r, answered: answered}
@@ -165,10 +173,11 @@ func (l *load) settle(ctx context.Context, f HFile, r Region, answered bool) (HF
 	pauses := retry.Policy{First: settlePause, Most: settlePauseMax}
 	var seen error // by the last look that the end of the time did not cut short
 	for looks := 1; ; looks++ {
-		got, place, err := s.look(ctx)
-		if seen == nil || ctx.Err() == nil {
+		got, place, err := s.look(first)
+		if seen == nil || first.Err() == nil {
 			seen = err
 		}
+		first = ctx // of the looks that follow
 		if place == PlaceSource || place == PlaceStore {
 			return got, place, l.settled(f, got, place)
 		}

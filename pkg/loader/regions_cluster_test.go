@@ -52,6 +52,7 @@ func (p *plainRewriter) Merge(_ context.Context, files []HFile) (HFile, error) {
 // TestFileOfTwentyRegionsIsCutOnce loads a file that lies in twenty regions: it is cut once.
 // Scenario 5 of docs/reliability.md.
 func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	var splits []string
 	for i := range 19 {
@@ -73,6 +74,7 @@ func TestFileOfTwentyRegionsIsCutOnce(t *testing.T) {
 // TestTooManyFilesAreMerged merges the files of a family that are too many for a region.
 // Scenario 11 of docs/reliability.md.
 func TestTooManyFilesAreMerged(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	var rows []string
@@ -95,6 +97,7 @@ func TestTooManyFilesAreMerged(t *testing.T) {
 // TestRegionSplitBeforeSending splits a region through a file between plan and call: the file is cut and loaded.
 // Scenario 14 of docs/reliability.md.
 func TestRegionSplitBeforeSending(t *testing.T) {
+	t.Parallel()
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			b := newBench(t, nil)
@@ -140,6 +143,7 @@ func (o *openRewriter) Cut(ctx context.Context, f HFile, at [][]byte) ([]HFile, 
 // TestRegionsMergedBeforeSending merges two regions between plan and call: their files meet in the new one.
 // Scenario 15 of docs/reliability.md.
 func TestRegionsMergedBeforeSending(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10)), b.hfile(t, b.fs, b.dir, "f", rowsOf("x", 10))}
@@ -166,6 +170,7 @@ func TestRegionsMergedBeforeSending(t *testing.T) {
 // TestMergedRegionsHaveTooManyFiles merges two regions between plan and call, whose files are then too many for one.
 // Scenario 15 of docs/reliability.md.
 func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "m")
 	rows := append(rowsOf("a", 10), rowsOf("x", 10)...)
@@ -194,6 +199,7 @@ func TestMergedRegionsHaveTooManyFiles(t *testing.T) {
 // TestServerKilledWhileLoading kills the region server just when it gets a request. Files come in once it is back.
 // Scenario 28 of docs/reliability.md.
 func TestServerKilledWhileLoading(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Options{}) // tests of other packages use the shared one meanwhile
 	server := cluster.Daemon(testcluster.RegionServer)
 	var killed bool
@@ -237,6 +243,7 @@ func TestServerKilledWhileLoading(t *testing.T) {
 // TestFileTrackerTableIsLoadedDirectly loads a table whose store files are kept by the tracker FILE, directly and by itself.
 // Scenario 36 of docs/reliability.md.
 func TestFileTrackerTableIsLoadedDirectly(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	name := TableName{Namespace: "loader_test", Qualifier: "tracked" + fmt.Sprint(testTime)}
 	must(t, b.CreateTable(t.Context(), TableSpec{Name: name, CreateNamespace: true, Families: testFamilies,
@@ -270,6 +277,7 @@ func (b *bench) trackedTable(t testing.TB) TableName {
 // region.
 // Scenario 36 of docs/reliability.md.
 func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	w.lose.Store(true)
 	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir = w.dial, "/hbase" })
@@ -289,9 +297,10 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 // lies in the store, no reader sees it, and it must not be taken for loaded. Once it is back at its source it is loaded.
 // Scenario 36 of docs/reliability.md.
 func TestOrphanIsNotTakenForLoaded(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	w.swallow.Store(true)
-	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 20*time.Second })
 	table := b.trackedTable(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	b.open(t, f)

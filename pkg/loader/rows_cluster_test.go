@@ -21,6 +21,7 @@ import (
 // TestOneFileIsLoaded loads one file into a table of one region.
 // Scenario 1 of docs/reliability.md.
 func TestOneFileIsLoaded(t *testing.T) {
+	t.Parallel()
 	for _, stage := range []Stage{StageToken, StageDirect} {
 		t.Run(stage.String(), func(t *testing.T) {
 			b := newBench(t, nil)
@@ -53,6 +54,7 @@ func TestOneFileIsLoaded(t *testing.T) {
 // TestFileIsCutAtOneBoundary cuts a file at the one boundary that it crosses.
 // Scenario 4 of docs/reliability.md.
 func TestFileIsCutAtOneBoundary(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "a000004")
 	rows := rowsOf("a", 10)
@@ -69,6 +71,7 @@ func TestFileIsCutAtOneBoundary(t *testing.T) {
 // TestOddFamilyNamesAreLoaded loads families whose names begin with an underscore or have bytes that are not ASCII.
 // Scenario 6 of docs/reliability.md.
 func TestOddFamilyNamesAreLoaded(t *testing.T) {
+	t.Parallel()
 	for _, family := range []string{"_cf", "ü%20 +", "f-1"} {
 		t.Run(family, func(t *testing.T) {
 			b := newBench(t, nil)
@@ -85,6 +88,7 @@ func TestOddFamilyNamesAreLoaded(t *testing.T) {
 // TestUnknownFamilyIsRefused before anything was prepared.
 // Scenario 9 of docs/reliability.md.
 func TestUnknownFamilyIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t)
 	err := refuseBefore(t, b, table, b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2)), b.hfile(t, b.fs, b.dir, "none", rowsOf("a", 2)))
@@ -96,6 +100,7 @@ func TestUnknownFamilyIsRefused(t *testing.T) {
 // TestFileToBeCutIsRefusedWithoutRewriter before anything was prepared.
 // Scenario 18 of docs/reliability.md.
 func TestFileToBeCutIsRefusedWithoutRewriter(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "a000001")
 	files := []HFile{b.hfile(t, b.fs, b.dir, "f", []string{"a"}), b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 2))}
@@ -128,6 +133,7 @@ func (b *bench) putMeta(t testing.TB, table TableName, r Region, end []byte) {
 // TestHoleAndOverlapInMetaAreRefused gives a table a region map with a hole, then with an overlap.
 // Scenario 16 of docs/reliability.md.
 func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t, "h", "p")
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
@@ -150,6 +156,7 @@ func TestHoleAndOverlapInMetaAreRefused(t *testing.T) {
 // TestScansDuringLoadsSeeWholeRows scans while files of ten families are loaded: a row is seen with all families or not at all.
 // Scenario 20 of docs/reliability.md.
 func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	var spec TableSpec
 	var names []string
@@ -195,6 +202,7 @@ func TestScansDuringLoadsSeeWholeRows(t *testing.T) {
 // TestLastLoadWinsAmongEqualTimestamps: among equal keys and timestamps what came last wins, and a newer timestamp always.
 // Scenario 22 of docs/reliability.md.
 func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	admin := b.cluster.AdminT(t)
 	table := b.table(t)
@@ -222,6 +230,7 @@ func TestLastLoadWinsAmongEqualTimestamps(t *testing.T) {
 // TestFlushDuringLoadLosesNoRow loads while the table is written and flushed: all rows are there.
 // Scenario 23 of docs/reliability.md.
 func TestFlushDuringLoadLosesNoRow(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	admin := b.cluster.AdminT(t)
 	table := b.table(t)
@@ -250,6 +259,7 @@ func TestFlushDuringLoadLosesNoRow(t *testing.T) {
 // the caller's own rights do, a direct load needs those of HBase's user and says so before anything is sent.
 // Scenario 24 of docs/reliability.md.
 func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, func(c *Config) { c.RootDir = "/hbase" })
 	for _, c := range []struct {
 		file, dir fs.FileMode
@@ -284,6 +294,7 @@ func TestDirectLoadNeedsRightsOfHBase(t *testing.T) {
 // TestLoadsAtOnceIntoTheSameRegions has two users, and two clients of one of them, load into the same regions at once.
 // Scenario 25 of docs/reliability.md.
 func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
+	t.Parallel()
 	benches := []*bench{newBench(t, nil), newBench(t, nil), newBench(t, func(c *Config) { c.EffectiveUser = "other" })}
 	b := benches[0]
 	table := b.table(t, "m")
@@ -316,6 +327,7 @@ func TestLoadsAtOnceIntoTheSameRegions(t *testing.T) {
 
 // TestPrepareCleanup goes there and back, as a check before a job does.
 func TestPrepareCleanup(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
@@ -335,6 +347,7 @@ func TestPrepareCleanup(t *testing.T) {
 
 // TestSnapshot takes one, and another of the same name.
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, rows := b.loaded(t, 20)
 	name := "loader_test_" + table.Qualifier
@@ -367,6 +380,7 @@ func TestSnapshot(t *testing.T) {
 // the error says what to change.
 // Scenario 30 of docs/reliability.md.
 func TestSpaceQuotaLoadsNothing(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Guarded())
 	b := newBenchOn(t, cluster, func(c *Config) { c.RootDir = "/hbase" })
 	table := b.table(t)

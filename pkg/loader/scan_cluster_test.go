@@ -60,6 +60,7 @@ func keysOf(rows ...string) (keys [][]byte) {
 }
 
 func TestScan(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, all := b.loaded(t, 2000)
 	b.checkRows(t, table, all, "f")
@@ -140,6 +141,7 @@ func TestScan(t *testing.T) {
 
 // TestScanSplitMeanwhile splits a region under a scan and with old locations.
 func TestScanSplitMeanwhile(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, all := b.loaded(t, 500)
 	admin := testcluster.Shared(t).AdminT(t)
@@ -168,6 +170,7 @@ func TestScanSplitMeanwhile(t *testing.T) {
 
 // TestPrefixScanGivesItsRows to a client that knows nothing yet, and again to one that knows the region.
 func TestPrefixScanGivesItsRows(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, all := b.loaded(t, 2000)
 	const prefix = "m00010"
@@ -194,6 +197,7 @@ func TestPrefixScanGivesItsRows(t *testing.T) {
 
 // TestScanColumns reads some columns, and rows that have none of them are not given.
 func TestScanColumns(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, _ := b.loaded(t, 20)
 	for _, c := range []struct {
@@ -230,6 +234,7 @@ func TestScanColumns(t *testing.T) {
 
 // TestScanOnRegion hears of each region what was read of it, by the server's own counts.
 func TestScanOnRegion(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	table, _ := b.loaded(t, 500)
 	var told []RegionScan

@@ -113,7 +113,7 @@ func (l *load) refused(ctx context.Context, g group, took time.Duration) (group,
 		state := l.findFile(ctx, f)
 		if state.Place == PlaceGone {
 			// The server gives up in the middle of its files when HDFS fails, or when its log was taken from it.
-			if _, place, err := l.settle(ctx, f, g.region, true); err == nil {
+			if _, place, err := l.settle(ctx, ctx, f, g.region, true); err == nil {
 				state.Place = place
 			} else {
 				state.Err = err

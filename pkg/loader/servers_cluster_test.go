@@ -47,6 +47,7 @@ func beside(t *testing.T, b *bench, table TableName) Region {
 // leaving. The other server gets the region, and the file once.
 // Scenario 28 of docs/reliability.md.
 func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
+	t.Parallel()
 	cluster := testcluster.Own(t, testcluster.Harmed())
 	t.Run("region moved", func(t *testing.T) {
 		w := &wire{}
@@ -149,9 +150,10 @@ func testOrphan(t *testing.T, cluster *testcluster.Cluster) {
 // the error says what to do.
 // Scenario 28 of docs/reliability.md.
 func TestOrphanStaysWithoutAnotherServer(t *testing.T) {
+	t.Parallel()
 	w := &wire{}
 	w.swallow.Store(true)
-	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 20*time.Second })
 	table := b.table(t)
 	regions, err := b.Regions(t.Context(), table)
 	must(t, err)

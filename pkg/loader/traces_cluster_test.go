@@ -17,6 +17,7 @@ import (
 // TestClusterID is what ZooKeeper has, and what the master says where that is
 // missing; a cluster of another id is another at the same address.
 func TestClusterID(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	id, err := b.ID(t.Context())
 	must(t, err)
@@ -75,6 +76,7 @@ func copyZnodes(t testing.TB, quorum, root string, names []string, id string) st
 // TestRegionTraces: hbase:meta shows a region that was split or merged, and
 // not of those of a table that is gone.
 func TestRegionTraces(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, nil)
 	admin := b.cluster.AdminT(t)
 	table := b.table(t, "b", "d")
