@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -172,7 +173,7 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 // policies, and holds the files of each to those of a job that builds this table alone.
 func TestTablesEqualSeparateBuilds(t *testing.T) {
 	runs := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		if runs++; testing.Short() && runs > 25 {
 			return // each builds six times
 		}
