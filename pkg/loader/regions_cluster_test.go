@@ -291,7 +291,7 @@ func TestLostAnswerOfDirectLoadIsAskedOfRegion(t *testing.T) {
 func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	w := &wire{}
 	w.swallow.Store(true)
-	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 2*time.Second })
+	b := newBench(t, func(c *Config) { c.Dialer, c.RootDir, c.SettleTimeout = w.dial, "/hbase", 5*time.Second })
 	table := b.trackedTable(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
 	b.open(t, f)
@@ -310,6 +310,7 @@ func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	}
 	b.checkRows(t, table, nil)
 	must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
+	b.cfg.SettleTimeout = time.Minute // for what is seen at once
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{sent}, Unknown: []HFile{sent}, FS: b.fs})
 	must(t, err)
 	if report.Loaded != 1 || report.Resolved != 0 {
