@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/export"
 	"bulkload/pkg/hdfsio"
@@ -34,7 +33,7 @@ type exportLab struct {
 
 func newExportLab(t *testing.T, conf, example, input, salts, empty string) *exportLab {
 	t.Helper()
-	name := fmt.Sprintf("export%x", rand.Uint64())
+	name := "export" + testcheck.Name(t)
 	l := &exportLab{migration: &migration{conf: conf, name: name, table: "test:" + name, state: t.TempDir()}, job: "../../examples/" + example + ".yaml", splits: "salt:" + salts, empty: empty, out: "/tmp/" + name}
 	t.Cleanup(func() { dropTable(t, conf, name) })
 	cluster, err := testcluster.Attach(t.Context(), conf)

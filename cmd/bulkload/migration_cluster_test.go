@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/hdfsio"
@@ -46,7 +46,7 @@ func newMigration(t *testing.T) *migration {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	name := fmt.Sprintf("migration%x", rand.Uint64())
+	name := "migration" + testcheck.Name(t)
 	m := &migration{conf: conf, name: name, table: "test:" + name, state: t.TempDir(), cluster: cluster}
 	t.Cleanup(func() { dropTable(t, conf, name) })
 	h, err := hdfsio.NewHDFS(hdfsio.HDFSOptions{Addresses: []string{strings.TrimPrefix(cluster.HDFS(), "hdfs://")}, User: "tina"})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/estimate"
 	"bulkload/pkg/rowkey"
 
@@ -34,7 +35,7 @@ func estimateOf(rows []int64, start func(i int) string) *estimate.Estimate {
 // TestSVG sees that a picture is well-formed whatever the keys are, that every
 // region is in a bar, and that nothing is drawn outside of it.
 func TestSVG(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 2000).Draw(t, "rows")
 		text := rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "start")
 		var b strings.Builder
@@ -75,7 +76,7 @@ func TestSVG(t *testing.T) {
 
 // TestShareLines sees that lines cover all regions once.
 func TestShareLines(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Int64Range(0, 1000), 1, 500).Draw(t, "rows")
 		most := rapid.IntRange(1, 60).Draw(t, "lines")
 		e := estimateOf(rows, func(i int) string { return fmt.Sprint(i) })

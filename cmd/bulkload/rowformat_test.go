@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/rowkey"
@@ -113,7 +114,7 @@ func TestLateColumn(t *testing.T) {
 
 // TestRoundTrip reads back what was printed, by the library's parsers.
 func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOf(rapid.Byte()).Draw(t, "value")
 		if rapid.Bool().Draw(t, "text") {
 			v = []byte(rapid.String().Draw(t, "string"))

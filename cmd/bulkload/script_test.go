@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -75,7 +74,7 @@ func TestClusterScripts(t *testing.T) {
 		Dir: "testdata/cluster",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
-			name := fmt.Sprintf("script%x", rand.Uint64())
+			name := "script" + testcheck.Name(t)
 			e.Setenv("HADOOP_CONF_DIR", conf)
 			e.Setenv("HBASE_CONF_DIR", conf)
 			e.Setenv("ROOT", root)

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,9 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/spec"
 )
@@ -38,7 +39,7 @@ func TestServeBench(t *testing.T) {
 	}
 	conf := clusterConf(t)
 	p := newServed(t, conf)
-	table := fmt.Sprintf("bench%x", rand.Uint64())
+	table := "bench" + testcheck.Name(t)
 	t.Cleanup(func() { dropTable(t, conf, table) })
 	job, err := os.ReadFile("../../examples/check.yaml")
 	if err != nil {
@@ -218,6 +219,7 @@ func processOf(t *testing.T, file string) string {
 type serveBench struct {
 	*testing.T
 	name, url, pid string
+	turn           atomic.Uint64 // requests so far
 }
 
 // cpu is what the service's process has used, in milliseconds; the kernel counts in hundredths of a second.
@@ -253,7 +255,8 @@ type asked struct {
 }
 
 func (b *serveBench) ask(c *http.Client, due time.Time) asked {
-	r, err := c.Get(b.url + fmt.Sprintf("A%09d", rand.IntN(askedKeys)*(benchKeys/askedKeys)))
+	// Keys in the order of the multiples of a prime, which has each once.
+	r, err := c.Get(b.url + fmt.Sprintf("A%09d", b.turn.Add(1)*7919%askedKeys*(benchKeys/askedKeys)))
 	if err != nil {
 		return asked{took: time.Since(due)}
 	}
@@ -296,7 +299,8 @@ func (b *serveBench) open(rate int, lasts time.Duration) servedRound {
 	for i := range n {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(rate))
 		if wait := time.Until(due); wait > 0 {
-			<-time.After(wait)
+			pace := time.NewTimer(wait)
+			<-pace.C
 		}
 		wg.Go(func() { all[i] = b.ask(c, due) })
 	}

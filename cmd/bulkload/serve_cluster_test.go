@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 // served is the built program on the test cluster, with job files in a directory.
@@ -44,7 +46,7 @@ func TestServeIsGet(t *testing.T) {
 	}
 	conf := clusterConf(t)
 	p := newServed(t, conf)
-	checks, orders := fmt.Sprintf("serve%x", rand.Uint64()), fmt.Sprintf("serve%x", rand.Uint64())
+	checks, orders := "serve"+testcheck.Name(t), "serve"+testcheck.Name(t)
 	t.Cleanup(func() { dropTable(t, conf, checks); dropTable(t, conf, orders) })
 	example, err := os.ReadFile("../../examples/check.yaml")
 	if err != nil {

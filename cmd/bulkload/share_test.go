@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // sharedJob is a job that several processes do over a directory.
@@ -383,6 +384,32 @@ func TestBudgetOfAllShares(t *testing.T) {
 	}
 }
 
+// killedShare kills a share when it has begun to write. It is false when the share was complete before.
+func killedShare(t *testing.T, dir string) bool {
+	t.Helper()
+	cmd := exec.Command("bulkload", shareArgs(1, 2)...)
+	cmd.Dir = dir
+	testcheck.Must(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	testcheck.Eventually(t, 2*time.Minute, "the share has begun a file", func() (bool, any) {
+		select {
+		case <-ended:
+			return true, nil
+		default:
+		}
+		left, err := filepath.Glob(filepath.Join(dir, "rows", ".share-*.tmp"))
+		testcheck.Must(t, err)
+		return len(left) > 0, left
+	})
+	_ = cmd.Process.Kill() // it may have ended
+	<-ended
+	if code := cmd.ProcessState.ExitCode(); code != -1 && code != 0 {
+		t.Fatalf("the share ends with %d", code)
+	}
+	return !cmd.ProcessState.Success()
+}
+
 // TestSharesKilledAndDoubled: a share that is killed, a share that runs twice at once and a merge that does, are harmless.
 func TestSharesKilledAndDoubled(t *testing.T) {
 	dir := t.TempDir()
@@ -390,36 +417,11 @@ func TestSharesKilledAndDoubled(t *testing.T) {
 	j := sharedJob{t, dir, []string{"--key", "id", "--input", "in.csv", "--duplicates", "last", "--bad-records", "1%", "--splits", "k03,k05", "--timestamp", "1700000000000"}}
 	files, manifest := j.local()
 	j.plan()
-	// Killed when it has begun to write, before it is complete.
-	cmd := exec.Command("bulkload", shareArgs(1, 2)...)
-	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	begun, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	ticks := time.NewTicker(time.Millisecond)
-	defer ticks.Stop()
-	for {
-		left, err := filepath.Glob(filepath.Join(dir, "rows", ".share-*.tmp"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(left) > 0 {
-			break
-		}
-		select {
-		case <-ticks.C:
-		case <-begun.Done():
-			t.Fatal("the share has begun no file")
-		}
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Fatal("the share was done before it was killed")
-	}
+	// A share that is done before it is seen to have begun is made again.
+	testcheck.Eventually(t, 3*time.Minute, "a share is killed", func() (bool, any) {
+		testcheck.Must(t, os.RemoveAll(filepath.Join(dir, "rows")))
+		return killedShare(t, dir), "it was done before it was killed"
+	})
 	j.must(shareArgs(2, 2)...)
 	if out, code := j.program(mergeArgs(1, 1)...); code != 5 || !strings.Contains(out, "1 of 2 shares are missing in rows: 1/2") {
 		t.Fatalf("%d: %s", code, out)

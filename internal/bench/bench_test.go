@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -37,7 +39,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestSummaryIsInOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0.001, 1e6), 1, 20).Draw(t, "values")
 		s := summarize(values)
 		below, above := 0, 0

@@ -13,13 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 // TestByChance holds the count of orders to all orders, one by one.
 func TestByChance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		n, m := rapid.IntRange(1, 5).Draw(t, "n"), rapid.IntRange(1, 5).Draw(t, "m")
 		all := rapid.Permutation(numbers(n+m)).Draw(t, "order")
 		pairs := func(member func(i int) bool) (u float64) {

@@ -5,9 +5,10 @@ import (
 	"crypto/sha256"
 	"io"
 	"net"
-	"runtime"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // echo answers each connection with what it sends.
@@ -106,11 +107,7 @@ func TestProxyCloses(t *testing.T) {
 	if _, err := c.Write([]byte("under way for an hour")); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); p.Carried() == 0; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("the proxy got nothing")
-		}
-	}
+	testcheck.Eventually(t, time.Minute, "the proxy has what was sent", func() (bool, any) { n := p.Carried(); return n > 0, n })
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}

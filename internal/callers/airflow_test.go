@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // airflowVersions are the lines of Airflow that the examples are for; requirements-VERSION.txt pins all packages.
@@ -265,13 +267,19 @@ func TestAirflowKill(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		waitFor(t, 2*time.Minute, "a file that is written", func() bool { return s.events(t, "check")["written"] > 0 })
+		testcheck.Eventually(t, 2*time.Minute, "a file that is written", func() (bool, any) {
+			e := s.events(t, "check")
+			return e["written"] > 0, e
+		})
 		pid := s.holder("check")
 		// Held, so that it cannot end before it is asked to.
 		if err := errors.Join(syscall.Kill(pid, syscall.SIGSTOP), cmd.Process.Signal(syscall.SIGTERM)); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, time.Minute, "on_kill", func() bool { return strings.Contains(out.String(), fmt.Sprintf("stopping bulkload, process %d", pid)) })
+		testcheck.Eventually(t, time.Minute, "on_kill", func() (bool, any) {
+			said := out.String()
+			return strings.Contains(said, fmt.Sprintf("stopping bulkload, process %d", pid)), said
+		})
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // cronDaemon gives Debian's cron: the machine's, else one that is unpacked into the user's cache, so that nothing is
@@ -152,40 +154,41 @@ func TestCron(t *testing.T) {
 		}
 		return true
 	}
-	code := func(want string) func() bool {
-		return func() bool {
+	code := func(want string) func() (bool, any) {
+		return func() (bool, any) {
 			b, _ := os.ReadFile(codes)
-			return alive() && strings.Contains(string(b), want+"\n")
+			return alive() && strings.Contains(string(b), want+"\n"), fmt.Sprintf("exit codes %q", b)
 		}
 	}
 	// Of two runs one is held for as long as the other takes to meet it.
-	waitFor(t, 2*time.Minute, "a first run", func() bool { return alive() && s.holder("check") != 0 })
+	testcheck.Eventually(t, 2*time.Minute, "a first run", func() (bool, any) { return alive() && s.holder("check") != 0, said.String() })
 	first := s.holder("check")
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(first, syscall.SIGCONT) })
-	waitFor(t, time.Minute, "exit code 75 of a second run", code("check 75"))
+	testcheck.Eventually(t, time.Minute, "exit code 75 of a second run", code("check 75"))
 	if err := syscall.Kill(first, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, time.Minute, "exit code 5 of the load without an export", code("opinion 5"))
+	testcheck.Eventually(t, time.Minute, "exit code 5 of the load without an export", code("opinion 5"))
 	if err := os.Rename(missing+".late", missing); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, 2*time.Minute, "the end of the first run", code("check 0"))
-	waitFor(t, 3*time.Minute, "the late load", code("opinion 0"))
+	testcheck.Eventually(t, 2*time.Minute, "the end of the first run", code("check 0"))
+	testcheck.Eventually(t, 3*time.Minute, "the late load", code("opinion 0"))
 	s.judge(t, "check")
 	s.judge(t, "opinion")
-	waitFor(t, 2*time.Minute, "a round with nothing to do", func() bool {
+	testcheck.Eventually(t, 2*time.Minute, "a round with nothing to do", func() (bool, any) {
 		b, _ := os.ReadFile(codes)
-		return alive() && strings.Count(string(b), "check 0\n") >= 2
+		return alive() && strings.Count(string(b), "check 0\n") >= 2, fmt.Sprintf("exit codes %q", b)
 	})
 
 	// A mail follows the end of its command.
-	waitFor(t, time.Minute, "the mails", func() bool {
+	testcheck.Eventually(t, time.Minute, "the mails", func() (bool, any) {
 		b, _ := os.ReadFile(codes)
-		return len(readMails(t, mails)) >= strings.Count(string(b), "\n")-strings.Count(string(b), " 0\n")
+		came := readMails(t, mails)
+		return len(came) >= strings.Count(string(b), "\n")-strings.Count(string(b), " 0\n"), fmt.Sprintf("exit codes %q, mails %q", b, came)
 	})
 	got := map[string]int{}
 	for _, m := range readMails(t, mails) {

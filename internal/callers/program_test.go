@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/journal"
 	"bulkload/pkg/partition"
@@ -60,7 +60,7 @@ type site struct {
 // newSite makes the tables and lays out the exports of a day.
 func newSite(t *testing.T, day string) *site {
 	t.Helper()
-	s := &site{cluster: testcluster.Shared(t), tables: fmt.Sprintf("test:c%x_", rand.Uint64()), jobs: abs(t, root+"/examples"),
+	s := &site{cluster: testcluster.Shared(t), tables: "test:" + testcheck.Name(t) + "_", jobs: abs(t, root+"/examples"),
 		exports: t.TempDir(), state: t.TempDir()}
 	for table, export := range map[string]string{"check": "check.dump", "opinion": "opinion.parquet"} {
 		name := s.tables + table
@@ -159,18 +159,6 @@ func (s *site) holder(table string) (pid int) {
 		_, _ = fmt.Sscanf(string(b), "process %d on", &pid)
 	}
 	return pid
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, limit time.Duration, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(limit); !holds(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s", what, limit)
-		}
-	}
 }
 
 func abs(t *testing.T, name string) string {

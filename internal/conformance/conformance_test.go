@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -34,7 +34,7 @@ func TestRandomCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a JVM for minutes")
 	}
-	seed := envInt(t, "BULKLOAD_CONFORMANCE_SEED", rand.Uint64()>>32)
+	seed := envInt(t, "BULKLOAD_CONFORMANCE_SEED", testcheck.Seed(t)>>32)
 	cases := int(envInt(t, "BULKLOAD_CONFORMANCE_CASES", 80))
 	first := int(envInt(t, "BULKLOAD_CONFORMANCE_FIRST", 0))
 	t.Logf("BULKLOAD_CONFORMANCE_SEED=%d, cases %d to %d", seed, first, first+cases-1)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -336,7 +337,7 @@ func TestMutants(t *testing.T) {
 		t.Skip("runs a JVM")
 	}
 	judge := newJudge(t)
-	seed := envInt(t, "BULKLOAD_MUTANTS_SEED", rand.Uint64()>>32)
+	seed := envInt(t, "BULKLOAD_MUTANTS_SEED", testcheck.Seed(t)>>32)
 	most := int(envInt(t, "BULKLOAD_MUTANTS", 120))
 	t.Logf("BULKLOAD_MUTANTS_SEED=%d BULKLOAD_MUTANTS=%d", seed, most)
 	r := &random{rand.New(rand.NewPCG(seed, 0))}

@@ -24,7 +24,7 @@ func TestGroupSharesSyncs(t *testing.T) {
 					t.Error("a sync began before it was asked for")
 				}
 				n := count.Add(1)
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				if n == 2 {
 					return full
 				}
@@ -35,7 +35,7 @@ func TestGroupSharesSyncs(t *testing.T) {
 			}
 		}
 		wg.Go(ask)
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		for range 50 {
 			wg.Go(ask)
 		}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // root is the top of the checkout.
@@ -129,20 +131,13 @@ func serve(t *testing.T, cmd *exec.Cmd, stop os.Signal, answers func(context.Con
 			<-ended
 		}
 	})
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	testcheck.Eventually(t, 3*time.Minute, cmd.Args[0]+" answers", func() (bool, any) {
 		select {
 		case <-ended:
 			t.Fatalf("%s ended: %s", cmd.Args[0], tail(said.String()))
 		default:
 		}
 		err := answers(t.Context())
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s does not answer: %v", cmd.Args[0], err)
-		}
-	}
+		return err == nil, err
+	})
 }

@@ -46,6 +46,19 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// frozenAt starts the program of a round, which stands still behind the first record of an event until SIGCONT.
+func frozenAt(t *testing.T, l *Lab, r *round, event string) *process {
+	t.Helper()
+	p, err := launch(r.argv, l.environment("BULKLOAD_TEST_STOP_AFTER="+event+":1:freeze"), l.root)
+	must(t, err)
+	t.Cleanup(func() { p.signal(syscall.SIGKILL) })
+	if !at(event).wait(p, r.state) {
+		t.Fatalf("it ended before %s: %s", event, p.lastError())
+	}
+	must(t, p.freeze(t.Context()))
+	return p
+}
+
 // begin prepares a round without running anything.
 func begin(t *testing.T, l *Lab, j Job) *round {
 	t.Helper()
@@ -241,13 +254,7 @@ func TestQuickRow25TwoAtOnce(t *testing.T) {
 	l := sharedLab(t)
 	j := fewRows()
 	r := begin(t, l, j)
-	first, err := launch(r.argv, l.environment(), l.root)
-	must(t, err)
-	defer first.signal(syscall.SIGKILL)
-	if !at("written").wait(first, r.state) {
-		t.Fatalf("the first run ended: %s", first.lastError())
-	}
-	first.signal(syscall.SIGSTOP)
+	first := frozenAt(t, l, r, "written")
 	second := give(t, l, r.argv[1:]...)
 	if second.exit != 75 || !strings.Contains(second.lastError(), strconv.Itoa(first.pid)) {
 		t.Errorf("the second run exits %d, and does not name process %d: %s", second.exit, first.pid, second.lastError())
@@ -317,12 +324,7 @@ func TestRow28Zombie(t *testing.T) {
 func TestRow31TableStaysDisabled(t *testing.T) {
 	l := whole(t)
 	r := begin(t, l, fewRows())
-	p, err := launch(r.argv, l.environment(), l.root)
-	must(t, err)
-	if !at("built").wait(p, r.state) {
-		t.Fatal(p.lastError())
-	}
-	p.signal(syscall.SIGSTOP)
+	p := frozenAt(t, l, r, "built")
 	adm(t, l, "disable", r.table)
 	p.signal(syscall.SIGCONT)
 	must(t, p.wait(t.Context()))

@@ -36,12 +36,7 @@ func TestQuickStops(t *testing.T) {
 			j := someRows()
 			j.Before = 0
 			r := begin(t, l, j)
-			p, err := launch(r.argv, l.environment(), l.root)
-			must(t, err)
-			defer p.signal(syscall.SIGKILL)
-			if !at(c.when).wait(p, r.state) {
-				t.Fatalf("it ended too early: %s", p.lastError())
-			}
+			p := frozenAt(t, l, r, c.when)
 			for _, role := range c.frozen {
 				must(t, l.cluster.Daemon(role).Pause())
 			}
@@ -52,6 +47,7 @@ func TestQuickStops(t *testing.T) {
 			}
 			started := time.Now()
 			p.signal(c.by)
+			p.signal(syscall.SIGCONT)
 			select {
 			case <-p.done:
 				t.Logf("it stopped after %.1f s", time.Since(started).Seconds())

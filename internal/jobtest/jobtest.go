@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/hdfsio"
@@ -174,7 +175,7 @@ func FreshTableAt(t testing.TB, env *cluster.Env, splits [][]byte, change func(*
 		t.Fatal(err)
 	}
 	defer c.Close()
-	name := fmt.Sprintf("test:t%x", rand.Uint64())
+	name := "test:" + testcheck.Name(t)
 	parsed, err := loader.ParseTableName(name)
 	if err != nil {
 		t.Fatal(err)

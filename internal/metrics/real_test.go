@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"bulkload/internal/deliver"
+	"bulkload/internal/testcheck"
 )
 
 // realEnv asks for Prometheus' own programs; without it tests that find none are skipped.
@@ -55,13 +57,13 @@ func start(t *testing.T, port, ready, path string, args ...string) string {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-exited:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			_ = c.Process.Kill()
 			<-exited
 		}
 	})
-	base := "http://127.0.0.1:" + port
-	await(t, func() error {
+	base := "http://" + host + ":" + port
+	testcheck.Eventually(t, 2*time.Minute, filepath.Base(path)+" answers", func() (bool, any) {
 		select {
 		case err := <-exited:
 			exited <- err
@@ -69,31 +71,13 @@ func start(t *testing.T, port, ready, path string, args ...string) string {
 		default:
 		}
 		_, err := fetch(t.Context(), base+ready)
-		return err
+		return err == nil, err
 	})
 	return base
 }
 
-// await tries until there is no error, for a minute.
-func await(t *testing.T, try func() error) {
-	t.Helper()
-	end := time.Now().Add(time.Minute)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-		<-tick.C
-	}
-}
-
 func fetch(ctx context.Context, address string) (string, error) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return "", err
@@ -110,10 +94,14 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(b), err
 }
 
+// host is a loopback address of these tests' own. At the usual one the kernel may give a port that is free to a connection of
+// another process before its program listens there.
+const host = "127.0.97.1"
+
 // freePort is one that nobody listens on now.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +139,7 @@ func TestNodeExporter(t *testing.T) {
 	dir := t.TempDir()
 	write(t, done(), labels(t), filepath.Join(dir, "check.prom"))
 	port := freePort(t)
-	base := start(t, port, "/metrics", exporter, "--web.listen-address=127.0.0.1:"+port, "--collector.disable-defaults", "--collector.textfile", "--collector.textfile.directory="+dir)
+	base := start(t, port, "/metrics", exporter, "--web.listen-address="+host+":"+port, "--collector.disable-defaults", "--collector.textfile", "--collector.textfile.directory="+dir)
 	text, err := fetch(t.Context(), base+"/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +156,7 @@ func TestNodeExporter(t *testing.T) {
 func TestPrometheus(t *testing.T) {
 	prometheus, gateway := program(t, "prometheus"), program(t, "pushgateway", "prometheus-pushgateway")
 	gatewayPort, port := freePort(t), freePort(t)
-	base := start(t, gatewayPort, "/-/ready", gateway, "--web.listen-address=127.0.0.1:"+gatewayPort, "--persistence.file=")
+	base := start(t, gatewayPort, "/-/ready", gateway, "--web.listen-address="+host+":"+gatewayPort, "--persistence.file=")
 	to, err := deliver.ParseTarget(base)
 	if err != nil {
 		t.Fatal(err)
@@ -189,12 +177,12 @@ func TestPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n"+
-		"- {job_name: pushgateway, honor_labels: true, static_configs: [{targets: ['127.0.0.1:%s']}]}\n"+
-		"- {job_name: bulkload-live, static_configs: [{targets: [%q]}]}\n", rules, gatewayPort, live.Addr())
+		"- {job_name: pushgateway, honor_labels: true, static_configs: [{targets: ['%s:%s']}]}\n"+
+		"- {job_name: bulkload-live, static_configs: [{targets: [%q]}]}\n", rules, host, gatewayPort, live.Addr())
 	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	base = start(t, port, "/-/ready", prometheus, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:"+port)
+	base = start(t, port, "/-/ready", prometheus, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+host+":"+port)
 	for query, want := range map[string]string{
 		`bulkload_last_run_exit_code{job="bulkload",table="test:check",team="risk"}`:                 `"8"`,
 		`bulkload_last_success_timestamp_seconds{job="bulkload",table="test:check"} > time() - 3600`: `"team":"risk"`, // kept behind the failure
@@ -203,12 +191,9 @@ func TestPrometheus(t *testing.T) {
 		`go_goroutines{job="bulkload-live"}`:                                                         `"value"`,
 		`ALERTS{alertname="BulkloadVerifyMismatch",alertstate="firing",table="test:check"}`:          `"1"`,
 	} {
-		await(t, func() error {
+		testcheck.Eventually(t, 2*time.Minute, want+" in what "+query+" is", func() (bool, any) {
 			got, err := fetch(t.Context(), base+"/api/v1/query?query="+url.QueryEscape(query))
-			if err == nil && !strings.Contains(got, want) {
-				err = fmt.Errorf("%s is %s, want %s in it", query, got, want)
-			}
-			return err
+			return err == nil && strings.Contains(got, want), cmp.Or[any](err, got)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func serve(t *testing.T, o ServeOptions) *Server {
 
 func get(t *testing.T, s *Server, path string) (int, string) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	r, err := client.Get("http://" + s.Addr() + path)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 )
@@ -24,7 +24,7 @@ func (s *site) table(salts int) string {
 	if !s.cluster.Security().Kerberos {
 		return jobtest.FreshTable(s.T, s.env, salts, nil)
 	}
-	name := fmt.Sprintf("t%x", rand.Uint64())
+	name := testcheck.Name(s)
 	if _, err := s.cluster.AdminT(s.T).Run(s.Context(), "create", name, "--compression", "SNAPPY", "--encoding", "FAST_DIFF", "--bloom", "ROW",
 		"--splits", splitsOf(salts)); err != nil {
 		s.Fatal(err)

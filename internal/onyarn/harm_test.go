@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/yarn"
 )
@@ -133,17 +134,8 @@ func (s *site) attempts(e ended) (lost []yarn.Attempt) {
 // eventually asks until there is no error.
 func (s *site) eventually(what string, ask func() error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 3*time.Minute)
-	defer cancel()
-	for {
+	testcheck.Eventually(s, 3*time.Minute, what, func() (bool, any) {
 		err := ask()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			s.Fatalf("%s: %v", what, err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return err == nil, err
+	})
 }

@@ -83,7 +83,7 @@ func reportFiles(t *testing.T) map[string]string {
 
 // look opens one page in one way.
 func look(t *testing.T, tab context.Context, file, name string, width int64, scheme string) {
-	ctx, cancel := context.WithTimeout(tab, 30*time.Second) // of the one tab: those in the background are not drawn
+	ctx, cancel := context.WithTimeout(tab, 2*time.Minute) // of the one tab: those in the background are not drawn
 	defer cancel()
 	var mu sync.Mutex
 	var said []string

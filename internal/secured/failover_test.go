@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"bulkload/internal/bench/data"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -95,14 +95,13 @@ func TestFailover(t *testing.T) {
 // await waits until the one journal of the site has an event.
 func (s *site) await(t *testing.T, event string) {
 	t.Helper()
-	for deadline := time.Now().Add(mostTime); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	testcheck.Eventually(t, mostTime, "the journal has "+event, func() (bool, any) {
 		names, err := filepath.Glob(filepath.Join(s.dir, "state", "*", "journal.jsonl"))
-		if err != nil {
-			t.Fatal(err)
+		testcheck.Must(t, err)
+		if len(names) != 1 {
+			return false, names
 		}
-		if len(names) == 1 && strings.Contains(read(t, names[0]), fmt.Sprintf(`"event":%q`, event)) {
-			return
-		}
-	}
-	t.Fatalf("the journal has no %s", event)
+		text := read(t, names[0])
+		return strings.Contains(text, fmt.Sprintf(`"event":%q`, event)), text
+	})
 }

@@ -16,7 +16,7 @@ const notFit = 3
 
 // soon is within what time a mistake in the settings is reported: nothing is to be waited for. The limit is wide, since the
 // machine may be busy with much else.
-const soon = 30 * time.Second
+const soon = 3 * time.Minute
 
 // testRefused runs the job as users who may not, and by clients that do not fit the cluster: each is refused by name before
 // anything of the input is read or anything is written.

@@ -2,6 +2,7 @@
 // condition, random numbers that can be drawn again, and names that no other test has.
 //
 //	r := testcheck.Rand(t)               // says its seed when the test fails
+//	testcheck.Check(t, property)         // rapid.Check with that seed
 //	table := "test:" + testcheck.Name(t) // of this test and this run alone
 //	testcheck.Must(t, err)
 //	testcheck.Eventually(t, time.Minute, "the region is open", func() (bool, any) {

@@ -1,6 +1,7 @@
 package testcheck
 
 import (
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // Must ends the test when err is not nil.
@@ -19,7 +22,8 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// pause is the time between two looks of Eventually.
+// pause is the least time between two looks of Eventually. What takes longer to look at is looked at less often, so that the looks do not
+// keep the machine from what they wait for.
 const pause = 10 * time.Millisecond
 
 // Eventually calls look until it says that the condition holds, and ends the test when it does not hold within the limit. The failure has
@@ -30,10 +34,12 @@ func Eventually(t testing.TB, limit time.Duration, what string, look func() (ok 
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
+		began := time.Now()
 		ok, seen := look()
 		if ok {
 			return
 		}
+		tick.Reset(max(pause, 4*time.Since(began)))
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s; seen last: %v", limit, what, seen)
 		}
@@ -72,6 +78,17 @@ func Seed(t testing.TB) uint64 {
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Seed(t), 0))
+}
+
+// Check is rapid.Check with the seed of the test, so that the cases are the same each time; rapid's own seed is another one in each run.
+// The flag -rapid.seed or RAPID_SEED asks for the cases of another seed. Checks do not run beside each other.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if f := flag.Lookup("rapid.seed"); f.Value.String() == "0" {
+		Must(t, f.Value.Set(strconv.FormatUint(Seed(t), 10)))
+		defer func() { Must(t, f.Value.Set("0")) }()
+	}
+	rapid.Check(t, property)
 }
 
 // Name is a name that no other test and no other run of this test has: letters, digits and underscores, the first a letter. It is for

@@ -2,11 +2,15 @@ package testcheck
 
 import (
 	"errors"
+	"flag"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // A recorder is a test that notes how it ended.
@@ -89,6 +93,19 @@ func TestSeed(t *testing.T) {
 	t.Setenv(EnvSeed, "x")
 	if r := run(t, func(t testing.TB) { Seed(t) }); !strings.Contains(r.failed, EnvSeed) {
 		t.Errorf("a seed that is no number gives %q", r.failed)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	var drawn [2][]int
+	for i := range drawn {
+		Check(t, func(rt *rapid.T) { drawn[i] = append(drawn[i], rapid.Int().Draw(rt, "n")) })
+	}
+	if len(drawn[0]) < 100 || !slices.Equal(drawn[0], drawn[1]) {
+		t.Errorf("%d and %d cases, which differ", len(drawn[0]), len(drawn[1]))
+	}
+	if seed := flag.Lookup("rapid.seed").Value.String(); seed != "0" {
+		t.Errorf("rapid's seed is left at %s", seed)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 )
@@ -206,7 +208,7 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestEscape(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s") + rapid.StringMatching(`[\\\t\n\rtnr]*`).Draw(t, "hard")
 		e := escape.Replace(s)
 		if strings.ContainsAny(e, "\t\n\r") {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // testSilence pauses daemons of HBase until ZooKeeper is about to give them up. They answer calls as soon as they
@@ -63,23 +65,16 @@ func serverNode(t *testing.T, c *Cluster) string {
 // awaitSilence waits until ZooKeeper has not heard of the owner of a node for so long, or has given it up.
 func awaitSilence(t *testing.T, c *Cluster, znode string, least time.Duration) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(pollEvery) {
+	testcheck.Eventually(t, time.Minute, "zookeeper does not hear of the owner of "+znode, func() (bool, any) {
 		heard, err := c.lastHeard(t.Context(), znode)
 		if err != nil {
 			t.Logf("%s: %v", znode, err)
-			return
+			return true, err
 		}
 		now, err := monotonic()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if now-heard > least {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("zookeeper still hears of the owner of %s, last %s ago", znode, now-heard)
-		}
-	}
+		testcheck.Must(t, err)
+		return now-heard > least, now - heard
+	})
 }
 
 func TestZooKeeperWords(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
@@ -150,7 +151,7 @@ func drawRecords(t *rapid.T) [][]string {
 func TestMappedCells(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
 		jobtest.WriteRecords(t, input, records)
 		s := spec.Spec{Inputs: []string{input}, Format: "dump", Columns: jobtest.MappedColumns, AllowEmpty: true, Key: "id", Timestamp: 1700000000000, Mapping: drawMapping(rt),
@@ -183,7 +184,7 @@ func TestMappedCells(t *testing.T) {
 func TestWideCells(t *testing.T) {
 	env := jobtest.Env(t)
 	input := filepath.Join(t.TempDir(), "rows.dump")
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		records := drawRecords(rt)
 		for _, r := range records {
 			r[0] = rapid.SampledFrom([]string{"1", "2", "21", "7"}).Draw(rt, "id")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/spec"
 
@@ -17,7 +18,7 @@ import (
 
 // TestSamplesOfRanges: rows that come in pieces leave the sample that they leave one by one.
 func TestSamplesOfRanges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		most := rapid.IntRange(0, 5).Draw(t, "most")
 		longest := rapid.SampledFrom([]int{10, 40_000}).Draw(t, "longest key")

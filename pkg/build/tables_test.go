@@ -14,6 +14,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
@@ -173,7 +174,7 @@ func sameAsAlone(t testing.TB, s spec.Spec, splits map[string][][]byte, together
 // policies, and holds the files of each to those of a job that builds this table alone.
 func TestTablesEqualSeparateBuilds(t *testing.T) {
 	runs, reduced := 0, race.Reduced(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		if runs++; reduced && runs > 25 {
 			return // each builds six times
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 
 	"pgregory.net/rapid"
@@ -104,7 +105,7 @@ func TestHBaseBytes(t *testing.T) {
 
 // TestHBaseDecimal compares with big integers, which need no JVM.
 func TestHBaseDecimal(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		text := rapid.StringMatching(`-?[0-9]{1,99}`).Draw(rt, "digits")
 		n, _ := new(big.Int).SetString(text, 10)
 		scale := rapid.Int32Range(-math.MaxInt32, math.MaxInt32).Draw(rt, "scale")
@@ -127,7 +128,7 @@ func TestHBaseDecimal(t *testing.T) {
 
 // TestPhoenixOrder says that bytes of Phoenix's types sort as their values do.
 func TestPhoenixOrder(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		a, b := rapid.Float64().Draw(rt, "a"), rapid.Float64().Draw(rt, "b")
 		m, n := rapid.Int64().Draw(rt, "m"), rapid.Int64().Draw(rt, "n")
 		for typ, pair := range map[string][3]any{"double": {a, b, a < b}, "long": {m, n, m < n}, "decimal": {m, n, m < n}} {
@@ -251,7 +252,7 @@ func FuzzConvert(f *testing.F) {
 }
 
 func TestJSONText(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`["\\/\x00-\x1fa-z]*`)).Draw(rt, "s")
 		b, err := AppendJSON(nil, []byte(s))
 		var back string

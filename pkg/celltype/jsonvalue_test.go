@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -57,7 +59,7 @@ func TestJSONForm(t *testing.T) {
 // TestJSONFormAny gives each type any bytes: what comes out is JSON, of the form's type or the bytes themselves.
 func TestJSONFormAny(t *testing.T) {
 	types := []string{"text", "short", "int", "long", "float", "double", "boolean", "decimal", "date", "timestamp"}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		typ := Type{Type: rapid.SampledFrom(types).Draw(t, "type"), Encoding: rapid.SampledFrom([]string{"", "phoenix"}).Draw(t, "encoding")}
 		value := rapid.SliceOfN(rapid.Byte(), 0, 13).Draw(t, "value")
 		form := typ.JSON()

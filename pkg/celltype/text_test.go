@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -47,7 +49,7 @@ func TestReverters(t *testing.T) {
 			}
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		spec := Type{Type: rapid.SampledFrom([]string{"short", "int", "long", "float", "double", "decimal"}).Draw(t, "type"),
 			Encoding: rapid.SampledFrom([]string{"hbase", "phoenix"}).Draw(t, "encoding")}
 		text := fmt.Sprint(rapid.Int16().Draw(t, "number"))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -102,7 +102,7 @@ func TestTrace(t *testing.T) {
 	if err != nil || broken.broken == nil || !strings.Contains(broken.broken.Error(), "journal j: line 2") || broken.table() != "ns:t" {
 		t.Errorf("a broken journal: %v, %+v", err, broken)
 	}
-	rapid.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
+	testcheck.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
 		_, _ = traceOf("j", strings.NewReader(rapid.String().Draw(rt, "journal")+"\n"))
 	})
 }
@@ -264,7 +264,7 @@ func TestCleanStaging(t *testing.T) {
 	}
 	day := 24 * time.Hour
 	for _, remove := range []bool{false, true} {
-		base := fmt.Sprintf("/tmp/clean-test-%x", rand.Uint64())
+		base := "/tmp/clean-test-" + testcheck.Name(t)
 		t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), base) })
 		state := t.TempDir()
 		staged := func(n int) string { return fmt.Sprintf("%s/ns_t-170000000000%d-000000000000000%d", base, n, n) }

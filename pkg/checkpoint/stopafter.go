@@ -13,21 +13,24 @@ import (
 )
 
 // stopAfter kills the process after a record, for tests of what follows a
-// crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them. It
+// crash: BULKLOAD_TEST_STOP_AFTER is an event, or event:n for the n-th of them.
+// With event:n:freeze the process stands still instead, until SIGCONT. It
 // is in programs that are built with the tag stopafter only. These also hold, after
 // each record, what the process knows to what the journal says.
 type stopAfter struct {
-	event string
-	left  int
+	event  string
+	left   int
+	freeze bool
 }
 
 func newStopAfter() stopAfter {
-	event, n, _ := strings.Cut(os.Getenv("BULKLOAD_TEST_STOP_AFTER"), ":")
+	event, rest, _ := strings.Cut(os.Getenv("BULKLOAD_TEST_STOP_AFTER"), ":")
+	n, how, _ := strings.Cut(rest, ":")
 	left, err := strconv.Atoi(n)
 	if err != nil {
 		left = 1
 	}
-	return stopAfter{event, left}
+	return stopAfter{event, left, how == "freeze"}
 }
 
 func (s *stopAfter) seen(st *Job, r journal.Record) {
@@ -38,7 +41,12 @@ func (s *stopAfter) seen(st *Job, r journal.Record) {
 	if s.event != r.Event {
 		return
 	}
-	if s.left--; s.left == 0 {
+	if s.left--; s.left != 0 {
+		return
+	}
+	if s.freeze {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	} else {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	}

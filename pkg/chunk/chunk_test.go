@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/partition/extsort"
 
 	"pgregory.net/rapid"
@@ -167,7 +168,7 @@ func byKey(all []frame, random *rand.Rand) {
 // TestMergeIsAPlainSort: chunks of several runs, however small, come out as a sort of all rows does, for each policy, with ties
 // of chunks in any order; and never more than a chunk of each run is open beside the one that came last.
 func TestMergeIsAPlainSort(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
+	testcheck.Check(t, func(r *rapid.T) {
 		letters := rapid.SampledFrom([]byte{0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff})
 		key := rapid.SliceOfN(letters, 1, 6)
 		runs := rapid.IntRange(1, 6).Draw(r, "runs")

@@ -14,6 +14,7 @@ import (
 	"bulkload/internal/bench/data"
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -176,7 +177,7 @@ func TestParallel(t *testing.T) {
 			t.Errorf("%v by %d with help: %v, not %v", c.sizes, c.workers, got, c.want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(0.1, 100), 1, 30).Draw(t, "sizes")
 		workers := rapid.IntRange(1, 9).Draw(t, "workers")
 		before := slices.Clone(sizes)

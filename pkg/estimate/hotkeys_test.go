@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 )
@@ -12,7 +14,7 @@ import (
 // TestHotKeys holds the summary against counts of every key: never too high,
 // too low by no more than it says, and that is a small share.
 func TestHotKeys(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		skew := rapid.Float64Range(1.01, 2).Draw(t, "skew")
 		parts := rapid.IntRange(1, 4).Draw(t, "parts")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/source"
@@ -90,7 +91,7 @@ func moreTexts(r *rand.Rand, cell spec.CellSpec) string {
 // TestParquetTypesRoundTrip builds a table with cells of every type, exports it, and builds what was exported: the HFiles are the same
 // byte for byte, and the schema has the types. Where BULKLOAD_DIALECTS_PYTHON names a Python that has DuckDB, it reads the same values.
 func TestParquetTypesRoundTrip(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
+	seed := testcheck.Seed(t)
 	if s := os.Getenv("BULKLOAD_EXPORT_SEED"); s != "" {
 		var err error
 		seed, err = strconv.ParseUint(s, 10, 64)

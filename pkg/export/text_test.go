@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/dialect"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/source"
@@ -54,7 +55,7 @@ func TestTextAny(t *testing.T) {
 	for name, s := range kinds {
 		dir := t.TempDir()
 		n := 0
-		rapid.Check(t, func(rt *rapid.T) {
+		testcheck.Check(t, func(rt *rapid.T) {
 			cols := rapid.IntRange(1, 3).Draw(rt, "columns")
 			columns := []string{"a", "b b", "拒绝"}[:cols]
 			s := s

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+
+	"bulkload/internal/testcheck"
 )
 
 // TestConformance holds the implementations that need no cluster to the rules; hdfs_cluster_test.go does it for HDFS.
@@ -44,7 +46,7 @@ func conform(t *testing.T, fsys FS, root string) {
 		{"relative names", testRelative},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := path.Join(root, fmt.Sprintf("conform-%016x", rand.Uint64()))
+			dir := path.Join(root, "conform-"+testcheck.Name(t))
 			must(t, fsys.MkdirAll(t.Context(), dir, 0o755))
 			t.Cleanup(func() { must(t, fsys.RemoveAll(context.WithoutCancel(t.Context()), dir)) })
 			c.run(t, fsys, dir)

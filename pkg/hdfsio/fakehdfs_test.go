@@ -43,7 +43,7 @@ func serveFake(t testing.TB, blocks ...fakeBlock) *HDFS {
 		}
 	}
 	f.listener = listen(t, f.serve)
-	h, err := NewHDFS(HDFSOptions{Addresses: []string{f.listener.Addr().String()}, User: "u", IOTimeout: 20 * time.Second,
+	h, err := NewHDFS(HDFSOptions{Addresses: []string{f.listener.Addr().String()}, User: "u", IOTimeout: time.Minute,
 		Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	return h

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -44,7 +44,7 @@ func clusterFS(t testing.TB, user string) (*HDFS, string) {
 	}
 	h, err := NewHDFS(o)
 	must(t, err)
-	dir := root.Join(fmt.Sprintf("hdfsio-%016x", rand.Uint64())).Path
+	dir := root.Join("hdfsio-" + testcheck.Name(t)).Path
 	must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	t.Cleanup(func() {
 		must(t, h.RemoveAll(context.WithoutCancel(t.Context()), dir))
@@ -205,14 +205,13 @@ func TestHDFSNoGoroutineLeft(t *testing.T) {
 		must(t, err)
 		must(t, f.Close())
 	})
-	deadline := time.Now().Add(10 * time.Second)
-	for runtime.NumGoroutine() > before {
-		if time.Now().After(deadline) {
+	testcheck.Eventually(t, time.Minute, "the end of all goroutines", func() (bool, any) {
+		if n := runtime.NumGoroutine(); n > before {
 			buf := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines before, %d after\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+			return false, fmt.Sprintf("%d, %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
 		}
-		runtime.Gosched()
-	}
+		return true, nil
+	})
 }
 
 func BenchmarkHDFSWrite(b *testing.B) {

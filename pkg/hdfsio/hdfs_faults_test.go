@@ -8,10 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -40,7 +40,7 @@ func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	h, err := NewHDFS(o)
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
-	dir := fmt.Sprintf("/tmp/hdfsio-%016x", rand.Uint64())
+	dir := "/tmp/hdfsio-" + testcheck.Name(t)
 	must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	return c, h, dir
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 )
@@ -26,7 +28,7 @@ func testCall(method string, body []byte) []byte {
 
 // TestBlockWatch gives a block in pieces of any size, and asks for the next one without one of its DataNodes.
 func TestBlockWatch(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		var avoid [][]byte
 		w := blockWatch{avoid: func() [][]byte { return avoid }}
 		other := testCall("renewLease", []byte("x"))

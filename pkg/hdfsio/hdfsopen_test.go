@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/frames"
 )
 
@@ -33,7 +34,7 @@ func TestOpenWatch(t *testing.T) {
 		"too long to be it": {[]byte{0xff, 0xff, 0xff, 0xff}, false, false},
 	} {
 		t.Run(what, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
+			testcheck.Check(t, func(t *rapid.T) {
 				var w openWatch
 				call := testCall("getBlockLocations", appendNumber(appendNumber(appendField(nil, 1, []byte("/name")), 2, 0), 3, 17))
 				if got := w.request(call); !bytes.Equal(got, call) {

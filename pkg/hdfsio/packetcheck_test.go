@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 )
@@ -147,7 +149,7 @@ func TestEmptyFile(t *testing.T) {
 
 // TestReadsAreRightOrFail reads files of all shapes in all ways from DataNodes of which one at least is good.
 func TestReadsAreRightOrFail(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		t := subtest{TB: t}
 		defer t.end()
 		s := shape{kind: rapid.Uint64Range(0, 2).Draw(rt, "kind"), chunk: rapid.SampledFrom([]int64{1, 16, 100, 512, 4096}).Draw(rt, "chunk")}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/kerberos"
 )
@@ -40,7 +40,7 @@ func TestSmallSecured(t *testing.T) {
 			h, err := NewHDFS(o)
 			must(t, err)
 			defer h.Close()
-			dir := fmt.Sprintf("/tmp/small-%016x", rand.Uint64())
+			dir := "/tmp/small-" + testcheck.Name(t)
 			must(t, h.MkdirAll(t.Context(), dir, 0o755))
 			for i := range 5 {
 				name, data := fmt.Sprintf("%s/%d", dir, i), noise(50_000*i+1)

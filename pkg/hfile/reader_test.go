@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 
 	"pgregory.net/rapid"
 )
@@ -85,7 +86,7 @@ func randomCell() *rapid.Generator[Cell] {
 
 // TestRoundTrip writes random cells under random settings and reads them back.
 func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		cells := rapid.SliceOfN(randomCell(), 1, 80).Draw(t, "cells")
 		slices.SortStableFunc(cells, func(a, b Cell) int { return Compare(&a, &b) })
 		o := Options{

@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +30,7 @@ func TestRollerEndBefore(t *testing.T) {
 
 // TestWritten holds the count of both writers against the cells themselves.
 func TestWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		s := Schema{Qualifiers: [][]byte{[]byte("a"), []byte("bb"), []byte("c")}, Timestamp: 1}
 		o := Options{Family: []byte("f"), Encoding: EncodingFastDiff}
 		rw, err := NewRowWriter(io.Discard, o, s)

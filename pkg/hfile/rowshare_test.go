@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -220,7 +222,7 @@ func TestSharedRowsAreTheSame(t *testing.T) {
 		}
 	}
 	for range 10 { // how many batches helpers have depends on the scheduler
-		if rapid.Check(t, check); given.Load() > 0 {
+		if testcheck.Check(t, check); given.Load() > 0 {
 			break
 		}
 	}
@@ -377,7 +379,7 @@ func (h *lateHelpers) run() {
 
 // TestResetWriter: a writer that has made files makes the next ones as a new one does.
 func TestResetWriter(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		o := Options{
 			Family:         []byte("f"),

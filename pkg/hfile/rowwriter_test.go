@@ -10,13 +10,15 @@ import (
 	"strconv"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestRowsEqualCells holds the row path against the cell path, byte for byte,
 // over random schemas, rows, empty values and settings.
 func TestRowsEqualCells(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		quals := rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.SampledFrom([]byte("abcxyz\x00\xff")), 0, 40), 1, 40,
 			func(b []byte) string { return string(b) }).Draw(t, "qualifiers")
 		slices.SortFunc(quals, bytes.Compare)

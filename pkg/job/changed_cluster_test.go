@@ -397,7 +397,7 @@ func TestTableNameCannotLeaveTheState(t *testing.T) {
 				return err
 			},
 			"check": func() error {
-				_, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{Timeout: time.Second})
+				_, err := preflight.Run(t.Context(), env, jobtest.Resolve(t, s), preflight.Options{Timeout: time.Minute})
 				return err
 			},
 		} {

@@ -3,14 +3,13 @@ package job
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -25,7 +24,7 @@ func TestInputWithAFlippedBitOnDiskIsNotLoaded(t *testing.T) {
 			t.Parallel()
 			env := jobtest.ClusterEnv(t, cluster)
 			table := jobtest.FreshTable(t, env, 10, nil)
-			fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/damaged-input-%x", rand.Uint64()))
+			fsys, dir, err := env.Resolve("hdfs:///tmp/damaged-input-" + testcheck.Name(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -66,7 +66,7 @@ func newBuildFaults(t *testing.T, c *testcluster.Cluster) *buildFaults {
 	return b
 }
 
-// connect makes a client that does not wait as long as one in production.
+// connect makes a client. No machine is so busy that its DataNodes do not answer within a minute.
 func (b *buildFaults) connect(t *testing.T, change func(*hdfsio.HDFSOptions)) *hdfsio.HDFS {
 	t.Helper()
 	l, err := b.env.Conf.Resolve(b.cluster.HDFS() + "/")
@@ -77,7 +77,7 @@ func (b *buildFaults) connect(t *testing.T, change func(*hdfsio.HDFSOptions)) *h
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.IOTimeout = 10 * time.Second
+	o.IOTimeout = time.Minute
 	if change != nil {
 		change(&o)
 	}
@@ -96,7 +96,7 @@ func (b *buildFaults) connect(t *testing.T, change func(*hdfsio.HDFSOptions)) *h
 // dir makes a directory.
 func (b *buildFaults) dir(t *testing.T) string {
 	t.Helper()
-	dir := fmt.Sprintf("/tmp/faults-%x", rand.Uint64())
+	dir := "/tmp/faults-" + testcheck.Name(t)
 	if err := b.fs.MkdirAll(t.Context(), dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestBuildFaults(t *testing.T) {
 	t.Run("datanode frozen", func(t *testing.T) {
 		dir := b.dir(t)
 		fsys := b.fs
-		b.fs = b.connect(t, func(o *hdfsio.HDFSOptions) { o.IOTimeout = 4 * time.Second })
+		b.fs = b.connect(t, func(o *hdfsio.HDFSOptions) { o.IOTimeout = 8 * time.Second })
 		defer func() { b.fs = fsys }()
 		defer ready(t, second)
 		defer second.Resume()

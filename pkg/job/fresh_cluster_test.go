@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/fresh"
@@ -39,7 +39,7 @@ func newFreshLab(t *testing.T) *freshLab {
 }
 
 func freshName(t testing.TB) loader.TableName {
-	name, err := loader.ParseTableName(fmt.Sprintf("test:t%x", rand.Uint64()))
+	name, err := loader.ParseTableName("test:" + testcheck.Name(t))
 	if err != nil {
 		t.Fatal(err)
 	}

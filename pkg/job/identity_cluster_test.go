@@ -2,9 +2,7 @@ package job
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -34,7 +33,7 @@ func secondCluster(t *testing.T, env *cluster.Env) (root string) {
 	}
 	conn := connect()
 	defer conn.Close()
-	root = fmt.Sprintf("/bulkload-test-%x", rand.Uint64())
+	root = "/bulkload-test-" + testcheck.Name(t)
 	put := func(name string, data []byte) {
 		if _, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)

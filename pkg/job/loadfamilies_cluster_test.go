@@ -3,12 +3,12 @@ package job
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"path"
 	"strings"
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
@@ -27,7 +27,7 @@ func TestLoadUnderscoreFamilies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	name, err := loader.ParseTableName(fmt.Sprintf("test:t%x", rand.Uint64()))
+	name, err := loader.ParseTableName("test:" + testcheck.Name(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestLoadUnderscoreFamilies(t *testing.T) {
 		table.Families = append(table.Families, loader.Family{Name: f})
 	}
 	jobtest.MakeTable(t, env, c, table)
-	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64()))
+	fsys, dir, err := env.Resolve("hdfs:///tmp/hfiles-" + testcheck.Name(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -32,7 +32,7 @@ func (p *program) builtDir(onHDFS bool, salts int) string {
 	s.Inputs = []string{jobtest.Absolute(p.t, filepath.Join(jobtest.Exports, "check.csv"))}
 	dir := p.t.TempDir()
 	if onHDFS {
-		dir = fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
+		dir = "hdfs:///tmp/hfiles-" + testcheck.Name(p.t)
 		p.t.Cleanup(func() {
 			if fsys, name, err := p.env.Resolve(dir); err == nil {
 				_ = fsys.RemoveAll(context.WithoutCancel(p.t.Context()), name)

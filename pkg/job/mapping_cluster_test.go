@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -32,7 +32,7 @@ func familyTable(t testing.TB, env *cluster.Env, names ...string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	name := fmt.Sprintf("test:m%x", rand.Uint64())
+	name := "test:" + testcheck.Name(t)
 	parsed, err := loader.ParseTableName(name)
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -24,7 +24,7 @@ import (
 // openInputs is a directory on HDFS with a whole CSV file.
 func openInputs(t *testing.T, env *cluster.Env) (hdfsio.FS, string) {
 	t.Helper()
-	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/open-input-%x", rand.Uint64()))
+	fsys, dir, err := env.Resolve("hdfs:///tmp/open-input-" + testcheck.Name(t))
 	if err != nil {
 		t.Fatal(err)
 	}

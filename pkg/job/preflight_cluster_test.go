@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -43,7 +43,7 @@ func newRefusedJob(t *testing.T) *refusedJob {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &refusedJob{t: t, env: env, mine: jobtest.UserFS(t, c, user), above: fmt.Sprintf("/tmp/closed-test-%x", rand.Uint64()), spec: jobtest.Spec(t, "check")}
+	j := &refusedJob{t: t, env: env, mine: jobtest.UserFS(t, c, user), above: "/tmp/closed-test-" + testcheck.Name(t), spec: jobtest.Spec(t, "check")}
 	t.Cleanup(func() { _ = j.mine.RemoveAll(context.WithoutCancel(t.Context()), j.above) })
 	if err := j.mine.MkdirAll(t.Context(), j.above, 0o700); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
@@ -147,7 +147,7 @@ func TestDamagedFileIsNotPublished(t *testing.T) {
 			t.Run(c.what+", "+where, func(t *testing.T) {
 				at, fsys, p := t.TempDir(), hdfsio.FS(hdfsio.Local{}), ""
 				if p = at; where == "hdfs" {
-					at = fmt.Sprintf("hdfs:///tmp/damaged-%x", rand.Uint64())
+					at = "hdfs:///tmp/damaged-" + testcheck.Name(t)
 					var err error
 					if fsys, p, err = env.Resolve(at); err != nil {
 						t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/checkpoint"
@@ -45,7 +45,7 @@ func (l *replaceLab) newTable() string {
 		l.Fatal(err)
 	}
 	defer c.Close()
-	name, err := loader.ParseTableName(fmt.Sprintf("test:t%x", rand.Uint64()))
+	name, err := loader.ParseTableName("test:" + testcheck.Name(l))
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -530,13 +530,13 @@ func TestReplaceKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// Some moment after the snapshot was asked for.
-			for deadline := time.Now().Add(time.Minute); p.lastJob("replacing") < 1+i%2*2; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					break
-				}
-			}
-			time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond)
+			// Some moment after the snapshot was asked for: the kill waits for no condition, but for a time that the seed gives.
+			testcheck.Eventually(t, 3*time.Minute, "the snapshot is asked for", func() (bool, any) {
+				n := p.lastJob("replacing")
+				return n >= 1+i%2*2, n
+			})
+			moment := time.NewTimer(time.Duration(testcheck.Rand(t).IntN(600)) * time.Millisecond)
+			<-moment.C
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			if code, _, says := p.run("", "--replace"); code != 0 {

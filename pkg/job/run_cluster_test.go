@@ -3,7 +3,6 @@ package job
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/build"
 	"bulkload/pkg/cluster"
@@ -128,7 +128,7 @@ func TestBuildThenLoad(t *testing.T) {
 	name := jobtest.FreshTable(t, env, 10, nil)
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
-	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
+	dir := "hdfs:///tmp/hfiles-" + testcheck.Name(t)
 	m, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(10), dir, build.WorkOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestInputsOnHDFS(t *testing.T) {
 	cluster := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, cluster)
 	name := jobtest.FreshTable(t, env, 10, nil)
-	fsys, dir, err := env.Resolve(fmt.Sprintf("hdfs:///tmp/exports-%x/20171012", rand.Uint64()))
+	fsys, dir, err := env.Resolve("hdfs:///tmp/exports-" + testcheck.Name(t) + "/20171012")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestRegionSplitMeanwhile(t *testing.T) {
 	name := jobtest.FreshTable(t, env, 3, nil)
 	s := jobtest.Spec(t, "check")
 	s.Inputs = []string{jobtest.Absolute(t, filepath.Join(jobtest.Exports, "check.csv"))}
-	dir := fmt.Sprintf("hdfs:///tmp/hfiles-%x", rand.Uint64())
+	dir := "hdfs:///tmp/hfiles-" + testcheck.Name(t)
 	if _, err := build.Directory(t.Context(), env, jobtest.Resolve(t, s), jobtest.Family, partition.SaltSplits(3), dir, build.WorkOptions{}); err != nil {
 		t.Fatal(err)
 	}

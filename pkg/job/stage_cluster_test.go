@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"path"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/loader"
@@ -30,7 +29,7 @@ func TestStagingOfAnotherOwnerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine, mallory := jobtest.UserFS(t, cluster, user), jobtest.UserFS(t, cluster, "mallory")
-	base := fmt.Sprintf("/tmp/owner-test-%x", rand.Uint64())
+	base := "/tmp/owner-test-" + testcheck.Name(t)
 	super := jobtest.UserFS(t, cluster, "hbase")
 	t.Cleanup(func() {
 		for _, f := range []string{base, base + "-sticky", base + "-open", base + "-new"} {
@@ -99,7 +98,7 @@ func TestStagingParentsLetOthersPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	fsys := jobtest.UserFS(t, cluster, user)
-	top := fmt.Sprintf("/tmp/parents-test-%x", rand.Uint64())
+	top := "/tmp/parents-test-" + testcheck.Name(t)
 	t.Cleanup(func() { _ = fsys.RemoveAll(context.WithoutCancel(t.Context()), top) })
 	if _, err := openStage(t.Context(), env, top+"/a/jobs", "t", 1); err != nil {
 		t.Fatal(err)
@@ -139,7 +138,7 @@ func TestAbortedPreflightLeavesNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	base := fmt.Sprintf("/tmp/aborted-test-%x", rand.Uint64())
+	base := "/tmp/aborted-test-" + testcheck.Name(t)
 	t.Cleanup(func() { _ = jobtest.UserFS(t, cluster, user).RemoveAll(context.WithoutCancel(t.Context()), base) })
 	if _, err := preflight.Run(ctx, env, jobtest.Resolve(t, s), preflight.Options{Cluster: c, Staging: base}); !errors.Is(err, context.Canceled) || !asked {
 		t.Fatalf("asked %t, %v", asked, err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +27,7 @@ type note struct {
 // line, and gets all whole records back.
 func TestReplay(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		if err := os.RemoveAll(filepath.Join(dir, FileName)); err != nil {
 			t.Fatal(err)
 		}

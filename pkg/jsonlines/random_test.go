@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -15,7 +17,7 @@ func TestRandom(t *testing.T) {
 	names := []string{"a", "b", "a.b", `x\`, "名称", "", "long name of a member", `q"`}
 	list := rapid.SliceOfN(rapid.SampledFrom(names), 1, 3)
 	list = rapid.OneOf(list, rapid.SliceOfN(rapid.SampledFrom(names[:3]), 1, 2)) // a path that is a name too is drawn often
-	rapid.Check(t, func(r *rapid.T) {
+	testcheck.Check(t, func(r *rapid.T) {
 		wanted := rapid.SliceOfNDistinct(list, 0, 6, func(l []string) string { return strings.Join(l, "\x00") }).Draw(r, "wanted")
 		tree, paths := wishes(wanted)
 		plan, err := Compile(paths)

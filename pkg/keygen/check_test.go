@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -213,7 +215,7 @@ func TestSharesOfKeys(t *testing.T) {
 		}
 		slices.SortFunc(keys[spec], bytes.Compare)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom(specs).Draw(t, "spec")
 		var splits [][]byte
 		for range rapid.IntRange(1, 6).Draw(t, "splits") {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -162,7 +164,7 @@ func TestTextsAsPlain(t *testing.T) {
 			return strings.Repeat("0", max(0, width-len(s))) + s, s != "" && len(s) <= width
 		},
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "text")
 		from, count := rapid.IntRange(-8, 8).Draw(t, "from"), rapid.IntRange(1, 8).Draw(t, "count")
 		form := rapid.SampledFrom(slices.Sorted(maps.Keys(plain))).Draw(t, "function")

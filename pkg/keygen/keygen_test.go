@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -161,7 +163,7 @@ func TestRoundTrip(t *testing.T) {
 			return column(t)
 		})
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		e := expr(3).Draw(t, "spec")
 		got, err := Parse(e.String())
 		if err != nil || !reflect.DeepEqual(got, e) {

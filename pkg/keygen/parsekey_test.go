@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"bulkload/internal/testcheck"
 )
 
 func parserOf(t testing.TB, spec string) *KeyParser {
@@ -40,8 +42,7 @@ func parsedSpecs() map[string]string {
 // TestKeyParser: what a record's key gives back are the record's columns, or the key has a second cut; a random key is taken
 // only where its columns make it.
 func TestKeyParser(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for spec, columns := range parsedSpecs() {
 		p := parserOf(t, spec)
@@ -118,8 +119,7 @@ func randomSpec(r *rand.Rand) string {
 // TestRandomKeyParsers builds keys by random specs of random columns: what comes back is the columns, unless the key can be cut
 // in two ways. Nothing else is ever taken out of a key.
 func TestRandomKeyParsers(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	specs, keys, cuts := 0, 0, 0
 	for range 4000 {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -151,7 +153,13 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	must(t, err)
 	must(t, c.Close())
 	must(t, c.Close())
-	eventually(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
+	testcheck.Eventually(t, time.Minute, "the end of all goroutines", func() (bool, any) {
+		if n := runtime.NumGoroutine(); n > before {
+			buf := make([]byte, 1<<20)
+			return false, fmt.Sprintf("%d, %d before\n%s", n, before, buf[:runtime.Stack(buf, true)])
+		}
+		return true, nil
+	})
 	if _, err := c.Regions(t.Context(), table); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}

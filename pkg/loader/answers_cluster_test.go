@@ -163,7 +163,7 @@ func TestRegionNeverOpenEndsAtDeadline(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Dialer = p.dial })
 	table := b.table(t)
 	f := b.hfile(t, b.fs, b.dir, "f", rowsOf("a", 10))
-	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Deadline: time.Second})
+	report, err := b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs, Deadline: 5 * time.Second})
 	t.Log(err)
 	if _, ok := errors.AsType[*RegionError](err); !ok || p.calls.Load() < 2 || !report.Cleaned {
 		t.Fatalf("%v, %d calls, report %+v", err, p.calls.Load(), report)

@@ -3,10 +3,10 @@ package loader_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -19,7 +19,7 @@ func TestExample(t *testing.T) {
 	dir := testcluster.Shared(t).ConfDir()
 	conf, err := hdfsio.LoadConf(func(name string) (string, bool) { return dir, name == "HADOOP_CONF_DIR" })
 	must(t, err)
-	table := loader.TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("example%016x", rand.Uint64())}
+	table := loader.TableName{Namespace: "loader_test", Qualifier: "example" + testcheck.Name(t)}
 	makeTable(t, conf, table)
 	file := writeOrders(t, conf, "/tmp/"+table.Qualifier)
 

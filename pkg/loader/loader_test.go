@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -76,7 +78,7 @@ func TestContiguous(t *testing.T) {
 
 // TestAssign: every file comes into exactly the region that contains its rows, or the whole is refused.
 func TestAssign(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.StringMatching(`[a-e]{1,3}`)
 		splits := rapid.SliceOfNDistinct(key, 0, 6, rapid.ID[string]).Draw(t, "splits")
 		slices.Sort(splits)
@@ -178,12 +180,12 @@ func TestOutlive(t *testing.T) {
 		long, stop := outlive(ctx, 10*time.Second)
 		defer stop()
 		cancel(reason)
-		time.Sleep(9 * time.Second)
+		<-time.After(9 * time.Second)
 		synctest.Wait()
 		if long.Err() != nil {
 			t.Error("it ended within the grace")
 		}
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		synctest.Wait()
 		if !errors.Is(context.Cause(long), reason) {
 			t.Errorf("it ended by %v", context.Cause(long))
@@ -298,7 +300,7 @@ func appendCell(b []byte, row string, c Cell) []byte {
 // TestAssembler: however the server cuts rows into results and answers, and wherever a scan breaks and begins again, the
 // same rows come out once.
 func TestAssembler(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		type flat struct {
 			row  string
 			cell Cell

@@ -19,7 +19,7 @@ func TestRegionsAreReadOnceForAll(t *testing.T) {
 		var reads atomic.Int32
 		m := &regionMap{read: func(ctx context.Context, _ TableName) ([]Region, error) {
 			reads.Add(1)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			if err := ctx.Err(); err != nil {
 				t.Errorf("the reading ended with the context of who asked: %v", err)
 			}
@@ -106,7 +106,7 @@ func TestRetriesWarnOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		time.Sleep(2 * warnEvery)
+		<-time.After(2 * warnEvery)
 		if err := c.pause(t.Context(), time.Now(), 5, "scan t", errNotAssigned); err != nil {
 			t.Error(err)
 		}

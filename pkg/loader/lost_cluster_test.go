@@ -187,7 +187,7 @@ func TestResumedLoadFinishesTheFirst(t *testing.T) {
 func TestStagedFilesLieStillTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, func(c *Config) {
-		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 2*time.Second, 20*time.Second
+		c.RootDir, c.StageQuiet, c.SettleTimeout = "/hbase", 5*time.Second, 90*time.Second // one after the other they would lie still for 100 s
 	})
 	table := b.table(t)
 	token, err := b.Prepare(t.Context(), table)
@@ -227,6 +227,7 @@ func TestUndecidedFilesStopTheLoad(t *testing.T) {
 	}
 	_, err = b.fs.Stat(t.Context(), fsPath(token))
 	must(t, err)
+	b.cfg.SettleTimeout = time.Minute // for what is seen at once
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, Unknown: []HFile{f}, Token: token, FS: b.fs})
 	must(t, err)
 	if report.Loaded != 1 || report.Token != token || !report.Cleaned {

@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"testing"
-	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/hfile"
@@ -63,7 +62,7 @@ func newBenchOn(t testing.TB, cluster *testcluster.Cluster, configure func(*Conf
 	b.Cluster, err = Dial(t.Context(), cfg, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	must(t, err)
 	b.fs = b.fsAs(t, b.user)
-	b.dir = fmt.Sprintf("/tmp/loader-%016x", rand.Uint64())
+	b.dir = "/tmp/loader-" + testcheck.Name(t)
 	must(t, b.fs.MkdirAll(t.Context(), b.dir, 0o755))
 	t.Cleanup(func() {
 		must(t, b.fs.RemoveAll(context.WithoutCancel(t.Context()), b.dir))
@@ -101,7 +100,7 @@ func (b *bench) table(t testing.TB, splits ...string) TableName {
 // tableSpec makes a table of a new name and drops it at the end.
 func (b *bench) tableSpec(t testing.TB, spec TableSpec) TableName {
 	t.Helper()
-	spec.Name, spec.CreateNamespace = TableName{Namespace: "loader_test", Qualifier: fmt.Sprintf("t%016x", rand.Uint64())}, true
+	spec.Name, spec.CreateNamespace = TableName{Namespace: "loader_test", Qualifier: testcheck.Name(t)}, true
 	must(t, b.CreateTable(t.Context(), spec))
 	t.Cleanup(func() { must(t, b.DeleteTable(context.WithoutCancel(t.Context()), spec.Name)) })
 	return spec.Name
@@ -125,7 +124,8 @@ func testValue(row string, q []byte) []byte { return []byte(row + "/" + string(q
 // hfile writes a file of rows with the columns a, b, c.
 func (b *bench) hfile(t testing.TB, fsys *hdfsio.HDFS, dir, family string, rows []string) HFile {
 	t.Helper()
-	name := fmt.Sprintf("%s/%s/%016x%016x", dir, family, rand.Uint64(), rand.Uint64())
+	sum := sha256.Sum256([]byte(testcheck.Name(t)))
+	name := fmt.Sprintf("%s/%s/%x", dir, family, sum[:16]) // as HBase names files: 32 hexadecimal digits
 	must(t, fsys.MkdirAll(t.Context(), dir+"/"+family, 0o755))
 	out, err := fsys.Create(t.Context(), name, hdfsio.CreateOptions{})
 	must(t, err)
@@ -237,16 +237,4 @@ func checkCells(row Row, families ...string) error {
 		}
 	}
 	return nil
-}
-
-// eventually polls a condition.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not come about", what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }

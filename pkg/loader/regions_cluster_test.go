@@ -319,6 +319,7 @@ func TestOrphanIsNotTakenForLoaded(t *testing.T) {
 	}
 	b.checkRows(t, table, nil)
 	must(t, super.Rename(t.Context(), orphan, fsPath(f.Path)+".r1"))
+	b.cfg.SettleTimeout = time.Minute // for what is seen at once
 	report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{sent}, Unknown: []HFile{sent}, FS: b.fs})
 	must(t, err)
 	if report.Loaded != 1 || report.Resolved != 0 {

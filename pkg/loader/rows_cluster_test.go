@@ -15,7 +15,9 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
+	"time"
 )
 
 // TestOneFileIsLoaded loads one file into a table of one region.
@@ -388,20 +390,20 @@ func TestSpaceQuotaLoadsNothing(t *testing.T) {
 	must(t, err)
 	var loaded []string
 	var files int
-	eventually(t, "a refusal for the quota", func() bool {
+	testcheck.Eventually(t, time.Minute, "a refusal for the quota", func() (bool, any) {
 		rows := rowsOf(fmt.Sprintf("n%03d-", files), 200)
 		f := b.hfile(t, b.fs, b.dir, "f", rows)
 		var report *LoadReport
 		if report, err = b.Load(t.Context(), LoadRequest{Table: table, Files: []HFile{f}, FS: b.fs}); err == nil {
 			loaded, files = append(loaded, rows...), files+1
-			return false
+			return false, fmt.Sprintf("%d files are loaded", files)
 		}
 		if report.Loaded != 0 || !report.Cleaned || report.Regions[0].Place != PlaceSource {
 			t.Errorf("report %+v", report)
 		}
 		_, e := b.fs.Stat(t.Context(), fsPath(f.Path))
 		must(t, e)
-		return true
+		return true, nil
 	})
 	t.Logf("after %d files: %v", files, err)
 	if e, ok := errors.AsType[*RegionError](err); !ok || e.Attempts != 1 || !strings.Contains(err.Error(), "set_quota") {

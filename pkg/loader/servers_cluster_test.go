@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -100,7 +101,7 @@ func TestRegionGoesToAnotherServerWhileLoading(t *testing.T) {
 			if harm == "frozen" {
 				// What it does when it wakes, with the request in its hands, must not matter.
 				must(t, server.Resume())
-				eventually(t, "the end of a server that was given up", func() bool { return server.Pid() == 0 })
+				testcheck.Eventually(t, time.Minute, "the end of a server that was given up", func() (bool, any) { return server.Pid() == 0, server.Pid() })
 			}
 			must(t, server.Restart(context.WithoutCancel(t.Context())))
 			must(t, server.WaitReady(t.Context()))
@@ -177,10 +178,10 @@ func testNoMaster(t *testing.T, cluster *testcluster.Cluster) {
 	table := b.table(t)
 	master := cluster.Daemon(testcluster.Master)
 	must(t, master.Kill(t.Context()))
-	eventually(t, "a cluster without a master", func() bool {
+	testcheck.Eventually(t, time.Minute, "a cluster without a master", func() (bool, any) {
 		b.forget()
 		_, err := b.masterServer(t.Context())
-		return errors.Is(err, errNoMaster)
+		return errors.Is(err, errNoMaster), err
 	})
 	done := make(chan error, 1)
 	go func() { done <- second(b.Describe(t.Context(), table)) }()

@@ -1,14 +1,14 @@
 package loader
 
 import (
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 
 	"github.com/go-zookeeper/zk"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -49,7 +49,7 @@ func copyZnodes(t testing.TB, quorum, root string, names []string, id string) st
 	conn, _, err := zk.Connect(strings.Split(quorum, ","), 10*time.Second, zk.WithLogger(zkLogger{slog.New(slog.DiscardHandler)}))
 	must(t, err)
 	defer conn.Close()
-	to := fmt.Sprintf("/bulkload-test-%x", rand.Uint64())
+	to := "/bulkload-test-" + testcheck.Name(t)
 	put := func(name string, data []byte) {
 		_, err := conn.Create(name, data, 0, zk.WorldACL(zk.PermAll))
 		must(t, err)

@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestQuantileSplits sees that split points rise and cut the bytes evenly.
 func TestQuantileSplits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
 		n := rapid.IntRange(2, 60).Draw(t, "regions")
 		rows := rapid.IntRange(1, 20_000).Draw(t, "rows")
@@ -85,7 +87,7 @@ func TestQuantilesOfFewKeys(t *testing.T) {
 }
 
 func TestSeparator(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xff}), 1, 6)
 		a, b := key.Draw(t, "a"), key.Draw(t, "b")
 		if bytes.Compare(a, b) > 0 {

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/rowkey"
 
 	"pgregory.net/rapid"
 )
 
 func TestFindEqualsLinearSearch(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 'b', 0xfe, 0xff}), 1, 4)
 		splits := rapid.SliceOfNDistinct(key, 0, 30, func(b []byte) string { return string(b) }).Draw(t, "splits")
 		slices.SortFunc(splits, bytes.Compare)
@@ -61,7 +62,7 @@ func TestSplitsRefused(t *testing.T) {
 
 // TestSplitPointsAreReadAsTheyArePrinted: one a line as they are, in a list with \x2C for a comma.
 func TestSplitPointsAreReadAsTheyArePrinted(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		k := rapid.SliceOfN(rapid.Byte(), 1, 10).Draw(t, "key")
 		s, err := ParsePoints([]string{rowkey.String(k)})
 		if err != nil || len(s) != 1 || !bytes.Equal(s[0], k) {

@@ -2,9 +2,7 @@ package preflight
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"path"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
 	"bulkload/pkg/fail"
@@ -104,7 +103,7 @@ func TestPreflightFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		parsed := loader.TableName{Namespace: "test", Qualifier: fmt.Sprintf("t%x", rand.Uint64())}
+		parsed := loader.TableName{Namespace: "test", Qualifier: testcheck.Name(t)}
 		f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW", Attributes: map[string]string{}}
 		if change != nil {
 			change(&f)
@@ -335,13 +334,10 @@ func TestWhatServersObserve(t *testing.T) {
 	env := jobtest.ClusterEnvAs(t, servers, "hbase")
 	s := jobtest.Spec(t, "check")
 	s.Table = jobtest.FreshTable(t, env, 10, nil)
-	for deadline := time.Now().Add(time.Minute); ; { // a server reports every three seconds what it has loaded
+	// A server reports every three seconds what it has loaded.
+	testcheck.Eventually(t, 2*time.Minute, "a server says that it replicates bulk loads", func() (bool, any) {
 		r := preflight(t, env, s, Options{})
-		if c, ok := r.Find("coprocessors"); ok && c.Severity == SeverityOK && strings.Contains(c.Message.String(), "ReplicationObserver notes the files for replication") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no server says that it replicates bulk loads")
-		}
-	}
+		c, ok := r.Find("coprocessors")
+		return ok && c.Severity == SeverityOK && strings.Contains(c.Message.String(), "ReplicationObserver notes the files for replication"), c
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
@@ -200,7 +201,7 @@ func TestSpaceQuota(t *testing.T) {
 	if got, want := parseSpaceQuota(observed), (spaceQuota{limit: 5_000_000, used: 525_201}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	rapid.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
+	testcheck.Check(t, func(rt *rapid.T) { // whatever it is, it does no harm
 		v := rapid.SliceOf(rapid.Byte()).Draw(rt, "value")
 		for _, cell := range row.Cells {
 			cell.Value = v

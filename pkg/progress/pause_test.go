@@ -40,13 +40,13 @@ func TestHoldPause(t *testing.T) {
 		var passed sync.WaitGroup
 		for i := range 5 {
 			passed.Go(func() {
-				time.Sleep(time.Duration(i) * time.Minute)
+				<-time.After(time.Duration(i) * time.Minute)
 				if err := h.Wait(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		synctest.Wait()
 		if len(log.lines) != 2 || !strings.HasPrefix(log.lines[1], "paused reason an operator requested it") {
 			t.Errorf("reported was %q", log.lines)
@@ -79,7 +79,7 @@ func TestHoldWindow(t *testing.T) {
 				t.Fatal(err)
 			}
 			at = append(at, time.Since(start).Round(time.Minute))
-			time.Sleep(30 * time.Minute)
+			<-time.After(30 * time.Minute)
 		}
 		hours := func(h float64) time.Duration { return time.Duration(h * float64(time.Hour)) }
 		if want := []time.Duration{0, hours(0.5), hours(23.5), hours(24), hours(24.5), hours(47.5)}; !slices.Equal(at, want) {
@@ -100,7 +100,7 @@ func TestHoldStops(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cause := errors.New("stopped")
 		go func() {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			cancel(cause)
 		}()
 		start := time.Now()

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -85,7 +87,7 @@ func TestWindowNextIsFirst(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "America/St_Johns"} {
 		zones = append(zones, zoneNamed(t, name))
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		w := &Window{from: rapid.IntRange(0, minutesOfDay-1).Draw(t, "from"), to: rapid.IntRange(0, minutesOfDay).Draw(t, "to"),
 			zone: rapid.SampledFrom(zones).Draw(t, "zone")}
 		if w.from == w.to {

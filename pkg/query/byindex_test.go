@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -65,7 +66,7 @@ func (f fakeTables) put(table, key string, cells ...string) {
 // TestReadByAnIndex loads random nights into a table and its index, as loads do: entries are never removed. Through the index
 // come just the rows that have the value now, each once, whatever the limit of a page; a key without a separator does not mix values.
 func TestReadByAnIndex(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		key := rapid.SampledFrom([]string{"day + id", `day + "|" + state + id`, "salt(id, 3) + day + id"}).Draw(t, "key")
 		job, err := spec.Spec{Table: "t", Key: "md5hex(id) + id", Columns: []string{"id", "day", "state", "note"},
 			Tables: []spec.TableSpec{{Index: "by_day", Table: "x", Key: key, Query: []string{"day"}}}}.Resolve()

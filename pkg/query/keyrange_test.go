@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/keygen"
 	"bulkload/pkg/loader"
@@ -108,7 +109,7 @@ func TestKeyRangeRefused(t *testing.T) {
 func TestKeyRangeProperty(t *testing.T) {
 	specs := []string{"salt(a, 7) + a + b", "a + b", "salt(a, b, 12) + a + '_' + b", "salt(b, 3) + '+' + a + b", "salt(a, 2) + salt(b, 3) + a + b", "salt(a, 7) + md5hex(a) + b", "md5hex(a) + b"}
 	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom(specs).Draw(t, "spec")
 		e, err := keygen.Parse(spec)
 		if err != nil {
@@ -165,7 +166,7 @@ func TestKeyRangeProperty(t *testing.T) {
 // TestQueryKeyProperty: every row of a query key lies in its range, whatever part of the key the query makes.
 func TestQueryKeyProperty(t *testing.T) {
 	value := rapid.StringOfN(rapid.RuneFrom([]rune("01a订")), 1, 3, -1)
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom([]string{"salt(a, 7) + md5hex(a) + b", "a + b", "salt(b, 5) + a + b", "md5hex(a) + b", "salt(a, b, 12) + md5hex(a) + '_' + b"}).Draw(t, "spec")
 		e, err := keygen.Parse(spec)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/loader"
 
 	"pgregory.net/rapid"
@@ -77,7 +78,7 @@ func (t *memoryTable) Scan(ctx context.Context, req loader.ScanRequest, fn func(
 
 // TestMergePages compares pages of merged scans with all rows, sorted.
 func TestMergePages(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		salts := rapid.SampledFrom([]int{1, 1, 2, 3, 10, 26}).Draw(t, "salts")
 		var r keyRange
 		head := func(i int) string {

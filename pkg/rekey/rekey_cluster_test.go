@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/checkpoint"
 	"bulkload/pkg/cluster"
@@ -46,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	c := testcluster.Shared(t)
 	env := jobtest.ClusterEnv(t, c)
-	w := &world{t: t, cluster: c, env: env, admin: c.AdminT(t), state: t.TempDir(), spill: t.TempDir(), new: fmt.Sprintf("test:r%x", rand.Uint64())}
+	w := &world{t: t, cluster: c, env: env, admin: c.AdminT(t), state: t.TempDir(), spill: t.TempDir(), new: "test:" + testcheck.Name(t)}
 	w.path = jobtest.Absolute(t, "../../build/rekey/bulkload")
 	if out, err := exec.Command("go", "build", "-tags", "stopafter", "-o", w.path, "bulkload/cmd/bulkload").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -348,9 +349,7 @@ func TestRekey(t *testing.T) {
 	want, rows := w.want(w.java("versions", w.old))
 
 	to := []string{"--to=" + w.new, "--key=" + newKey}
-	seed := time.Now().UnixNano()
-	t.Logf("moments of seed %d", seed)
-	rng := rand.New(rand.NewPCG(uint64(seed), 1))
+	rng := testcheck.Rand(t)
 	kill := func(event checkpoint.Event, after time.Duration) {
 		t.Helper()
 		o := w.rekey(string(event), after, to...)

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/rewrite"
@@ -142,7 +143,7 @@ func scanOf(t testing.TB, snap *snapshot.Snapshot, versions int) map[string]stri
 // TestReplace holds a survey to a plain account of the same cells, and the table with markers and export to one that has the export alone,
 // however the export's files lie in the regions.
 func TestReplace(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 110, 150, 199)
 		versions, o := rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "versions"), labOptions()
 		o.Lifetimes = rapid.Bool().Draw(rt, "lifetimes")
@@ -226,7 +227,7 @@ func (l *lab) load(f loader.HFile, into *lab) {
 
 // TestRefusals holds the counts of cells that would stay visible to a plain account.
 func TestRefusals(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		old, export := drawTable(rt, 100, 150, labStamp, 250)
 		l := newLab(t, "1", "f", "g")
 		l.add(3, old)

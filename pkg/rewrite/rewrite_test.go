@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"bulkload/internal/jobtest"
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/filecheck"
 	"bulkload/pkg/hdfsio"
@@ -115,7 +116,7 @@ func cellLines(cells []hfile.Cell) []string {
 // TestCut holds the children of a cut against the plain way to do it: each
 // cell goes to the part that its row lies in, and parts without any are none.
 func TestCut(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()
 		cells := drawCells(rt, 1)
 		o := hfile.Options{Encoding: hfile.Encoding(rapid.IntRange(0, 4).Draw(rt, "parent")), BlockSize: 100,
@@ -187,7 +188,7 @@ func checkSettings(t testing.TB, fsys hdfsio.FS, f loader.HFile, family spec.Fam
 
 // TestMerge holds a merge against a stable sort of all cells, for each file.
 func TestMerge(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		fsys := hdfsio.NewMemory()
 		n := rapid.SampledFrom([]int{2, 3, 5, mergeWidth, mergeWidth + 1, 2*mergeWidth + 2}).Draw(rt, "files")
 		files := make([]loader.HFile, n)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/query"
 	"bulkload/pkg/spec"
@@ -102,7 +103,7 @@ func TestEncoder(t *testing.T) {
 func TestEncoderAny(t *testing.T) {
 	s := New(spec.Spec{Columns: []string{"a", "b", "c"}})
 	e := NewEncoder(s)
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		want := map[string][]byte{}
 		var row loader.Row
 		for _, q := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e \"", "f\n"}), 0, 6, rapid.ID[string]).Draw(t, "qualifiers") {

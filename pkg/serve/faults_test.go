@@ -204,7 +204,7 @@ func TestDialing(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { s.held.run(ctx); close(ended) }()
-		time.Sleep(time.Minute) // of the bubble: until all others wait
+		<-time.After(time.Minute) // of the bubble: until all others wait
 		if _, err := s.held.get(); err != nil || tries != 4 {
 			t.Errorf("%v after %d tries", err, tries)
 		}

@@ -62,23 +62,23 @@ func TestWatch(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { s.watch(ctx); close(ended) }()
 		served := func(name string) bool { return s.resources().byName[name] != nil }
-		time.Sleep(1500 * time.Millisecond) // of the bubble: between two looks
+		<-time.After(1500 * time.Millisecond) // of the bubble: between two looks
 		s.write(t, "twin", checkJob)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if served("twin") {
 			t.Error("a file is read while it may still be written")
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if !served("twin") {
 			t.Error("the file was not read")
 		}
 		s.write(t, "third", "table: [")
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		if served("third") || !served("twin") {
 			t.Error("a wrong file changed what is served")
 		}
 		s.write(t, "third", checkJob)
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		if !served("third") {
 			t.Error("the corrected file was not read")
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -187,7 +189,7 @@ func TestHostile(t *testing.T) {
 	s := checks(t, Options{Compat: true}, 2)
 	segments := []string{"", "v1", "check", "rows", "scan", "rows:batch", "jobs", "..", "%2e", "hbaseweb", "get", "search", "openapi.json", "{job}", "\x00"}
 	names := []string{"check_id", "limit", "page", "columns", "from", "to", "prefix", "by", "x"}
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		path := ""
 		for _, seg := range rapid.SliceOfN(rapid.SampledFrom(segments), 1, 5).Draw(t, "segments") {
 			path += "/" + seg

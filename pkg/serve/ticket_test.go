@@ -43,11 +43,11 @@ func TestTicket(t *testing.T) {
 			t.Error("a good ticket")
 		}
 		set(ends, errors.New("no KDC answers"))
-		time.Sleep(7 * time.Minute) // of the bubble
+		<-time.After(7 * time.Minute) // of the bubble
 		if ready() != 200 {
 			t.Error("a ticket that lasts for another 3 minutes")
 		}
-		time.Sleep(90 * time.Second)
+		<-time.After(90 * time.Second)
 		if r := s.get("/readyz"); r.status != 503 || !strings.Contains(r.body, `"ticket":{"ends":`) {
 			t.Errorf("a ticket that ends in 90 s: %d %s", r.status, r.body)
 		}
@@ -55,11 +55,11 @@ func TestTicket(t *testing.T) {
 			t.Errorf("whoever comes all the same: %d", r.status)
 		}
 		set(time.Now().Add(time.Hour), nil)
-		time.Sleep(6 * time.Second)
+		<-time.After(6 * time.Second)
 		if ready() != 200 {
 			t.Error("a ticket that was renewed")
 		}
-		time.Sleep(2 * time.Hour)
+		<-time.After(2 * time.Hour)
 		if ready() != 503 {
 			t.Error("a ticket that has ended")
 		}

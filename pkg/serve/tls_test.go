@@ -102,7 +102,7 @@ func TestTLS(t *testing.T) {
 		return l
 	}
 	l, admin := listen(), listen()
-	s := checks(t, Options{Clients: at("clients.yaml"), TLS: &TLSFiles{Cert: at("tls.crt"), Key: at("tls.key"), ClientCA: at("ca.crt")}, Admin: admin, Limits: Limits{Drain: time.Second}}, 2)
+	s := checks(t, Options{Clients: at("clients.yaml"), TLS: &TLSFiles{Cert: at("tls.crt"), Key: at("tls.key"), ClientCA: at("ca.crt")}, Admin: admin, Limits: Limits{Drain: time.Minute}}, 2)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 )
 
@@ -138,7 +139,7 @@ func plainScan(all []*aged, families []Family, v View) []*aged {
 
 // TestVisibleAsDefined holds merge and rules to the plain definition, for random cells in random files.
 func TestVisibleAsDefined(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		families := []Family{{Name: "f", Versions: 1, TTL: math.MaxInt64}, {Name: "g"}}
 		g := &families[1]
 		g.Versions = rapid.IntRange(1, 4).Draw(t, "versions")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -108,7 +110,7 @@ func text(alphabet string) *rapid.Generator[string] {
 
 // TestCSVRoundTrip writes records as the standard library does, in several forms, and reads them back.
 func TestCSVRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		cols := rapid.IntRange(1, 5).Draw(t, "cols")
 		// Long values reach beyond the blocks of the scanner.
 		value := rapid.OneOf(text("ab,\"\n\r规"), rapid.Map(rapid.IntRange(0, 200), func(n int) string { return strings.Repeat("x\"", n/3) + strings.Repeat(",", n%3) }))
@@ -175,7 +177,7 @@ func read(t *rapid.T, name string, data []byte, o Options) (out outcome) {
 // TestSplitsOfCSV holds every way to cut any text, well formed or not, against reading it in one piece: the same records
 // at the same places, the same bad records with the same numbers, the same error.
 func TestSplitsOfCSV(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		data := []byte(rapid.OneOf(text("a,\"\n"), text("ab,,\"\"\n\n\r"), rapid.Map(rapid.SliceOfN(text("a,\"\n\r"), 0, 20), func(s []string) string { return strings.Join(s, "\n") })).Draw(t, "data"))
 		o := Options{Header: HeaderNone, Columns: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(t, "cols")]}
 		whole := read(t, "x.csv", data, o)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -109,7 +111,7 @@ func expandAll(t interface{ Context() context.Context }, input string) ([]*input
 func TestDirectoriesAreTheWhole(t *testing.T) {
 	base := t.TempDir()
 	n := 0
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		n++
 		root := filepath.Join(base, fmt.Sprint(n))
 		dir := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "b0", "日", "c d"}), 1, 3)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -86,7 +88,7 @@ func plainDump(data []byte, f, r byte) [][]string {
 
 // TestSplitsOfDump holds every way to cut any bytes against the standard library, for any two separators.
 func TestSplitsOfDump(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		seps := rapid.SliceOfNDistinct(rapid.Byte(), 3, 3, rapid.ID[byte]).Draw(t, "separators and a byte")
 		data := rapid.OneOf(rapid.SliceOfN(rapid.SampledFrom(seps), 0, 60), rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom(seps)), 0, 300)).Draw(t, "data")
 		o := Options{Format: FormatDump, FieldSep: SepOf(seps[0]), RecordSep: SepOf(seps[1]), Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "cols")],

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/dialect"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,7 +88,7 @@ func TestRejectsOfDialectsAreReadAgain(t *testing.T) {
 // TestRejectsOfDialectsAreBadForTheSameReasons reads the bad records of any text in any dialect again: they are what they were.
 func TestRejectsOfDialectsAreBadForTheSameReasons(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom(dialect.Presets()).Draw(rt, "dialect")
 		set := rapid.SampledFrom([]string{"", "gbk"}).Draw(rt, "charset")
 		d := dialectOf(rt, name, func(d *dialect.Dialect) { d.Charset, d.Header = set, dialect.HeaderNo })

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -256,7 +258,7 @@ func TestRejectsOfParquetAreReadAgain(t *testing.T) {
 // TestRejectsAreBadForTheSameReasons reads the bad records of any text again: they are what they were.
 func TestRejectsAreBadForTheSameReasons(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		data := []byte(rapid.OneOf(text("ab,,\"\"\n\n\r"), rapid.Map(rapid.SliceOfN(text("a,\"\n\r"), 0, 20), func(s []string) string { return strings.Join(s, "\n") })).Draw(rt, "data"))
 		cols := []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "cols")]
 		o := Options{Header: HeaderNone, Columns: cols, ChunkSize: rapid.IntRange(1, 20).Draw(rt, "chunk")}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 var update = flag.Bool("update", false, "write testdata/job.args")
@@ -195,40 +197,30 @@ func TestSubmitFails(t *testing.T) {
 	defer cancel(nil)
 	stop := errors.New("asked to stop")
 	pid := filepath.Join(dir, "pid")
+	ended := make(chan struct{})
 	go func() {
-		for {
-			if _, err := os.Stat(pid); err == nil {
-				cancel(stop)
-				return
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(time.Millisecond):
-			}
+		defer close(ended)
+		got, err := run(ctx, words+"sleep 600 & echo $! > "+pid+".new; mv "+pid+".new "+pid+"; wait")
+		if got != id || !errors.Is(err, stop) {
+			t.Errorf("%q, %v", got, err)
 		}
 	}()
-	got, err := run(ctx, words+"sleep 600 & echo $! > "+pid+".new; mv "+pid+".new "+pid+"; wait")
-	if got != id || !errors.Is(err, stop) {
-		t.Errorf("%q, %v", got, err)
-	}
+	testcheck.Eventually(t, time.Minute, "the client's child runs", func() (bool, any) {
+		_, err := os.Stat(pid)
+		return err == nil, err
+	})
+	cancel(stop)
+	<-ended
 	text, err := os.ReadFile(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stat := fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(text)))
 	// The signal is sent; the kernel takes its time.
-	for end := time.After(time.Minute); ; {
+	testcheck.Eventually(t, time.Minute, "the client's child ends", func() (bool, any) {
 		state, err := os.ReadFile(stat)
-		if err != nil || strings.Contains(string(state), ") Z") {
-			break
-		}
-		select {
-		case <-end:
-			t.Fatalf("the client's child still runs: %s", state)
-		case <-time.After(time.Millisecond):
-		}
-	}
+		return err != nil || strings.Contains(string(state), ") Z"), string(state)
+	})
 	c := &Client{Command: []string{dir + "/none"}}
 	if _, err := c.Submit(t.Context(), fullJob(), nil); err == nil {
 		t.Error("no program, no error")

@@ -16,6 +16,7 @@ import (
 
 	"bulkload/internal/jobtest"
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/build"
 	"bulkload/pkg/fail"
 	"bulkload/pkg/hdfsio"
@@ -175,8 +176,7 @@ func TestReplaced(t *testing.T) {
 
 // TestManyRows compares random tables with a map of their cells.
 func TestManyRows(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testcheck.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	const columns = "abcdefgh"
 	l, want := newLab(t), []string{}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -100,7 +101,7 @@ func rowsOf(seen map[string]string) map[string]bool {
 
 // TestSurvey holds a survey to a plain account of the same cells, and the table with the markers to one that never had the load.
 func TestSurvey(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		others, written := drawTable(rt)
 		versions := rapid.IntRange(1, 3).Draw(rt, "versions")
 		l := newLab(t, fmt.Sprint(versions), "f", "g")

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hdfsio"
 
 	"pgregory.net/rapid"
@@ -43,7 +44,7 @@ func (w *countedWriter) Write(p []byte) (int, error) {
 // time more has passed than the rate allows and a burst, and all of it passes
 // in the time that it should take.
 func TestUploadRate(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		kib := rapid.IntRange(64, 1<<20).Draw(rt, "KiB/s")
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 2<<20), 1, 4).Draw(rt, "files")
 		synctest.Test(t, func(t *testing.T) {
@@ -104,10 +105,10 @@ func TestUploadStreams(t *testing.T) {
 					if err := u.Enter(t.Context()); err != nil {
 						t.Error(err)
 					}
-					if n := now.Add(1); n > most.Load() {
-						most.Store(n)
+					n := now.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 					}
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					now.Add(-1)
 					u.Leave()
 				})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/spec"
@@ -39,7 +40,7 @@ func wideManifest() *manifest.Manifest {
 // TestCellsAreFoundAtTheirPlaces: in any order, after any gap, and none that was not loaded.
 func TestCellsAreFoundAtTheirPlaces(t *testing.T) {
 	m := wideManifest()
-	r := newRowReader(m)
+	r, random := newRowReader(m), testcheck.Rand(t)
 	for _, row := range checkRows(200, m.Cells) {
 		next := 0
 		for i := range row.Cells {
@@ -49,7 +50,7 @@ func TestCellsAreFoundAtTheirPlaces(t *testing.T) {
 			if !ok || at != want {
 				t.Fatalf("%s:%s after %d: %d, want %d", c.Family, c.Qualifier, next, at, want)
 			}
-			if any, ok := r.place(c, rand.IntN(25)); !ok || any != want {
+			if any, ok := r.place(c, random.IntN(25)); !ok || any != want {
 				t.Fatalf("%s:%s out of order: %d, want %d", c.Family, c.Qualifier, any, want)
 			}
 			next = at + 1

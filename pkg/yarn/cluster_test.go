@@ -1,8 +1,8 @@
 package yarn_test
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/kerberos"
@@ -137,7 +138,7 @@ func toItsEnd(t *testing.T, e *edge, client *yarn.Client, job streaming.Job) {
 		}
 	}
 	var counters []yarn.Counter
-	until(t, "the history", func(ctx context.Context) (done bool, err error) {
+	testcheck.Eventually(t, jobLimit, "the history", func() (bool, any) {
 		counters, err = client.Counters(ctx, id)
 		return err == nil, err
 	})
@@ -160,7 +161,7 @@ func fails(t *testing.T, e *edge, client, other *yarn.Client, job streaming.Job)
 		t.Fatalf("%+v", a)
 	}
 	var bad yarn.Attempt
-	until(t, "the attempt that failed", func(ctx context.Context) (bool, error) {
+	testcheck.Eventually(t, jobLimit, "the attempt that failed", func() (bool, any) {
 		tasks, err := client.Tasks(ctx, id)
 		if err != nil {
 			return false, err
@@ -180,13 +181,13 @@ func fails(t *testing.T, e *edge, client, other *yarn.Client, job streaming.Job)
 				}
 			}
 		}
-		return false, errors.New("no task has failed")
+		return false, fmt.Sprintf("%+v", tasks)
 	})
 	if !strings.Contains(bad.Diagnostics, "code 3") {
 		t.Errorf("diagnostics %q", bad.Diagnostics)
 	}
 	var said []byte
-	until(t, "its words", func(ctx context.Context) (done bool, err error) {
+	testcheck.Eventually(t, jobLimit, "its words", func() (bool, any) {
 		said, err = client.Log(ctx, bad, "stderr", 4096)
 		return err == nil, err
 	})
@@ -207,13 +208,13 @@ func killed(t *testing.T, e *edge, client, other *yarn.Client, job streaming.Job
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "a status from a map", func(ctx context.Context) (bool, error) {
+	testcheck.Eventually(t, jobLimit, "a status from a map", func() (bool, any) {
 		tasks, err := client.Tasks(ctx, id)
 		if err != nil || len(tasks) == 0 {
 			return false, err
 		}
 		attempts, err := client.Attempts(ctx, id, tasks[0].ID)
-		return err == nil && len(attempts) == 1 && strings.HasPrefix(attempts[0].Status, "waiting"), err
+		return err == nil && len(attempts) == 1 && strings.HasPrefix(attempts[0].Status, "waiting"), fmt.Sprintf("%+v, %v", attempts, err)
 	})
 	if err := other.Kill(ctx, id); !errors.Is(err, yarn.ErrDenied) {
 		t.Errorf("killed by another user: %v", err)
@@ -269,27 +270,13 @@ func (e *edge) fs(args ...string) string {
 
 func watch(t *testing.T, client *yarn.Client, id string) (a yarn.Application) {
 	t.Helper()
-	until(t, "the end of "+id, func(ctx context.Context) (done bool, err error) {
-		a, err = client.Application(ctx, id)
-		return err == nil && a.State.Ended(), err
+	testcheck.Eventually(t, jobLimit, "the end of "+id, func() (bool, any) {
+		var err error
+		a, err = client.Application(t.Context(), id)
+		return err == nil && a.State.Ended(), fmt.Sprintf("%s, %v", a.State, err)
 	})
 	return a
 }
 
-// until asks until it is done; an error is asked again.
-func until(t *testing.T, what string, ask func(context.Context) (bool, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	for {
-		done, err := ask(ctx)
-		if done {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s: %v", what, err)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
+// jobLimit is the most time for what YARN does with an application.
+const jobLimit = 5 * time.Minute

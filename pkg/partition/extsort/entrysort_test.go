@@ -6,12 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestSortEntries holds the sort of entries to the library's, in every shape that a quicksort may dislike.
 func TestSortEntries(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 3000).Draw(t, "entries")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		distinct := rapid.SampledFrom([]uint64{1, 2, 16, 1000, 1 << 63}).Draw(t, "sort values")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
@@ -98,7 +100,7 @@ func equalRows(a, b []testRow) error {
 // TestSortEqualsPlainSort compares with a plain sort over random keys that
 // share long prefixes, end early and repeat.
 func TestSortEqualsPlainSort(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		regions := rapid.IntRange(1, 5).Draw(t, "regions")
 		prefix := rapid.SampledFrom([]string{"", "a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaa", "aaaaaaaab"})
 		tail := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 'a', 'b', 0xff}), 0, 12)
@@ -321,7 +323,7 @@ func TestSpillDirMissing(t *testing.T) {
 }
 
 func TestPayloadRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.OneOf(rapid.Just([]byte(nil)), rapid.Just([]byte{}), rapid.SliceOfN(rapid.Byte(), 0, 20000)), 0, 20).Draw(t, "values")
 		lengths := make([]int, len(values))
 		for i, v := range values {

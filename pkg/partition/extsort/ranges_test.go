@@ -6,13 +6,15 @@ import (
 	"os"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestRangesAreTheRegion holds the merges of a region's ranges, one after the other, to a plain sort: no key is in two of them, and
 // what they have shown is still there at the end.
 func TestRangesAreTheRegion(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		regions := rapid.IntRange(1, 3).Draw(t, "regions")
 		prefix := rapid.SampledFrom([]string{"", "aaaaaaaaaaaaaaaa", "aaaaaaaab"})
 		tail := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xff}), 0, 6)
@@ -139,7 +141,7 @@ func TestRangesOnDisk(t *testing.T) {
 
 // TestLengths holds the lengths of a payload to its values.
 func TestLengths(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.SampledFrom([]int{-1, 0, 1, 20, 126, 127, 128, 300, 20000}), 0, 30).Draw(t, "lengths")
 		data := bytes.Repeat([]byte("v"), 1<<20)
 		payload := make([]byte, PayloadSize(want))

@@ -7,13 +7,15 @@ import (
 	"os"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestSharedPayloads has rows of one record share a payload, in memory and in runs, with duplicates and a small arena in which
 // a row finds that of its record gone: what comes out is what rows with payloads of their own give.
 func TestSharedPayloads(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	testcheck.Check(t, func(t *rapid.T) {
 		policies := rapid.SliceOfN(rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}), 2, 4).Draw(t, "policies")
 		workers := rapid.IntRange(1, 3).Draw(t, "workers")
 		spillEvery := rapid.SampledFrom([]int{0, 5, 64}).Draw(t, "spill every")

@@ -5,13 +5,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bulkload/internal/testcheck"
+
 	"pgregory.net/rapid"
 )
 
 // TestTablesInOneSort puts records into one sort that have a row in each of several tables, and holds each table to a plain
 // sort of its rows alone, by its own policy.
 func TestTablesInOneSort(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		policies := rapid.SliceOfN(rapid.SampledFrom([]Policy{KeepFirst, KeepLast, KeepAll}), 2, 4).Draw(rt, "policies")
 		spill := rapid.Bool().Draw(rt, "spill")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
