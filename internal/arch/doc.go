@@ -1,4 +1,4 @@
 // Package arch holds the tests that keep the project's structure: who imports
-// whom. The file arrows.txt has every arrow; packages only import what stands
-// below them.
+// whom, and what nobody should have to read. The file arrows.txt has every arrow;
+// packages only import what stands below them.
 package arch
