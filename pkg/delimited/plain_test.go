@@ -59,7 +59,7 @@ type plainReader struct {
 type plainValue struct {
 	raw, value []byte
 	quoted     bool
-	next       int // where the text goes on
+	next       int // where the rest of the text begins
 	bad        string
 }
 

@@ -80,7 +80,7 @@ func TestHDFSFaults(t *testing.T) {
 	t.Run("failover", l.failover)
 }
 
-// idleConnections: reads and writes with pauses go on over new connections.
+// idleConnections: reads and writes with pauses continue over new connections.
 func (l *hdfsFaults) idleConnections(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/idle", l.data, CreateOptions{})
 	w, err := l.fs.Create(t.Context(), l.dir+"/slow", CreateOptions{BlockSize: 1 << 20})
@@ -115,7 +115,7 @@ func (l *hdfsFaults) idleConnections(t *testing.T) {
 	must(t, w.Abort())
 }
 
-// deadDataNodeIsReadAround: a read goes on with the copies of another DataNode when one is killed or frozen.
+// deadDataNodeIsReadAround: a read continues with the copies of another DataNode when one is killed or frozen.
 func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/read", l.data, CreateOptions{BlockSize: 4 << 20})
 	f, err := l.fs.Open(t.Context(), l.dir+"/read")

@@ -101,7 +101,7 @@ func (in *tableInput) scanGoesOnAsItBegan(t *testing.T) {
 	}
 }
 
-// deniedFilesAreScanned: a user who may not read the files of HBase is told of scans, and has them where the job may choose.
+// deniedFilesAreScanned: a user who may not read the files of HBase learns of scans, and has them where the job may choose.
 func (in *tableInput) deniedFilesAreScanned(t *testing.T) {
 	owner := jobtest.ClusterEnvAs(t, in.servers, "hbase")
 	fsys, root, err := owner.Resolve(owner.Conf.Value("hbase.rootdir"))

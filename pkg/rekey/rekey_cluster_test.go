@@ -414,7 +414,7 @@ func (w *rekeying) killed(t *testing.T) {
 	}
 }
 
-// firstPass: the job that was killed goes on to its end, and the old table is as it was.
+// firstPass: the job that was killed continues to its end, and the old table is as it was.
 func (w *rekeying) firstPass(t *testing.T) {
 	first := w.rekey("", 0, w.to...)
 	if first.code != 0 {

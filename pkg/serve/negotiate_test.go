@@ -101,7 +101,7 @@ func (n *negotiation) as(authorization, path string) reply {
 // negotiatedRows are the rows that clients ask for.
 const negotiatedRows = "/v1/check/rows?check_id=A"
 
-// withoutTicket: who sends nothing is told what to send.
+// withoutTicket: the answer to nobody says what to send.
 func (n *negotiation) withoutTicket(t *testing.T) {
 	r := n.service.get(negotiatedRows)
 	r.refuses(t, "nobody", unauthenticated)
