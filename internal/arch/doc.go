@@ -1,5 +1,6 @@
 // Package arch holds the tests that keep the project's structure: who imports
-// whom. The file arrows.txt has every arrow; packages only import what stands
-// below them. It also holds the code to rules that a parser sees: parentheses
-// around operators of bits, and tests whose outcome does not depend on chance.
+// whom, and what nobody should have to read. The file arrows.txt has every arrow;
+// packages only import what stands below them. It also holds the code to rules that
+// a parser sees: parentheses around operators of bits, and tests whose outcome does
+// not depend on chance.
 package arch

@@ -156,50 +156,76 @@ var outfiles = []form{
 // TestMariaDB reads what MariaDB and its programs write.
 func TestMariaDB(t *testing.T) {
 	gate(t)
-	m := startMariaDB(t)
-	awkward := expectedOf(t, "mysql/outfile-default.txt")
-	m.fill(t, "t", mariaColumns, awkward)
-	n := &tally{}
-	defer n.log(t)
-	randoms := map[string]table{}
+	m := fillMariaDB(t)
+	defer m.tally.log(t)
+	for i, f := range outfiles {
+		t.Run("outfile "+f.name, func(t *testing.T) { m.outfileIsRead(t, i, f) })
+	}
+	for _, f := range batchForms() {
+		t.Run(f.name, func(t *testing.T) { m.batchIsRead(t, f) })
+	}
+	for i, f := range dumpForms() {
+		t.Run(f.name, func(t *testing.T) { m.dumpIsRead(t, i, f) })
+	}
+	t.Run("dump of statements", m.statementsAreRefused)
+}
+
+// filledMariaDB is a server with tables, and what came of its exports.
+type filledMariaDB struct {
+	*mariadb
+	tally   *tally
+	awkward table            // table t
+	randoms map[string]table // tables of random rows
+}
+
+// fillMariaDB starts a server with tables.
+func fillMariaDB(t *testing.T) *filledMariaDB {
+	t.Helper()
+	m := &filledMariaDB{mariadb: startMariaDB(t), tally: &tally{}, awkward: expectedOf(t, "mysql/outfile-default.txt"), randoms: map[string]table{}}
+	m.fill(t, "t", mariaColumns, m.awkward)
 	for seed := range seeds {
 		name := fmt.Sprintf("r%d", seed)
-		randoms[name] = randomTable(seed, 100, append(append([]string{"\x00"}, wild...), append(pieces, bare...)...)...)
-		m.fill(t, name, randomColumns, randoms[name])
+		m.randoms[name] = randomTable(seed, 100, append(append([]string{"\x00"}, wild...), append(pieces, bare...)...)...)
+		m.fill(t, name, randomColumns, m.randoms[name])
 	}
-	for i, f := range outfiles {
-		t.Run("outfile "+f.name, func(t *testing.T) {
-			if !f.random {
-				e := export{form: f, want: awkward}
-				if f.sample != "" && !f.refused {
-					e.want = expectedOf(t, f.sample)
-				}
-				if f.sample == "" {
-					e.want = e.want.without(f.leave)
-				}
-				e.paths = []string{m.outfile(t, fmt.Sprintf("t.%d", i), "t", f.clause, e.want)}
-				n.check(t, e)
-				n.judge(t, m, e, mariaColumns, f.clause)
-			}
-			for name, tab := range randoms {
-				if f.refused {
-					continue
-				}
-				want := m.converted(t, name, f.charset, tab).without(f.leave)
-				e := export{form: f, want: want, paths: []string{m.outfile(t, fmt.Sprintf("%s.%d", name, i), name, f.clause, want)}}
-				n.check(t, e)
-				n.judge(t, m, e, randomColumns, f.clause)
-				one := want.only("b")
-				n.check(t, export{form: f, want: one, paths: []string{m.outfile(t, fmt.Sprintf("%s.%d.one", name, i), name, f.clause, one)}})
-				if f.leave != nil {
-					e.want = tab
-					e.paths[0] = m.outfile(t, fmt.Sprintf("%s.%d.all", name, i), name, f.clause, tab)
-					n.lossyCheck(t, e)
-				}
-			}
-		})
+	return m
+}
+
+// outfileIsRead: what SELECT INTO OUTFILE writes is read as it was, by the reader here and by LOAD DATA.
+func (m *filledMariaDB) outfileIsRead(t *testing.T, i int, f form) {
+	if !f.random {
+		e := export{form: f, want: m.awkward}
+		if f.sample != "" && !f.refused {
+			e.want = expectedOf(t, f.sample)
+		}
+		if f.sample == "" {
+			e.want = e.want.without(f.leave)
+		}
+		e.paths = []string{m.outfile(t, fmt.Sprintf("t.%d", i), "t", f.clause, e.want)}
+		m.tally.check(t, e)
+		m.tally.judge(t, m.mariadb, e, mariaColumns, f.clause)
 	}
-	batches := []form{
+	for name, tab := range m.randoms {
+		if f.refused {
+			continue
+		}
+		want := m.converted(t, name, f.charset, tab).without(f.leave)
+		e := export{form: f, want: want, paths: []string{m.outfile(t, fmt.Sprintf("%s.%d", name, i), name, f.clause, want)}}
+		m.tally.check(t, e)
+		m.tally.judge(t, m.mariadb, e, randomColumns, f.clause)
+		one := want.only("b")
+		m.tally.check(t, export{form: f, want: one, paths: []string{m.outfile(t, fmt.Sprintf("%s.%d.one", name, i), name, f.clause, one)}})
+		if f.leave != nil {
+			e.want = tab
+			e.paths[0] = m.outfile(t, fmt.Sprintf("%s.%d.all", name, i), name, f.clause, tab)
+			m.tally.lossyCheck(t, e)
+		}
+	}
+}
+
+// batchForms are those of the client's output.
+func batchForms() []form {
+	return []form{
 		{name: "batch", clause: "-B", settings: "dialect: mysql-batch", sample: "mysql/batch.tsv"},
 		{name: "batch without names", clause: "-B -N", settings: "dialect: mysql-batch, header: 'no'", sample: "mysql/batch.tsv"},
 		{name: "batch gbk", clause: "-B -N --default-character-set=gbk", settings: "dialect: mysql-batch, header: 'no', charset: gbk", sample: "mysql/batch-gbk.tsv", charset: "gbk"},
@@ -207,63 +233,69 @@ func TestMariaDB(t *testing.T) {
 		{name: "table", clause: "--table", settings: "dialect: mysql-batch", refused: true},
 		{name: "xml", clause: "--xml", settings: "dialect: mysql-batch", refused: true},
 	}
-	for _, f := range batches {
-		t.Run(f.name, func(t *testing.T) {
-			e := export{form: f, want: awkward}
-			if f.sample != "" {
-				e.want = expectedOf(t, f.sample)
-			}
-			e.paths = []string{m.batch(t, "t", f, e.want)}
-			n.check(t, e)
-			for name, tab := range randoms {
-				if f.refused {
-					continue
-				}
-				e := export{form: f, want: m.converted(t, name, f.charset, tab).as(func(v any) any {
-					if v == "NULL" {
-						return nil
-					}
-					return v
-				})}
-				e.paths = []string{m.batch(t, name, f, tab)}
-				n.check(t, e)
-				one := e.want.only("b")
-				n.check(t, export{form: f, want: one, paths: []string{m.batch(t, name, f, one)}})
-			}
-		})
+}
+
+// batchIsRead: what the client prints is read as it was.
+func (m *filledMariaDB) batchIsRead(t *testing.T, f form) {
+	e := export{form: f, want: m.awkward}
+	if f.sample != "" {
+		e.want = expectedOf(t, f.sample)
 	}
-	dumps := []form{
+	e.paths = []string{m.batch(t, "t", f, e.want)}
+	m.tally.check(t, e)
+	for name, tab := range m.randoms {
+		if f.refused {
+			continue
+		}
+		e := export{form: f, want: m.converted(t, name, f.charset, tab).as(func(v any) any {
+			if v == "NULL" {
+				return nil
+			}
+			return v
+		})}
+		e.paths = []string{m.batch(t, name, f, tab)}
+		m.tally.check(t, e)
+		one := e.want.only("b")
+		m.tally.check(t, export{form: f, want: one, paths: []string{m.batch(t, name, f, one)}})
+	}
+}
+
+// dumpForms are those of mariadb-dump.
+func dumpForms() []form {
+	return []form{
 		{name: "dump", settings: "dialect: mysql"},
 		{name: "dump enclosed", clause: `--fields-terminated-by=, --fields-enclosed-by="`, settings: "dialect: mysql-csv"},
 		{name: "dump bar", clause: `--fields-terminated-by=| --lines-terminated-by=0x1e0a`, settings: `dialect: mysql, field_sep: '|', record_sep: '\x1e\n'`},
 	}
-	for i, f := range dumps {
-		t.Run(f.name, func(t *testing.T) {
-			dir := ownDir(t, m.files, fmt.Sprintf("dump%d", i))
-			if err := os.Chmod(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"),
-				append(append([]string{"--no-defaults", "--socket=" + m.socket(), "--character-sets-dir=" + m.charsets(), "--order-by-primary", "--tab=" + dir}, strings.Fields(f.clause)...), "x")...)
-			cmd.Env = m.env
-			run(t, cmd)
-			n.check(t, export{form: f, want: awkward, paths: []string{dir + "/t.txt"}})
-			for name, tab := range randoms {
-				n.check(t, export{form: f, want: tab, paths: []string{dir + "/" + name + ".txt"}})
-			}
-		})
+}
+
+// dumpIsRead: the text files of a dump are read as they were.
+func (m *filledMariaDB) dumpIsRead(t *testing.T, i int, f form) {
+	dir := ownDir(t, m.files, fmt.Sprintf("dump%d", i))
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
 	}
-	t.Run("dump of statements", func(t *testing.T) {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"), "--no-defaults", "--socket="+m.socket(), "--no-create-info", "x", "t")
-		cmd.Env = m.env
-		name := filepath.Join(t.TempDir(), "t.sql")
-		if err := os.WriteFile(name, run(t, cmd), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		for _, settings := range []string{"dialect: mysql", "dialect: mysql-csv", "dialect: mysql-batch", ""} {
-			n.check(t, export{form: form{settings: settings, refused: true}, want: awkward, paths: []string{name}})
-		}
-	})
+	cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"),
+		append(append([]string{"--no-defaults", "--socket=" + m.socket(), "--character-sets-dir=" + m.charsets(), "--order-by-primary", "--tab=" + dir}, strings.Fields(f.clause)...), "x")...)
+	cmd.Env = m.env
+	run(t, cmd)
+	m.tally.check(t, export{form: f, want: m.awkward, paths: []string{dir + "/t.txt"}})
+	for name, tab := range m.randoms {
+		m.tally.check(t, export{form: f, want: tab, paths: []string{dir + "/" + name + ".txt"}})
+	}
+}
+
+// statementsAreRefused: a dump of SQL statements is no text in any dialect.
+func (m *filledMariaDB) statementsAreRefused(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), filepath.Join(m.dir, "unpacked/usr/bin/mariadb-dump"), "--no-defaults", "--socket="+m.socket(), "--no-create-info", "x", "t")
+	cmd.Env = m.env
+	name := filepath.Join(t.TempDir(), "t.sql")
+	if err := os.WriteFile(name, run(t, cmd), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []string{"dialect: mysql", "dialect: mysql-csv", "dialect: mysql-batch", ""} {
+		m.tally.check(t, export{form: form{settings: settings, refused: true}, want: m.awkward, paths: []string{name}})
+	}
 }
 
 // seeds is how many random tables there are, unless BULKLOAD_EXPORTERS_SEEDS says so.

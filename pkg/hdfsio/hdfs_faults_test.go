@@ -54,165 +54,194 @@ func pass(t *testing.T, d time.Duration) {
 	}
 }
 
+// hdfsFaults is a cluster to break, a directory on it, and the bytes of a file.
+type hdfsFaults struct {
+	cluster *testcluster.Cluster
+	fs      *HDFS
+	dir     string
+	data    []byte
+}
+
 // TestHDFSFaults breaks one cluster after the other way and repairs it again.
 func TestHDFSFaults(t *testing.T) {
 	c, h, dir := faultyFS(t)
-	data := noise(3 << 20)
-	t.Run("idle connections", func(t *testing.T) {
-		writeFile(t, h, dir+"/idle", data, CreateOptions{})
-		w, err := h.Create(t.Context(), dir+"/slow", CreateOptions{BlockSize: 1 << 20})
-		must(t, err)
-		_, err = w.Write(data[:1<<20])
-		must(t, err)
-		f, err := h.Open(t.Context(), dir+"/idle")
-		must(t, err)
-		defer f.Close()
-		got := make([]byte, len(data))
-		_, err = io.ReadFull(f, got[:1000])
-		must(t, err)
-		pass(t, 3*time.Second) // several times what the NameNode bears
-		_, err = h.Stat(t.Context(), dir)
-		must(t, err)
-		_, err = io.ReadFull(f, got[1000:])
-		must(t, err)
-		if !bytes.Equal(got, data) {
-			t.Error("a read with a pause came back changed")
+	l := &hdfsFaults{cluster: c, fs: h, dir: dir, data: noise(3 << 20)}
+	t.Run("idle connections", l.idleConnections)
+	t.Run("datanode killed while it is read", l.deadDataNodeIsReadAround)
+	t.Run("datanode frozen while it is written to", l.frozenDataNodeIsLeftOut)
+	t.Run("small files on two datanodes", l.smallFilesOnTwoDataNodes)
+	t.Run("datanode frozen while a small file is written", l.smallFilesWithoutFrozenDataNode)
+	t.Run("namenode frozen", l.frozenNameNode)
+	t.Run("failover", l.failover)
+}
+
+// idleConnections: reads and writes with pauses continue over new connections.
+func (l *hdfsFaults) idleConnections(t *testing.T) {
+	writeFile(t, l.fs, l.dir+"/idle", l.data, CreateOptions{})
+	w, err := l.fs.Create(t.Context(), l.dir+"/slow", CreateOptions{BlockSize: 1 << 20})
+	must(t, err)
+	_, err = w.Write(l.data[:1<<20])
+	must(t, err)
+	f, err := l.fs.Open(t.Context(), l.dir+"/idle")
+	must(t, err)
+	defer f.Close()
+	got := make([]byte, len(l.data))
+	_, err = io.ReadFull(f, got[:1000])
+	must(t, err)
+	pass(t, 3*time.Second) // several times what the NameNode bears
+	_, err = l.fs.Stat(t.Context(), l.dir)
+	must(t, err)
+	_, err = io.ReadFull(f, got[1000:])
+	must(t, err)
+	if !bytes.Equal(got, l.data) {
+		t.Error("a read with a pause came back changed")
+	}
+	// The writer may lose its connection at a place where it cannot continue; then it must say so.
+	if _, err = w.Write(l.data[1<<20:]); err == nil {
+		err = w.Finish()
+	}
+	if err != nil && !errors.Is(err, ErrRewrite) {
+		t.Fatal(err)
+	}
+	t.Logf("a write with a pause: %v", err)
+	if err == nil && !bytes.Equal(readFile(t, l.fs, l.dir+"/slow"), l.data) {
+		t.Error("a write with a pause came back changed")
+	}
+	must(t, w.Abort())
+}
+
+// deadDataNodeIsReadAround: a read continues with the copies of another DataNode when one is killed or frozen.
+func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
+	writeFile(t, l.fs, l.dir+"/read", l.data, CreateOptions{BlockSize: 4 << 20})
+	f, err := l.fs.Open(t.Context(), l.dir+"/read")
+	must(t, err)
+	defer f.Close()
+	got := make([]byte, len(l.data))
+	_, err = io.ReadFull(f, got[:100])
+	must(t, err)
+	d := l.cluster.Daemon(testcluster.DataNode)
+	must(t, d.Kill(t.Context()))
+	_, err = io.ReadFull(f, got[100:])
+	must(t, err)
+	must(t, d.Restart(t.Context()))
+	must(t, d.WaitReady(t.Context()))
+	d = l.cluster.Daemon(testcluster.DataNode.Nth(2))
+	must(t, d.Pause())
+	_, err = f.(io.ReaderAt).ReadAt(got[:2<<20], 0)
+	must(t, errors.Join(err, d.Resume()))
+	if !bytes.Equal(got, l.data) {
+		t.Error("a read with a dead DataNode came back changed")
+	}
+}
+
+// frozenDataNodeIsLeftOut: a write to it ends with ErrRewrite, and later ones leave it out for a while.
+func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
+	d := l.cluster.Daemon(testcluster.DataNode)
+	must(t, d.Pause())
+	defer d.Resume()
+	w, err := l.fs.Create(t.Context(), l.dir+"/frozen", CreateOptions{BlockSize: 4 << 20})
+	must(t, err)
+	if _, err = w.Write(l.data); err == nil {
+		err = w.Finish()
+	}
+	if !errors.Is(err, ErrRewrite) {
+		t.Fatalf("a write to a frozen DataNode: %v", err)
+	}
+	must(t, w.Abort())
+	if n := len(l.fs.avoided()); n != 1 {
+		t.Fatalf("%d DataNodes are left out", n)
+	}
+	// The NameNode continues to hand it out; the client does not.
+	for i := range 4 {
+		name := fmt.Sprintf("%s/without-%d", l.dir, i)
+		writeFile(t, l.fs, name, l.data, CreateOptions{BlockSize: 4 << 20})
+	}
+	must(t, d.Resume())
+	l.fs.mu.Lock()
+	for uuid, n := range l.fs.avoid {
+		n.asked = n.asked.Add(-askAgain)
+		l.fs.avoid[uuid] = n
+	}
+	l.fs.mu.Unlock()
+	writeFile(t, l.fs, l.dir+"/with", l.data, CreateOptions{})
+	if n := len(l.fs.avoided()); n != 0 {
+		t.Errorf("%d DataNodes are still left out", n)
+	}
+}
+
+// smallFilesOnTwoDataNodes: a small file with two copies is written in one pipeline.
+func (l *hdfsFaults) smallFilesOnTwoDataNodes(t *testing.T) {
+	for i := range 3 {
+		small := noise(70_000 * i)
+		w := interim(t, l.fs, fmt.Sprintf("%s/two-%d", l.dir, i), small, CreateOptions{BlockSize: 1 << 20, Replication: 2})
+		if short := w.(*interimWriter); len(small) > 0 && (short.file == nil || len(short.block.nodes) != 2) {
+			t.Error("a small file with two copies was not written in one pipeline")
 		}
-		// The writer may lose its connection at a place where it cannot continue; then it must say so.
-		if _, err = w.Write(data[1<<20:]); err == nil {
-			err = w.Finish()
+		if !bytes.Equal(reread(t, w), small) {
+			t.Error("a small file came back changed")
 		}
-		if err != nil && !errors.Is(err, ErrRewrite) {
-			t.Fatal(err)
+	}
+}
+
+// smallFilesWithoutFrozenDataNode: small files are written although one DataNode does not answer.
+func (l *hdfsFaults) smallFilesWithoutFrozenDataNode(t *testing.T) {
+	d := l.cluster.Daemon(testcluster.DataNode)
+	must(t, d.Pause())
+	defer d.Resume()
+	for i := range 4 {
+		small := noise(40_000 + i)
+		w := interim(t, l.fs, fmt.Sprintf("%s/small-%d", l.dir, i), small, CreateOptions{BlockSize: 1 << 20})
+		if !bytes.Equal(reread(t, w), small) {
+			t.Error("a small file came back changed")
 		}
-		t.Logf("a write with a pause: %v", err)
-		if err == nil && !bytes.Equal(readFile(t, h, dir+"/slow"), data) {
-			t.Error("a write with a pause came back changed")
-		}
-		must(t, w.Abort())
-	})
-	t.Run("datanode killed while it is read", func(t *testing.T) {
-		writeFile(t, h, dir+"/read", data, CreateOptions{BlockSize: 4 << 20})
-		f, err := h.Open(t.Context(), dir+"/read")
-		must(t, err)
-		defer f.Close()
-		got := make([]byte, len(data))
-		_, err = io.ReadFull(f, got[:100])
-		must(t, err)
-		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Kill(t.Context()))
-		_, err = io.ReadFull(f, got[100:])
-		must(t, err)
-		must(t, d.Restart(t.Context()))
-		must(t, d.WaitReady(t.Context()))
-		d = c.Daemon(testcluster.DataNode.Nth(2))
-		must(t, d.Pause())
-		_, err = f.(io.ReaderAt).ReadAt(got[:2<<20], 0)
-		must(t, errors.Join(err, d.Resume()))
-		if !bytes.Equal(got, data) {
-			t.Error("a read with a dead DataNode came back changed")
-		}
-	})
-	t.Run("datanode frozen while it is written to", func(t *testing.T) {
-		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Pause())
-		defer d.Resume()
-		w, err := h.Create(t.Context(), dir+"/frozen", CreateOptions{BlockSize: 4 << 20})
-		must(t, err)
-		if _, err = w.Write(data); err == nil {
-			err = w.Finish()
-		}
-		if !errors.Is(err, ErrRewrite) {
-			t.Fatalf("a write to a frozen DataNode: %v", err)
-		}
-		must(t, w.Abort())
-		if n := len(h.avoided()); n != 1 {
-			t.Fatalf("%d DataNodes are left out", n)
-		}
-		// The NameNode continues to hand it out; the client does not.
-		for i := range 4 {
-			name := fmt.Sprintf("%s/without-%d", dir, i)
-			writeFile(t, h, name, data, CreateOptions{BlockSize: 4 << 20})
-		}
-		must(t, d.Resume())
-		h.mu.Lock()
-		for uuid, n := range h.avoid {
-			n.asked = n.asked.Add(-askAgain)
-			h.avoid[uuid] = n
-		}
-		h.mu.Unlock()
-		writeFile(t, h, dir+"/with", data, CreateOptions{})
-		if n := len(h.avoided()); n != 0 {
-			t.Errorf("%d DataNodes are still left out", n)
-		}
-	})
-	t.Run("small files on two datanodes", func(t *testing.T) {
-		for i := range 3 {
-			small := noise(70_000 * i)
-			w := interim(t, h, fmt.Sprintf("%s/two-%d", dir, i), small, CreateOptions{BlockSize: 1 << 20, Replication: 2})
-			if short := w.(*interimWriter); len(small) > 0 && (short.file == nil || len(short.block.nodes) != 2) {
-				t.Error("a small file with two copies was not written in one pipeline")
-			}
-			if !bytes.Equal(reread(t, w), small) {
-				t.Error("a small file came back changed")
-			}
-		}
-	})
-	t.Run("datanode frozen while a small file is written", func(t *testing.T) {
-		d := c.Daemon(testcluster.DataNode)
-		must(t, d.Pause())
-		defer d.Resume()
-		for i := range 4 {
-			small := noise(40_000 + i)
-			w := interim(t, h, fmt.Sprintf("%s/small-%d", dir, i), small, CreateOptions{BlockSize: 1 << 20})
-			if !bytes.Equal(reread(t, w), small) {
-				t.Error("a small file came back changed")
-			}
-		}
-		must(t, d.Resume())
-		h.avoidNone()
-	})
-	t.Run("namenode frozen", func(t *testing.T) {
-		d := c.Daemon(testcluster.NameNode)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		must(t, d.Pause())
-		_, err := h.Stat(ctx, dir)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("stat without a NameNode: %v", err)
-		}
-		must(t, d.Resume())
-		_, err = h.Stat(t.Context(), dir)
-		must(t, err)
-	})
-	t.Run("failover", func(t *testing.T) {
-		w, err := h.Create(t.Context(), dir+"/failover", CreateOptions{BlockSize: 4 << 20})
-		must(t, err)
-		_, err = w.Write(data)
-		must(t, err)
-		must(t, c.Daemon(testcluster.NameNode).Kill(t.Context()))
-		_, err = c.Failover(t.Context(), testcluster.NameNode)
-		must(t, err)
-		must(t, h.Rename(t.Context(), dir+"/read", dir+"/renamed"))
-		must(t, w.Finish())
-		small := interim(t, h, dir+"/small", data[:50_000], CreateOptions{BlockSize: 1 << 20})
-		if !bytes.Equal(reread(t, small), data[:50_000]) {
-			t.Error("a small file after a failover came back changed")
-		}
-		if !bytes.Equal(readFile(t, h, dir+"/failover"), data) {
-			t.Error("a write with a failover came back changed")
-		}
-		// A dead or standing-by first NameNode costs later calls nothing.
-		h.mu.Lock()
-		first := h.first
-		h.mu.Unlock()
-		if first != 1 {
-			t.Errorf("the next session begins with NameNode %d", first)
-		}
-		must(t, c.Daemon(testcluster.NameNode).Restart(t.Context()))
-		must(t, c.Daemon(testcluster.NameNode).WaitReady(t.Context()))
-		if _, err := h.Stat(t.Context(), dir+"/read"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the old name: %v", err)
-		}
-	})
+	}
+	must(t, d.Resume())
+	l.fs.avoidNone()
+}
+
+// frozenNameNode: a call ends with its context, and the next one succeeds when the NameNode is back.
+func (l *hdfsFaults) frozenNameNode(t *testing.T) {
+	d := l.cluster.Daemon(testcluster.NameNode)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	must(t, d.Pause())
+	_, err := l.fs.Stat(ctx, l.dir)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stat without a NameNode: %v", err)
+	}
+	must(t, d.Resume())
+	_, err = l.fs.Stat(t.Context(), l.dir)
+	must(t, err)
+}
+
+// failover: a file that is being written, names and small files survive a change of the NameNode.
+func (l *hdfsFaults) failover(t *testing.T) {
+	w, err := l.fs.Create(t.Context(), l.dir+"/failover", CreateOptions{BlockSize: 4 << 20})
+	must(t, err)
+	_, err = w.Write(l.data)
+	must(t, err)
+	must(t, l.cluster.Daemon(testcluster.NameNode).Kill(t.Context()))
+	_, err = l.cluster.Failover(t.Context(), testcluster.NameNode)
+	must(t, err)
+	must(t, l.fs.Rename(t.Context(), l.dir+"/read", l.dir+"/renamed"))
+	must(t, w.Finish())
+	small := interim(t, l.fs, l.dir+"/small", l.data[:50_000], CreateOptions{BlockSize: 1 << 20})
+	if !bytes.Equal(reread(t, small), l.data[:50_000]) {
+		t.Error("a small file after a failover came back changed")
+	}
+	if !bytes.Equal(readFile(t, l.fs, l.dir+"/failover"), l.data) {
+		t.Error("a write with a failover came back changed")
+	}
+	// A dead or standing-by first NameNode costs later calls nothing.
+	l.fs.mu.Lock()
+	first := l.fs.first
+	l.fs.mu.Unlock()
+	if first != 1 {
+		t.Errorf("the next session begins with NameNode %d", first)
+	}
+	must(t, l.cluster.Daemon(testcluster.NameNode).Restart(t.Context()))
+	must(t, l.cluster.Daemon(testcluster.NameNode).WaitReady(t.Context()))
+	if _, err := l.fs.Stat(t.Context(), l.dir+"/read"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the old name: %v", err)
+	}
 }

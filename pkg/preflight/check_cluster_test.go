@@ -1,9 +1,6 @@
 package preflight
 
 import (
-	"context"
-	"io"
-	"net"
 	"path"
 	"path/filepath"
 	"strings"
@@ -14,21 +11,9 @@ import (
 	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 	"bulkload/pkg/cluster"
-	"bulkload/pkg/fail"
-	"bulkload/pkg/hdfsio"
 	"bulkload/pkg/loader"
 	"bulkload/pkg/spec"
 )
-
-// withConf is the world with some properties set over those of the files.
-func withConf(t testing.TB, c *testcluster.Cluster, over map[string]string) *cluster.Env {
-	t.Helper()
-	env := jobtest.ClusterEnv(t, c)
-	for key, value := range over {
-		env.Conf.Set(key, value, "test")
-	}
-	return env
-}
 
 // preflight checks, and says what the checks found when the test fails.
 func preflight(t testing.TB, env *cluster.Env, s spec.Spec, o Options) *Report {
@@ -84,174 +69,6 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestPreflightFaults provokes a fault each, which the check of its own name
-// finds, with a hint.
-func TestPreflightFaults(t *testing.T) {
-	servers := testcluster.Shared(t)
-	env := jobtest.ClusterEnv(t, servers)
-	admin := servers.AdminT(t)
-	adm := func(t *testing.T, args ...string) {
-		t.Helper()
-		if _, err := admin.Run(t.Context(), args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	createTable := func(t *testing.T, attributes map[string]string, change func(*loader.Family)) string {
-		t.Helper()
-		c, err := env.Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		parsed := loader.TableName{Namespace: "test", Qualifier: testcheck.Name(t)}
-		f := loader.Family{Name: "f", Compression: "SNAPPY", Encoding: "FAST_DIFF", Bloom: "ROW", Attributes: map[string]string{}}
-		if change != nil {
-			change(&f)
-		}
-		if err := c.CreateTable(t.Context(), loader.TableSpec{Name: parsed, Families: []loader.Family{f}, Attributes: attributes,
-			SplitKeys: [][]byte{[]byte("m")}}); err != nil {
-			t.Fatal(err)
-		}
-		return parsed.String()
-	}
-	healthy := jobtest.FreshTable(t, env, 10, nil)
-	asOwner := jobtest.UserFS(t, servers, "hbase")
-	for _, c := range []struct {
-		fault    string
-		check    string
-		severity Severity
-		want     string // in the message
-		hint     string // in the hint
-		prepare  func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env
-	}{
-		{"disabled", "table", SeverityError, "is DISABLED", "enable", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, nil, nil)
-			adm(t, "disable", s.Table)
-			return nil
-		}},
-		{"read-only", "table", SeverityError, "is read-only", "READONLY", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, map[string]string{"READONLY": "true"}, nil)
-			return nil
-		}},
-		{"missing table", "table", SeverityError, "does not exist", "table create test:nothere", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = "test:nothere"
-			return nil
-		}},
-		{"missing family", "family", SeverityError, `no family "g" (families: f)`, "`family`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Family = "g"
-			return nil
-		}},
-		{"settings of the job", "family", SeverityWarning, "bloom NONE in place of SNAPPY", "leave", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Bloom = "NONE"
-			return nil
-		}},
-		{"mob", "mob", SeverityWarning, "large values", "compact", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["IS_MOB"], f.Attributes["MOB_THRESHOLD"] = "true", "1000" })
-			return nil
-		}},
-		{"replicated", "replication", SeverityOK, "(scope 1), and no peer takes it", "", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, nil, func(f *loader.Family) { f.Attributes["REPLICATION_SCOPE"] = "1" })
-			return nil
-		}},
-		{"secure by order, tracker FILE", "store-file tracker", SeverityError, "FILE", "`load_mode` direct", func(t *testing.T, s *spec.Spec, o *Options) *cluster.Env {
-			s.Table = createTable(t, map[string]string{"hbase.store.file-tracker.impl": "FILE"}, nil)
-			o.Stage = loader.StageToken
-			return nil
-		}},
-		{"timestamp older than the ttl", "ttl", SeverityError, "nobody would see a row", "`timestamp`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, nil, func(f *loader.Family) { f.TTL = 3600 })
-			s.Timestamp = time.Now().Add(-2 * time.Hour).UnixMilli()
-			return nil
-		}},
-		{"timestamp of the future", "clock", SeverityWarning, "in the future", "`timestamp`", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Timestamp = time.Now().Add(2 * time.Hour).UnixMilli()
-			return nil
-		}},
-		{"salt without a modulus", "key", SeverityError, "needs a modulus", "`salt_buckets`", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Table = createTable(t, nil, nil)
-			s.Key, s.Regions = "salt(check_id) + id", 0
-			return nil
-		}},
-		{"directory of mode 700", "staging path", SeverityError, "mode 0700", "chmod o+x /tmp/closed", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
-			fsys, _, err := env.Resolve("hdfs:///")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fsys.MkdirAll(t.Context(), "/tmp/closed", 0o700); err != nil {
-				t.Fatal(err)
-			}
-			o.Staging = "/tmp/closed/job"
-			t.Cleanup(func() { _ = asOwner.RemoveAll(context.Background(), "/tmp/closed") })
-			return nil
-		}},
-		{"directory of another", "staging", SeverityError, "user tina cannot", "`staging`", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
-			if err := asOwner.MkdirAll(t.Context(), "/others", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			o.Staging = "/others"
-			return nil
-		}},
-		{"local staging", "staging", SeverityError, "is local", "HADOOP_CONF_DIR", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
-			o.Staging = "file:///tmp"
-			return nil
-		}},
-		{"another nameservice", "nameservice", SeverityError, "HBase on " + strings.TrimPrefix(servers.HDFS(), "hdfs://"), "`staging` hdfs://", func(t *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
-			o.Staging = "hdfs://" + forwarded(t, strings.TrimPrefix(servers.HDFS(), "hdfs://")) + "/tmp/bulkload-tina"
-			return nil
-		}},
-		{"no cluster", "hbase", SeverityError, "not known", "HBASE_CONF_DIR", func(t *testing.T, _ *spec.Spec, _ *Options) *cluster.Env {
-			return withConf(t, servers, map[string]string{"hbase.zookeeper.quorum": ""})
-		}},
-		{"input that is not there", "inputs", SeverityError, "/nowhere/x.csv", "path", func(_ *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			s.Inputs = []string{"/nowhere/x.csv"}
-			return nil
-		}},
-		{"input of another", "inputs", SeverityError, "permission denied", "may read", func(t *testing.T, s *spec.Spec, _ *Options) *cluster.Env {
-			w, err := asOwner.Create(t.Context(), "/secret.csv", hdfsio.CreateOptions{Perm: 0o600})
-			if err == nil {
-				_, err = w.Write([]byte("x"))
-			}
-			if err == nil {
-				err = w.Finish()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = asOwner.Remove(context.Background(), "/secret.csv") })
-			s.Inputs = []string{"hdfs:///secret.csv"}
-			return nil
-		}},
-		{"spill directory that is not there", "spill directory", SeverityError, "/nowhere", "`spill_dir`", func(_ *testing.T, _ *spec.Spec, o *Options) *cluster.Env {
-			o.SpillDir = "/nowhere"
-			return nil
-		}},
-	} {
-		t.Run(c.fault, func(t *testing.T) {
-			s := jobtest.Spec(t, "check")
-			s.Regions = 10 // readers' modulus, whatever the table
-			s.Table = healthy
-			var o Options
-			with := c.prepare(t, &s, &o)
-			if with == nil {
-				with = env
-			}
-			r := preflight(t, with, s, o)
-			got, ok := r.Find(c.check)
-			if !ok || got.Severity != c.severity || !strings.Contains(got.Message.String(), c.want) || !strings.Contains(got.Hint.String(), c.hint) {
-				t.Errorf("got %+v, want a %s with %q and the hint %q", got, c.severity, c.want, c.hint)
-			}
-			for _, other := range r.Checks {
-				if other.Name != c.check && other.Severity != SeverityOK {
-					t.Errorf("found besides: %+v", other)
-				}
-			}
-			if (r.Err() != nil) != (c.severity == SeverityError) || r.Err() != nil && (fail.KindOf(r.Err()) != fail.Check || !strings.Contains(r.Err().Error(), c.want)) {
-				t.Errorf("as an error: %v", r.Err())
-			}
-		})
-	}
-}
-
 // TestPreflightHole takes a region out of hbase:meta: its row says that it is
 // offline, as the parent of a split that was lost.
 func TestPreflightHole(t *testing.T) {
@@ -287,33 +104,6 @@ func TestPreflightHole(t *testing.T) {
 func lengthAnd(body string) string { return string(rune(len(body))) + body }
 
 func fieldOf(number rune, body string) string { return string(number<<3|2) + lengthAnd(body) }
-
-// forwarded is an address that leads to another, as an alias that nobody can
-// know for one does.
-func forwarded(t testing.TB, to string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = in.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
-			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
-		}
-	}()
-	return l.Addr().String()
-}
 
 // BenchmarkPreflight looks at a healthy table, as each run does.
 func BenchmarkPreflight(b *testing.B) {

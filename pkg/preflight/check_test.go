@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,42 +21,39 @@ import (
 	"pgregory.net/rapid"
 )
 
+// A finding is what a check makes of facts, and what it should be.
+type finding struct {
+	name     string
+	got      Check
+	severity Severity
+	message  string
+	hint     string
+}
+
 // TestCheckFindings gives each check what no test cluster shows.
 func TestCheckFindings(t *testing.T) {
 	table := loader.TableName{Namespace: "test", Qualifier: "t"}
+	for _, c := range slices.Concat(clusterFindings(table), observerFindings(table), copyFindings(table), stagingFindings(), clockFindings(), sizeFindings()) {
+		t.Run(c.name, func(t *testing.T) {
+			if c.got.Severity != c.severity || !strings.Contains(c.got.Message.String(), c.message) || !strings.Contains(c.got.Hint.String(), c.hint) || (c.hint == "") != (c.got.Hint.IsZero()) {
+				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
+			}
+		})
+	}
+}
+
+// coprocessor is a table with a coprocessor.
+func coprocessor(class string) *loader.Table {
+	return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
+}
+
+// clusterFindings are those of regions, servers and trackers.
+func clusterFindings(table loader.TableName) []finding {
 	one := loader.Status{Version: "2.6.4", Servers: []string{"rs1:16020"}}
 	region := loader.Region{Encoded: "abc", Server: "rs1:16020"}
 	moved, closed := region, region
 	moved.Server, closed.Server = "rs2:16020", ""
-	now := time.Now()
-	clock := func(ahead time.Duration) stagingFacts {
-		return stagingFacts{before: now, clock: now.Add(-ahead), after: now.Add(time.Millisecond)}
-	}
-	above := func(mode fs.FileMode, owner string) stagingFacts {
-		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711}, {"/a", owner, "g", fs.ModeDir | mode}, {"/", "hbase", "g", fs.ModeDir | 0o755}}}
-	}
-	coprocessor := func(class string) *loader.Table {
-		return &loader.Table{Attributes: map[string]string{"coprocessor$1": "|" + class + "|805306366|"}}
-	}
-	phoenix := func(simple string, families ...string) *loader.Table {
-		t := coprocessor("org.apache.phoenix.hbase.index." + simple)
-		t.Name = table
-		for _, f := range families {
-			t.Families = append(t.Families, loader.Family{Name: f})
-		}
-		return t
-	}
-	scope1 := loader.Family{Name: "f", Attributes: map[string]string{"REPLICATION_SCOPE": "1"}}
-	peers := []loader.Peer{peerOfAll("a", true), peerOfAll("b", false)}
-	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
-	gib := int64(1 << 30)
-	for _, c := range []struct {
-		name     string
-		got      Check
-		severity Severity
-		message  string
-		hint     string
-	}{
+	return []finding{
 		{"hole", checkRegions(nil, &loader.HoleError{Table: table, End: []byte("k1"), Start: []byte("k2")}, one), SeverityError, `one ends at "k1" and the next begins at "k2"`, "hbck2"},
 		{"overlap", checkRegions(nil, &loader.HoleError{Table: table, End: []byte("k2"), Start: []byte("k1")}, one), SeverityError, "an overlap", "hbck2"},
 		{"served", checkRegions([]loader.Region{region}, nil, one), SeverityOK, "all served", ""},
@@ -68,6 +66,21 @@ func TestCheckFindings(t *testing.T) {
 		{"tracker", checkTracker(&loader.Table{}, loader.Family{}, loader.StageAuto), SeverityOK, "DEFAULT: files go through HBase's staging directory (secure)", ""},
 		{"tracker, direct", checkTracker(&loader.Table{}, loader.Family{}, loader.StageDirect), SeverityOK, "(direct)", ""},
 		{"tracker FILE", checkTracker(&loader.Table{}, loader.Family{Configuration: map[string]string{"hbase.store.file-tracker.impl": "FILE"}}, loader.StageAuto), SeverityOK, "FILE: files go straight into the regions (direct)", ""},
+	}
+}
+
+// observerFindings are those of coprocessors and of Phoenix.
+func observerFindings(table loader.TableName) []finding {
+	phoenix := func(simple string, families ...string) *loader.Table {
+		t := coprocessor("org.apache.phoenix.hbase.index." + simple)
+		t.Name = table
+		for _, f := range families {
+			t.Families = append(t.Families, loader.Family{Name: f})
+		}
+		return t
+	}
+	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
+	return []finding{
 		{"index", checkCoprocessors(coprocessor("com.example.MyIndexer"), nil), SeverityWarning, "com.example.MyIndexer", "indexes"},
 		{"other coprocessor", checkCoprocessors(coprocessor("com.example.Audit"), nil), SeverityOK, "com.example.Audit: hooks of puts do not run, those of bulk loads do", ""},
 		{"observers of loads", checkCoprocessors(&loader.Table{}, []string{"AccessController", "MultiRowMutationEndpoint"}), SeverityOK, "of bulk loads, AccessController asks for the right to load", ""},
@@ -81,6 +94,15 @@ func TestCheckFindings(t *testing.T) {
 		{"phoenix with a local index", checkPhoenix(phoenix("ScanRegionObserver", "0", "L#0"), phoenixFacts{}, "refuse"), SeverityError, "local indexes in family L#0", "CsvBulkLoadTool"},
 		{"phoenix index", checkPhoenix(phoenix("GlobalIndexChecker"), phoenixFacts{}, "refuse"), SeverityError, "an index itself", "`phoenix_indexes`"},
 		{"phoenix view with an index", checkPhoenix(phoenix("IndexRegionObserver"), phoenixFacts{views: true}, "refuse"), SeverityError, "_IDX_t", "`phoenix_indexes`"},
+	}
+}
+
+// copyFindings are those of what else has a table's rows: peers, large values apart, backups.
+func copyFindings(table loader.TableName) []finding {
+	scope1 := loader.Family{Name: "f", Attributes: map[string]string{"REPLICATION_SCOPE": "1"}}
+	peers := []loader.Peer{peerOfAll("a", true), peerOfAll("b", false)}
+	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
+	return []finding{
 		{"not replicated", checkReplication(table, loader.Family{}, besidesFacts{}, "yes"), SeverityOK, "", ""},
 		{"replicated, no peer", checkReplication(table, scope1, besidesFacts{}, "yes"), SeverityOK, "no peer takes it", ""},
 		{"replicated to a peer", checkReplication(table, scope1, besidesFacts{peers: peers}, "yes"), SeverityWarning, "peers a, b (disabled) never get the rows", "`replicate` no"},
@@ -92,22 +114,49 @@ func TestCheckFindings(t *testing.T) {
 		{"backup without observer", checkBackup(&loader.Table{}, besidesFacts{backup: true}), SeverityWarning, "incremental backups are without this load", "full backup"},
 		{"backup with observer", checkBackup(&loader.Table{}, besidesFacts{backup: true, loaded: []string{"BackupObserver"}}), SeverityOK, "the next incremental backup has them", ""},
 		{"backup with the table's observer", checkBackup(coprocessor("org.apache.hadoop.hbase.backup.BackupObserver"), besidesFacts{backup: true}), SeverityOK, "has them", ""},
+	}
+}
+
+// stagingFindings are those of staging directories: HBase's own and that of the job.
+func stagingFindings() []finding {
+	above := func(mode fs.FileMode, owner string) stagingFacts {
+		return stagingFacts{above: []ancestor{{"/a/b", "tina", "g", fs.ModeDir | 0o711}, {"/a", owner, "g", fs.ModeDir | mode}, {"/", "hbase", "g", fs.ModeDir | 0o755}}}
+	}
+	denied := &fs.PathError{Op: "stat", Path: "/hbase", Err: fs.ErrPermission}
+	return []finding{
 		{"staging 700", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o700), owner: "hbase"}), SeverityError, "hdfs://nn/hbase/staging has mode 0700", "chmod 711"},
 		{"staging 777", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", staging: modeInfo(0o777), owner: "hbase"}), SeverityWarning, "others may write", "chmod 711"},
 		{"staging not seen", checkHBaseStaging(bulkFacts{token: "hdfs://nn/hbase/staging/x", stagingErr: denied}), SeverityWarning, "permission denied", "pass"},
 		{"no right", checkRoundTrip(bulkFacts{asked: true, prepareErr: &loader.DeniedError{User: "tina", Right: "CREATE", Grant: "grant 'tina', 'RWC', 't'"}}, "tina"), SeverityError, "user tina needs the right CREATE", "grant 'tina', 'RWC', 't'"},
 		{"not cleaned", checkRoundTrip(bulkFacts{asked: true, token: "/s/t", cleanupErr: errors.New("gone")}, "tina"), SeverityWarning, "did not remove /s/t", "log"},
-		{"clock equal", checkClock(clock(0), 0), SeverityOK, "agree", ""},
-		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "`timestamp`"},
-		{"clock far ahead", checkClock(clock(5*time.Minute), 0), SeverityError, "5m0s ahead", "`timestamp`"},
-		{"clock behind", checkClock(clock(-5*time.Minute), 0), SeverityWarning, "5m0s behind", "`timestamp`"},
-		{"clock does not matter", checkClock(clock(5*time.Minute), now.Add(-time.Hour).UnixMilli()), SeverityOK, "the job's timestamp", ""},
 		{"path open", checkAncestors(above(0o711, "root"), bulkFacts{}), SeverityOK, "hbase can pass", ""},
 		{"path of hbase", checkAncestors(above(0o700, "hbase"), bulkFacts{owner: "hbase"}), SeverityOK, "hbase can pass", ""},
 		{"path of a group", checkAncestors(above(0o710, "root"), bulkFacts{owner: "hb"}), SeverityWarning, "only root and the group g can pass /a", "user:hb:--x"},
 		{"path closed", checkAncestors(above(0o700, "root"), bulkFacts{}), SeverityError, "hbase cannot pass /a (owner root:g, mode 0700)", "chmod o+x /a"},
 		{"path not seen", checkAncestors(stagingFacts{above: []ancestor{{}}, aboveErr: denied}, bulkFacts{}), SeverityError, "permission denied", "pass"},
 		{"owner differs", checkProbe(stagingFacts{owner: "svc"}, "tina"), SeverityError, "become svc's, but HBase is asked as tina", "`user`"},
+	}
+}
+
+// clockFindings are those of the clocks of the machine and of HDFS.
+func clockFindings() []finding {
+	now := time.Now()
+	clock := func(ahead time.Duration) stagingFacts {
+		return stagingFacts{before: now, clock: now.Add(-ahead), after: now.Add(time.Millisecond)}
+	}
+	return []finding{
+		{"clock equal", checkClock(clock(0), 0), SeverityOK, "agree", ""},
+		{"clock a little ahead", checkClock(clock(5*time.Second), 0), SeverityWarning, "5s ahead", "`timestamp`"},
+		{"clock far ahead", checkClock(clock(5*time.Minute), 0), SeverityError, "5m0s ahead", "`timestamp`"},
+		{"clock behind", checkClock(clock(-5*time.Minute), 0), SeverityWarning, "5m0s behind", "`timestamp`"},
+		{"clock does not matter", checkClock(clock(5*time.Minute), now.Add(-time.Hour).UnixMilli()), SeverityOK, "the job's timestamp", ""},
+	}
+}
+
+// sizeFindings are those of what the rows need: regions, quotas, disk and open files.
+func sizeFindings() []finding {
+	gib := int64(1 << 30)
+	return []finding{
 		{"small regions", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, ""), SeverityOK, "5.0 GiB of text for each of 10 regions, which split at 10.0 GiB", ""},
 		{"large regions", checkRegionSize(1, inputFacts{text: 50 * gib}, 0, ""), SeverityWarning, "50.0 GiB", "split points"},
 		{"large by the configuration", checkRegionSize(10, inputFacts{text: 50 * gib}, 0, "1073741824"), SeverityWarning, "split at 1.0 GiB", "MAX_FILESIZE"},
@@ -127,12 +176,6 @@ func TestCheckFindings(t *testing.T) {
 		{"files too few", checkOpenFiles(inputFacts{text: 100 * gib}, machineFacts{files: 64}, build.WorkOptions{Workers: 2}), SeverityError, "the limit of open files is 64", "LimitNOFILE"},
 		{"no files", checkInputs(inputFacts{given: true}), SeverityError, "nothing", "path"},
 		{"no files, allowed", checkInputs(inputFacts{given: true, allowEmpty: true}), SeverityWarning, "nothing", "path"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.got.Severity != c.severity || !strings.Contains(c.got.Message.String(), c.message) || !strings.Contains(c.got.Hint.String(), c.hint) || (c.hint == "") != (c.got.Hint.IsZero()) {
-				t.Errorf("got %+v, want a %s with %q and the hint %q", c.got, c.severity, c.message, c.hint)
-			}
-		})
 	}
 }
 

@@ -317,9 +317,47 @@ func TestRekey(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the program on a cluster, which -short leaves out")
 	}
-	w := newWorld(t)
+	w := newRekeying(t)
+	w.killed(t)
+	w.firstPass(t)
+	since := w.secondPass(t)
+	w.deletedMeanwhile(t, since)
+	other := w.new
+	w.new += "b"
+	defer func() { w.new = other }()
+	w.twoRowsOfOneKey(t)
+	w.columnsOfOldKeys(t, other)
+}
+
+// A rekeying is a world whose old table others have changed, with what the new one has to have.
+type rekeying struct {
+	*world
+	keys     []string // of the old table, as it was loaded
+	digest   string   // of the old table, as it was changed
+	expected []string // of the new table
+	rows     int
+	to       []string // flags of the job
+	rng      *rand.Rand
+	whole    bool // all kinds of faults, not some
+}
+
+// newRekeying loads the old table and has others change it.
+func newRekeying(t *testing.T) *rekeying {
+	t.Helper()
+	w := &rekeying{world: newWorld(t), whole: os.Getenv("BULKLOAD_FAULTS") != ""}
+	w.change(t)
+	w.digest = w.java("digest", w.old)
+	w.expected, w.rows = w.want(w.java("versions", w.old))
+	w.to = []string{"--to=" + w.new, "--key=" + newKey}
+	w.rng = testcheck.Rand(t)
+	return w
+}
+
+// change has others write into the old table: files have versions and markers, and the memstore has cells.
+func (w *rekeying) change(t *testing.T) {
+	t.Helper()
 	before := strings.Split(w.java("scan", w.old), "\n")
-	keys := []string{}
+	var keys []string
 	for _, line := range before {
 		key, _, _ := strings.Cut(line, "\t")
 		if n := len(keys); n == 0 || keys[n-1] != key {
@@ -345,86 +383,93 @@ func TestRekey(t *testing.T) {
 	w.java("flush", w.old)
 	w.java("put", w.old, keys[80], "f:remarks", "of the memstore")
 	w.java("delete", w.old, keys[81], "f:rule_type")
-	digest := w.java("digest", w.old)
-	want, rows := w.want(w.java("versions", w.old))
+	w.keys = keys
+}
 
-	to := []string{"--to=" + w.new, "--key=" + newKey}
-	rng := testcheck.Rand(t)
+// killed kills the job once after each of its steps.
+func (w *rekeying) killed(t *testing.T) {
 	kill := func(event checkpoint.Event, after time.Duration) {
 		t.Helper()
-		o := w.rekey(string(event), after, to...)
+		o := w.rekey(string(event), after, w.to...)
 		t.Logf("killed after %s, %s: exit code %d", event, after, o.code)
 		if o.code != 137 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 		}
 	}
 	kill(checkpoint.EventRekey, 0)
-	kill(checkpoint.EventBuilt, time.Duration(300+rng.IntN(1500))*time.Millisecond)
-	whole := os.Getenv("BULKLOAD_FAULTS") != ""
-	if whole {
+	kill(checkpoint.EventBuilt, time.Duration(300+w.rng.IntN(1500))*time.Millisecond)
+	if w.whole {
 		for _, event := range []checkpoint.Event{checkpoint.EventAttempt, checkpoint.EventLoading, checkpoint.EventPrepared, checkpoint.EventSending} {
 			kill(event, 0)
 		}
 	}
 	kill(checkpoint.EventLoaded, 0)
 	for _, event := range []checkpoint.Event{checkpoint.EventCleaned, checkpoint.EventVerified} {
-		o := w.rekey(string(event), 0, to...) // what came of files that were sent may have been found without this step
+		o := w.rekey(string(event), 0, w.to...) // what came of files that were sent may have been found without this step
 		t.Logf("killed after %s: exit code %d", event, o.code)
 		if o.code != 137 && o.code != 0 {
 			t.Fatalf("exit code %d\n%s", o.code, o.stderr)
 		}
 	}
-	first := w.rekey("", 0, to...)
+}
+
+// firstPass: the job that was killed continues to its end, and the old table is as it was.
+func (w *rekeying) firstPass(t *testing.T) {
+	first := w.rekey("", 0, w.to...)
 	if first.code != 0 {
 		t.Fatalf("exit code %d\n%s", first.code, first.stderr)
 	}
 	r := first.result(t)
-	if r.Manifest.Records != int64(rows) || r.Rekey.Next == 0 {
-		t.Errorf("%+v, %d rows", r, rows)
+	if r.Manifest.Records != int64(w.rows) || r.Rekey.Next == 0 {
+		t.Errorf("%+v, %d rows", r, w.rows)
 	}
-	w.judge(want)
-	if now := w.java("digest", w.old); now != digest {
-		t.Errorf("the old table was %s, is %s", digest, now)
+	w.judge(w.expected)
+	if now := w.java("digest", w.old); now != w.digest {
+		t.Errorf("the old table was %s, is %s", w.digest, now)
 	}
 	if n := strings.Count(w.java("regions", w.new), "\n") + 1; n != 32 {
 		t.Errorf("%d regions", n)
 	}
 	w.nothingLeft()
-	if again := w.rekey("", 0, append(to, "--skip-exit-code")...); again.code != 99 {
+	if again := w.rekey("", 0, append(w.to, "--skip-exit-code")...); again.code != 99 {
 		t.Errorf("a job that is done: exit code %d\n%s", again.code, again.stderr)
 	}
+}
 
-	// What was written meanwhile comes with a second pass, and nothing else.
-	since := time.Now().UnixMilli()
-	for i, key := range keys[100:130] {
+// secondPass: what was written meanwhile comes with a second pass, and nothing else. It says since when.
+func (w *rekeying) secondPass(t *testing.T) (since int64) {
+	since = time.Now().UnixMilli()
+	for i, key := range w.keys[100:130] {
 		w.java("put", w.old, key, "f:remarks", fmt.Sprint("written later ", i))
 	}
 	for _, c := range []string{"check_id", "id", "remarks"} {
 		w.java("put", w.old, "9new", "f:"+c, "new "+c)
 	}
-	second := w.rekey("", 0, append(to, fmt.Sprintf("--since=%d", since))...)
+	second := w.rekey("", 0, append(w.to, fmt.Sprintf("--since=%d", since))...)
 	if second.code != 0 {
 		t.Fatalf("exit code %d\n%s", second.code, second.stderr)
 	}
-	if r := second.result(t); r.Manifest.Records != int64(rows)+1 || r.Manifest.NoCells != int64(rows)-30 {
-		t.Errorf("%+v, %d rows", r, rows)
+	if r := second.result(t); r.Manifest.Records != int64(w.rows)+1 || r.Manifest.NoCells != int64(w.rows)-30 {
+		t.Errorf("%+v, %d rows", r, w.rows)
 	}
-	want, _ = w.want(w.java("versions", w.old))
+	want, _ := w.want(w.java("versions", w.old))
 	w.judge(want)
 	w.java("major-compact", w.new)
 	w.judge(want)
 	w.nothingLeft()
+	return since
+}
 
-	// A row that was deleted meanwhile is missed, and seen.
+// deletedMeanwhile: a row that was deleted meanwhile is missed, and seen.
+func (w *rekeying) deletedMeanwhile(t *testing.T, since int64) {
 	w.java("delete", w.old, "9new")
-	if o := w.rekey("", 0, append(to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "rows that were deleted from table") {
+	if o := w.rekey("", 0, append(w.to, fmt.Sprintf("--since=%d", since), "--job-id=third")...); o.code != 8 || !strings.Contains(o.stderr, "rows that were deleted from table") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
+}
 
-	// Two rows of one key: neither the table nor the message has a row.
-	other := w.new
-	w.new += "b"
-	defer func() { w.new = other }()
+// twoRowsOfOneKey: neither the table nor the message has a row.
+func (w *rekeying) twoRowsOfOneKey(t *testing.T) {
 	for _, show := range []bool{false, true} {
 		o := w.rekey("", 0, "--to="+w.new, "--key=salt(check_id, 32) + md5hex(check_id)", fmt.Sprintf("--show-data=%t", show))
 		if o.code != 4 || !strings.Contains(o.stderr, "two rows have the same key") || strings.Contains(o.stderr, "[data:") != show {
@@ -434,8 +479,10 @@ func TestRekey(t *testing.T) {
 	if w.java("count", w.new) != "0" {
 		t.Error("a table has rows of a job that failed")
 	}
+}
 
-	// Columns of the old keys, by the spec that made them and by one that did not.
+// columnsOfOldKeys: columns are those of the old keys, by the spec that made them and by one that did not. A table with rows is refused.
+func (w *rekeying) columnsOfOldKeys(t *testing.T, other string) {
 	if o := w.rekey("", 0, "--to="+w.new, "--old-key=salt(check_id, 11) + md5hex(check_id) + id", "--key=id"); o.code != 4 || !strings.Contains(o.stderr, "a row has no new key: its old key ") {
 		t.Errorf("exit code %d\n%s", o.code, o.stderr)
 	}
@@ -444,12 +491,12 @@ func TestRekey(t *testing.T) {
 	if byOld.code != 0 {
 		t.Fatalf("exit code %d\n%s", byOld.code, byOld.stderr)
 	}
-	want, _ = w.want(w.java("versions", w.old))
+	want, _ := w.want(w.java("versions", w.old))
 	w.judge(want)
 	w.java("truncate", w.new)
-	if whole {
+	if w.whole {
 		want, _ = w.want(w.java("versions", w.old))
-		w.killedAtRandom(rng, 20, want)
+		w.killedAtRandom(w.rng, 20, want)
 	}
 	if o := w.rekey("", 0, "--to="+other, "--key=id"); o.code != 3 || !strings.Contains(o.stderr, "rows with new keys go into an empty table") {
 		t.Errorf("a table with rows: exit code %d\n%s", o.code, o.stderr)

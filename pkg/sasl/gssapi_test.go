@@ -137,61 +137,80 @@ func TestGSSAPI(t *testing.T) {
 func gssRefusals(t *testing.T, p *gssPeer) {
 	for service := range keyTypes {
 		for _, q := range []Quality{Integrity, Privacy} {
-			for name, damage := range map[string]func([]byte) []byte{
-				"altered": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-				"short":   func(b []byte) []byte { return b[:len(b)-1] },
-				"header":  func(b []byte) []byte { return b[:9] },
-				"empty":   func([]byte) []byte { return nil },
-			} {
-				for _, ours := range []bool{true, false} {
-					l, err := p.converse(t, service, q.name(), nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					sealed, _ := l.Seal(nil, []byte("something to read"))
-					if !ours {
-						p.send(t, damage(sealed))
-						if data := p.read(t); data != nil {
-							t.Errorf("%s, %s, %s: the server takes it: %d bytes", service, q, name, len(data))
-						}
-						continue
-					}
-					p.send(t, sealed)
-					if data, err := l.Open(damage(p.read(t))); err == nil {
-						t.Errorf("%s, %s, %s: %q", service, q, name, data)
-					}
-					p.end(t)
-				}
-			}
-			// What comes twice, or not at all, is noticed.
+			damagedPieces(t, p, service, q)
+			piecesOutOfOrder(t, p, service, q)
+		}
+	}
+	staleKey(t, p)
+	qualitiesOffered(t, p)
+	serverWithoutKey(t, p)
+}
+
+// damagedPieces: neither side takes a piece that was altered or cut.
+func damagedPieces(t *testing.T, p *gssPeer, service string, q Quality) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"altered": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"short":   func(b []byte) []byte { return b[:len(b)-1] },
+		"header":  func(b []byte) []byte { return b[:9] },
+		"empty":   func([]byte) []byte { return nil },
+	} {
+		for _, ours := range []bool{true, false} {
 			l, err := p.converse(t, service, q.name(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var pieces [][]byte
-			for range 3 {
-				sealed, _ := l.Seal(nil, []byte("something to read"))
-				p.send(t, sealed)
-				pieces = append(pieces, p.read(t))
-			}
-			if _, err := l.Open(bytes.Clone(pieces[0])); err != nil {
-				t.Error(err)
-			}
-			for _, i := range []int{0, 2} {
-				if data, err := l.Open(bytes.Clone(pieces[i])); err == nil {
-					t.Errorf("%s, %s: piece %d out of order: %q", service, q, i, data)
+			sealed, _ := l.Seal(nil, []byte("something to read"))
+			if !ours {
+				p.send(t, damage(sealed))
+				if data := p.read(t); data != nil {
+					t.Errorf("%s, %s, %s: the server takes it: %d bytes", service, q, name, len(data))
 				}
+				continue
 			}
-			if _, err := l.Open(pieces[1]); err != nil {
-				t.Error(err)
+			p.send(t, sealed)
+			if data, err := l.Open(damage(p.read(t))); err == nil {
+				t.Errorf("%s, %s, %s: %q", service, q, name, data)
 			}
 			p.end(t)
 		}
 	}
-	// A server whose key is another one than the KDC's refuses the client.
+}
+
+// piecesOutOfOrder: what comes twice, or not at all, is noticed.
+func piecesOutOfOrder(t *testing.T, p *gssPeer, service string, q Quality) {
+	l, err := p.converse(t, service, q.name(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pieces [][]byte
+	for range 3 {
+		sealed, _ := l.Seal(nil, []byte("something to read"))
+		p.send(t, sealed)
+		pieces = append(pieces, p.read(t))
+	}
+	if _, err := l.Open(bytes.Clone(pieces[0])); err != nil {
+		t.Error(err)
+	}
+	for _, i := range []int{0, 2} {
+		if data, err := l.Open(bytes.Clone(pieces[i])); err == nil {
+			t.Errorf("%s, %s: piece %d out of order: %q", service, q, i, data)
+		}
+	}
+	if _, err := l.Open(pieces[1]); err != nil {
+		t.Error(err)
+	}
+	p.end(t)
+}
+
+// staleKey: a server whose key is another one than the KDC's refuses the client.
+func staleKey(t *testing.T, p *gssPeer) {
 	if l, err := p.converse(t, "stale", "auth", nil); l != nil || err != nil {
 		t.Errorf("a server with a stale key: %v %v", l, err)
 	}
+}
+
+// qualitiesOffered: of what the server offers, the client takes the best that is wanted, or refuses.
+func qualitiesOffered(t *testing.T, p *gssPeer) {
 	for _, tt := range []struct {
 		offered string
 		wanted  []Quality
@@ -218,7 +237,10 @@ func gssRefusals(t *testing.T, p *gssPeer) {
 		}
 		p.end(t)
 	}
-	// A server that has not the service's key cannot prove itself.
+}
+
+// serverWithoutKey: a server that has not the service's key cannot prove itself.
+func serverWithoutKey(t *testing.T, p *gssPeer) {
 	ctx, token, err := p.login.Initiate(t.Context(), "sha1-256/localhost", "")
 	if err != nil {
 		t.Fatal(err)

@@ -77,21 +77,37 @@ func (a *authority) files(cert, key string, c *x509.Certificate) {
 	}
 }
 
-// TestTLS: connections are encrypted, clients are known by certificate or token, certificates change while it runs, and
-// health is on a listener of its own.
-func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	at := func(name string) string { return filepath.Join(dir, name) }
-	ca, other := newAuthority(t), newAuthority(t)
-	server := func(name string) *x509.Certificate {
-		return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"rows.example.com"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	}
-	ca.files(at("tls.crt"), at("tls.key"), server("first"))
-	if err := os.WriteFile(at("ca.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}), 0o600); err != nil {
+// client is a certificate of a client of that name.
+func (a *authority) client(name string) *tls.Certificate {
+	c, k := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "loans"}, DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: k}
+}
+
+// serverCertificate is one of the service, whose subject says which.
+func serverCertificate(name string) *x509.Certificate {
+	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{"rows.example.com"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+}
+
+// A tlsLab is a service that runs with TLS and a listener for its health.
+type tlsLab struct {
+	dir           string
+	ca, other     *authority
+	service       *service
+	rowsAt, admin net.Listener
+	stop          func()
+	ended         chan error
+}
+
+// newTLSLab runs the service.
+func newTLSLab(t *testing.T) *tlsLab {
+	t.Helper()
+	l := &tlsLab{dir: t.TempDir(), ca: newAuthority(t), other: newAuthority(t), ended: make(chan error, 1)}
+	l.ca.files(l.at("tls.crt"), l.at("tls.key"), serverCertificate("first"))
+	if err := os.WriteFile(l.at("ca.crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: l.ca.cert.Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	clients := clientsText() + "- name: batch\n  certificates: [batch.example.com]\n  jobs: [check]\n"
-	if err := os.WriteFile(at("clients.yaml"), []byte(clients), 0o600); err != nil {
+	if err := os.WriteFile(l.at("clients.yaml"), []byte(clients), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	listen := func() net.Listener {
@@ -101,42 +117,62 @@ func TestTLS(t *testing.T) {
 		}
 		return l
 	}
-	l, admin := listen(), listen()
-	s := checks(t, Options{Clients: at("clients.yaml"), TLS: &TLSFiles{Cert: at("tls.crt"), Key: at("tls.key"), ClientCA: at("ca.crt")}, Admin: admin, Limits: Limits{Drain: time.Minute}}, 2)
+	l.rowsAt, l.admin = listen(), listen()
+	l.service = checks(t, Options{Clients: l.at("clients.yaml"), TLS: &TLSFiles{Cert: l.at("tls.crt"), Key: l.at("tls.key"), ClientCA: l.at("ca.crt")}, Admin: l.admin, Limits: Limits{Drain: time.Minute}}, 2)
 	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	get := func(url, token string, certificate *tls.Certificate, most uint16) (int, string, error) {
-		roots := x509.NewCertPool()
-		roots.AddCert(ca.cert)
-		c := &tls.Config{RootCAs: roots, ServerName: "rows.example.com", MaxVersion: most}
-		if certificate != nil {
-			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
-		}
-		transport := &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}
-		r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		resp, err := transport.RoundTrip(r)
-		if err != nil {
-			return 0, "", err
-		}
-		defer resp.Body.Close()
-		b, err := io.ReadAll(resp.Body)
-		if resp.TLS != nil {
-			b = append(b, resp.TLS.PeerCertificates[0].Subject.CommonName...)
-		}
-		return resp.StatusCode, string(b), err
+	l.stop = stop
+	go func() { l.ended <- l.service.Serve(ctx, l.rowsAt) }()
+	return l
+}
+
+func (l *tlsLab) at(name string) string { return filepath.Join(l.dir, name) }
+
+// rows is the address of a row.
+func (l *tlsLab) rows() string {
+	return "https://" + l.rowsAt.Addr().String() + "/v1/check/rows?check_id=A"
+}
+
+// get asks with a token or a certificate, and the version of TLS at most.
+func (l *tlsLab) get(t *testing.T, url, token string, certificate *tls.Certificate, most uint16) (int, string, error) {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AddCert(l.ca.cert)
+	c := &tls.Config{RootCAs: roots, ServerName: "rows.example.com", MaxVersion: most}
+	if certificate != nil {
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
-	own := func(a *authority, name string) *tls.Certificate {
-		c, k := a.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "loans"}, DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-		return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: k}
+	transport := &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	rows := "https://" + l.Addr().String() + "/v1/check/rows?check_id=A"
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if resp.TLS != nil {
+		b = append(b, resp.TLS.PeerCertificates[0].Subject.CommonName...)
+	}
+	return resp.StatusCode, string(b), err
+}
+
+// TestTLS: connections are encrypted, clients are known by certificate or token, certificates change while it runs, and
+// health is on a listener of its own.
+func TestTLS(t *testing.T) {
+	l := newTLSLab(t)
+	l.clientsAreKnown(t)
+	l.healthIsApart(t)
+	l.certificatesChange(t)
+	l.ends(t)
+}
+
+// clientsAreKnown: a client is known by its token or by its certificate, over TLS 1.2 and 1.3 alone.
+func (l *tlsLab) clientsAreKnown(t *testing.T) {
 	for what, c := range map[string]struct {
 		token  string
 		cert   *tls.Certificate
@@ -144,61 +180,72 @@ func TestTLS(t *testing.T) {
 		status int // 0: no connection
 	}{
 		"a token":                  {"secret-of-loans", nil, 0, 200},
-		"a certificate":            {"", own(ca, "batch.example.com"), 0, 200},
-		"another certificate":      {"", own(ca, "nobody.example.com"), 0, 401},
-		"another authority's":      {"", own(other, "batch.example.com"), 0, 0},
+		"a certificate":            {"", l.ca.client("batch.example.com"), 0, 200},
+		"another certificate":      {"", l.ca.client("nobody.example.com"), 0, 401},
+		"another authority's":      {"", l.other.client("batch.example.com"), 0, 0},
 		"nothing":                  {"", nil, 0, 401},
 		"TLS 1.1":                  {"secret-of-loans", nil, tls.VersionTLS11, 0},
 		"TLS 1.2":                  {"secret-of-loans", nil, tls.VersionTLS12, 200},
-		"both, the certificate's":  {"secret-of-web", own(ca, "batch.example.com"), 0, 200},
-		"a certificate of no name": {"secret-of-web", own(ca, "nobody.example.com"), 0, 200},
+		"both, the certificate's":  {"secret-of-web", l.ca.client("batch.example.com"), 0, 200},
+		"a certificate of no name": {"secret-of-web", l.ca.client("nobody.example.com"), 0, 200},
 	} {
-		status, body, err := get(rows, c.token, c.cert, c.most)
+		status, body, err := l.get(t, l.rows(), c.token, c.cert, c.most)
 		if status != c.status || (err != nil) != (c.status == 0) || status == 200 && !strings.HasSuffix(body, "first") {
 			t.Errorf("%s: %d %s %v, want %d", what, status, body, err, c.status)
 		}
 	}
-	if status, _, err := get(strings.Replace(rows, "https", "http", 1), "secret-of-loans", nil, 0); status == 200 {
+	if status, _, err := l.get(t, strings.Replace(l.rows(), "https", "http", 1), "secret-of-loans", nil, 0); status == 200 {
 		t.Errorf("without TLS: %d %v", status, err)
 	}
+}
+
+// healthIsApart: health and metrics are on the admin's listener, and rows are not.
+func (l *tlsLab) healthIsApart(t *testing.T) {
 	for path, want := range map[string]int{"/healthz": 404, "/metrics": 404, "/readyz": 404} {
-		if status, body, err := get("https://"+l.Addr().String()+path, "secret-of-loans", nil, 0); status != want {
+		if status, body, err := l.get(t, "https://"+l.rowsAt.Addr().String()+path, "secret-of-loans", nil, 0); status != want {
 			t.Errorf("%s: %d %s %v", path, status, body, err)
 		}
-		if status, body, err := get("http://"+admin.Addr().String()+path, "", nil, 0); status != 200 && !(path == "/readyz" && status == 503) {
+		if status, body, err := l.get(t, "http://"+l.admin.Addr().String()+path, "", nil, 0); status != 200 && !(path == "/readyz" && status == 503) {
 			t.Errorf("%s of the admin: %d %s %v", path, status, body, err)
 		}
 	}
-	if status, _, _ := get("http://"+admin.Addr().String()+"/v1/check/rows?check_id=A", "secret-of-loans", nil, 0); status != 404 {
+	if status, _, _ := l.get(t, "http://"+l.admin.Addr().String()+"/v1/check/rows?check_id=A", "secret-of-loans", nil, 0); status != 404 {
 		t.Errorf("rows of the admin: %d", status)
 	}
-	// a certificate that ended is refused, a new one is taken
-	before := s.fingerprint()
-	ended1 := server("old")
-	ended1.NotAfter = time.Now().Add(-time.Minute)
-	ca.files(at("tls.crt"), at("tls.key"), ended1)
-	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "it ended on") {
+}
+
+// certificatesChange: a certificate that ended is refused, a new one is taken.
+func (l *tlsLab) certificatesChange(t *testing.T) {
+	before := l.service.fingerprint()
+	past := serverCertificate("old")
+	past.NotAfter = time.Now().Add(-time.Minute)
+	l.ca.files(l.at("tls.crt"), l.at("tls.key"), past)
+	if err := l.service.Reload(); err == nil || !strings.Contains(err.Error(), "it ended on") {
 		t.Errorf("a certificate that ended: %v", err)
 	}
-	ca.files(at("tls.crt"), "", server("another key's"))
-	if err := s.Reload(); err == nil {
+	l.ca.files(l.at("tls.crt"), "", serverCertificate("another key's"))
+	if err := l.service.Reload(); err == nil {
 		t.Error("a certificate of another key is taken")
 	}
-	ca.files(at("tls.crt"), at("tls.key"), server("second"))
-	if s.fingerprint() == before {
+	l.ca.files(l.at("tls.crt"), l.at("tls.key"), serverCertificate("second"))
+	if l.service.fingerprint() == before {
 		t.Error("the change is not seen")
 	}
-	if err := s.Reload(); err != nil {
+	if err := l.service.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if status, body, err := get(rows, "secret-of-loans", nil, 0); status != 200 || !strings.HasSuffix(body, "second") {
+	if status, body, err := l.get(t, l.rows(), "secret-of-loans", nil, 0); status != 200 || !strings.HasSuffix(body, "second") {
 		t.Errorf("%d %s %v", status, body, err)
 	}
-	stop()
-	if err := <-ended; err != nil {
+}
+
+// ends: the service ends without an error and closes its listeners.
+func (l *tlsLab) ends(t *testing.T) {
+	l.stop()
+	if err := <-l.ended; err != nil {
 		t.Errorf("its end: %v", err)
 	}
-	if _, err := net.Dial("tcp", admin.Addr().String()); err == nil {
+	if _, err := net.Dial("tcp", l.admin.Addr().String()); err == nil {
 		t.Error("the admin's listener is open")
 	}
 }

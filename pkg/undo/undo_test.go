@@ -3,11 +3,7 @@ package undo
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
-	"io"
-	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -15,13 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
-	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
-	"bulkload/pkg/rewrite"
-	"bulkload/pkg/snapshot"
-	"bulkload/pkg/spec"
 )
 
 // drawTable makes what others have written, and what the load has: puts of labStamp in both families.
@@ -97,143 +89,6 @@ func rowsOf(seen map[string]string) map[string]bool {
 		rows[key[:1]] = true
 	}
 	return rows
-}
-
-// TestSurvey holds a survey to a plain account of the same cells, and the table with the markers to one that never had the load.
-func TestSurvey(t *testing.T) {
-	testcheck.Check(t, func(rt *rapid.T) {
-		others, written := drawTable(rt)
-		versions := rapid.IntRange(1, 3).Draw(rt, "versions")
-		l := newLab(t, fmt.Sprint(versions), "f", "g")
-		half := rapid.IntRange(0, len(others)).Draw(rt, "half")
-		l.add(3, others[:half])
-		l.add(5, written)
-		l.add(7, others[half:])
-		load := l.of(written)
-		snap := l.open()
-		s, err := load.survey(t.Context(), snap, labReading())
-		must(t, err)
-		now, without := seenOf(append(slices.Clone(others), written...), 1), seenOf(others, 1)
-		before := seenOf(slices.DeleteFunc(slices.Clone(others), func(c hfile.Cell) bool { return c.Timestamp > labStamp }), 1)
-		want := result.Survey{Load: load.manifest.Digest}
-		for key := range now {
-			if strings.HasSuffix(key, " 200") {
-				want.CellsSeen++
-			}
-		}
-		restored := map[string]bool{}
-		for key := range without {
-			if _, ok := now[key]; !ok {
-				want.CellsRestored++
-				restored[key[:1]] = true
-			}
-		}
-		want.RowsRestored = int64(len(restored))
-		for row := range rowsOf(now) {
-			if !rowsOf(without)[row] {
-				want.RowsGone++
-			}
-		}
-		rows := map[string]bool{}
-		for _, c := range written {
-			rows[string(c.Row)] = true
-			found := false
-			for key, value := range before {
-				if strings.HasPrefix(key, fmt.Sprintf("%s %s %s ", c.Row, c.Family, c.Qualifier)) {
-					found = true
-					if value == string(c.Value) {
-						want.CellsUnchanged++
-					}
-				}
-			}
-			if found {
-				want.CellsOverwritten++
-			} else {
-				want.CellsAdded++
-			}
-		}
-		for row := range rows {
-			if rowsOf(before)[row] {
-				want.RowsOverwritten++
-			} else {
-				want.RowsAdded++
-			}
-		}
-		rest := seenOf(others, versions)
-		want.Rest = manifest.Digest{Rows: int64(len(rowsOf(without))), Cells: int64(len(without)), Sum: s.Rest.Sum}
-		want.Versions = manifest.Digest{Rows: int64(len(rowsOf(rest))), Cells: int64(len(rest)), Sum: s.Versions.Sum}
-		got := *s
-		got.Table, got.Timestamp, got.Families, got.Regions = "", 0, nil, nil
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			rt.Fatalf("survey is\n%+v, want\n%+v", got, want)
-		}
-		if why := load.refusals(s, 0, false); len(why) > 0 {
-			rt.Fatalf("refused: %v", why)
-		}
-
-		rw := rewrite.New(l.fs, "/staging", spec.DefaultFamily, 9)
-		files, err := load.write(t.Context(), snap, s, rw, "", writing{reading: labReading()})
-		must(t, err)
-		markers := int64(0)
-		more := newLab(t, fmt.Sprint(versions), "f", "g") // that is compacted
-		more.add(6, compactedOf(append(slices.Clone(others[:half]), written...), versions))
-		more.add(7, others[half:])
-		for _, f := range files {
-			region := 0
-			if string(f.First) >= labRegions[1] {
-				region = 1
-			}
-			in, err := l.fs.Open(t.Context(), path.Join("/staging", f.Family, path.Base(f.Path)))
-			must(t, err)
-			b, err := io.ReadAll(in)
-			must(t, err)
-			must(t, in.Close())
-			l.file(region, f.Family, 9, b)
-			more.file(region, f.Family, 9, b)
-			markers += f.Cells
-		}
-		if most := s.Families[0].Rows + s.Families[1].Rows + s.CellsRestored; markers > most || !keeps(s.Families[0], 0) && !keeps(s.Families[1], 0) && markers != most {
-			rt.Fatalf("%d cells, want %d and %d markers and %d copies", markers, s.Families[0].Rows, s.Families[1].Rows, s.CellsRestored)
-		}
-		after := l.open()
-		scanned := map[string]string{}
-		must(t, after.Each(t.Context(), 1, snapshot.View{Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
-			for sc.Next() {
-				c := sc.Cell()
-				scanned[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
-			}
-			return sc.Err()
-		}))
-		if !maps.Equal(scanned, rest) {
-			rt.Fatalf("with markers the table is\n%q, want\n%q", scanned, rest)
-		}
-		again, err := load.survey(t.Context(), after, labReading())
-		must(t, err)
-		if again.Rest != s.Rest || again.Versions != s.Versions || again.CellsSeen != 0 {
-			rt.Fatalf("with markers the rest is %+v with %d cells of the load, predicted was %+v", again.Rest, again.CellsSeen, s.Rest)
-		}
-		// A compaction that takes the load's cells without the markers drops nothing that it would not have dropped without the load.
-		left := map[string]string{}
-		must(t, more.open().Each(t.Context(), 1, snapshot.View{Versions: 1, Now: labReading().now}, func(_ context.Context, _ int, sc *snapshot.Scan) error {
-			for sc.Next() {
-				c := sc.Cell()
-				left[fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp)] = string(c.Value)
-			}
-			return sc.Err()
-		}))
-		kept := compactedOf(others[:half], versions)
-		for key, value := range without {
-			is := func(c hfile.Cell) bool {
-				return fmt.Sprintf("%s %s %s %d", c.Row, c.Family, c.Qualifier, c.Timestamp) == key && c.Type == hfile.Put
-			}
-			if got, ok := left[key]; (!ok || got != value) && (!slices.ContainsFunc(others[:half], is) || slices.ContainsFunc(kept, is)) {
-				rt.Fatalf("compacted with markers elsewhere, %s is %q and should be %q", key, got, value)
-			}
-		}
-		if again.Marked != int64(len(rows)) || len(load.refusals(again, 0, false)) == 0 {
-			rt.Fatalf("with markers in %d of %d rows an undo is not refused", again.Marked, len(rows))
-		}
-	})
 }
 
 // TestRefusals: what cannot be proven is refused, each for its reason.

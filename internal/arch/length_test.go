@@ -1,0 +1,67 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// longest is how many lines a function of a test may have, with the one that names it and the one that ends it.
+const longest = 100
+
+// long are the functions of a file that have more lines.
+func long(files *token.FileSet, f *ast.File) (places []string) {
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok {
+			begin := files.Position(d.Pos())
+			if n := files.Position(d.End()).Line - begin.Line + 1; n > longest {
+				places = append(places, fmt.Sprintf("%s: %s has %d lines, more than %d: put each scenario into a function of its own", begin, d.Name.Name, n, longest))
+			}
+		}
+	}
+	return places
+}
+
+// TestLengths refuses functions of tests that nobody can see at once: a function of a scenario has a name that says what it shows.
+func TestLengths(t *testing.T) {
+	names := slices.DeleteFunc(goFiles(t), func(name string) bool { return !strings.HasSuffix(name, "_test.go") })
+	if len(names) < 400 {
+		t.Fatalf("%d files", len(names))
+	}
+	for _, name := range names {
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, place := range long(files, f) {
+			t.Error(place)
+		}
+	}
+}
+
+// TestLong has functions at the bound and above it.
+func TestLong(t *testing.T) {
+	for _, c := range []struct {
+		lines int
+		want  []string
+	}{
+		{longest, nil},
+		{longest + 1, []string{"x_test.go:4:1: TestX has 101 lines, more than 100: put each scenario into a function of its own"}},
+	} {
+		text := "package x\n\n// TestX has a comment, which does not count.\nfunc TestX() {\n" + strings.Repeat("\tf()\n", c.lines-2) + "}\n\nfunc f() {}\n"
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, "x_test.go", text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := long(files, f); !slices.Equal(got, c.want) {
+			t.Errorf("%d lines: %q, want %q", c.lines, got, c.want)
+		}
+	}
+}

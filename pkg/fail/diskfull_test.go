@@ -1,0 +1,109 @@
+package fail
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/setting"
+)
+
+// TestExplainFull: the error of a full disk says which file, which disk and what to do; a directory that is not there is on the disk of
+// the one above.
+func TestExplainFull(t *testing.T) {
+	dir := t.TempDir()
+	for what, c := range map[string]struct {
+		err   error
+		name  string
+		cause string
+	}{
+		"a file":            {&os.PathError{Op: "write", Path: filepath.Join(dir, "run"), Err: syscall.ENOSPC}, filepath.Join(dir, "run"), "no space left on device"},
+		"a link":            {&os.LinkError{Op: "rename", Old: "/elsewhere/x", New: filepath.Join(dir, "x"), Err: syscall.EDQUOT}, filepath.Join(dir, "x"), "disk quota exceeded"},
+		"in no directory":   {&os.PathError{Op: "mkdir", Path: filepath.Join(dir, "a/b/c"), Err: syscall.ENOSPC}, filepath.Join(dir, "a/b/c"), "no space left on device"},
+		"wrapped by others": {fmt.Errorf("sort: %w", &os.PathError{Op: "write", Path: filepath.Join(dir, "run"), Err: syscall.ENOSPC}), filepath.Join(dir, "run"), "no space left on device"},
+	} {
+		err := With(Input, c.err)
+		e, ok := errors.AsType[*DiskFullError](err)
+		if !ok || !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if e.Name != c.name || e.Dir != dir || e.Free == 0 {
+			t.Errorf("%s: file %s, directory %s, %d bytes free", what, e.Name, e.Dir, e.Free)
+		}
+		want := fmt.Sprintf("write %s: %s: %d bytes are free (make room there, or name another directory; the same command resumes the job)", c.name, c.cause, e.Free)
+		if err.Error() != want {
+			t.Errorf("%s: %q, want %q", what, err, want)
+		}
+		if again := ExplainFull(err); again != err {
+			t.Errorf("%s: explained twice: %v", what, again)
+		}
+	}
+}
+
+// TestFullNowhere: an error that names no file says no disk.
+func TestFullNowhere(t *testing.T) {
+	err := ExplainFull(fmt.Errorf("the store says: %w", syscall.ENOSPC))
+	e, ok := errors.AsType[*DiskFullError](err)
+	if !ok || e.Dir != "" || e.Name != "" || !strings.HasPrefix(err.Error(), "the store says: no space left on device (make room there") {
+		t.Errorf("%+v: %v", e, err)
+	}
+}
+
+// TestAdviceNamesSettings: advice that names settings has them in a caller's words, with a disk and without.
+func TestAdviceNamesSettings(t *testing.T) {
+	advice := setting.Textf("give %s", setting.SpillDir)
+	for _, e := range []*DiskFullError{{Err: syscall.ENOSPC, Advice: advice}, {Err: syscall.ENOSPC, Advice: advice, Dir: "/spill", Name: "/spill/run", Free: 7}} {
+		err := With(HDFS, e)
+		if names := setting.Of(err); !slices.Equal(names, []setting.Name{setting.SpillDir}) {
+			t.Errorf("%v names %v", err, names)
+		}
+		if text := e.In(func(setting.Name) string { return "--spill-dir" }); !strings.Contains(text, "give --spill-dir") || strings.Contains(text, "`") {
+			t.Errorf("it says %q", text)
+		}
+		if !strings.Contains(err.Error(), "give `spill_dir`") {
+			t.Errorf("it says %v", err)
+		}
+	}
+}
+
+// TestDiskFull: a full disk and a full share of it are one; a file that is too large is not.
+func TestDiskFull(t *testing.T) {
+	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: false, syscall.EIO: false, io.ErrShortWrite: false} {
+		if got := DiskFull(fmt.Errorf("write: %w", err)); got != want {
+			t.Errorf("%v: %t", err, got)
+		}
+	}
+	if DiskFull(nil) {
+		t.Error("no error is a full disk")
+	}
+}
+
+// TestWrittenName: names are absolute, and errors of no file have none.
+func TestWrittenName(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&os.PathError{Path: "spill/run", Err: syscall.ENOSPC}, filepath.Join(here, "spill/run")},
+		{fmt.Errorf("sort: %w", &os.PathError{Path: "/spill/../run", Err: syscall.ENOSPC}), "/run"},
+		{&os.LinkError{Old: "/a", New: "/b", Err: syscall.ENOSPC}, "/b"},
+		{&os.PathError{Err: syscall.ENOSPC}, ""},
+		{syscall.ENOSPC, ""},
+		{nil, ""},
+	} {
+		if got := WrittenName(c.err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
+	}
+}

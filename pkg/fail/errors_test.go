@@ -1,0 +1,157 @@
+package fail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"bulkload/pkg/hdfsio"
+	"bulkload/pkg/setting"
+)
+
+// kinds are all of them.
+func kinds() []Kind {
+	return []Kind{Unexpected, Config, Check, BadRows, Input, HDFS, Load, Verify, Busy}
+}
+
+// TestKindIsKept: an error keeps its kind, its message and its causes, however it is wrapped.
+func TestKindIsKept(t *testing.T) {
+	cause := fmt.Errorf("open x.csv: %w", fs.ErrNotExist)
+	for _, k := range kinds() {
+		for what, err := range map[string]error{
+			"as it is": With(k, cause),
+			"wrapped":  fmt.Errorf("read the input: %w", With(k, cause)),
+			"joined":   errors.Join(io.ErrUnexpectedEOF, With(k, cause)),
+			"again":    With(Load, fmt.Errorf("job: %w", With(k, cause))),
+		} {
+			if got := KindOf(err); got != k {
+				t.Errorf("kind %d, %s: %d", k, what, got)
+			}
+			if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), cause.Error()) {
+				t.Errorf("kind %d, %s: %v has lost its cause", k, what, err)
+			}
+			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != k {
+				t.Errorf("kind %d, %s: as an Error it is %+v", k, what, e)
+			}
+		}
+	}
+	if got := With(Input, cause).Error(); got != cause.Error() {
+		t.Errorf("the message is %q", got)
+	}
+}
+
+// TestNoKind: no error has none, and an error that nobody has marked is unexpected.
+func TestNoKind(t *testing.T) {
+	if err := With(Config, nil); err != nil {
+		t.Errorf("no error becomes %v", err)
+	}
+	for _, err := range []error{nil, io.EOF, context.Canceled, &RejectsError{File: "bad.jsonl", Err: io.EOF}} {
+		if k := KindOf(err); k != Unexpected {
+			t.Errorf("%v has kind %d", err, k)
+		}
+	}
+}
+
+// TestOutermostKind: of two marks the outer one is that of the failure.
+func TestOutermostKind(t *testing.T) {
+	err := &Error{Load, fmt.Errorf("load: %w", &Error{Input, io.EOF})}
+	if k := KindOf(err); k != Load {
+		t.Errorf("kind %d", k)
+	}
+}
+
+// TestKindsOfCauses: some causes have a kind of their own, whatever the job was doing.
+func TestKindsOfCauses(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.ENOSPC}
+	quota := &os.PathError{Op: "write", Path: "/spill/run", Err: syscall.EDQUOT}
+	block := &hdfsio.BlockError{DataNode: "dn:1", Block: "blk_1_2", Err: hdfsio.ErrBlockChecksum}
+	feature := &hdfsio.FeatureError{Op: "create", Path: "/zone/x", Feature: "in an HDFS encryption zone", Advice: "name another"}
+	for _, c := range []struct {
+		what string
+		err  error
+		of   map[Kind]Kind // that differ; others stay
+	}{
+		{"a full disk", full, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS}},
+		{"a full share of it", quota, map[Kind]Kind{Unexpected: HDFS, Config: HDFS, Check: HDFS, BadRows: HDFS, Input: HDFS, Load: HDFS, Verify: HDFS, Busy: HDFS}},
+		{"a damaged block", block, map[Kind]Kind{Input: HDFS}},
+		{"a feature that is not supported", feature, map[Kind]Kind{HDFS: Check}},
+		{"another error", io.EOF, nil},
+	} {
+		for _, k := range kinds() {
+			want, ok := c.of[k]
+			if !ok {
+				want = k
+			}
+			err := With(k, fmt.Errorf("job: %w", c.err))
+			if got := KindOf(err); got != want {
+				t.Errorf("%s with kind %d has kind %d, want %d", c.what, k, got, want)
+			}
+			if !errors.Is(err, c.err) {
+				t.Errorf("%s with kind %d has lost its cause: %v", c.what, k, err)
+			}
+		}
+	}
+	if k := KindOf(fmt.Errorf("nobody has marked it: %w", full)); k != HDFS {
+		t.Errorf("a full disk has kind %d", k)
+	}
+}
+
+// TestErrorf: the error names its settings, and has them in a caller's words.
+func TestErrorf(t *testing.T) {
+	err := Errorf(Config, "%w: give %s or %s", io.EOF, setting.Staging, setting.Into)
+	if KindOf(err) != Config || !errors.Is(err, io.EOF) || err.Error() != "EOF: give `staging` or `into`" {
+		t.Errorf("%d: %v", KindOf(err), err)
+	}
+	if names := setting.Of(err); !slices.Equal(names, []setting.Name{setting.Staging, setting.Into}) {
+		t.Errorf("it names %v", names)
+	}
+	if text := setting.In(err, func(n setting.Name) string { return "--" + string(n) }); text != "EOF: give --staging or --into" {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// TestWithRejects: an error of bad records says where they are, and no other does.
+func TestWithRejects(t *testing.T) {
+	bad := Errorf(BadRows, "3 records are bad")
+	err := WithRejects(bad, "job/rejects.jsonl")
+	if KindOf(err) != BadRows || !errors.Is(err, bad) || err.Error() != "3 records are bad (bad records are in job/rejects.jsonl)" {
+		t.Errorf("%d: %v", KindOf(err), err)
+	}
+	if e, ok := errors.AsType[*RejectsError](fmt.Errorf("job: %w", err)); !ok || e.File != "job/rejects.jsonl" {
+		t.Errorf("%+v", e)
+	}
+	for _, k := range kinds() {
+		if other := With(k, io.EOF); k != BadRows && WithRejects(other, "x") != other {
+			t.Errorf("an error of kind %d is about rejected records", k)
+		}
+	}
+	if err := WithRejects(nil, "x"); err != nil {
+		t.Errorf("no error becomes %v", err)
+	}
+}
+
+// TestAboutData: the message has no data, and who may show some finds the beginning of it, which later writes do not change.
+func TestAboutData(t *testing.T) {
+	for _, n := range []int{0, 1, mostData, mostData + 1, 5000} {
+		data := []byte(strings.Repeat("s", n))
+		err := fmt.Errorf("record 7: %w", AboutData(data, "column %s: %w", "amount", io.ErrShortBuffer))
+		if err.Error() != "record 7: column amount: short buffer" || !errors.Is(err, io.ErrShortBuffer) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		e, ok := errors.AsType[*DataError](err)
+		if !ok {
+			t.Fatalf("%d bytes: %T", n, err)
+		}
+		clear(data)
+		if want := strings.Repeat("s", min(n, 256)); string(e.Data()) != want {
+			t.Errorf("%d bytes: %q, want %d", n, e.Data(), len(want))
+		}
+	}
+}

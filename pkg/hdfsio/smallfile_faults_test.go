@@ -1,0 +1,207 @@
+package hdfsio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"bulkload/internal/testcheck"
+)
+
+// A smallFault is a fault of the short way that small files take.
+type smallFault struct {
+	name    string
+	fault   *between
+	rewrite bool // the file is given up: whether what is there is ours cannot be determined
+}
+
+// TestSmallFaults: a fault of the short way has the file written or read in the way of large ones, or given up.
+func TestSmallFaults(t *testing.T) {
+	h, dir := clusterFS(t, "")
+	data := noise(70_000)
+	for _, f := range slices.Concat(callFaults(), pipelineFaults(t), blockFaults(t, data)) {
+		t.Run(f.name, func(t *testing.T) { f.survive(t, h, dir, data) })
+	}
+}
+
+// survive writes a small file with the fault and reads it.
+func (f smallFault) survive(t *testing.T, h *HDFS, dir string, data []byte) {
+	fsys := through(t, h, f.fault)
+	name := fmt.Sprintf("%s/%x", dir, f.name)
+	w, err := fsys.Create(t.Context(), name, CreateOptions{Interim: true, BlockSize: 1 << 20})
+	testcheck.Must(t, err)
+	_, err = w.Write(data)
+	testcheck.Must(t, err)
+	err = w.Finish()
+	if f.rewrite {
+		if !errors.Is(err, ErrRewrite) {
+			t.Fatalf("finish: %v", err)
+		}
+		testcheck.Must(t, w.Abort())
+		return
+	}
+	testcheck.Must(t, err)
+	if !bytes.Equal(reread(t, w), data) || !bytes.Equal(readFile(t, h, name), data) {
+		t.Fatal("the file came back changed")
+	}
+	info, err := h.Stat(t.Context(), name)
+	testcheck.Must(t, err)
+	is, _ := FileID(info)
+	if id, _ := FileID(w.(Finished).Info()); id != is {
+		t.Error("the writer takes another file for its own")
+	}
+}
+
+// callFaults are those of calls of the NameNode.
+func callFaults() []smallFault {
+	return []smallFault{
+		{"create is not asked for", cut("create"), false},
+		{"the answer to create is lost", lost("create"), true},
+		{"addBlock is not asked for", cut("addBlock"), false},
+		{"the answer to addBlock is lost", lost("addBlock"), false},
+		{"the answer to addBlock is none", answers("addBlock", []byte("\xff")), false},
+		{"the answer to addBlock is empty", answers("addBlock", nil), false},
+		{"complete is not asked for", cut("complete"), false},
+		{"the answer to complete is lost", lost("complete"), false},
+		{"complete says not yet", answers("complete", appendNumber(nil, 1, 0)), false},
+		{"the answer to the defaults is none", noDefaults(), false},
+		{"getBlockLocations is not asked for", cut("getBlockLocations"), false},
+	}
+}
+
+// pipelineFaults are those of a DataNode that a file is written to.
+func pipelineFaults(t *testing.T) []smallFault {
+	written := func(serve func(c net.Conn)) *between { return writtenTo(t, serve) }
+	return []smallFault{
+		{"the DataNode ends the connection", written(func(net.Conn) {}), false},
+		{"the DataNode refuses the block", written(func(c net.Conn) {
+			if _, ok := takeOperation(c); ok {
+				c.Write(answerStatus(5))
+			}
+		}), false},
+		{"the DataNode does not answer in form", written(func(c net.Conn) {
+			if _, ok := takeOperation(c); ok {
+				c.Write([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
+			}
+		}), false},
+		{"the DataNode acknowledges another packet", written(func(c net.Conn) {
+			if _, ok := takeOperation(c); ok {
+				c.Write(append(answerStatus(0), acknowledge(7, 0)...))
+				io.Copy(io.Discard, c)
+			}
+		}), false},
+		{"the DataNode cannot write a packet", written(func(c net.Conn) {
+			if _, ok := takeOperation(c); ok {
+				c.Write(append(answerStatus(0), acknowledge(0, 1)...))
+				io.Copy(io.Discard, c)
+			}
+		}), false},
+		{"the DataNode acknowledges for nobody", written(func(c net.Conn) {
+			if _, ok := takeOperation(c); ok {
+				c.Write(append(answerStatus(0), acknowledge(0)...))
+				io.Copy(io.Discard, c)
+			}
+		}), false},
+	}
+}
+
+// blockFaults are those of a DataNode that data is read from.
+func blockFaults(t *testing.T, data []byte) []smallFault {
+	read := func(serve func(c net.Conn)) *between { return readFrom(t, serve) }
+	return []smallFault{
+		{"the block is not where it is said", read(func(net.Conn) {}), false},
+		{"the block is damaged", read(func(c net.Conn) {
+			if _, ok := takeOperation(c); !ok {
+				return
+			}
+			s := usualShape
+			s.damage = 100
+			c.Write(s.answer(data, readRequest{end: int64(len(data))}))
+		}), false},
+		{"the block is too short", read(func(c net.Conn) {
+			if _, ok := takeOperation(c); !ok {
+				return
+			}
+			c.Write(usualShape.answer(data[:1024], readRequest{end: 1024}))
+		}), false},
+	}
+}
+
+// firstCall is true for the first call of ours of a method.
+func firstCall(method string) func(string, []byte) bool {
+	var seen atomic.Bool
+	return func(m string, request []byte) bool { return m == method && ours(request) && !seen.Swap(true) }
+}
+
+// listener is the address of a server that listens once it is asked for.
+func listener(t *testing.T, serve func(c net.Conn)) func() net.Addr {
+	var l net.Listener
+	return func() net.Addr {
+		if l == nil {
+			l = listen(t, serve)
+		}
+		return l.Addr()
+	}
+}
+
+// writtenTo has the first block of ours written to a server.
+func writtenTo(t *testing.T, serve func(c net.Conn)) *between {
+	at, hit := listener(t, serve), firstCall("addBlock")
+	return &between{answer: func(m string, request, answer []byte) ([]byte, bool) {
+		if hit(m, request) {
+			return elsewhere(answer, 0, at()), true
+		}
+		return answer, true
+	}}
+}
+
+// readFrom has the first block read from a server.
+func readFrom(t *testing.T, serve func(c net.Conn)) *between {
+	at := listener(t, serve)
+	var seen atomic.Bool
+	return &between{answer: func(m string, _, answer []byte) ([]byte, bool) {
+		if m == "getBlockLocations" && !seen.Swap(true) {
+			return elsewhere(answer, 2, at()), true
+		}
+		return answer, true
+	}}
+}
+
+// lost loses the answer to the first call of a method.
+func lost(method string) *between {
+	hit := firstCall(method)
+	return &between{answer: func(m string, request, answer []byte) ([]byte, bool) { return answer, !hit(m, request) }}
+}
+
+// cut ends the connection before the first call of a method.
+func cut(method string) *between {
+	hit := firstCall(method)
+	return &between{ask: func(m string, request []byte) bool { return !hit(m, request) }}
+}
+
+// answers gives another answer to the first call of a method.
+func answers(method string, answer []byte) *between {
+	hit := firstCall(method)
+	return &between{answer: func(m string, request, was []byte) ([]byte, bool) {
+		if hit(m, request) {
+			return answer, true
+		}
+		return was, true
+	}}
+}
+
+// noDefaults has no answer to the first question for the servers' defaults.
+func noDefaults() *between {
+	var seen atomic.Bool
+	return &between{answer: func(m string, _, answer []byte) ([]byte, bool) {
+		if m == "getServerDefaults" && !seen.Swap(true) {
+			return []byte("\xff"), true
+		}
+		return answer, true
+	}}
+}
