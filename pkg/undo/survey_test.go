@@ -23,7 +23,7 @@ import (
 
 // TestSurvey holds a survey to a plain account of the same cells, and the table with the markers to one that never had the load.
 func TestSurvey(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	testcheck.Check(t, func(rt *rapid.T) {
 		s := drawSurveyed(t, rt)
 		s.holdsToPlainAccount(rt)
 		compacted := s.mark(t, rt)
