@@ -47,7 +47,7 @@ func TestPieces(t *testing.T) {
 	for _, size := range []int{0, 1, pieceSize - 1, pieceSize, pieceSize + 1, 5*pieceSize + 77} {
 		b := noise(t, size)
 		p := newPieces(&reads{b: b}, int64(size))
-		for range 300 {
+		for range 100 {
 			off, want := r.Int64N(int64(size)+10), make([]byte, r.IntN(3*pieceSize)+1)
 			got := make([]byte, len(want))
 			n, err := p.ReadAt(got, off)
