@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"bulkload/internal/testcheck"
 	"bulkload/internal/testcluster"
 )
 
@@ -38,11 +39,11 @@ func TestQuickStops(t *testing.T) {
 			r := begin(t, l, j)
 			p := frozenAt(t, l, r, c.when)
 			for _, role := range c.frozen {
-				must(t, l.cluster.Daemon(role).Pause())
+				testcheck.Must(t, l.cluster.Daemon(role).Pause())
 			}
 			thaw := func() {
 				for _, role := range c.frozen {
-					must(t, l.cluster.Daemon(role).Resume())
+					testcheck.Must(t, l.cluster.Daemon(role).Resume())
 				}
 			}
 			started := time.Now()
@@ -55,11 +56,11 @@ func TestQuickStops(t *testing.T) {
 				t.Errorf("it still runs %s after %v", stopsWithin, c.by)
 			}
 			thaw()
-			must(t, p.wait(t.Context()))
+			testcheck.Must(t, p.wait(t.Context()))
 			if p.exit != 128+int(c.by) {
 				t.Errorf("exit code %d: %s", p.exit, p.lastError())
 			}
-			must(t, l.Heal(t.Context()))
+			testcheck.Must(t, l.Heal(t.Context()))
 			if got := give(t, l, r.argv[1:]...); got.exit != 0 {
 				t.Fatalf("run again: exit code %d: %s", got.exit, got.lastError())
 			}

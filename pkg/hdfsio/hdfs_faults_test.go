@@ -28,20 +28,20 @@ func faultyFS(t *testing.T) (*testcluster.Cluster, *HDFS, string) {
 	conf, err := LoadConf(func(name string) (string, bool) {
 		return map[string]string{"HADOOP_CONF_DIR": c.ConfDir(), "HADOOP_USER_NAME": "hbase"}[name], true
 	})
-	must(t, err)
+	testcheck.Must(t, err)
 	root, err := conf.Resolve("hdfs:///tmp")
-	must(t, err)
+	testcheck.Must(t, err)
 	if root.Authority != testcluster.Nameservice || len(root.Addresses) != 2 {
 		t.Fatalf("location %+v", root)
 	}
 	o, err := conf.HDFSOptions(root, slog.New(slog.NewTextHandler(t.Output(), nil)))
-	must(t, err)
+	testcheck.Must(t, err)
 	o.IOTimeout = 5 * time.Second
 	h, err := NewHDFS(o)
-	must(t, err)
-	t.Cleanup(func() { must(t, h.Close()) })
+	testcheck.Must(t, err)
+	t.Cleanup(func() { testcheck.Must(t, h.Close()) })
 	dir := "/tmp/hdfsio-" + testcheck.Name(t)
-	must(t, h.MkdirAll(t.Context(), dir, 0o755))
+	testcheck.Must(t, h.MkdirAll(t.Context(), dir, 0o755))
 	return c, h, dir
 }
 
@@ -79,20 +79,20 @@ func TestHDFSFaults(t *testing.T) {
 func (l *hdfsFaults) idleConnections(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/idle", l.data, CreateOptions{})
 	w, err := l.fs.Create(t.Context(), l.dir+"/slow", CreateOptions{BlockSize: 1 << 20})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(l.data[:1<<20])
-	must(t, err)
+	testcheck.Must(t, err)
 	f, err := l.fs.Open(t.Context(), l.dir+"/idle")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	got := make([]byte, len(l.data))
 	_, err = io.ReadFull(f, got[:1000])
-	must(t, err)
+	testcheck.Must(t, err)
 	pass(t, 3*time.Second) // several times what the NameNode bears
 	_, err = l.fs.Stat(t.Context(), l.dir)
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = io.ReadFull(f, got[1000:])
-	must(t, err)
+	testcheck.Must(t, err)
 	if !bytes.Equal(got, l.data) {
 		t.Error("a read with a pause came back changed")
 	}
@@ -107,28 +107,28 @@ func (l *hdfsFaults) idleConnections(t *testing.T) {
 	if err == nil && !bytes.Equal(readFile(t, l.fs, l.dir+"/slow"), l.data) {
 		t.Error("a write with a pause came back changed")
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 }
 
 // deadDataNodeIsReadAround: a read continues with the copies of another DataNode when one is killed or frozen.
 func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
 	writeFile(t, l.fs, l.dir+"/read", l.data, CreateOptions{BlockSize: 4 << 20})
 	f, err := l.fs.Open(t.Context(), l.dir+"/read")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer f.Close()
 	got := make([]byte, len(l.data))
 	_, err = io.ReadFull(f, got[:100])
-	must(t, err)
+	testcheck.Must(t, err)
 	d := l.cluster.Daemon(testcluster.DataNode)
-	must(t, d.Kill(t.Context()))
+	testcheck.Must(t, d.Kill(t.Context()))
 	_, err = io.ReadFull(f, got[100:])
-	must(t, err)
-	must(t, d.Restart(t.Context()))
-	must(t, d.WaitReady(t.Context()))
+	testcheck.Must(t, err)
+	testcheck.Must(t, d.Restart(t.Context()))
+	testcheck.Must(t, d.WaitReady(t.Context()))
 	d = l.cluster.Daemon(testcluster.DataNode.Nth(2))
-	must(t, d.Pause())
+	testcheck.Must(t, d.Pause())
 	_, err = f.(io.ReaderAt).ReadAt(got[:2<<20], 0)
-	must(t, errors.Join(err, d.Resume()))
+	testcheck.Must(t, errors.Join(err, d.Resume()))
 	if !bytes.Equal(got, l.data) {
 		t.Error("a read with a dead DataNode came back changed")
 	}
@@ -137,17 +137,17 @@ func (l *hdfsFaults) deadDataNodeIsReadAround(t *testing.T) {
 // frozenDataNodeIsLeftOut: a write to it ends with ErrRewrite, and later ones leave it out for a while.
 func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.DataNode)
-	must(t, d.Pause())
+	testcheck.Must(t, d.Pause())
 	defer d.Resume()
 	w, err := l.fs.Create(t.Context(), l.dir+"/frozen", CreateOptions{BlockSize: 4 << 20})
-	must(t, err)
+	testcheck.Must(t, err)
 	if _, err = w.Write(l.data); err == nil {
 		err = w.Finish()
 	}
 	if !errors.Is(err, ErrRewrite) {
 		t.Fatalf("a write to a frozen DataNode: %v", err)
 	}
-	must(t, w.Abort())
+	testcheck.Must(t, w.Abort())
 	if n := len(l.fs.avoided()); n != 1 {
 		t.Fatalf("%d DataNodes are left out", n)
 	}
@@ -156,7 +156,7 @@ func (l *hdfsFaults) frozenDataNodeIsLeftOut(t *testing.T) {
 		name := fmt.Sprintf("%s/without-%d", l.dir, i)
 		writeFile(t, l.fs, name, l.data, CreateOptions{BlockSize: 4 << 20})
 	}
-	must(t, d.Resume())
+	testcheck.Must(t, d.Resume())
 	l.fs.mu.Lock()
 	for uuid, n := range l.fs.avoid {
 		n.asked = n.asked.Add(-askAgain)
@@ -186,7 +186,7 @@ func (l *hdfsFaults) smallFilesOnTwoDataNodes(t *testing.T) {
 // smallFilesWithoutFrozenDataNode: small files are written although one DataNode does not answer.
 func (l *hdfsFaults) smallFilesWithoutFrozenDataNode(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.DataNode)
-	must(t, d.Pause())
+	testcheck.Must(t, d.Pause())
 	defer d.Resume()
 	for i := range 4 {
 		small := noise(40_000 + i)
@@ -195,7 +195,7 @@ func (l *hdfsFaults) smallFilesWithoutFrozenDataNode(t *testing.T) {
 			t.Error("a small file came back changed")
 		}
 	}
-	must(t, d.Resume())
+	testcheck.Must(t, d.Resume())
 	l.fs.avoidNone()
 }
 
@@ -204,27 +204,27 @@ func (l *hdfsFaults) frozenNameNode(t *testing.T) {
 	d := l.cluster.Daemon(testcluster.NameNode)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	must(t, d.Pause())
+	testcheck.Must(t, d.Pause())
 	_, err := l.fs.Stat(ctx, l.dir)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("stat without a NameNode: %v", err)
 	}
-	must(t, d.Resume())
+	testcheck.Must(t, d.Resume())
 	_, err = l.fs.Stat(t.Context(), l.dir)
-	must(t, err)
+	testcheck.Must(t, err)
 }
 
 // failover: a file that is being written, names and small files survive a change of the NameNode.
 func (l *hdfsFaults) failover(t *testing.T) {
 	w, err := l.fs.Create(t.Context(), l.dir+"/failover", CreateOptions{BlockSize: 4 << 20})
-	must(t, err)
+	testcheck.Must(t, err)
 	_, err = w.Write(l.data)
-	must(t, err)
-	must(t, l.cluster.Daemon(testcluster.NameNode).Kill(t.Context()))
+	testcheck.Must(t, err)
+	testcheck.Must(t, l.cluster.Daemon(testcluster.NameNode).Kill(t.Context()))
 	_, err = l.cluster.Failover(t.Context(), testcluster.NameNode)
-	must(t, err)
-	must(t, l.fs.Rename(t.Context(), l.dir+"/read", l.dir+"/renamed"))
-	must(t, w.Finish())
+	testcheck.Must(t, err)
+	testcheck.Must(t, l.fs.Rename(t.Context(), l.dir+"/read", l.dir+"/renamed"))
+	testcheck.Must(t, w.Finish())
 	small := interim(t, l.fs, l.dir+"/small", l.data[:50_000], CreateOptions{BlockSize: 1 << 20})
 	if !bytes.Equal(reread(t, small), l.data[:50_000]) {
 		t.Error("a small file after a failover came back changed")
@@ -239,8 +239,8 @@ func (l *hdfsFaults) failover(t *testing.T) {
 	if first != 1 {
 		t.Errorf("the next session begins with NameNode %d", first)
 	}
-	must(t, l.cluster.Daemon(testcluster.NameNode).Restart(t.Context()))
-	must(t, l.cluster.Daemon(testcluster.NameNode).WaitReady(t.Context()))
+	testcheck.Must(t, l.cluster.Daemon(testcluster.NameNode).Restart(t.Context()))
+	testcheck.Must(t, l.cluster.Daemon(testcluster.NameNode).WaitReady(t.Context()))
 	if _, err := l.fs.Stat(t.Context(), l.dir+"/read"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the old name: %v", err)
 	}

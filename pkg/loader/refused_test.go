@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bulkload/internal/testcheck"
 )
 
 // closedPort is an address at which nothing listens. Its host is these tests' own: at the usual one a port that was closed may be
@@ -14,8 +16,8 @@ import (
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.97.2:0")
-	must(t, err)
-	must(t, l.Close())
+	testcheck.Must(t, err)
+	testcheck.Must(t, l.Close())
 	return l.Addr().String()
 }
 

@@ -182,7 +182,7 @@ func TestRegistryServers(t *testing.T) {
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	old := registryServer(t, answers) // without GetBootstrapNodes, as of HBase 2.4
 	c, err := Dial(t.Context(), Config{Registry: []string{closed, starting, old}, EffectiveUser: "x", LookupTimeout: time.Minute}, slog.New(slog.DiscardHandler))
-	must(t, err)
+	testcheck.Must(t, err)
 	defer c.Close()
 	for range 4 { // whoever is asked first
 		c.forget()
@@ -198,10 +198,10 @@ func TestRegistryServers(t *testing.T) {
 	// One that has not heard of hbase:meta names the master, who has.
 	host, port, _ := net.SplitHostPort(old)
 	n, err := net.LookupPort("tcp", port)
-	must(t, err)
+	testcheck.Must(t, err)
 	unaware := registryServer(t, map[string][]byte{"GetActiveMaster": appendBytes(nil, registryMaster, serverName(host, uint64(n))), "GetMetaRegionLocations": nil})
 	u, err := Dial(t.Context(), Config{Registry: []string{unaware}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer u.Close()
 	if meta, err := u.metaServer(t.Context()); meta != "meta:16020" || err != nil {
 		t.Error(meta, err)
@@ -211,7 +211,7 @@ func TestRegistryServers(t *testing.T) {
 	answers["GetBootstrapNodes"] = appendBytes(nil, registryNode, serverName(host, uint64(n)))
 	first := registryServer(t, answers)
 	d, err := Dial(t.Context(), Config{Registry: []string{first}, EffectiveUser: "x", LookupTimeout: time.Minute}, nil)
-	must(t, err)
+	testcheck.Must(t, err)
 	defer d.Close()
 	d.mu.Lock()
 	d.cfg.Registry = []string{closed} // as if it had died
@@ -226,7 +226,7 @@ func TestRegistryServers(t *testing.T) {
 func TestRegistryErrors(t *testing.T) {
 	starting := registryServer(t, map[string][]byte{"GetActiveMaster": nil, "GetMetaRegionLocations": nil})
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testcheck.Must(t, err)
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

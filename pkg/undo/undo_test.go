@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"bulkload/internal/race"
+	"bulkload/internal/testcheck"
 	"bulkload/pkg/hfile"
 	"bulkload/pkg/manifest"
 	"bulkload/pkg/result"
@@ -153,13 +154,13 @@ func TestForeign(t *testing.T) {
 		more.add(5, written)
 		more.add(6, []hfile.Cell{c.cell})
 		s, err := load.survey(t.Context(), more.open(), labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		if s.Foreign != c.foreign || same(s, load.manifest.Digest) {
 			t.Errorf("%s: %d foreign rows, %s is taken for %s", name, s.Foreign, s.Load, load.manifest.Digest)
 		}
 	}
 	s, err := load.survey(t.Context(), l.open(), reading{workers: 1, keys: 2, now: labReading().now})
-	must(t, err)
+	testcheck.Must(t, err)
 	if !same(s, load.manifest.Digest) {
 		t.Errorf("the load's own rows are taken for others': %+v", s)
 	}
@@ -191,7 +192,7 @@ func TestUndoBeforeUndo(t *testing.T) {
 			l.add(3+i, cells)
 		}
 		s, err := load.survey(t.Context(), l.open(), labReading())
-		must(t, err)
+		testcheck.Must(t, err)
 		if s.Families[0].Compacted != c.compacted || !same(s, load.manifest.Digest) || s.CellsSeen != 2 {
 			t.Errorf("%s: %+v", name, s)
 		}
